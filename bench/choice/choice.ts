@@ -47,7 +47,12 @@ function rowOf(correlation: number): string[] {
       ),
     );
     for (const rule of ["best", "mean"] as const) {
-      const choice = atOnce(choosePrequentially(market.tickers, SIZES.candidates, { rule, over: "auto" }));
+      const choice = atOnce(
+        choosePrequentially(market.tickers, SIZES.candidates, {
+          ...{ rule, over: "auto" },
+          measure: "squared_error",
+        }),
+      );
       add(rule, untouchedR2(market, choice.tickerMembers));
       add(
         `${rule} claims`,
@@ -120,7 +125,7 @@ function beatsFirst({ tickers }: SimulatedMarket, predicted: readonly Float64Arr
     realised: ticker.realised.subarray(SPANS.warmUp),
     predicted: [ticker.predicted[0]!, predicted[i]!].map((own) => own.subarray(SPANS.warmUp)),
   }));
-  const { excess, days } = atOnce(lossSeries(published, 2));
+  const { excess, days } = atOnce(lossSeries(published, 2, "squared_error"));
   const { mean, error } = difference(excess[0]!, excess[1]!, days.length);
   return mean > neweyWestQuantile(days.length) * error;
 }

@@ -1,3 +1,9 @@
+import {
+  CHOICE_MEASURES,
+  CHOICE_RULES,
+  type ChoiceMeasure,
+  type ChoiceRule,
+} from "../../src/contract/config/choice/choice-config.ts";
 import { EXAMPLE_CONFIGS } from "../../src/contract/config/example-configs.ts";
 import type { Operation } from "../../src/contract/config/job-operations.ts";
 import { BenchError } from "../bench-error.ts";
@@ -106,7 +112,10 @@ const BY_LIBRARIES = [
 ];
 
 /** The pooled example configs and two further linear models as candidates of one job. */
-const CHOICES = (["mean", "best"] as const).map((rule): SkillRow => {
+const CHOICES = CHOICE_RULES.flatMap((rule) => CHOICE_MEASURES.map((measure) => choiceRow(rule, measure)));
+
+function choiceRow(rule: ChoiceRule, measure: ChoiceMeasure): SkillRow {
+  const byIc = measure === "ic" ? { measure, over: "all" } : {};
   const {
     fit: _,
     cv_test_size: __,
@@ -122,14 +131,16 @@ const CHOICES = (["mean", "best"] as const).map((rule): SkillRow => {
     { model: "elastic_net", model_params: { alpha: 0.002, l1_ratio: 0.5 }, ...linear },
   ];
   return {
-    name: `choice-${rule}`,
-    what: `pooled-lightgbm, pooled-ridge, lasso and elastic_net as candidates, rule ${rule}`,
+    name: `choice-${rule}${measure === "ic" ? "-ic" : ""}`,
+    what: `pooled-lightgbm, pooled-ridge, lasso and elastic_net as candidates, rule ${rule}, measure ${measure}`,
     than: "pooled-lightgbm",
     by: "mucast",
     operation: "run_ml_job",
-    config: { "ML params": { ...mlParams("pooled-lightgbm"), choice: { candidates, rule, warm_up: 5 } } },
+    config: {
+      "ML params": { ...mlParams("pooled-lightgbm"), choice: { candidates, rule, ...byIc, warm_up: 5 } },
+    },
   };
-});
+}
 
 /** Rows with refits take long, so they run only by name: their own, or the name of a group of them. */
 export const REFIT_GROUPS: ReadonlyMap<string, readonly SkillRow[]> = new Map([

@@ -28,7 +28,7 @@ const chosen = (
 ) =>
   chooseOutputs(
     outputs.map((output) => candidate(output, rows)),
-    { rows, over, rule: "mean" },
+    { rows, over, rule: "mean", measure: "squared_error" },
   );
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;

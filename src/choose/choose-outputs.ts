@@ -1,11 +1,11 @@
-import type { ChoiceRule, ChoiceScope } from "../contract/config/choice/choice-config.ts";
+import type { ChoiceMeasure, ChoiceRule, ChoiceScope } from "../contract/config/choice/choice-config.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { ChosenOutputs, ChosenRows } from "../contract/output/chosen-outputs.ts";
 import { countKnown, type TestedTicker } from "../evaluate/choice/candidate-losses.ts";
-import { type ChoiceGains, choiceGains, type Gain } from "../evaluate/choice/choice-gains.ts";
+import { type ChoiceGains, choiceGains, type Gain, optimismOf } from "../evaluate/choice/choice-gains.ts";
 import { chosenMembers } from "../evaluate/choice/members.ts";
 import { choosePrequentially, type PrequentialChoice } from "../evaluate/choice/prequential.ts";
 import { MIN_DATES } from "../evaluate/newey-west.ts";
@@ -25,6 +25,7 @@ export interface CandidateOutput {
 interface ChoosingOptions {
   readonly rule: ChoiceRule;
   readonly over: ChoiceScope;
+  readonly measure: ChoiceMeasure;
   readonly rows: ChosenRows;
 }
 
@@ -38,13 +39,12 @@ export function chooseOutputs(outputs: readonly CandidateOutput[], options: Choo
   const tickers = testedTickers(outputs);
   const chosen = atOnce(choosePrequentially(tickers, outputs.length, options));
   const from = tickers.map(({ folds }) => warmUpRows(folds, chosen));
-  const gains = atOnce(choiceGains(tickers, chosen.predicted, from, outputs.length));
+  const gains = atOnce(choiceGains(tickers, chosen.predicted, from, outputs.length, options.measure));
   const { best } = chosenMembers(chosen.series, chosen.series.days.length, options.rule);
-  const bestR2 = gains.gains[best]!.r2;
   const labels = distinctLabels(outputs.map(({ model }) => model));
-  const { rule, over, rows } = options;
+  const { rule, over, measure, rows } = options;
   return {
-    ...{ rows, rule, over },
+    ...{ rows, rule, over, measure },
     candidates: outputs.map(({ name, sha256, rows: own }, c) => ({
       label: labels[c]!,
       ...recorded(gains.gains[c]!),
@@ -64,7 +64,7 @@ export function chooseOutputs(outputs: readonly CandidateOutput[], options: Choo
     changes: chosen.changes.map(({ day, members }) => ({ date: formatDay(day), members: [...members] })),
     honest: recorded(gains.honest),
     best,
-    optimism: bestR2 === null || gains.honest.r2 === null ? null : bestR2 - gains.honest.r2,
+    optimism: optimismOf(gains.gains[best]!, gains.honest, measure),
     losses: lossesOf(chosen, gains),
   };
 }
@@ -121,8 +121,8 @@ function distinctLabels(models: readonly string[]): string[] {
   );
 }
 
-function recorded({ r2, gain, t }: Gain) {
-  return { r2, gain, gain_t: t };
+function recorded({ r2, ic, gain, t }: Gain) {
+  return { r2, ic, gain, gain_t: t };
 }
 
 function lossesOf({ series }: PrequentialChoice, { gainByDay }: ChoiceGains): ChosenOutputs["losses"] {

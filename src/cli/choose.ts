@@ -3,8 +3,10 @@ import { blobPolicy } from "../blob/policy.ts";
 import { type CandidateOutput, chooseOutputs } from "../choose/choose-outputs.ts";
 import { outputRows } from "../choose/output-rows.ts";
 import {
+  CHOICE_MEASURES,
   CHOICE_RULES,
   CHOICE_SCOPES,
+  type ChoiceMeasure,
   type ChoiceRule,
   type ChoiceScope,
 } from "../contract/config/choice/choice-config.ts";
@@ -22,7 +24,8 @@ interface ChooseFlags {
   readonly output: readonly string[];
   readonly rows: ChosenRows;
   readonly rule: ChoiceRule;
-  readonly over: ChoiceScope;
+  readonly over?: ChoiceScope;
+  readonly measure: ChoiceMeasure;
   readonly json?: boolean;
 }
 
@@ -52,18 +55,34 @@ export function addChoose(program: Command): void {
         .default("mean"),
     )
     .addOption(
-      new Option("--over <scope>", "one choice for all tickers, or per ticker where that was better")
-        .choices(CHOICE_SCOPES)
-        .default("auto"),
+      new Option("--measure <measure>", "compare squared errors, or the order of the tickers")
+        .choices(CHOICE_MEASURES)
+        .default("squared_error"),
+    )
+    .addOption(
+      new Option(
+        "--over <scope>",
+        "one choice for all tickers, or per ticker where that was better (default: auto; all with --measure ic)",
+      ).choices(CHOICE_SCOPES),
     )
     .option("--json", "print JSON, with the members of every date and the series of losses")
     .addHelpText("after", HELP)
-    .action(async ({ output, rows, rule, over, json }: ChooseFlags) => {
+    .action(async ({ output, rows, rule, measure, json, ...flags }: ChooseFlags) => {
+      const over = scopeOf(flags.over, measure);
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
       const outputs = await untilSignal((signal) => readOutputs(output, rows, { ...reading, signal }));
-      const chosen = chooseOutputs(outputs, { rows, rule, over });
+      const chosen = chooseOutputs(outputs, { rows, rule, over, measure });
       process.stdout.write(json ? `${JSON.stringify(chosen, null, 2)}\n` : choiceText(chosen));
     });
+}
+
+/** @throws MucastError invalid_request for a choice per ticker by IC. */
+function scopeOf(asked: ChoiceScope | undefined, measure: ChoiceMeasure): ChoiceScope {
+  if (measure !== "ic") return asked ?? "auto";
+  if (asked !== "auto") return "all";
+  const message =
+    "--over auto cannot be combined with --measure ic, because one ticker has no IC; use --over all";
+  throw new MucastError("invalid_request", message, { path: "--over", value: asked });
 }
 
 /** @throws MucastError invalid_request for one output or too many; of reading one. */
@@ -90,7 +109,7 @@ async function readOutputs(
 const MAX_CHANGES = 20;
 
 function choiceText(chosen: ChosenOutputs): string {
-  const { changes, members, optimism, by_ticker: byTicker } = chosen;
+  const { changes, members, by_ticker: byTicker } = chosen;
   const last = changes.slice(-MAX_CHANGES).map(({ date, members: own }) => [date, own.join(", ")]);
   const earlier = changes.length - last.length;
   const own = byTicker === undefined ? "" : ", for each ticker its own (--json lists them)";
@@ -100,16 +119,18 @@ function choiceText(chosen: ChosenOutputs): string {
     table(["members from", "candidates"], [...last, [`at the end${own}`, members.join(", ")]]),
     ...(earlier === 0 ? [] : [`${earlier} earlier changes; --json lists all.`]),
     "",
-    optimismText(optimism),
+    optimismText(chosen),
     "",
   ].join("\n");
 }
 
-function optimismText(optimism: number | null): string {
+function optimismText({ optimism, measure }: ChosenOutputs): string {
   if (optimism === null) {
     return "No fold begins after 30 label dates are known, so nothing shows what choosing was worth.";
   }
+  const [claim, amount] =
+    measure === "ic" ? ["a mean IC", optimism.toFixed(4)] : ["an R²", `${(100 * optimism).toFixed(2)} %`];
   return optimism > 0
-    ? `Picking the best afterwards would claim an R² that is ${(100 * optimism).toFixed(2)} % too high.`
-    : "The forecasts chosen in advance have at least the R² of the best candidate.";
+    ? `Picking the best afterwards would claim ${claim} that is ${amount} too high.`
+    : `The forecasts chosen in advance have ${claim} at least as high as the best candidate.`;
 }

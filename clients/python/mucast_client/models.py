@@ -523,8 +523,10 @@ class ChoiceCandidate(TypedDict):
     label: str
     r2: float | None
     """1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit."""
+    ic: NotRequired[float | None]
+    """Mean IC over label dates with at least 5 tickers on the published out-of-fold rows. Null without such a date; absent in older outputs."""
     gain: float | None
-    """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; positive is better. Null with fewer than 30 dates."""
+    """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates."""
     gain_t: float | None
     """Its Newey-West t over dates, lag 5."""
     tickers: int
@@ -546,8 +548,10 @@ class OutputChoiceHonest(TypedDict):
 
     r2: float | None
     """1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit."""
+    ic: NotRequired[float | None]
+    """Mean IC over label dates with at least 5 tickers on the published out-of-fold rows. Null without such a date; absent in older outputs."""
     gain: float | None
-    """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; positive is better. Null with fewer than 30 dates."""
+    """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates."""
     gain_t: float | None
     """Its Newey-West t over dates, lag 5."""
 
@@ -560,9 +564,9 @@ class OutputChoiceLosses(TypedDict):
     dates: list[str]
     """Label dates, ascending."""
     excess: list[list[float | None]]
-    """By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit. Null without a common row."""
+    """By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit; with measure ic, the reference's IC less its own. Null without common rows."""
     gains: NotRequired[list[float | None]]
-    """By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts."""
+    """By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; with measure ic, the IC of the published forecasts minus candidate 0's; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts."""
 
 
 class OutputChoice(TypedDict):
@@ -570,6 +574,8 @@ class OutputChoice(TypedDict):
 
     rule: str
     over: str
+    measure: NotRequired[str]
+    """What compares candidates; absent in older outputs, which used squared_error."""
     seed: int
     warm_up: NotRequired[int]
     """run_ml_job: further folds that only served the choice."""
@@ -586,7 +592,7 @@ class OutputChoice(TypedDict):
     best: int
     """The candidate with the smallest mean loss over all out-of-fold rows."""
     optimism: float | None
-    """The r2 of `best` minus the r2 of `honest`."""
+    """The r2 of `best` minus the r2 of `honest`; with measure ic, their ic."""
     losses: OutputChoiceLosses
     """What the choice was made from."""
 

@@ -4,7 +4,7 @@ import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ra
 import { table } from "./output-table.ts";
 
 /** What a table of candidates shows. */
-type TableChoice = Pick<OutputChoice, "honest" | "best"> & {
+type TableChoice = Pick<OutputChoice, "honest" | "best" | "measure"> & {
   readonly candidates: readonly Omit<OutputChoice["candidates"][number], "settings">[];
 };
 
@@ -13,27 +13,35 @@ type TableChoice = Pick<OutputChoice, "honest" | "best"> & {
  * @param elsewhere says where a reader finds the candidates that are not shown.
  */
 export function candidateTable(
-  { candidates, honest, best }: TableChoice,
+  { candidates, honest, best, measure }: TableChoice,
   elsewhere = "mucast report shows all",
 ): string {
   const shown = rankedCandidates(candidates).slice(0, MAX_CANDIDATES_SHOWN);
   const rows = shown.map(({ number, label, member, tickers, ...figures }) => [
     `${number} ${printable(label)}`,
-    ...figureCells(figures),
+    ...figureCells(figures, measure),
     String(tickers),
     member ? "yes" : "-",
   ]);
-  const header = ["candidate", "R² held out", "gain over 0", "t", "tickers", "member"];
+  const header = ["candidate", "R² held out", "IC held out", "gain over 0", "t", "tickers", "member"];
   const more = candidates.length - shown.length;
   return [
-    table(header, [...rows, ["chosen in advance", ...figureCells(honest), "", ""]]),
+    table(header, [...rows, ["chosen in advance", ...figureCells(honest, measure), "", ""]]),
     ...(more === 0 ? [] : [`${counted(more, "further candidate")} with smaller gains; ${elsewhere}.`]),
     `Candidate ${best} is the best by the rows that choose; the forecasts chosen in advance show what choosing was worth.`,
   ].join("\n");
 }
 
-function figureCells({ r2, gain, gain_t: t }: OutputChoice["honest"]): string[] {
-  return [percent(r2), percent(gain), t === null ? "-" : t.toFixed(2)];
+function figureCells(
+  { r2, ic = null, gain, gain_t: t }: OutputChoice["honest"],
+  measure: TableChoice["measure"],
+): string[] {
+  const gained = measure === "ic" ? fixed(gain, 4) : percent(gain);
+  return [percent(r2), fixed(ic, 4), gained, fixed(t, 2)];
+}
+
+function fixed(value: number | null, digits: number): string {
+  return value === null ? "-" : Number(value.toFixed(digits)).toFixed(digits);
 }
 
 function percent(value: number | null): string {

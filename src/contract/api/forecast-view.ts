@@ -72,6 +72,7 @@ const choiceViewSchema = z
       )
       .describe("The largest gain over candidate 0 first."),
     count: z.int().nonnegative().describe("Number of candidates in the output."),
+    measure: choiceSchema.shape.measure,
     honest: choiceSchema.shape.honest,
     best: choiceSchema.shape.best,
     optimism: choiceSchema.shape.optimism,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CHOICE_RULES, CHOICE_SCOPES } from "../config/choice/choice-config.ts";
+import { CHOICE_MEASURES, CHOICE_RULES, CHOICE_SCOPES } from "../config/choice/choice-config.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
@@ -12,8 +12,13 @@ export const gainFields = {
   r2: maybe.describe(
     "1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit.",
   ),
+  ic: maybe
+    .optional()
+    .describe(
+      "Mean IC over label dates with at least 5 tickers on the published out-of-fold rows. Null without such a date; absent in older outputs.",
+    ),
   gain: maybe.describe(
-    "Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; positive is better. Null with fewer than 30 dates.",
+    "Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates.",
   ),
   gain_t: maybe.describe("Its Newey-West t over dates, lag 5."),
 };
@@ -34,6 +39,9 @@ export const choiceSchema = z
   .strictObject({
     rule: mayGrow(z.enum(CHOICE_RULES)),
     over: mayGrow(z.enum(CHOICE_SCOPES)),
+    measure: mayGrow(z.enum(CHOICE_MEASURES))
+      .optional()
+      .describe("What compares candidates; absent in older outputs, which used squared_error."),
     seed: count,
     warm_up: count.optional().describe("run_ml_job: further folds that only served the choice."),
     candidates: z.array(choiceCandidateSchema).describe("The first is the config itself."),
@@ -47,7 +55,7 @@ export const choiceSchema = z
       .describe("The members for folds that begin at or after the date, by losses known at its close."),
     honest: z.strictObject(gainFields).describe("The published out-of-fold forecasts themselves."),
     best: count.describe("The candidate with the smallest mean loss over all out-of-fold rows."),
-    optimism: maybe.describe("The r2 of `best` minus the r2 of `honest`."),
+    optimism: maybe.describe("The r2 of `best` minus the r2 of `honest`; with measure ic, their ic."),
     losses: z
       .strictObject({
         reference: count.describe("The candidate that the others are compared with."),
@@ -55,13 +63,13 @@ export const choiceSchema = z
         excess: z
           .array(z.array(maybe))
           .describe(
-            "By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit. Null without a common row.",
+            "By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit; with measure ic, the reference's IC less its own. Null without common rows.",
           ),
         gains: z
           .array(maybe)
           .optional()
           .describe(
-            "By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts.",
+            "By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; with measure ic, the IC of the published forecasts minus candidate 0's; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts.",
           ),
       })
       .describe("What the choice was made from."),

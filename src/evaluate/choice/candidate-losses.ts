@@ -1,5 +1,7 @@
+import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
+import { icSeries } from "./candidate-ics.ts";
 
 /** The rows of one ticker that folds test, and every candidate's forecasts of them. */
 export interface TestedTicker {
@@ -32,8 +34,8 @@ export interface LossSeries {
   /** The candidate that the others are compared with. */
   readonly reference: number;
   /**
-   * One per candidate, shape (D): the mean over the tickers of the squared error less that of the reference, each in the ticker's unit; NaN
-   * on dates without a row of both.
+   * One per candidate, shape (D): by squared error, the mean over the tickers of the squared error less that of the reference, each in the
+   * ticker's unit; by IC, the reference's IC less the candidate's. NaN on dates that cannot compare both.
    */
   readonly excess: readonly Float64Array[];
 }
@@ -46,12 +48,26 @@ export interface LossSeries {
 export function* lossSeries(
   tickers: readonly TestedTicker[],
   candidates: number,
+  measure: ChoiceMeasure,
   reference?: number,
 ): Pausable<LossSeries> {
   const rated = tickers.filter(({ unit, days }) => unit > 0 && days.length > 0);
+  const compared = reference ?? mostRows(rated, candidates);
+  return yield* SERIES[measure](rated, candidates, compared);
+}
+
+const SERIES: Readonly<Record<ChoiceMeasure, typeof icSeries>> = {
+  squared_error: squaredErrorSeries,
+  ic: icSeries,
+};
+
+function* squaredErrorSeries(
+  rated: readonly TestedTicker[],
+  candidates: number,
+  compared: number,
+): Pausable<LossSeries> {
   const days = distinctDays(rated);
   const position = new Map([...days].map((day, i) => [day, i]));
-  const compared = reference ?? mostRows(rated, candidates);
   const sums = Array.from({ length: candidates }, () => new Float64Array(days.length));
   const counts = Array.from({ length: candidates }, () => new Int32Array(days.length));
   for (const { labelDays, realised, predicted, unit } of rated) {

@@ -1,13 +1,17 @@
+import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../newey-west.ts";
 import { finiteOrNull } from "../statistics.ts";
+import { meanIc } from "./candidate-ics.ts";
 import { lossSeries, squaredExcess, type TestedTicker } from "./candidate-losses.ts";
 import { difference } from "./members.ts";
 
 /** What forecasts are worth on the published out-of-fold rows, beside those of candidate 0. */
 export interface Gain {
   readonly r2: number | null;
+  /** The mean IC over dates; null if no date has enough tickers. */
+  readonly ic: number | null;
   readonly gain: number | null;
   readonly t: number | null;
   /** The number of label dates on which candidate 0 has forecasts too; fewer than MIN_DATES give neither gain nor t. */
@@ -33,13 +37,22 @@ export function* choiceGains(
   chosen: readonly Float64Array[],
   from: readonly number[],
   candidates: number,
+  measure: ChoiceMeasure,
 ): Pausable<ChoiceGains> {
   const published = tickers.map((ticker, i) =>
     rowsFrom(from[i]!, { ...ticker, predicted: [...ticker.predicted, chosen[i]!] }),
   );
   // Candidate 0 is the reference, so that each date compares it with the others on the same tickers.
-  const { excess, days } = yield* lossSeries(published, candidates + 1, 0);
-  const gains = excess.map((own, c) => gainOf(own, excess[0]!, r2Of(published, c)));
+  const { excess, days } = yield* lossSeries(published, candidates + 1, measure, 0);
+  const gains: Gain[] = [];
+  for (const [c, own] of excess.entries()) {
+    yield 0;
+    gains.push({
+      r2: r2Of(published, c),
+      ic: meanIc(published, c),
+      ...gainOf(own, excess[0]!),
+    });
+  }
   const gainByDay = new Map(Array.from(days, (day, d) => [day, excess[0]![d]! - excess[candidates]![d]!]));
   return { gains: gains.slice(0, candidates), honest: gains[candidates]!, gainByDay };
 }
@@ -54,10 +67,21 @@ function rowsFrom(from: number, tested: TestedTicker): TestedTicker {
   };
 }
 
-function gainOf(own: Float64Array, first: Float64Array, r2: number | null): Gain {
+function gainOf(own: Float64Array, first: Float64Array): Pick<Gain, "gain" | "t" | "dates"> {
   const { mean, error, dates } = difference(first, own, own.length);
-  if (dates < MIN_DATES) return { r2, gain: null, t: null, dates };
-  return { r2, gain: mean, t: error > 0 ? mean / error : null, dates };
+  if (dates < MIN_DATES) return { gain: null, t: null, dates };
+  return { gain: mean, t: error > 0 ? mean / error : null, dates };
+}
+
+/** The figure of a forecast that a measure compares: its R² or its mean IC. */
+export function figureOf({ r2, ic }: Pick<Gain, "r2" | "ic">, measure: ChoiceMeasure): number | null {
+  return measure === "ic" ? ic : r2;
+}
+
+/** How much too good the best candidate is on the rows that chose it; null if one of both has no figure. */
+export function optimismOf(best: Gain, honest: Gain, measure: ChoiceMeasure): number | null {
+  const [claimed, found] = [figureOf(best, measure), figureOf(honest, measure)];
+  return claimed === null || found === null ? null : claimed - found;
 }
 
 /** 1 - sum (y - p)² / sum y², in the tickers' units, over the rows that a candidate forecasts. */

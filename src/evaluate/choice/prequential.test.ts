@@ -3,12 +3,15 @@ import { test } from "node:test";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import type { TestedTicker } from "./candidate-losses.ts";
 import { noise, testedTickers } from "./choice.testing.ts";
-import { choosePrequentially } from "./prequential.ts";
+import { type ChoiceSettings, choosePrequentially } from "./prequential.ts";
 
 const ROWS = 200;
-const SETTINGS = (["mean", "best"] as const).flatMap((rule) =>
-  (["all", "auto"] as const).map((over) => ({ rule, over })),
-);
+const SQUARED = { measure: "squared_error" } as const;
+const SETTINGS: readonly ChoiceSettings[] = (["mean", "best"] as const).flatMap((rule) => [
+  { rule, over: "all", ...SQUARED },
+  { rule, over: "auto", ...SQUARED },
+  { rule, over: "all", measure: "ic" },
+]);
 
 /** The same tickers with other labels from a label date on. */
 function withOtherLabels(tickers: readonly TestedTicker[], from: number): TestedTicker[] {
@@ -20,7 +23,7 @@ function withOtherLabels(tickers: readonly TestedTicker[], from: number): Tested
 }
 
 for (const settings of SETTINGS) {
-  test(`no forecast depends on a label known after its fold begins: ${settings.rule}, ${settings.over}`, () => {
+  test(`no forecast depends on a label known after its fold begins: ${Object.values(settings).join(", ")}`, () => {
     const tickers = testedTickers(6, ROWS, [0.02, 0.05, -0.05, 0.1]);
     const whole = atOnce(choosePrequentially(tickers, 4, settings));
     for (const from of [110, 140, 171, 205, 290]) {
@@ -43,7 +46,9 @@ for (const settings of SETTINGS) {
 
 test("the forecasts of a fold are the mean of the members at its first date", () => {
   const tickers = testedTickers(3, ROWS, [0, 0.3, 0.29]);
-  const { changes, predicted } = atOnce(choosePrequentially(tickers, 3, { rule: "mean", over: "all" }));
+  const { changes, predicted } = atOnce(
+    choosePrequentially(tickers, 3, { rule: "mean", over: "all", ...SQUARED }),
+  );
   assert.deepEqual(changes[0], { day: 100, members: [0] });
   assert.ok(changes.some(({ members }) => members.length === 2));
   for (const [i, { folds, predicted: own }] of tickers.entries()) {
@@ -61,7 +66,7 @@ test("a row without a forecast of any member has the first forecast that there i
   const tickers = testedTickers(3, ROWS, [0, 0.3, 0.29]);
   for (const c of [1, 2]) tickers[0]!.predicted[c]!.fill(Number.NaN, 190);
   tickers[1]!.predicted[0]!.fill(Number.NaN);
-  const { predicted } = atOnce(choosePrequentially(tickers, 3, { rule: "mean", over: "all" }));
+  const { predicted } = atOnce(choosePrequentially(tickers, 3, { rule: "mean", over: "all", ...SQUARED }));
   assert.deepEqual(predicted[0]!.subarray(190), tickers[0]!.predicted[0]!.subarray(190));
   assert.ok(predicted.every((own) => own.every(Number.isFinite)));
 });
@@ -69,10 +74,10 @@ test("a row without a forecast of any member has the first forecast that there i
 test("tickers get their own members where these are better, and the common ones otherwise", () => {
   const [left, right] = [testedTickers(4, ROWS, [0, 0.4, 0]), testedTickers(4, ROWS, [0, 0, 0.4], 2)];
   const apart = [...left, ...right].map((ticker, i) => ({ ...ticker, ticker: `T${i}` }));
-  const own = atOnce(choosePrequentially(apart, 3, { rule: "best", over: "auto" }));
+  const own = atOnce(choosePrequentially(apart, 3, { rule: "best", over: "auto", ...SQUARED }));
   assert.ok(own.isPerTicker);
   assert.deepEqual(own.tickerMembers, [...left.map(() => [1]), ...right.map(() => [2])]);
-  const alike = atOnce(choosePrequentially(left, 3, { rule: "best", over: "auto" }));
+  const alike = atOnce(choosePrequentially(left, 3, { rule: "best", over: "auto", ...SQUARED }));
   assert.ok(!alike.isPerTicker);
   assert.deepEqual(
     alike.tickerMembers,

@@ -1,4 +1,4 @@
-import type { ChoiceRule, ChoiceScope } from "../../contract/config/choice/choice-config.ts";
+import type { ChoiceMeasure, ChoiceRule, ChoiceScope } from "../../contract/config/choice/choice-config.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../newey-west.ts";
@@ -25,6 +25,13 @@ export interface PrequentialChoice {
 /** Members per ticker replace the common ones once their gain exceeds this many of its Newey-West errors. */
 const MIN_T = 1;
 
+/** How to choose. `auto` needs squared errors, because one ticker has no IC. */
+export interface ChoiceSettings {
+  readonly rule: ChoiceRule;
+  readonly over: ChoiceScope;
+  readonly measure: ChoiceMeasure;
+}
+
 /** Later than every label. */
 export const END: Day = Number.MAX_SAFE_INTEGER;
 
@@ -36,9 +43,9 @@ export const END: Day = Number.MAX_SAFE_INTEGER;
 export function* choosePrequentially(
   tickers: readonly TestedTicker[],
   candidates: number,
-  { rule, over }: { readonly rule: ChoiceRule; readonly over: ChoiceScope },
+  { rule, over, measure }: ChoiceSettings,
 ): Pausable<PrequentialChoice> {
-  const series = yield* lossSeries(tickers, candidates);
+  const series = yield* lossSeries(tickers, candidates, measure);
   const days = foldDates(tickers);
   const common = yield* choicesAt([...days, END], series, rule);
   const { members } = common.get(END)!;
@@ -65,7 +72,7 @@ function* withOwnMembers(
 ): Pausable<PrequentialChoice> {
   const own = yield* ownForecasts(choice.series, tickers, days, common, rule);
   const both = tickers.map((ticker, i) => ({ ...ticker, predicted: [choice.predicted[i]!, own[i]!] }));
-  const { days: labelDays, excess } = yield* lossSeries(both, 2);
+  const { days: labelDays, excess } = yield* lossSeries(both, 2, "squared_error");
   const isBetter = (day: Day): boolean => {
     const known = countKnown(labelDays, day);
     if (known < MIN_DATES) return false;

@@ -12,7 +12,9 @@ const FOLD_DATES = TICKERS.flatMap(({ folds }) => folds.map(({ first }) => forma
 
 /** As an output records it. */
 function recorded(): RecordedChoice {
-  const { series, changes, members } = atOnce(choosePrequentially(TICKERS, 3, { rule: "mean", over: "all" }));
+  const { series, changes, members } = atOnce(
+    choosePrequentially(TICKERS, 3, { rule: "mean", over: "all", measure: "squared_error" }),
+  );
   const choice = {
     rule: "mean" as const,
     members: [...members],

@@ -15,7 +15,7 @@ test("a ticker without enough rows of the best candidate and another one has the
   tickers[0]!.predicted[1]!.fill(Number.NaN);
   tickers[2] = { ...tickers[2]!, unit: 0 };
   for (const own of tickers[3]!.predicted.slice(1)) own.fill(Number.NaN, 29);
-  const series = atOnce(lossSeries(tickers, 3));
+  const series = atOnce(lossSeries(tickers, 3, "squared_error"));
   const common = { best: 1, members: [0, 1] };
   const own = atOnce(tickerMembers(tickers, series, END, common, "mean"));
   for (const i of [0, 2, 3]) assert.deepEqual(own[i], common.members, `ticker ${i}`);

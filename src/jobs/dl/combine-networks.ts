@@ -106,9 +106,9 @@ function partFold({ days }: HeldOutPart, from: number) {
 function* chooseByValidation(
   tickers: readonly NetworkTicker[],
   candidates: number,
-  { rule }: Choice<DlSettings>,
+  { rule, measure }: Choice<DlSettings>,
 ): Pausable<PrequentialChoice> {
-  const series = yield* lossSeries(tickers.map(validationRows), candidates);
+  const series = yield* lossSeries(tickers.map(validationRows), candidates, measure);
   const tested = tickers.map((ticker) => ticker.tested);
   const days = foldDates(tested);
   const common = yield* choicesAt([...days, END], series, rule);

@@ -118,7 +118,7 @@ test("the candidates of networks are judged on the calibration part", () => {
   });
   const { data } = dataOf(text);
   assert.deepEqual([data!.gain!.best, data!.gain!.days.length], [undefined, 40]);
-  assert.match(data!.finding, /^The best candidate.s calibration rows say/);
+  assert.match(data!.finding, /^The best candidate.s calibration rows show an R² of/);
   assert.equal(
     formatDay(data!.members!.heldOut.from),
     choice!.losses.dates[choice!.losses.gains!.findIndex((gain) => gain !== null)],

@@ -1,3 +1,4 @@
+import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { cut } from "../../contract/errors/faults.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
@@ -7,7 +8,7 @@ import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { countedRows, figure, NO_FIGURE } from "../figures.ts";
+import { countedRows, figure, NO_FIGURE, type Unit } from "../figures.ts";
 import { keyLine, numbersTable, type Panel, plainTable } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { noSkillFunnel } from "../statistics/over-dates.ts";
@@ -17,7 +18,7 @@ import { type MembersByDate, membersByDate, membersPanel } from "./candidate-mem
 const charts = chartSection({
   id: "candidates",
   title: "Candidates",
-  lead: "Figures are of the held-out rows: of regressors the published out-of-fold rows, of networks the calibration part. A gain is the mean squared error of candidate 0, the config itself, less that of another forecast, as a share of the mean squared return.",
+  lead: "Figures are of the held-out rows: of regressors the published out-of-fold rows, of networks the calibration part. A gain is the mean squared error of candidate 0, the config itself, less that of another forecast, as a share of the mean squared return; if a job chooses by IC, it is the mean IC less that of candidate 0.",
   panels: ({ whole }) =>
     whole.document.choice === undefined ? [] : panelsOf("Candidates", candidatesOf(whole), candidatePanels),
 });
@@ -34,6 +35,8 @@ interface Candidates {
   /** The largest gain first; those without a gain last. */
   readonly rows: readonly CandidateRow[];
   readonly isPerTicker: boolean;
+  /** What candidates were compared by. */
+  readonly measure: ChoiceMeasure;
   readonly finding: string;
   /** Absent if the output does not record the series, or has no held-out rows. */
   readonly gain?: GainOverDates;
@@ -46,6 +49,8 @@ interface CandidateRow {
   /** Untrusted. */
   readonly label: string;
   readonly r2: number | null;
+  /** The mean IC over dates. */
+  readonly ic: number | null;
   readonly gain: number | null;
   readonly t: number | null;
   /** Tickers that it could fit. */
@@ -84,6 +89,7 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
     data: {
       rows: rowsOf(choice),
       isPerTicker: choice.by_ticker !== undefined,
+      measure: measureOf(choice),
       finding: worthFinding(choice, HELD_OUT[document.operation]),
       ...(gain === undefined ? {} : { gain }),
       ...(members === undefined ? {} : { members }),
@@ -94,11 +100,11 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
 function rowsOf({ candidates, by_ticker: byTicker }: OutputChoice): CandidateRow[] {
   const own = byTicker === undefined ? undefined : Object.values(byTicker);
   return rankedCandidates(candidates).map(
-    ({ number, label: whole, r2, gain, gain_t: t, tickers, member }) => {
+    ({ number, label: whole, r2, ic = null, gain, gain_t: t, tickers, member }) => {
       const memberOf = own?.filter((numbers) => numbers.includes(number)).length;
       const label = cut(whole, MAX_LABEL_LENGTH);
       return {
-        ...{ number, label, r2, gain, t, tickers, isMember: member },
+        ...{ number, label, r2, ic, gain, t, tickers, isMember: member },
         ...(memberOf === undefined ? {} : { memberOf }),
       };
     },
@@ -108,25 +114,39 @@ function rowsOf({ candidates, by_ticker: byTicker }: OutputChoice): CandidateRow
 /** Labels of jobs are shorter; another program may write longer ones. */
 const MAX_LABEL_LENGTH = 100;
 
+function measureOf({ measure }: OutputChoice): ChoiceMeasure {
+  return measure === "ic" ? "ic" : "squared_error";
+}
+
+/** The figure of a forecast that a measure compares, its unit, and its name. */
+type MeasuredFigure = readonly [key: "r2" | "ic", unit: Unit, name: string];
+const R2_FIGURE: MeasuredFigure = ["r2", "percent", "an R² of"];
+const IC_FIGURE: MeasuredFigure = ["ic", "number", "a mean IC of"];
+
+/** The unit of gains. */
+const GAIN_UNITS: Readonly<Record<ChoiceMeasure, Unit>> = { squared_error: "percent", ic: "number" };
+
 /** The rows that judge candidates, in words. */
 const HELD_OUT: Readonly<Record<Operation, string>> = {
-  run_ml_job: "own folds say",
-  run_dl_job: "calibration rows say",
+  run_ml_job: "own folds show",
+  run_dl_job: "calibration rows show",
 };
 
 /** What the best candidate claims on its own rows, and what choosing in advance gave. */
-function worthFinding({ candidates, best, honest, optimism }: OutputChoice, say: string): string {
-  const claimed = candidates[best]?.r2 ?? null;
-  const told = `The best candidate\u2019s ${say} ${figure(claimed, "percent")}, the forecasts chosen in advance ${figure(honest.r2, "percent")}`;
-  const first = `candidate 0 alone has ${figure(candidates[0]?.r2, "percent")}`;
+function worthFinding(choice: OutputChoice, say: string): string {
+  const { candidates, best, honest, optimism } = choice;
+  const [key, unit, name] = measureOf(choice) === "ic" ? IC_FIGURE : R2_FIGURE;
+  const told = `The best candidate\u2019s ${say} ${name} ${figure(candidates[best]?.[key], unit)}, the forecasts chosen in advance ${figure(honest[key], unit)}`;
+  const first = `candidate 0 alone has ${figure(candidates[0]?.[key], unit)}`;
   const hindsight =
     optimism !== null && optimism > 0
-      ? ` Picking the best afterwards would claim ${figure(optimism, "share")} too much.`
+      ? ` Picking the best afterwards would claim ${figure(optimism, unit === "number" ? unit : "share")} too much.`
       : "";
   return `${told}; ${first}.${hindsight}`;
 }
 
-function gainOverDates({ losses, best, honest }: OutputChoice): GainOverDates | undefined {
+function gainOverDates(choice: OutputChoice): GainOverDates | undefined {
+  const { losses, best } = choice;
   const { gains = [], dates, excess } = losses;
   const kept = gains.flatMap((gain, d) => {
     const day = gain === null ? undefined : parseDay(dates[d] ?? "");
@@ -141,7 +161,7 @@ function gainOverDates({ losses, best, honest }: OutputChoice): GainOverDates | 
     chosen: share(cumulative(chosen)),
     ...(hasBest ? { best: share(cumulative(Float64Array.from(kept, (one) => one.best ?? 0))) } : {}),
     band: share(noSkillFunnel(chosen)),
-    finding: gainFinding(honest, kept.length),
+    finding: gainFinding(choice, kept.length),
   };
 }
 
@@ -151,27 +171,30 @@ function gainAt(excess: OutputChoice["losses"]["excess"], candidate: number, d: 
   return first === null || other === null ? undefined : first - other;
 }
 
-function gainFinding({ gain, gain_t: t }: OutputChoice["honest"], dates: number): string {
+function gainFinding(choice: OutputChoice, dates: number): string {
+  const { gain, gain_t: t } = choice.honest;
+  const unit = GAIN_UNITS[measureOf(choice)];
   const over = `over ${countedRows(dates, "date")}`;
   if (dates < MIN_DATES || gain === null) return `Choosing has results ${over}, which are too few to judge.`;
   if (t === null) return `The chosen forecasts never differed from those of candidate 0, ${over}.`;
   const needed = neweyWestQuantile(dates);
   const judged = t > needed ? "is beyond" : "is within";
-  return `Choosing in advance gained ${figure(gain, "percent")} over candidate 0, ${over}; its t of ${figure(t, "number")} ${judged} what chance gives (up to ${figure(needed, "number")}).`;
+  return `Choosing in advance gained ${figure(gain, unit)}${unit === "number" ? " of IC" : ""} over candidate 0, ${over}; its t of ${figure(t, "number")} ${judged} what chance gives (up to ${figure(needed, "number")}).`;
 }
 
 /** Jobs accept at most 100 candidates; another program may write more. */
 const MAX_ROWS = 100;
 
-function candidatePanels({ rows, isPerTicker, finding, gain, members }: Candidates): Panel[] {
+function candidatePanels({ rows, isPerTicker, measure, finding, gain, members }: Candidates): Panel[] {
+  const unit = GAIN_UNITS[measure];
   return [
-    { title: "Candidates", finding, chart: candidateTable(rows, isPerTicker), isWide: true },
-    ...(gain === undefined ? [] : [gainPanel(gain)]),
+    { title: "Candidates", finding, chart: candidateTable(rows, isPerTicker, unit), isWide: true },
+    ...(gain === undefined ? [] : [gainPanel(gain, unit)]),
     ...(members === undefined ? [] : [membersPanel(members)]),
   ];
 }
 
-function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean): string {
+function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean, gainUnit: Unit): string {
   const tableOf = (caption: string, some: readonly CandidateRow[]) =>
     plainTable({
       caption,
@@ -179,17 +202,19 @@ function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean): st
         "Candidate",
         "Number",
         "R², held out",
+        "IC, held out",
         "Gain over candidate 0",
         "its t",
         "Tickers",
         "Member",
         ...(isPerTicker ? ["Member for tickers"] : []),
       ],
-      rows: some.map(({ number, label, r2, gain, t, tickers, isMember, memberOf }) => [
+      rows: some.map(({ number, label, r2, ic, gain, t, tickers, isMember, memberOf }) => [
         label,
         String(number),
         figure(r2, "percent"),
-        figure(gain, "percent"),
+        figure(ic, "number"),
+        figure(gain, gainUnit),
         figure(t, "number"),
         figure(tickers, "count"),
         isMember ? "yes" : NO_FIGURE,
@@ -203,7 +228,7 @@ function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean): st
   return `${shown}<details><summary>${summary}</summary>${tableOf("further candidates", more)}</details>`;
 }
 
-function gainPanel({ days, chosen, best, band, finding }: GainOverDates): Panel {
+function gainPanel({ days, chosen, best, band, finding }: GainOverDates, unit: Unit): Panel {
   const hasBand = !band.some(Number.isNaN);
   return {
     title: "Gain over candidate 0, cumulative",
@@ -213,7 +238,7 @@ function gainPanel({ days, chosen, best, band, finding }: GainOverDates): Panel 
       finding,
       x: days,
       xKind: "day",
-      unit: "percent",
+      unit,
       lines: [
         { name: "chosen in advance", values: chosen },
         ...(best === undefined ? [] : [{ name: "best in hindsight", values: best }]),
@@ -230,8 +255,8 @@ function gainPanel({ days, chosen, best, band, finding }: GainOverDates): Panel 
       columns: ["Date", "Chosen in advance", ...(best === undefined ? [] : ["Best in the end"])],
       rows: Array.from(days, (day, i) => [
         formatDay(day),
-        figure(chosen[i], "percent"),
-        ...(best === undefined ? [] : [figure(best[i], "percent")]),
+        figure(chosen[i], unit),
+        ...(best === undefined ? [] : [figure(best[i], unit)]),
       ]),
     }),
   };

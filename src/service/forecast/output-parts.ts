@@ -59,7 +59,7 @@ export function* readForecastParts(json: JsonReader, wanted: TickerSelection) {
     forecasts: ofMu(members({ dates: last(scalar), lower: last(scalar), upper: last(scalar) })),
     refits: members({ blocks: readBlocks }),
     choice: members({
-      ...{ candidates: readCandidates, honest: scalars, best: scalar, optimism: scalar },
+      ...{ candidates: readCandidates, honest: scalars, measure: scalar, best: scalar, optimism: scalar },
     }),
     metrics: members({
       score: members({ ...quality, by_ticker: ofMu(scalars) }),

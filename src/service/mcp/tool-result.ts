@@ -134,18 +134,25 @@ function forecastText(view: ForecastView): string {
 }
 
 /** What choosing was worth, and a line per candidate. */
-function choiceLines({ candidates, count, honest, best }: NonNullable<ForecastView["choice"]>): string[] {
-  const claimed = candidates.find(({ number }) => number === best)?.r2 ?? null;
+function choiceLines(choice: NonNullable<ForecastView["choice"]>): string[] {
+  const { candidates, count, honest, best, measure } = choice;
+  const [key, name] = measure === "ic" ? (["ic", "mean IC"] as const) : (["r2", "R²"] as const);
+  const claimed = candidates.find(({ number }) => number === best)?.[key] ?? null;
   return [
-    `Chosen among ${counted(count, "candidate")}: R² ${rounded(honest.r2)} on held-out rows as chosen in advance, ${rounded(claimed)} for candidate ${best}, the best afterwards; gain over candidate 0 ${gainText(honest)}.`,
+    `Chosen among ${counted(count, "candidate")}: ${name} ${rounded(honest[key] ?? null)} on held-out rows as chosen in advance, ${rounded(claimed)} for candidate ${best}, the best afterwards; gain over candidate 0 ${gainText(honest)}.`,
     ...candidates.map(
       ({ number, label, member, ...figures }) =>
-        `Candidate ${number}, ${show(label)}${member ? ", member" : ""}: R² ${rounded(figures.r2)}, gain ${gainText(figures)}`,
+        `Candidate ${number}, ${show(label)}${member ? ", member" : ""}: R² ${rounded(figures.r2)}${icText(figures)}, gain ${gainText(figures)}`,
     ),
     ...(candidates.length < count
       ? [`${count - candidates.length} further candidates are in the output.`]
       : []),
   ];
+}
+
+/** Outputs of older versions have no IC. */
+function icText({ ic }: NonNullable<ForecastView["choice"]>["honest"]): string {
+  return ic === undefined ? "" : `, IC ${rounded(ic)}`;
 }
 
 function gainText({ gain, gain_t }: NonNullable<ForecastView["choice"]>["honest"]): string {

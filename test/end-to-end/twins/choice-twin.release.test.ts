@@ -35,7 +35,7 @@ interface ChoiceTwin {
     >
   >;
   readonly choice: Pick<OutputChoice, "members" | "honest" | "best" | "optimism" | "losses"> & {
-    /** By number: `r2`, `gain`, `gain_t`, `tickers` and `member`. */
+    /** By number: `r2`, `ic`, `gain`, `gain_t`, `tickers` and `member`. */
     readonly candidates: readonly Partial<OutputChoice["candidates"][number]>[];
     readonly by_ticker: OutputChoice["by_ticker"] | null;
     /** The common members of each first date of a published fold. */
@@ -107,6 +107,13 @@ const CASES: readonly Case[] = [
 
 const MORE_CASES: readonly Case[] = [
   ["common members", { ...RIDGE, choice: { candidates: MANY, over: "all", warm_up: 6 } }],
+  [
+    "common members by IC, with intervals",
+    {
+      ...{ ...RIDGE, intervals: {} },
+      choice: { candidates: [...MANY, LIGHTGBM], over: "all", warm_up: 6, measure: "ic" },
+    },
+  ],
   [
     "members per ticker with refits, shrinkage and intervals",
     {

@@ -88,9 +88,20 @@ def fixed_b_quantile(n):
     return 1.6449 + 2.1859 * b + 0.3142 * b**2 - 0.3427 * b**3
 
 
+def ic_of(labels, forecasts):
+    """Pearson's correlation over the tickers of a date; None with fewer than five, or if all labels are equal."""
+    if len(labels) < 5 or max(labels) == min(labels):
+        return None
+    if max(forecasts) == min(forecasts):
+        return 0.0
+    y, p = mean(labels), mean(forecasts)
+    covariance = math.fsum((a - y) * (b - p) for a, b in zip(labels, forecasts))
+    return covariance / math.sqrt(math.fsum((a - y) ** 2 for a in labels) * math.fsum((b - p) ** 2 for b in forecasts))
+
+
 class Choice:
     def __init__(self, params, candidates):
-        self.settings = {"rule": "mean", "over": "auto", "warm_up": 15, **params["choice"]}
+        self.settings = {"rule": "mean", "over": "auto", "warm_up": 15, "measure": "squared_error", **params["choice"]}
         self.candidates, self.numbers = candidates, range(len(candidates))
         self.splits = params.get("n_splits", 15)
         every = sorted({ticker for job in candidates for ticker in job.tickers})
@@ -142,11 +153,24 @@ class Choice:
 
     def excess_on(self, label_date, c):
         both = [row for row in self.by_label_date[label_date] if c in row["p"] and self.reference in row["p"]]
-        return mean([self.loss(row, row["p"][c]) - self.loss(row, row["p"][self.reference]) for row in both]) if both else None
+        return self.excess_of([(row, row["p"][c], row["p"][self.reference]) for row in both])
+
+    def excess_of(self, triples):
+        """The loss of forecasts p less the loss of forecasts r, over (row, p, r) of one label date."""
+        if self.settings["measure"] == "squared_error":
+            return mean([self.loss(row, p) - self.loss(row, r) for row, p, r in triples]) if triples else None
+        y = [row["y"] for row, _, _ in triples]
+        ours, theirs = ic_of(y, [p for _, p, _ in triples]), ic_of(y, [r for _, _, r in triples])
+        return None if ours is None else theirs - ours
 
     def until(self, day):
         """The label dates that are known at the close of a day."""
         return [l for l in self.dates if day is None or l <= day]
+
+    def judged_until(self, day):
+        """The known label dates that compare candidates: with measure ic, those with an IC."""
+        is_ic = self.settings["measure"] == "ic"
+        return [l for l in self.until(day) if not is_ic or l in self.excess[self.reference]]
 
     def differences(self, a, b, day):
         return [self.excess[a][l] - self.excess[b][l] for l in self.until(day) if l in self.excess[a] and l in self.excess[b]]
@@ -280,27 +304,35 @@ class Choice:
                     row["published_p"] = self.combined(row["p"], self.members_of(fold["start"], ticker))
 
     def worth(self, forecast_of):
-        """r2, gain and gain_t of forecasts, on published rows that have one."""
+        """r2, ic, gain and gain_t of forecasts, on published rows that have one."""
         rows = [row for folds in self.folds.values() for fold in folds if fold["published"] for row in fold["rows"]]
         rows = [row for row in rows if row["unit"] > 0 and forecast_of(row) is not None]
         squares = math.fsum(row["y"] ** 2 / row["unit"] for row in rows)
         by_date = {}
         for row in rows:
             if 0 in row["p"]:
-                by_date.setdefault(row["known"], []).append(self.loss(row, row["p"][0]) - self.loss(row, forecast_of(row)))
-        gains = [mean(by_date[l]) for l in sorted(by_date)]
+                by_date.setdefault(row["known"], []).append((row, forecast_of(row), row["p"][0]))
+        excess = {l: e for l in sorted(by_date) if (e := self.excess_of(by_date[l])) is not None}
+        gains = [-e for e in excess.values()]
+        own_by_date = {}
+        for row in rows:
+            own_by_date.setdefault(row["known"], []).append((row["y"], forecast_of(row)))
+        ics = [ic_of([y for y, _ in own], [p for _, p in own]) for own in own_by_date.values()]
+        ics = [ic for ic in ics if ic is not None]
         is_judged = len(gains) >= MIN_ROWS
         return {
             "r2": 1 - math.fsum(self.loss(row, forecast_of(row)) for row in rows) / squares if squares > 0 else None,
+            "ic": mean(ics) if ics else None,
             "gain": mean(gains) if is_judged else None,
             "gain_t": mean(gains) / error(gains) if is_judged and error(gains) > 0 else None,
-        }, dict(zip(sorted(by_date), gains))
+        }, dict(zip(excess, gains))
 
     def told(self):
         self.publish()
         honest, gains = self.worth(lambda row: row["published_p"])
         worth = [self.worth(lambda row, c=c: row["p"].get(c))[0] for c in self.numbers]
         best = self.best(None)
+        key = "ic" if self.settings["measure"] == "ic" else "r2"
         published_folds = [fold for folds in self.folds.values() for fold in folds if fold["published"]]
         starts = sorted({fold["start"] for fold in published_folds})
         warm_up = [sum(1 for fold in folds if not fold["published"]) for folds in self.folds.values() if folds]
@@ -308,7 +340,7 @@ class Choice:
         counts = [
             *(("candidate_failed", count) for count in failed),
             ("few_choice_rows", sum(1 for count in warm_up if count < self.settings["warm_up"])),
-            ("few_choice_rows", sum(1 for fold in published_folds if len(self.until(fold["start"])) < MIN_ROWS)),
+            ("few_choice_rows", sum(1 for fold in published_folds if len(self.judged_until(fold["start"])) < MIN_ROWS)),
         ]
         warnings = [{"code": code, "count": count} for code, count in counts if count > 0]
         if len(gains) >= MIN_ROWS and (honest["gain_t"] is None or honest["gain_t"] <= fixed_b_quantile(len(gains))):
@@ -329,7 +361,7 @@ class Choice:
             "per_ticker_dates": [iso(d) for d in starts if self.is_per_ticker(d)],
             "honest": honest,
             "best": best,
-            "optimism": None if worth[best]["r2"] is None or honest["r2"] is None else worth[best]["r2"] - honest["r2"],
+            "optimism": None if worth[best][key] is None or honest[key] is None else worth[best][key] - honest[key],
             "losses": {
                 "reference": self.reference,
                 "dates": [iso(l) for l in self.dates],

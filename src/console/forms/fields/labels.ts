@@ -24,6 +24,7 @@ const LABELS: Readonly<Record<string, string>> = {
   candidates: "Further candidates",
   rule: "Forecast of the members",
   over: "Common to all tickers",
+  measure: "Compare candidates by",
   warm_up: "Warm-up folds",
   status: "Enabled",
   "current option": "Network",

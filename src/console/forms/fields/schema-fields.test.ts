@@ -46,6 +46,7 @@ test("every member of run_ml_job's payload has a control of its kind, in the sch
     ["config.ML params.choice", "group"],
     ["config.ML params.choice.candidates", "json"],
     ["config.ML params.choice.rule", "choice"],
+    ["config.ML params.choice.measure", "choice"],
     ["config.ML params.choice.seed", "integer"],
     ["config.ML params.choice.over", "choice"],
     ["config.ML params.choice.warm_up", "integer"],

@@ -11,6 +11,10 @@ export type ChoiceRule = (typeof CHOICE_RULES)[number];
 export const CHOICE_SCOPES = ["auto", "all"] as const;
 export type ChoiceScope = (typeof CHOICE_SCOPES)[number];
 
+/** What compares candidates: their squared errors, or how well they order the tickers of a date. */
+export const CHOICE_MEASURES = ["squared_error", "ic"] as const;
+export type ChoiceMeasure = (typeof CHOICE_MEASURES)[number];
+
 const rangeSchema = z
   .tuple([z.number(), z.number()])
   .refine(([low, high]) => low < high, "must be [low, high] with low < high");
@@ -81,6 +85,12 @@ const choiceShape = {
     .describe(
       "mean: the mean of the candidates within one standard error of the best. best: the best candidate alone.",
     ),
+  measure: z
+    .enum(CHOICE_MEASURES)
+    .default("squared_error")
+    .describe(
+      "squared_error: the best has the smallest squared error. ic: the best has the largest mean IC over dates with at least 5 tickers.",
+    ),
   seed: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(42).describe("Seed of the draws."),
 };
 
@@ -128,6 +138,10 @@ export const mlChoiceSchema = z
       .max(LIMITS.nSplits)
       .default(15)
       .describe("Further folds before the n_splits folds; they only serve the choice."),
+  })
+  .refine(({ measure, over }) => measure !== "ic" || over === "all", {
+    path: ["over"],
+    message: 'must be "all" with measure ic, because one ticker has no IC',
   })
   .meta({ id: "MlChoice" })
   .describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");

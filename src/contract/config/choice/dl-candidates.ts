@@ -21,7 +21,7 @@ type ReadSettings = (text: string) => {
  * @throws MucastError invalid_request, with the faults of all candidates; for too many or equal ones too.
  */
 export function resolveDlChoice(
-  { candidates: entries, rule, seed }: DlChoice,
+  { candidates: entries, rule, measure, seed }: DlChoice,
   text: string,
   own: DlSettings,
   readSettings: ReadSettings,
@@ -35,7 +35,7 @@ export function resolveDlChoice(
     partsOf,
     identityOf,
   });
-  return { choice: { rule, over: "all", seed, candidates }, warnings };
+  return { choice: { rule, over: "all", measure, seed, candidates }, warnings };
 }
 
 function predictionOf(config: unknown): RawObject {

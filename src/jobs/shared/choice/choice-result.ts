@@ -3,7 +3,12 @@ import type { Pausable } from "../../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../../contract/market/dates.ts";
 import type { OutputChoice } from "../../../contract/output/choice.ts";
 import type { LossSeries, TestedTicker } from "../../../evaluate/choice/candidate-losses.ts";
-import { type ChoiceGains, choiceGains, type Gain } from "../../../evaluate/choice/choice-gains.ts";
+import {
+  type ChoiceGains,
+  choiceGains,
+  type Gain,
+  optimismOf,
+} from "../../../evaluate/choice/choice-gains.ts";
 import { chosenMembers, type Members } from "../../../evaluate/choice/members.ts";
 import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
 import { finiteOrNull } from "../../../evaluate/statistics.ts";
@@ -42,7 +47,7 @@ export function* choiceResult(
 ): Pausable<ChoiceResult> {
   const tested = tickers.map((ticker) => ticker.tested);
   const from = tickers.map(({ warmUpRows }) => warmUpRows);
-  const gains = yield* choiceGains(tested, chosen.predicted, from, choice.candidates.length);
+  const gains = yield* choiceGains(tested, chosen.predicted, from, choice.candidates.length, choice.measure);
   const { best } = chosenMembers(chosen.series, chosen.series.days.length, choice.rule);
   return { choice, chosen, ...gains, best, tickers };
 }
@@ -53,10 +58,10 @@ export function choiceOf(
   settings: readonly OrderedJson[],
 ): OrderedJson {
   const { series, members } = chosen;
-  const bestR2 = gains[best]!.r2;
   return {
     rule: choice.rule,
     over: choice.over,
+    measure: choice.measure,
     seed: choice.seed,
     ...(choice.warmUp === undefined ? {} : { warm_up: choice.warmUp }),
     candidates: choice.candidates.map((candidate, c) => ({
@@ -71,7 +76,7 @@ export function choiceOf(
     changes: chosen.changes.map(({ day, members: own }) => ({ date: formatDay(day), members: [...own] })),
     honest: recordedGain(honest),
     best,
-    optimism: bestR2 === null || honest.r2 === null ? null : bestR2 - honest.r2,
+    optimism: optimismOf(gains[best]!, honest, choice.measure),
     losses: lossesOf(series, gainByDay),
   } satisfies Record<Exclude<keyof OutputChoice, "by_ticker" | "warm_up">, OrderedJson>;
 }
@@ -88,8 +93,8 @@ function lossesOf({ days, reference, excess }: LossSeries, gainByDay: ReadonlyMa
   } satisfies Record<keyof OutputChoice["losses"], OrderedJson>;
 }
 
-function recordedGain({ r2, gain, t }: Gain) {
-  return { r2, gain, gain_t: t };
+function recordedGain({ r2, ic, gain, t }: Gain) {
+  return { r2, ic, gain, gain_t: t };
 }
 
 function byTicker(tickers: readonly ChoiceTicker[], members: readonly Members[]): OrderedJson {

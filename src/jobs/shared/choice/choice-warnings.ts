@@ -1,8 +1,11 @@
+import type { ChoiceMeasure } from "../../../contract/config/choice/choice-config.ts";
 import { counted } from "../../../contract/errors/wording.ts";
 import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
 import type { Failure } from "../../../contract/problems/problem.ts";
 import type { Warning } from "../../../contract/problems/warnings.ts";
-import { countKnown } from "../../../evaluate/choice/candidate-losses.ts";
+import { MIN_IC_TICKERS } from "../../../evaluate/choice/candidate-ics.ts";
+import { countKnown, type LossSeries } from "../../../evaluate/choice/candidate-losses.ts";
+import { figureOf, type Gain } from "../../../evaluate/choice/choice-gains.ts";
 import { MIN_DATES, neweyWestQuantile } from "../../../evaluate/newey-west.ts";
 import type { ChoiceResult, ChoiceTicker } from "./choice-result.ts";
 
@@ -61,9 +64,9 @@ function modelWarnings({ warnings }: CandidateReport, c: number, result: ChoiceR
   }));
 }
 
-function fewRowsWarnings({ tickers, chosen, choice: { warmUp = 0 } }: ChoiceResult): Warning[] {
+function fewRowsWarnings({ tickers, chosen, choice: { warmUp = 0, measure } }: ChoiceResult): Warning[] {
   const folded = tickers.filter(({ tested }) => tested.folds.length > 0);
-  return [...shortWarmUp(folded, warmUp), ...earlyFolds(folded, chosen.series.days)];
+  return [...shortWarmUp(folded, warmUp), ...earlyFolds(folded, chosen.series, measure)];
 }
 
 function shortWarmUp(folded: readonly ChoiceTicker[], warmUp: number): Warning[] {
@@ -74,36 +77,45 @@ function shortWarmUp(folded: readonly ChoiceTicker[], warmUp: number): Warning[]
   return [{ code: "few_choice_rows", count: short.length, message }];
 }
 
-/** @param days label dates of the losses. */
-function earlyFolds(folded: readonly ChoiceTicker[], days: Int32Array): Warning[] {
+/** Published folds that begin before the losses suffice for a choice. */
+function earlyFolds(
+  folded: readonly ChoiceTicker[],
+  { days: all, excess, reference }: LossSeries,
+  measure: ChoiceMeasure,
+): Warning[] {
+  const days = measure === "ic" ? all.filter((_, d) => !Number.isNaN(excess[reference]![d]!)) : all;
+  const which = measure === "ic" ? `label dates with at least ${MIN_IC_TICKERS} tickers` : "label dates";
   const early = folded.flatMap(({ tested, warmUpFolds }) =>
     tested.folds.slice(warmUpFolds).filter(({ first }) => countKnown(days, first) < MIN_DATES),
   );
   if (early.length === 0) return [];
-  const message = `Candidate 0 alone forecasts ${counted(early.length, "fold")}, because fewer than ${MIN_DATES} label dates were known when ${early.length === 1 ? "it" : "they"} began.`;
+  const message = `Candidate 0 alone forecasts ${counted(early.length, "fold")}, because fewer than ${MIN_DATES} ${which} were known when ${early.length === 1 ? "it" : "they"} began.`;
   return [{ code: "few_choice_rows", count: early.length, message }];
 }
 
 function noiseWarning({ honest, gains, best, choice }: ChoiceResult): Warning[] {
-  const { t, dates, r2 } = honest;
+  const { t, dates } = honest;
   if (dates < MIN_DATES) return [];
   const quantile = neweyWestQuantile(dates);
   if (t !== null && t > quantile) return [];
-  const claim = `candidate ${best} (${choice.candidates[best]!.label}) has an R² of ${percent(gains[best]!.r2)} on its own held-out rows, and the forecasts chosen beforehand have ${percent(r2)}`;
-  const found =
+  const [claimed, found] = [gains[best]!, honest].map((gain) => figureText(gain, choice.measure));
+  const claim = `candidate ${best} (${choice.candidates[best]!.label}) has ${choice.measure === "ic" ? "a mean IC" : "an R²"} of ${claimed} on its own held-out rows, and the forecasts chosen beforehand have ${found}`;
+  const gained =
     t === null
       ? "never differed from candidate 0"
       : `has a t of ${t.toFixed(2)}, and ${quantile.toFixed(2)} is needed`;
   return [
     {
       code: "choice_is_noise",
-      message: `The gain from choosing ${found} over ${counted(dates, "date")}: ${claim}.`,
+      message: `The gain from choosing ${gained} over ${counted(dates, "date")}: ${claim}.`,
     },
   ];
 }
 
-function percent(value: number | null): string {
-  return value === null ? "none" : `${(100 * value).toFixed(2)} %`;
+function figureText(gain: Gain, measure: ChoiceMeasure): string {
+  const value = figureOf(gain, measure);
+  if (value === null) return "none";
+  return measure === "ic" ? value.toFixed(4) : `${(100 * value).toFixed(2)} %`;
 }
 
 /** The failures of the tickers that no candidate could fit, as the first candidate reports them. */
