@@ -29,6 +29,13 @@ test("choose prints the candidates and the members by date, or JSON; outputs wit
   const json = await mucast(["choose", "--output", first, second, network, "--rows", "score", "--json"]);
   const { candidates, best } = chosenOutputsSchema.parse(JSON.parse(json.stdout));
   assert.deepEqual([candidates.map(({ output }) => output), best], [[first, second, network], 1]);
+  const byIc = await mucast(["choose", "--output", first, second, "--measure", "ic"]);
+  assert.match(byIc.stdout, /a mean IC /);
+  const own = await mucast([
+    ...["choose", "--output", first, second, "--measure", "ic"],
+    ...["--over", "auto"],
+  ]);
+  assert.match(own.stderr, /--over auto cannot be combined with --measure ic/);
   const refused = await mucast(["choose", "--output", first, network]);
   assert.deepEqual([refused.code, refused.stdout], [2, ""]);
   assert.match(refused.stderr, /nn_engine_3\.json cannot be chosen: it has no out-of-fold rows/);

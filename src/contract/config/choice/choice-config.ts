@@ -140,8 +140,8 @@ export const mlChoiceSchema = z
       .describe("Further folds before the n_splits folds; they only serve the choice."),
   })
   .refine(({ measure, over }) => measure !== "ic" || over === "all", {
-    path: ["over"],
-    message: 'must be "all" with measure ic, because one ticker has no IC',
+    path: ["measure"],
+    message: '"ic" needs over "all", because one ticker has no IC',
   })
   .meta({ id: "MlChoice" })
   .describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");

@@ -112,6 +112,12 @@ test("a search is a grid or draws, and a draw has one range in order", () => {
   assert.match(faults({ draws: 1, draw: { alpha: { uniform: [2, 1] } } }), /low < high/);
 });
 
+test("a choice by IC is common to all tickers", () => {
+  const { message } = refusal([{ grid: { alpha: [1] } }], { measure: "ic" });
+  assert.match(message, /choice\.measure: "ic" needs over "all", because one ticker has no IC/);
+  assert.match(refusal([{ grid: { alpha: [1] } }], { measure: "r2" }).message, /choice\.measure/);
+});
+
 test("keys that the schema's copy lacks are refused before a grid is expanded", () => {
   const held = ["5", "[]", "[1]", '{"length": 9}', '{"length": "1e15"}', `"${"x".repeat(20_000)}"`];
   const searches = held.map((value) => `{"grid": {"alpha": [1], "__proto__": ${value}}}`);
