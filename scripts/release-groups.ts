@@ -185,7 +185,10 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "test/end-to-end/regressors/every-model.slow.test.ts",
         "test/end-to-end/twins/refit-twin.slow.test.ts",
       ],
-      ["test/end-to-end/twins/choice-twin.release.test.ts"],
+      [
+        "test/end-to-end/twins/choice-twin.release.test.ts",
+        "test/end-to-end/twins/network-choice-twin.release.test.ts",
+      ],
       ["test/planted-warnings.release.test.ts"],
       [
         "src/panel/natural-log.slow.test.ts",

@@ -53,7 +53,8 @@ export function* choiceGains(
       ...gainOf(own, excess[0]!),
     });
   }
-  const gainByDay = new Map(Array.from(days, (day, d) => [day, excess[0]![d]! - excess[candidates]![d]!]));
+  const byDay = Array.from(days, (day, d) => [day, excess[0]![d]! - excess[candidates]![d]!] as const);
+  const gainByDay = new Map(byDay.filter(([, gain]) => !Number.isNaN(gain)));
   return { gains: gains.slice(0, candidates), honest: gains[candidates]!, gainByDay };
 }
 
