@@ -96,16 +96,18 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     name: "azure",
     processes: [
       ["test/end-to-end/jobs/azure-storage.release.test.ts"],
+      ["src/blob/azure/azure-store.release.test.ts"],
       ["src/blob/azure/azure-faults.release.test.ts"],
       ["src/executors/container-apps/job-container.release.test.ts"],
     ],
     paths: ["src/blob/", "src/executors/container-apps/", "test/servers/azurite.testing.ts"],
-    seconds: 25,
+    seconds: 30,
   },
   {
     name: "s3",
     processes: [
       ["test/end-to-end/jobs/s3-storage.release.test.ts"],
+      ["src/blob/s3/s3-store.release.test.ts"],
       ["src/blob/s3/s3-faults.release.test.ts"],
     ],
     paths: ["src/blob/", "test/servers/seaweedfs.testing.ts", "tools/test-servers/"],
@@ -113,9 +115,9 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   },
   {
     name: "audit",
-    processes: [["test/planted-faults.release.test.ts"]],
+    processes: [["test/planted-faults.release.test.ts"], ["src/audit/truncation/truncation.slow.test.ts"]],
     paths: ["src/audit/", "bench/audit/"],
-    seconds: 10,
+    seconds: 15,
   },
   {
     name: "doctor",
@@ -208,6 +210,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/model-params.release.test.ts"],
       ["test/twins/multiple-comparisons.release.test.ts"],
       ["src/ingest/memory.release.test.ts"],
+      ["src/ingest/parquet/hostile-tables.slow.test.ts", "src/ingest/parquet/table-twins.slow.test.ts"],
     ],
     paths: [
       "engine/mucast_engine/",

@@ -1,9 +1,11 @@
 """Tasks that train networks on small panels with a weak signal, as the engine's caller writes them."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+import pytest
 import torch
 from task_files import Task, save
 
@@ -24,6 +26,12 @@ SPECS: dict[str, dict[str, Any]] = {
 ALONE: tuple[TickerArchitecture, ...] = get_args(TickerArchitecture)
 JOINT: tuple[JointArchitecture, ...] = get_args(JointArchitecture)
 LOSSES: tuple[LossName, ...] = get_args(LossName)
+
+
+def sampled(cases: Iterable[Any], *kept: Any) -> list[Any]:
+    """All cases in the release tier, and otherwise the kept ones."""
+    return [case if case in kept else pytest.param(case, marks=pytest.mark.release) for case in cases]
+
 
 TRAINING: dict[str, Any] = {
     "epochs": 3,

@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 import torch
 from dropout_twin import mask_twins
-from network_tasks import FEATURES, JOINT, LOOKBACK, LOSSES, PARTS, TICKERS, joint_data, joint_task, run, run_whole
+from network_tasks import (
+    FEATURES,
+    JOINT,
+    LOOKBACK,
+    LOSSES,
+    PARTS,
+    TICKERS,
+    joint_data,
+    joint_task,
+    run,
+    run_whole,
+    sampled,
+)
 from network_twins import twin_of
 from task_files import Task, save
 from torch import Tensor, nn
@@ -160,7 +172,11 @@ def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "optimizer"), [*[(name, "adam") for name in JOINT], (JOINT[0], "sgd"), (JOINT[0], "rmsprop")]
+    ("architecture", "optimizer"),
+    [
+        *[(name, "adam") for name in JOINT],
+        *[pytest.param(JOINT[0], name, marks=pytest.mark.release) for name in ("sgd", "rmsprop")],
+    ],
 )
 @pytest.mark.parametrize("weight_decay", [pytest.param(0, marks=pytest.mark.release), 0.05])
 def test_training_equals_a_plain_script_date_by_date(
@@ -192,14 +208,14 @@ def test_an_untrained_joint_lstm_forecasts_its_level_to_the_bit_unless_weights_d
     assert len(np.unique(scaled.astype(np.float32))) == 1 if weight_decay == 0 else len(np.unique(scaled)) > 100
 
 
-@pytest.mark.parametrize("architecture", JOINT)
+@pytest.mark.parametrize("architecture", sampled(JOINT, "portfolio_lstm"))
 def test_training_under_dropout_equals_a_plain_script_with_the_same_masks(
     architecture: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     check(joint_task(tmp_path, architecture, spec={"dropout": 0.3}), store, networks)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", sampled(LOSSES, "r2", "mahalanobis", "directional"))
 def test_training_with_every_loss_equals_a_plain_script(
     loss: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mucast_engine.cluster.answers import MAX_UPDATE_LENGTH, is_greeting, read_answer, read_inspection, read_told
@@ -107,6 +107,7 @@ ANYTHING = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(ANYTHING, st.sampled_from(list(ANSWER)))
 def test_nothing_that_a_node_hands_back_raises(value: Any, member: str) -> None:
     read_answer(value, REQUEST)

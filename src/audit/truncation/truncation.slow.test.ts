@@ -15,6 +15,7 @@ import {
   learningUntil,
 } from "../../../test/end-to-end/markets/panel-market.ts";
 import { networkConfig } from "../../../test/end-to-end/networks/network-jobs.ts";
+import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { JOBS, type Jobs } from "../../jobs/run-job.ts";
 import type { OpenEngine } from "../../jobs/shared/job.ts";
@@ -59,6 +60,9 @@ async function audit(
   const result = await checked(truncation, { request, ...more }, context, { jobs });
   return { ...result, folder: features };
 }
+
+/** Whether the jobs of an audit have the quick model; in `npm test` they all do. */
+const QUICK = WHOLE_MATRIX ? [false, true] : [true];
 
 describe("the truncation check", { timeout: 600_000 }, () => {
   test("finds nothing on a market with every kind of gap, and leaves nothing beside its blobs", async () => {
@@ -108,7 +112,7 @@ describe("the truncation check", { timeout: 600_000 }, () => {
     };
     const config = JSON.stringify({ "ML params": params });
     const market = learningUntil("2021-06-04", lateListings(dirtyPanelMarket()));
-    for (const quick of [false, true]) {
+    for (const quick of QUICK) {
       const { status, findings, facts } = await audit(market, config, { truncations: 1, quick });
       assert.deepEqual([status, findings, facts.not_compared], ["clean", [], []]);
     }
@@ -131,7 +135,7 @@ describe("the truncation check", { timeout: 600_000 }, () => {
 
   test("finds nothing in networks, even in a quick audit", async () => {
     const config = networkConfig("mlp", { intervals: {}, training: { epochs: 4 } });
-    for (const quick of [false, true]) {
+    for (const quick of QUICK) {
       const { status, tests } = await audit(smallMarket(), config, { operation: "run_dl_job", quick });
       assert.equal(status, "clean");
       assert.ok(tests > 400, String(tests));
@@ -141,7 +145,7 @@ describe("the truncation check", { timeout: 600_000 }, () => {
   test("finds nothing in a choice among networks, even in a quick audit", async () => {
     const config = JSON.parse(networkConfig("mlp", { training: { epochs: 3 } }));
     config["NN params"]["Dot prediction"].choice = { candidates: [{ training_params: { epochs: 4 } }] };
-    for (const quick of [false, true]) {
+    for (const quick of QUICK) {
       const options = { operation: "run_dl_job", quick, truncations: 1 } as const;
       const { status, findings } = await audit(smallMarket(), JSON.stringify(config), options);
       assert.deepEqual([status, findings], ["clean", []]);
@@ -193,11 +197,12 @@ describe("the truncation check", { timeout: 600_000 }, () => {
   });
 
   test("gives no verdict if a job of the audit loses one or all tickers with its engine's processes", async () => {
-    for (const [job, crashed] of [
-      [1, ["JPM"]],
+    const lost = [
       [2, ["JPM"]],
       [2, ["AAPL", "JPM", "KO", "MSFT", "XOM"]],
-    ] as const) {
+      [1, ["JPM"]],
+    ] as const;
+    for (const [job, crashed] of lost.slice(0, WHOLE_MATRIX ? 3 : 2)) {
       const openEngine = engineThatCrashes(job, crashed);
       await assert.rejects(audit(cleanMarket(DATES[220]), RIDGE, { truncations: 1, openEngine }), {
         code: "engine_crashed",

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
+import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { BlockStore } from "../block-store.ts";
 import { randomTable } from "./random-tables.testing.ts";
@@ -61,13 +62,13 @@ describe("a damaged Parquet table", () => {
     );
     await fc.assert(
       fc.asyncProperty(start, damage, (bytes, changes) => readOrRefuse(damaged(bytes, changes))),
-      { numRuns: 6_000, seed: 20_261_126, endOnFailure: true },
+      { numRuns: WHOLE_MATRIX ? 6_000 : 600, seed: 20_261_126, endOnFailure: true },
     );
   });
 
-  it("is refused if it ends early, at every byte", async () => {
+  it("is refused if it ends early, at any byte", async () => {
     const [bytes] = tables;
-    for (let length = 4; length < bytes!.length; length++) {
+    for (let length = 4; length < bytes!.length; length += WHOLE_MATRIX ? 1 : 7) {
       await assert.rejects(
         readBytes("features", bytes!.subarray(0, length), new BlockStore(workFolder)),
         { code: "unreadable_blob" },

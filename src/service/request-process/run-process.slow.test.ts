@@ -18,6 +18,7 @@ import { childEnvironment } from "../../processes/child-environment.ts";
 import { drawReport } from "../../report/write-report.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { PreparedFiles, PrepareOrder, ReportOrder } from "./messages.ts";
+import { prepareRequest } from "./prepare-request.ts";
 import { RequestProcesses } from "./request-processes.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
 
@@ -97,6 +98,16 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     });
   });
 
+  /** What the process does with an order, in this process, for the many cases that need no process of their own. */
+  async function prepared(order: PrepareOrder): Promise<string> {
+    const here = process.cwd();
+    try {
+      return await prepareRequest(order);
+    } finally {
+      process.chdir(here);
+    }
+  }
+
   function prepareOrder(csv: string | Buffer, options: PrepareOrder["options"] = {}): PrepareOrder {
     const place = mkdtempSync(join(folder, "prepare-"));
     writeFileSync(join(place, "body"), csv);
@@ -150,8 +161,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
   const OWN = "Date,Ticker,x\n2020-01-01,A,5\n";
 
   test("adds the features of a form's table, in both formats, and gives the same blobs as the body alone", async () => {
-    const run = async (order: PrepareOrder): Promise<PreparedFiles> =>
-      JSON.parse((await runProcess(order, LIMITS, NEVER)).toString());
+    const run = async (order: PrepareOrder): Promise<PreparedFiles> => JSON.parse(await prepared(order));
     const prices = ["prices", PRICES] as const;
     const alone = await run(prepareOrder(PRICES));
     assert.equal((await run(await formOrder([prices]))).id, alone.id);
@@ -221,14 +231,14 @@ describe("the process of a request", { timeout: 600_000 }, () => {
         /^body: the body is not/,
       ],
     ] as const) {
-      const error = await runProcess(order, LIMITS, NEVER).catch((caught: unknown) => caught);
+      const error = await prepared(order).catch((caught: unknown) => caught);
       assert.ok(error instanceof MucastError, `${message}`);
       assert.deepEqual([error.code, error.data.path], [code, "body"], error.message);
       assert.match(error.message, message);
       assert.doesNotMatch(JSON.stringify([error.message, error.data]), /prepare-/);
     }
     const only = prepareOrder(PRICES, { onlyFeatures: true });
-    await assert.rejects(runProcess(only, LIMITS, NEVER), {
+    await assert.rejects(prepared(only), {
       message: /^query\.only_features: needs a table/,
     });
   });
@@ -272,14 +282,14 @@ describe("the process of a request", { timeout: 600_000 }, () => {
       ],
     ] as const) {
       const order = prepareOrder(csv, options);
-      const error = await runProcess(order, LIMITS, NEVER).catch((caught: unknown) => caught);
+      const error = await prepared(order).catch((caught: unknown) => caught);
       assert.ok(error instanceof MucastError, `${message}`);
       assert.deepEqual([error.code, error.data.path], [code, path], error.message);
       assert.match(error.message, message);
       assert.doesNotMatch(JSON.stringify([error.message, error.data]), /prepare-/);
     }
     const narrow = { ...prepareOrder("Date,A\n2020-01-01,1"), blobBytes: 100 };
-    await assert.rejects(runProcess(narrow, LIMITS, NEVER), {
+    await assert.rejects(prepared(narrow), {
       code: "too_large",
       message: /^data\/feature_engine_\w+\.json would hold more than the limit of 100 bytes$/,
     });
