@@ -79,7 +79,7 @@ function trainedTicker(i: number, skill: number, seed: number, shift: number): T
   };
 }
 
-const SKILLS = [0, 0.3, 0.28, -0.1];
+const SKILLS = [0, 0.3, 0.28, 0.26];
 const TICKERS = 7;
 
 /** Candidate 1 fails on the first ticker, and candidate 0 on the second. */
