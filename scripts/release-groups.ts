@@ -114,6 +114,12 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     seconds: 40,
   },
   {
+    name: "tracking",
+    processes: [["test/tracking/mlflow.release.test.ts"]],
+    paths: ["src/tracking/", "test/tracking/", "test/servers/mlflow.testing.ts", "tools/test-servers/"],
+    seconds: 45,
+  },
+  {
     name: "audit",
     processes: [["test/planted-faults.release.test.ts"], ["src/audit/truncation/truncation.slow.test.ts"]],
     paths: ["src/audit/", "bench/audit/"],

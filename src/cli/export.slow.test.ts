@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { jsonLines, mucast } from "../../test/end-to-end/commands/command.ts";
+import { claimPort } from "../../test/servers/port.testing.ts";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-export-"));
@@ -32,6 +33,26 @@ test("export writes a table and says how many rows it has; another file extensio
   assert.equal(failed.code, 3, failed.stderr);
   assert.match(failed.stderr, /forecasts\.AAA\.predicted has 119 values for 120 dates/);
   assert.equal(readFileSync(out, "utf8").trimEnd().split("\n").length, lines.length);
+});
+
+test("export needs a file or a tracker, and names the variable that is missing or the tracker that is away", async () => {
+  const neither = await mucast(["export", "--output", output]);
+  assert.deepEqual([neither.code, neither.stdout], [2, ""]);
+  assert.match(neither.stderr, /--out: is missing; give a file, --mlflow, or both/);
+  const unset = await mucast(["export", "--output", output, "--mlflow"]);
+  assert.deepEqual([unset.code, unset.stdout], [2, ""]);
+  assert.match(unset.stderr, /MLFLOW_TRACKING_URI: is not set/);
+  const env = {
+    MLFLOW_TRACKING_URI: `http://127.0.0.1:${await claimPort()}/x`,
+    MLFLOW_TRACKING_TOKEN: "planted",
+  };
+  const away = await mucast(["export", "--output", output, "--mlflow"], { env });
+  assert.deepEqual([away.code, away.stdout], [3, ""]);
+  assert.match(
+    away.stderr,
+    /tracking_failed: .*could not be recorded at http:\/\/127\.0\.0\.1:\d+\/x: the connection failed: ECONNREFUSED/s,
+  );
+  assert.ok(!away.stderr.includes("planted"));
 });
 
 test("show prints a column for each output", async () => {

@@ -1,31 +1,73 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
+import { invalidRequest } from "../contract/errors/faults.ts";
+import { TRACKER_VARIABLES } from "../contract/tracker-url.ts";
 import { exportForecasts } from "../export/export-forecasts.ts";
+import type { Reading } from "../outputs/open-document.ts";
+import { type TrackedRun, trackRun } from "../tracking/track-run.ts";
+import { openTrackedOutput } from "../tracking/tracked-output.ts";
+import { type Tracker, trackerOf } from "../tracking/tracker.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface ExportFlags {
   readonly output: string;
-  readonly out: string;
+  readonly out?: string;
+  readonly mlflow?: boolean;
 }
+
+/** Milliseconds that the upload of an output may take. */
+const MAX_TRACKING = 1_800_000;
 
 const HELP = `
 Examples:
   mucast export --output out/data/ml_engine_42.json --out forecasts.parquet
   mucast export --output ml_engine_42.json --out forecasts.csv
+  MLFLOW_TRACKING_URI=https://mlflow.example.com mucast export --output ml_engine_42.json --mlflow
 
 The table has one row per forecast: ticker, date, part (out_of_fold or score), fold, predicted, lower, upper, realised. A missing
-value is empty. stdout carries the path and the number of rows as one JSON object. docs/portfolio.md shows what to do next.`;
+value is empty. With --mlflow, the output becomes a run of the MLflow server in MLFLOW_TRACKING_URI; a second export of the same
+output finds its run. stdout carries the path and the number of rows, and the run, as one JSON object. docs/portfolio.md shows what
+to do with the table, docs/tracking.md describes the run.`;
 
 export function addExport(program: Command): void {
   program
     .command("export")
-    .description("write the forecasts of an output as CSV or Parquet, one per row")
+    .description("write the forecasts of an output as CSV or Parquet, one per row, or record it in MLflow")
     .requiredOption("--output <location>", "the output of a job: a path, or a file:, https: or s3: URL")
-    .requiredOption("--out <file>", "a file ending in .csv or .parquet; an existing file is replaced")
+    .option("--out <file>", "a file ending in .csv or .parquet; an existing file is replaced")
+    .option("--mlflow", "record the output as a run of the MLflow server [env: MLFLOW_TRACKING_URI]")
     .addHelpText("after", HELP)
-    .action(async ({ output, out }: ExportFlags) => {
+    .action(async ({ output, out, mlflow }: ExportFlags) => {
+      const tracker = mlflow ? requiredTracker() : undefined;
+      if (out === undefined && tracker === undefined) {
+        throw invalidRequest([{ path: "--out", message: "is missing; give a file, --mlflow, or both" }]);
+      }
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      const rows = await untilSignal((signal) => exportForecasts({ output, out }, { ...reading, signal }));
-      process.stdout.write(`${JSON.stringify({ export: out, rows })}\n`);
+      const done = await untilSignal(async (signal) => ({
+        ...(await tableOf(output, out, { ...reading, signal })),
+        ...(tracker === undefined ? {} : { mlflow: await runOf(output, tracker, { ...reading, signal }) }),
+      }));
+      process.stdout.write(`${JSON.stringify(done)}\n`);
     });
+}
+
+/** @throws MucastError invalid_request. */
+function requiredTracker(): Tracker {
+  const tracker = trackerOf(process.env);
+  if (tracker !== undefined) return tracker;
+  const message = "is not set; --mlflow needs the URL of an MLflow server";
+  throw invalidRequest([{ path: TRACKER_VARIABLES.url, message }]);
+}
+
+async function tableOf(output: string, out: string | undefined, reading: Reading) {
+  return out === undefined ? {} : { export: out, rows: await exportForecasts({ output, out }, reading) };
+}
+
+async function runOf(
+  output: string,
+  tracker: Tracker,
+  reading: Reading & { readonly signal: AbortSignal },
+): Promise<TrackedRun> {
+  const tracked = await openTrackedOutput(output, reading);
+  return trackRun(tracked, tracker, reading.signal, { totalMs: MAX_TRACKING });
 }

@@ -1,7 +1,13 @@
 import { basename, dirname } from "node:path";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { openDocument, type Reading, readDocument, readVerdict } from "../outputs/open-document.ts";
+import {
+  type OutputDocument,
+  openDocument,
+  type Reading,
+  readDocument,
+  readVerdict,
+} from "../outputs/open-document.ts";
 import { checkedEvidence } from "./evidence/check-metrics.ts";
 import { checkVerdicts } from "./evidence/check-verdicts.ts";
 import { reportOf } from "./evidence/reported-outputs.ts";
@@ -47,8 +53,12 @@ export async function writeReport(request: ReportRequest, reading: Reading): Pro
  * @throws MucastError of `chunks`; too_large, unreadable_blob; invalid_data if its metrics do not match its forecasts.
  */
 export async function drawReport(name: string, chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  const evidence = checkedEvidence(await readDocument(name, chunks));
-  return page(reportOf([{ evidence, replay: undefined, audit: undefined }]));
+  return reportPage(await readDocument(name, chunks));
+}
+
+/** The page of one output. @throws MucastError invalid_data if its metrics do not match its forecasts. */
+export function reportPage(output: OutputDocument): string {
+  return page(reportOf([{ evidence: checkedEvidence(output), replay: undefined, audit: undefined }]));
 }
 
 /** One after the other: reading a document may fill much of the memory. */

@@ -209,6 +209,8 @@ export const CHECKS: readonly Entry[] = [
   ["docs/python.md", "python refused.py", SHELL],
   ["docs/report.md", "mucast report", SYNTAX],
   ["docs/releasing.md", "npm pack --dry-run", SYNTAX],
+  ["docs/tracking.md", "export MLFLOW_TRACKING_URI", SYNTAX],
+  ["docs/tracking.md", '{"mlflow"', PLAIN],
   ["docs/semantics.md", " close of day", EYE],
   ["docs/semantics.md", "                                        L = ", EYE],
   ["docs/semantics.md", " n = 45", EYE],

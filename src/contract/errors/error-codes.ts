@@ -127,6 +127,13 @@ export const ERROR_TABLE = {
     advice:
       "Check free space and permissions at the named location, which is the output or the work folder. No partly written output remains.",
   },
+  tracking_failed: {
+    status: 502,
+    exit: 3,
+    title: "The run could not be recorded at the tracker",
+    advice:
+      "Follow the message, then run `mucast export --output <output> --mlflow`, which completes a run that was begun.",
+  },
   quota_exceeded: {
     status: 507,
     exit: null,

@@ -33,7 +33,7 @@ export interface CommandOptions {
 
 /** The environment of the tests must not affect what a job reads. */
 const OWN =
-  /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|MUCAST_(ALLOWED_BLOB_URLS|PRIVATE_ORIGINS)|(AZURE|AWS|IDENTITY)_.*|NODE_(?!COMPILE_CACHE$).*)$/;
+  /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|MUCAST_(ALLOWED_BLOB_URLS|PRIVATE_ORIGINS)|(AZURE|AWS|IDENTITY)_.*|MLFLOW_.*|NODE_(?!COMPILE_CACHE$).*)$/;
 
 export async function startMucast(args: readonly string[], options: CommandOptions = {}): Promise<Running> {
   const { env = {}, temporary, through = [] } = options;

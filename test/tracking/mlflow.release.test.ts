@@ -1,0 +1,110 @@
+/** Outputs in a real MLflow server, read back through its REST API. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { dlText, mlText } from "../../src/outputs/outputs.testing.ts";
+import { mucast } from "../end-to-end/commands/command.ts";
+import { type MlflowServer, startMlflow } from "../servers/mlflow.testing.ts";
+import { metricHistory, recordedRuns, storedArtifacts } from "./recorded-runs.testing.ts";
+
+describe("outputs in MLflow", { timeout: 600_000 }, () => {
+  let server: MlflowServer;
+  let folder: string;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "mucast-tracking-"));
+    server = await startMlflow();
+  });
+  after(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  function stored(name: string, text: string): string {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  async function exported(output: string, experiment: string) {
+    const env = { MLFLOW_TRACKING_URI: server.url, MLFLOW_EXPERIMENT_NAME: experiment };
+    const { code, stdout, stderr } = await mucast(["export", "--output", output, "--mlflow"], { env });
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout).mlflow;
+  }
+
+  test("an output is one run with its params, tags, metrics by fold, and both artifacts", async () => {
+    const market = { tickers: ["AAA", "BRK/B", "Ünï"], config: { intervals: { alpha: 0.2 } } };
+    const output = { ...JSON.parse(mlText(market)), tags: ["daily", "desk a"] };
+    const path = stored("ml_engine_1.json", JSON.stringify(output));
+    const first = await exported(path, "regressors");
+    assert.deepEqual([first.created, first.artifacts, first.experiment], [true, true, "regressors"]);
+    assert.deepEqual(await exported(path, "regressors"), { ...first, created: false });
+    const [run, ...others] = await recordedRuns(server, "regressors");
+    assert.deepEqual(others, []);
+    assert.deepEqual([run!.id, run!.status, run!.name], [first.run_id, "FINISHED", "ml_engine_1"]);
+    assert.equal(run!.params.model, "ridge");
+    assert.equal(run!.params["intervals.alpha"], "0.2");
+    assert.equal(run!.tags["mucast.feature_sha256"], output.provenance.feature_sha256);
+    assert.equal(run!.tags["mucast.verdict"], output.verdict.state);
+    const filter = `tags."mucast.tags" LIKE '%"desk a"%'`;
+    assert.deepEqual(await recordedRuns(server, "regressors", filter), [run]);
+    assert.equal(run!.metrics["score/rmse"], output.metrics.score.pooled.rmse);
+    assert.equal(run!.metrics["intervals/coverage"], output.metrics.intervals.pooled.coverage);
+    const history = await metricHistory(server, run!.id, "fold/rmse");
+    const byFold = [0, 1, 2].map((k) => {
+      const ofTickers = ["AAA", "BRK/B", "Ünï"].map(
+        (ticker) => output.cross_validation[ticker].folds[k].rmse,
+      );
+      return { step: k + 1, value: ofTickers.toSorted((a, b) => a - b)[1] };
+    });
+    assert.deepEqual(history, byFold);
+    const artifacts = await storedArtifacts(server, run!.id);
+    assert.deepEqual([...artifacts.keys()].sort(), ["ml_engine_1.html", "ml_engine_1.json"]);
+    assert.ok(artifacts.get("ml_engine_1.json")!.equals(readFileSync(path)));
+    const report = join(folder, "report.html");
+    const drawn = await mucast(["report", "--output", path, "--out", report]);
+    assert.equal(drawn.code, 0, drawn.stderr);
+    assert.ok(artifacts.get("ml_engine_1.html")!.equals(readFileSync(report)));
+  });
+
+  test("networks have their losses by epoch", async () => {
+    const text = dlText({ tickers: ["A"] }, 1_200);
+    const output = JSON.parse(text);
+    const { run_id } = await exported(stored("nn_engine_1.json", text), "networks");
+    const losses = await metricHistory(server, run_id, "epoch/validation_loss");
+    assert.equal(losses.length, 1_000);
+    for (const { step, value } of losses) {
+      assert.equal(value, output.training.A.epochs[step - 1].validation_loss);
+    }
+    assert.deepEqual([losses[0]!.step, losses.at(-1)!.step], [1, 1_200]);
+  });
+
+  test("names and values beyond the limits of MLflow are accepted", async () => {
+    const output = JSON.parse(mlText());
+    output.model = {
+      ...output.model,
+      model: "m".repeat(9_000),
+      "a/../b?": "x".repeat(10_000),
+      ключ: { "": "😀".repeat(4_000) },
+      ["n".repeat(400)]: Array.from({ length: 5_000 }, (_, k) => k),
+      ...Object.fromEntries(Array.from({ length: 300 }, (_, k) => [`p${k}`, null])),
+    };
+    const { run_id } = await exported(stored("ml_engine_2.json", JSON.stringify(output)), "limits");
+    const [run] = await recordedRuns(server, "limits");
+    assert.equal(run!.id, run_id);
+    assert.equal(run!.params["a/__/b_"]!.length, 6_000);
+    assert.equal(run!.tags["mucast.model"]!.length, 8_000);
+    assert.equal(run!.params.p299, "null");
+  });
+
+  test("a run that was removed in MLflow is recorded again", async () => {
+    const path = stored("ml_engine_3.json", mlText({ seed: 3 }));
+    const { run_id } = await exported(path, "removed");
+    assert.equal((await server.call("mlflow/runs/delete", { run_id })).status, 200);
+    const again = await exported(path, "removed");
+    assert.equal(again.created, true);
+    assert.notEqual(again.run_id, run_id);
+  });
+});
