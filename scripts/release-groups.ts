@@ -166,6 +166,31 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     seconds: 60,
   },
   {
+    name: "databases",
+    processes: [
+      [
+        "src/service/auth/issuer-store.slow.test.ts",
+        "src/service/auth/key-store.slow.test.ts",
+        "src/service/blobs/killed-steps.slow.test.ts",
+        "src/service/blobs/stored-blobs.slow.test.ts",
+        "src/service/blobs/stored-removals.slow.test.ts",
+        "src/service/operations/retention.slow.test.ts",
+        "src/service/operations/stored-operations.slow.test.ts",
+        "src/service/preparation/store-prepared.slow.test.ts",
+        "src/service/store/claim-operation.slow.test.ts",
+        "src/service/store/record-progress.slow.test.ts",
+        "src/service/store/report-links.slow.test.ts",
+      ],
+      [
+        "src/service/queue/dispatcher.slow.test.ts",
+        "src/service/webhooks/deliverer.slow.test.ts",
+        "src/service/database/database.slow.test.ts",
+      ],
+    ],
+    paths: ["src/service/", "test/servers/"],
+    seconds: 25,
+  },
+  {
     name: "services",
     processes: [
       ["test/service/core.slow.test.ts"],
@@ -180,7 +205,6 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/service/one-holder.release.test.ts"],
       ["test/service/keys-command.release.test.ts"],
       ["test/service/signals.release.test.ts"],
-      ["src/service/store/record-progress.slow.test.ts"],
     ],
     paths: ["src/service/", "src/executors/process/", "src/processes/", "test/service/", "test/servers/"],
     seconds: 80,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
+import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import type { Database } from "./database.ts";
 import { openDatabase } from "./open-database.ts";
 import { migrate } from "./schema.ts";
@@ -65,8 +66,21 @@ async function openEmbedded(): Promise<{ folder: string; database: Database }> {
   return { folder, database: await openDatabase({ databaseUrl: undefined, dataDir: folder }) };
 }
 
-/** Declares the same tests for PGlite and for a real PostgreSQL server. */
-export function onEachDatabase(declare: (tested: TestDatabase) => void): void {
+type Declare = (tested: TestDatabase) => void;
+
+/** Declares tests for a real PostgreSQL server and, in the release tier, the same for PGlite. */
+export function onEachDatabase(declare: Declare): void {
+  if (WHOLE_MATRIX) onPGlite(declare);
+  onPostgres(declare);
+}
+
+/** Declares the same tests for PGlite and for a real PostgreSQL server, in every tier. */
+export function onBothDatabases(declare: Declare): void {
+  onPGlite(declare);
+  onPostgres(declare);
+}
+
+function onPGlite(declare: Declare): void {
   describe("on PGlite", () => {
     let database: Database;
     before(async () => {
@@ -78,6 +92,9 @@ export function onEachDatabase(declare: (tested: TestDatabase) => void): void {
       another: () => Promise.reject(new Error("PGlite is opened by one process, once")),
     });
   });
+}
+
+function onPostgres(declare: Declare): void {
   describe("on PostgreSQL", () => {
     let url: string;
     let database: Database;

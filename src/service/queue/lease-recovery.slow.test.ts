@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { onEachDatabase, withQuery } from "../database/databases.testing.ts";
+import { onBothDatabases, withQuery } from "../database/databases.testing.ts";
 import { claimOperation, renewLeases } from "../store/claim-operation.ts";
 import { readOperation } from "../store/operation-rows.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -11,7 +11,7 @@ import { FakeExecutor } from "./fake-executor.testing.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
 import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
 
-onEachDatabase((tested) => {
+onBothDatabases((tested) => {
   beforeEach(() => tested.database().exec("truncate operations cascade"));
 
   test("an adopted attempt keeps its remaining time by the database's clock", async (t) => {

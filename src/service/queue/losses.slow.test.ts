@@ -1,7 +1,7 @@
 /** Which lost attempts count, and what an operation reports about those that end it. */
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { onEachDatabase, type TestDatabase } from "../database/databases.testing.ts";
+import { onBothDatabases, type TestDatabase } from "../database/databases.testing.ts";
 import { claimOperation, renewLeases } from "../store/claim-operation.ts";
 import { readOperation } from "../store/operation-rows.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
@@ -17,7 +17,7 @@ async function beginDrain(queue: TestedQueue, tested: TestDatabase, id: string):
   }
 }
 
-onEachDatabase((tested) => {
+onBothDatabases((tested) => {
   beforeEach(() => tested.database().exec("truncate operations cascade"));
 
   test("a service that is killed while it drains costs no attempt, however often", async (t) => {
