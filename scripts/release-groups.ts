@@ -186,6 +186,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "src/service/webhooks/deliverer.slow.test.ts",
         "src/service/database/database.slow.test.ts",
       ],
+      ["src/service/database/reclaim-space.release.test.ts"],
     ],
     paths: ["src/service/", "test/servers/"],
     seconds: 25,
