@@ -5,9 +5,13 @@ from collections.abc import Callable
 
 import lightgbm
 import numpy as np
+import optuna
 import pandas as pd
 from mlforecast import MLForecast
+from mlforecast.auto import AutoMLForecast, AutoModel
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.linear_model import ElasticNet, Lasso, Ridge
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -93,6 +97,68 @@ def mlforecast_lightgbm(panel: Panel) -> np.ndarray:
     return scored.sort_values(["ds", "unique_id"])["predicted"].to_numpy()
 
 
+class Candidate(RegressorMixin, BaseEstimator):
+    """One of the candidates of the rows `choice-*`, on the features as they are."""
+
+    NAMES = ("pooled-lightgbm", "pooled-ridge", "lasso", "elastic_net")
+
+    def __init__(self, name: str = NAMES[0]):
+        self.name = name
+
+    def fit(self, x, y):
+        linear = {
+            "pooled-ridge": Ridge(alpha=1000),
+            "lasso": Lasso(alpha=0.001),
+            "elastic_net": ElasticNet(alpha=0.002, l1_ratio=0.5),
+        }
+        if self.name in linear:
+            self.model_ = make_pipeline(StandardScaler(), linear[self.name])
+        else:
+            self.model_ = lightgbm.LGBMRegressor(**REGULARISED, **DEFAULTS)
+        self.model_.fit(x, y)
+        return self
+
+    def predict(self, x):
+        return self.model_.predict(x)
+
+
+def constant(dates):
+    """A feature that mlforecast asks for, since a configuration needs lags, lag transforms or features of dates."""
+    return np.zeros(len(dates))
+
+
+def automlforecast(panel: Panel) -> np.ndarray:
+    """The candidate with the smallest squared error in 10 windows of 63 dates, like the folds of the rows `choice-*`, which mlforecast finds."""
+    frame = pd.DataFrame(panel.x[panel.learn]).add_prefix("feature")
+    frame.insert(0, "y", panel.y[panel.learn])
+    frame.insert(0, "ds", panel.date[panel.learn])
+    frame.insert(0, "unique_id", panel.ticker[panel.learn])
+    auto = AutoMLForecast(
+        models={
+            "candidate": AutoModel(
+                Candidate(), lambda trial: {"name": trial.suggest_categorical("name", Candidate.NAMES)}
+            )
+        },
+        freq=1,
+        init_config=lambda _: {"date_features": [constant]},
+        fit_config=lambda _: {"static_features": []},
+    )
+    auto.fit(
+        frame,
+        n_windows=10,
+        h=63,
+        refit=True,
+        num_samples=len(Candidate.NAMES),
+        loss=lambda df, train_df: float(((df["y"] - df["model"]) ** 2).mean()),
+        study_kwargs={"sampler": optuna.samplers.GridSampler({"name": Candidate.NAMES})},
+    )
+    study = auto.results_["candidate"]
+    zero = float((frame.loc[frame["ds"] > frame["ds"].max() - 10 * 63, "y"] ** 2).mean())
+    print(f"automlforecast: {study.best_params['name']}, R² {1 - study.best_value / zero:.5f}", file=sys.stderr)
+    best = Candidate(**study.best_params).fit(panel.x[panel.learn], panel.y[panel.learn])
+    return best.predict(panel.x[panel.score])
+
+
 def sklearn_mlp(panel: Panel) -> np.ndarray:
     """Features and returns are standardised: an untrained network forecasts far more than returns of 0.02."""
     network = make_pipeline(StandardScaler(), MLPRegressor(early_stopping=True, random_state=SEED))
@@ -106,6 +172,7 @@ PEERS: dict[str, Callable[[Panel], np.ndarray]] = {
     "plain-lightgbm-regularised": lambda panel: plain_lightgbm(panel, **REGULARISED),
     "qlib-lightgbm": qlib_lightgbm,
     "mlforecast-lightgbm": mlforecast_lightgbm,
+    "automlforecast": automlforecast,
     "sklearn-mlp": sklearn_mlp,
 }
 
