@@ -101,6 +101,31 @@ test("candidates are added from the catalogue and removed, with their number and
   await close();
 });
 
+test("candidates of networks are added with the parameters of their sections", async () => {
+  const { page, unwanted, close } = await open("#/job");
+  await page.click("text=Neural networks");
+  await page.selectOption(control("current option"), "lstm");
+  await page.click("text=Include choice among candidates");
+  const added = async (parameters: string) => {
+    await page.fill("textarea:below(:text('Parameters, one per line'))", parameters);
+    await page.click("button:text-is('Add to the candidates')");
+  };
+  await added("learning_rate = 0.001, 0.0003\nlookback = 5, 20");
+  await page.waitForSelector("text=5 candidates with the config itself.");
+  await page.selectOption(".new-candidate .field:nth-of-type(1) select", "mlp");
+  await added("hidden_dims = [16], [64, 32]");
+  await page.waitForSelector("text=7 candidates with the config itself.");
+  await added("d_model = 32");
+  await page.waitForSelector("text=mlp has no parameter d_model.");
+  const { choice } = JSON.parse(await sentText(page)).config["NN params"]["Dot prediction"];
+  assert.deepEqual(choice.candidates, [
+    { grid: { learning_rate: [0.001, 0.0003], lookback: [5, 20] } },
+    { "current option": "mlp", grid: { hidden_dims: [[16], [64, 32]] } },
+  ]);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
 test("the other job keeps the inputs, and shows the entries of its network", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=f&data_extractor_url=d");
   await page.click("text=Neural networks");

@@ -86,10 +86,8 @@ function makeJobForm(
 ): JobForm {
   const parts = formParts(payloadSchema(schemas, operation));
   const form = new PayloadForm({ operation, parts, initial, submit: "Submit job", context });
-  if (operation === "run_ml_job") {
-    addModelParameters(form, schemas);
-    addCandidateEditor(form, schemas);
-  }
+  if (operation === "run_ml_job") addModelParameters(form, schemas);
+  addCandidateEditor(form, schemas);
   const examples = schemas.examples.filter((example) => example.operation === operation);
   return { form, examples: exampleChooser(form, examples), refresh: offerKnownBlobs(form, context) };
 }

@@ -1,10 +1,10 @@
-import type { FormSchemas, ModelParameter } from "../../../contract/api/published-schemas.ts";
+import type { FormSchemas } from "../../../contract/api/published-schemas.ts";
 import type { RawJson } from "../../../contract/json/json-text.ts";
 import { element, fill } from "../../dom.ts";
 import { counted, textElement } from "../../words.ts";
 import { faultLine, nameOf, newId } from "../fields/field-control.ts";
 import type { Path } from "../fields/payload-tree.ts";
-import { modelNamed, parameterTable } from "../model-parameters.ts";
+import { parameterTable } from "../model-parameters.ts";
 import type { PayloadForm } from "../payload/payload-form.ts";
 import {
   choiceSize,
@@ -15,34 +15,32 @@ import {
   sizeFaults,
   sizeWords,
 } from "./candidate-entries.ts";
-
-const ML = ["config", "ML params"];
-const MODEL = [...ML, "model"];
-const CANDIDATES = [...ML, "choice", "candidates"];
-/** What an entry may set besides its model and parameters, in the order of the editor. */
-const SETTINGS = ["fit", "target", "scaler"] as const;
+import { type CandidateKind, candidateKind } from "./candidate-kinds.ts";
 
 /** Below the JSON of `choice.candidates`: its entries, how many fits they take, and a way to add one or remove one. */
 export function addCandidateEditor(form: PayloadForm, schemas: FormSchemas): void {
-  const control = controlAt(form, CANDIDATES);
-  if (control === undefined) return;
+  const kind = candidateKind(form);
+  if (kind === undefined) return;
+  const candidates = [...kind.root, "choice", "candidates"];
+  const control = controlAt(form, candidates)!;
+  const entriesNow = () => entriesOf(form, candidates);
   const list = element("ol", { class: "candidates" });
   const size = element("p", { role: "status" });
   const fault = faultLine(newId());
   const write = (entries: readonly RawJson[]): boolean =>
     control.broken === undefined &&
-    (form.valueAt(CANDIDATES) === undefined || entriesOf(form) !== undefined) &&
-    form.set(CANDIDATES, entries.length === 0 ? undefined : entries);
-  const adding = entryFields(form, schemas, (entry) => write([...(entriesOf(form) ?? []), entry]));
+    (form.valueAt(candidates) === undefined || entriesNow() !== undefined) &&
+    form.set(candidates, entries.length === 0 ? undefined : entries);
+  const adding = entryFields(form, kind, schemas, (entry) => write([...(entriesNow() ?? []), entry]));
   const remove = (index: number) => {
-    if (!write(entriesOf(form)!.filter((_, i) => i !== index))) return;
+    if (!write(entriesNow()!.filter((_, i) => i !== index))) return;
     const buttons = list.querySelectorAll("button");
     (buttons[Math.min(index, buttons.length - 1)] ?? adding.first).focus();
   };
   let shown: string | undefined;
   const show = () => {
-    const entries = entriesOf(form) ?? [];
-    const total = choiceSize(entries, foldsOf(form));
+    const entries = entriesNow() ?? [];
+    const total = choiceSize(entries, foldsOf(form, kind));
     const text = JSON.stringify([entries, total]);
     adding.show();
     if (text === shown) return;
@@ -65,17 +63,14 @@ function controlAt(form: PayloadForm, path: Path) {
 }
 
 /** The entries in the form; undefined if the member is not a list. */
-function entriesOf(form: PayloadForm): readonly RawJson[] | undefined {
-  const value = form.valueAt(CANDIDATES);
+function entriesOf(form: PayloadForm, candidates: Path): readonly RawJson[] | undefined {
+  const value = form.valueAt(candidates);
   return Array.isArray(value) ? value : undefined;
 }
 
-/** The number of folds of each candidate. */
-function foldsOf(form: PayloadForm): number {
-  return [
-    [...ML, "n_splits"],
-    [...ML, "choice", "warm_up"],
-  ].reduce((sum, path) => {
+/** The number of folds of each candidate; undefined if it has none. */
+function foldsOf(form: PayloadForm, { folds }: CandidateKind): number | undefined {
+  return folds?.reduce((sum, path) => {
     const byDefault = Number(controlAt(form, path)?.field.byDefault ?? 0);
     return sum + (numberOf(form.valueAt(path)) ?? byDefault);
   }, 0);
@@ -106,9 +101,15 @@ interface EntryFields {
 }
 
 /** The fields of a new entry. @param add @returns whether the form took it. */
-function entryFields(form: PayloadForm, schemas: FormSchemas, add: (entry: RawJson) => boolean): EntryFields {
-  const model = selectFor(form, MODEL, "model", "(model of this config)");
-  const settings = SETTINGS.map((name) => selectFor(form, [...ML, name], name, "(as in this config)"));
+function entryFields(
+  form: PayloadForm,
+  kind: CandidateKind,
+  schemas: FormSchemas,
+  add: (entry: RawJson) => boolean,
+): EntryFields {
+  const { root, noun } = kind;
+  const model = selectFor(form, [...root, kind.model], kind.model, `(${noun} of this config)`);
+  const settings = kind.settings.map((name) => selectFor(form, [...root, name], name, "(as in this config)"));
   const id = newId();
   const fault = faultLine(`${id}-fault`);
   const grid = element("textarea", {
@@ -117,24 +118,27 @@ function entryFields(form: PayloadForm, schemas: FormSchemas, add: (entry: RawJs
   });
   const place = element("div", { class: "parameters" });
   const ofConfig = () => {
-    const named = form.valueAt(MODEL);
-    return typeof named === "string" ? modelNamed(schemas, named) : undefined;
+    const named = form.valueAt([...root, kind.model]);
+    return typeof named === "string" ? kind.named(named, schemas) : undefined;
   };
-  const nameOfModel = () => modelNamed(schemas, model.select.value) ?? ofConfig();
+  const nameOfModel = () =>
+    (model.select.value === "" ? undefined : kind.named(model.select.value, schemas)) ?? ofConfig();
   let listed: string | undefined;
   const show = () => {
     // The form lists the parameters of the config's own model already.
     const name = nameOfModel() === ofConfig() ? undefined : nameOfModel();
     if (name === listed) return;
     listed = name;
-    fill(place, ...(name === undefined ? [] : [parameterTable(name, schemas.parameters[name]!)]));
+    const parameters = name === undefined ? undefined : kind.catalogue(name, schemas);
+    fill(place, ...(parameters === undefined ? [] : [parameterTable(name!, parameters)]));
   };
   model.select.addEventListener("change", show);
   const button = element("button", { type: "button" }, "Add to the candidates");
   button.addEventListener("click", () => {
     try {
       const name = nameOfModel();
-      const values = checkedGrid(grid.value, name, name === undefined ? undefined : schemas.parameters[name]);
+      const known = name === undefined ? undefined : kind.parameters(name, schemas, form);
+      const values = checkedGrid(grid.value, name, known);
       const chosen = [model, ...settings].flatMap(({ name: member, select }) =>
         select.value === "" ? [] : [[member, select.value] as const],
       );
@@ -143,7 +147,7 @@ function entryFields(form: PayloadForm, schemas: FormSchemas, add: (entry: RawJs
         ...(Object.keys(values).length > 0 ? { grid: values } : {}),
       };
       if (Object.keys(entry).length === 0)
-        throw new Error("Choose a model or another setting, or write a parameter.");
+        throw new Error(`Choose a ${noun} or another setting, or write a parameter.`);
       if (!add(entry)) throw new Error("Fix the JSON first.");
       grid.value = "";
       fault.show([]);
@@ -168,7 +172,7 @@ function entryFields(form: PayloadForm, schemas: FormSchemas, add: (entry: RawJs
         element(
           "p",
           { class: "hint", id: `${id}-hint` },
-          "For example: alpha = 0.1, 1, 10. Each combination of the values of all lines is a candidate.",
+          `For example: ${kind.example}. Each combination of the values of all lines is a candidate.`,
         ),
         fault.element,
       ),
@@ -179,13 +183,9 @@ function entryFields(form: PayloadForm, schemas: FormSchemas, add: (entry: RawJs
 }
 
 /** @throws Error for a line that is no parameter, or names none of the model. */
-function checkedGrid(
-  text: string,
-  model: string | undefined,
-  parameters: readonly ModelParameter[] | undefined,
-) {
+function checkedGrid(text: string, model: string | undefined, parameters: readonly string[] | undefined) {
   const values = readGrid(text);
-  const unknown = Object.keys(values).find((name) => parameters?.every((known) => known.name !== name));
+  const unknown = Object.keys(values).find((name) => parameters?.includes(name) === false);
   if (unknown !== undefined) throw new Error(`${model} has no parameter ${unknown}.`);
   return values;
 }

@@ -41,8 +41,19 @@ test("the number of candidates is the one that a job resolves", () => {
   assert.deepEqual(entries.map(entryWords), [
     "lasso alpha = 0.001",
     "lightgbm pooled n_estimators = 50, 100, 200; num_leaves = 2, 4",
-    "drawn: model of this config 7 draws of alpha",
+    "drawn: as in this config, but 7 draws of alpha",
   ]);
+});
+
+test("an entry of networks names the network and what it sets", () => {
+  const entry = {
+    "current option": "mlp",
+    training_params: { learning_rate: 0.001 },
+    models_params: { mlp: { hidden_dims: [8, 4] } },
+    grid: { lookback: [5, 20] },
+  };
+  assert.equal(entryWords(entry), "mlp learning_rate = 0.001 hidden_dims = 8, 4 lookback = 5, 20");
+  assert.equal(sizeWords(choiceSize([entry], undefined)), "3 candidates with the config itself.");
 });
 
 test("a choice beyond a limit is a fault", () => {

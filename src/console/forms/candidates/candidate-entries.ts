@@ -60,18 +60,23 @@ export function numberOf(value: RawJson | undefined): number | undefined {
 }
 
 /** Members of an entry that are named by their value alone. */
-const NAMED = ["model", "fit", "target", "scaler"] as const;
+const NAMED = ["model", "current option", "fit", "target", "scaler"] as const;
+
+/** Members of an entry whose own members are settings. */
+const SECTIONS = ["model_params", "training_params", "data_processing"] as const;
 
 /** An entry in words. */
 export function entryWords(entry: RawJson): string {
   if (!isObject(entry)) return JSON.stringify(entry);
   const named = NAMED.flatMap((name) => (typeof entry[name] === "string" ? [entry[name]] : []));
-  const { label, model_params: params, grid, draws, draw } = entry;
+  const { label, grid, draws, draw, models_params: sizes } = entry;
+  const sections = SECTIONS.map((name) => entry[name]);
+  const ofNetworks = isObject(sizes) ? Object.values(sizes) : [];
   const parts = [
     ...(typeof label === "string" ? [`${label}:`] : []),
-    ...(entry.model === undefined ? ["model of this config"] : []),
+    ...(entry.model === undefined && entry["current option"] === undefined ? ["as in this config, but"] : []),
     ...named,
-    ...(isObject(params) ? [assigned(params)] : []),
+    ...[...sections, ...ofNetworks].flatMap((section) => (isObject(section) ? [assigned(section)] : [])),
     ...(isObject(grid) ? [assigned(grid)] : []),
     ...(isObject(draw) ? [`${numberOf(draws) ?? "?"} draws of ${Object.keys(draw).join(", ")}`] : []),
   ];
@@ -95,17 +100,19 @@ function valueWords(value: RawJson): string {
 export interface ChoiceSize {
   /** With the config itself. */
   readonly candidates: number;
-  readonly fitsPerTicker: number;
+  /** Undefined if candidates have no folds. */
+  readonly fitsPerTicker: number | undefined;
 }
 
-/** @param folds the number of published and warm-up folds. */
-export function choiceSize(entries: readonly RawJson[], folds: number): ChoiceSize {
+/** @param folds the number of published and warm-up folds; undefined if candidates have none. */
+export function choiceSize(entries: readonly RawJson[], folds: number | undefined): ChoiceSize {
   const candidates = entries.reduce<number>((sum, entry) => sum + entrySize(entry), 1);
-  return { candidates, fitsPerTicker: candidates * (folds + 1) };
+  return { candidates, fitsPerTicker: folds === undefined ? undefined : candidates * (folds + 1) };
 }
 
 export function sizeWords({ candidates, fitsPerTicker }: ChoiceSize): string {
-  return `${counted(candidates, "candidate")} with the config itself, ${counted(fitsPerTicker, "fit")} per ticker.`;
+  const fits = fitsPerTicker === undefined ? "" : `, ${counted(fitsPerTicker, "fit")} per ticker`;
+  return `${counted(candidates, "candidate")} with the config itself${fits}.`;
 }
 
 /** Which limits of a config a choice exceeds. */
@@ -114,7 +121,7 @@ export function sizeFaults({ candidates, fitsPerTicker }: ChoiceSize): string[] 
     ...(candidates > LIMITS.candidates
       ? [`At most ${counted(LIMITS.candidates, "candidate")} are accepted.`]
       : []),
-    ...(fitsPerTicker > LIMITS.choiceFits
+    ...(fitsPerTicker !== undefined && fitsPerTicker > LIMITS.choiceFits
       ? [`At most ${counted(LIMITS.choiceFits, "fit")} per ticker are accepted: fewer candidates or folds.`]
       : []),
   ];
