@@ -67,6 +67,21 @@ export async function trackRun(
   }
 }
 
+/**
+ * Checks that a tracker answers, and accepts the credentials.
+ * @throws MucastError tracking_failed; what the signal aborts with.
+ */
+export async function checkTracker(tracker: Tracker, signal: AbortSignal): Promise<void> {
+  const client = new MlflowClient(tracker, signal);
+  try {
+    await findExperiment(client, tracker.experiment);
+  } catch (error) {
+    throw error instanceof TrackerFailure ? trackingFailed(tracker, error) : error;
+  } finally {
+    client.close();
+  }
+}
+
 class RunRecord {
   readonly #client: MlflowClient;
   readonly #output: TrackedOutput;

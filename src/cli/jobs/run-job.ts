@@ -33,6 +33,7 @@ import {
   withWindowFlags,
 } from "./job-options.ts";
 import { checkReportPlace, writeJobReport } from "./job-report.ts";
+import { JobTracking } from "./job-tracking.ts";
 
 export function addRunMlJob(program: Command): void {
   addJobCommand(program, {
@@ -85,6 +86,9 @@ function addJobCommand(program: Command, job: JobCommand): void {
       const tags = tagMember(flags);
       if (flags.report) checkReportPlace(inputs.blobUrl);
       const reporter = reporterOf(flags, { tickersShown: TICKERS_SHOWN, workers });
+      // A service records its jobs itself, and only jobs, not audits and replays.
+      const isOwn = kind.operation === job.name && !isServices(process.env);
+      const tracking = isOwn ? JobTracking.begin(process.env, reporter) : undefined;
       try {
         const space = callerSpace(process.env);
         const blobUrl = inputs.blobUrl && withSpace(inputs.blobUrl, space);
@@ -113,7 +117,10 @@ function addJobCommand(program: Command, job: JobCommand): void {
         if (flags.report) {
           await untilSignal((signal) => writeJobReport(record.output_url, { policy, signal }, reporter));
         }
+        const reading = { policy, blobUrl: request.blobUrl };
+        await untilSignal(async (signal) => tracking?.record(record.output_url, { ...reading, signal }));
       } finally {
+        tracking?.close();
         reporter.finish();
       }
     });
@@ -157,9 +164,12 @@ function statusAttempt({
  * @throws MucastError invalid_request.
  */
 export function policyOfJob(env: NodeJS.ProcessEnv, named: readonly string[]): BlobPolicy {
-  const space = callerSpace(env);
-  const isServices = space !== "" || statusAttempt(env) !== undefined;
-  return { ...blobPolicy(env), own: isServices ? { space, named } : undefined };
+  return { ...blobPolicy(env), own: isServices(env) ? { space: callerSpace(env), named } : undefined };
+}
+
+/** Whether a service started the job. @throws MucastError invalid_request. */
+function isServices(env: NodeJS.ProcessEnv): boolean {
+  return callerSpace(env) !== "" || statusAttempt(env) !== undefined;
 }
 
 /** The folder of BLOB_URL that holds the blobs of the service's caller. @throws MucastError invalid_request. */
