@@ -4,7 +4,7 @@ import { showJobForm } from "./forms/job-form.ts";
 import { showReplayForm } from "./forms/replay-form.ts";
 import type { ViewRoute } from "./view.ts";
 import { showOperation } from "./views/operation/operation-view.ts";
-import { showOperations } from "./views/operations-view.ts";
+import { showOperations } from "./views/operations/operations-view.ts";
 
 /** Every view by its address. Views with a `link` appear in the navigation. */
 const ROUTES: Readonly<Record<string, ViewRoute & { readonly link?: string }>> = {

@@ -9,6 +9,6 @@ export function worthOf(summary: OperationView["summary"]): string[] {
   const name = shortVisibleText(fit === "pooled" ? `pooled ${model}` : model, 60);
   if (verdict === null) return [name];
   const { title, ic, ic_low: low, ic_high: high } = verdict;
-  const band = low === null || high === null ? "" : ` (${bandFigure({ low, high }, "number")})`;
-  return [name, shortVisibleText(title, 60), ...(ic === null ? [] : [`IC ${figure(ic, "number")}${band}`])];
+  const band = low === null || high === null ? "" : ` (${bandFigure({ low, high }, "ic")})`;
+  return [name, shortVisibleText(title, 60), ...(ic === null ? [] : [`IC ${figure(ic, "ic")}${band}`])];
 }

@@ -24,6 +24,16 @@ test("figures have four significant digits, their unit, and a sign if they may b
     [Number.NaN, "share", "\u2013"],
     [Number.POSITIVE_INFINITY, "count", "\u2013"],
     [1e308, "percent", "\u2013"],
+    [0.02149, "ic", "+0.021"],
+    [-0.0004, "ic", "0.000"],
+    [-0.0006, "ic", "\u22120.001"],
+    [0.0012345, "r2", "+0.12\u202f%"],
+    [-12.3, "r2", "\u22121,230.00\u202f%"],
+    [0.89951, "coverage", "90.0\u202f%"],
+    [-0.001234, "mu", "\u221212.3\u202fbp"],
+    [0, "mu", "0.0\u202fbp"],
+    [1e9, "mu", "1.000e+13\u202fbp"],
+    [null, "r2", "\u2013"],
   ];
   for (const [value, unit, text] of cases) assert.equal(figure(value, unit), text);
 });

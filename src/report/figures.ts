@@ -1,5 +1,26 @@
 /** How a number is formatted. Shares and counts are never negative; `percent` and `return` show their sign. */
-export type Unit = "number" | "share" | "percent" | "return" | "count";
+export type Unit = "number" | "share" | "percent" | "return" | "count" | ComparedUnit;
+
+/**
+ * The figures by which runs are compared. They have the same decimals everywhere, so that a column of them lines up: an IC or a rank IC, an
+ * R² and a coverage in percent, and a forecast (a log-return) in basis points.
+ */
+export type ComparedUnit = "ic" | "r2" | "coverage" | "mu";
+
+interface ComparedFormat {
+  readonly decimals: number;
+  readonly factor: number;
+  readonly symbol: string;
+  /** Whether a positive value has a sign. */
+  readonly isSigned: boolean;
+}
+
+export const COMPARED_FORMATS: Readonly<Record<ComparedUnit, ComparedFormat>> = {
+  ic: { decimals: 3, factor: 1, symbol: "", isSigned: true },
+  r2: { decimals: 2, factor: 100, symbol: "%", isSigned: true },
+  coverage: { decimals: 1, factor: 100, symbol: "%", isSigned: false },
+  mu: { decimals: 1, factor: 1e4, symbol: "bp", isSigned: true },
+};
 
 const DIGITS = 4;
 const MINUS = "\u2212";
@@ -9,11 +30,11 @@ const NARROW_SPACE = "\u202f";
 export const NO_FIGURE = "\u2013";
 
 /**
- * A number for readers, with its unit: four significant digits. Percentages that can be negative show their sign. Returns are
+ * A number for readers, with its unit: four significant digits, or the decimals of a compared figure. Percentages that can be negative show their sign. Returns are
  * log-returns, shown in percent.
  */
 export function figure(value: number | null | undefined, unit: Unit): string {
-  if (value === null || value === undefined || !Number.isFinite(100 * value)) return NO_FIGURE;
+  if (value === null || value === undefined || !Number.isFinite(1e4 * value)) return NO_FIGURE;
   switch (unit) {
     case "count":
       return grouped(String(Math.round(value)));
@@ -24,7 +45,17 @@ export function figure(value: number | null | undefined, unit: Unit): string {
     case "percent":
     case "return":
       return `${value > 0 ? "+" : ""}${decimal(100 * value)}${NARROW_SPACE}%`;
+    default:
+      return compared(value, COMPARED_FORMATS[unit]);
   }
+}
+
+function compared(value: number, { decimals, factor, symbol, isSigned }: ComparedFormat): string {
+  const scaled = value * factor;
+  if (Math.abs(scaled) >= 1e9) return `${decimal(scaled)}${symbol && NARROW_SPACE}${symbol}`;
+  const text = Math.abs(scaled).toFixed(decimals);
+  const sign = Number(text) === 0 ? "" : scaled < 0 ? MINUS : isSigned ? "+" : "";
+  return `${sign}${grouped(text)}${symbol && NARROW_SPACE}${symbol}`;
 }
 
 /** A whole percentage, for example the coverage of a band; its sign stays on the same line. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
+import type { RunSummary } from "../../src/contract/output/run-summary.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/outputs/outputs.testing.ts";
 import { isScrolledAway, judge } from "./browser.testing.ts";
@@ -15,11 +16,28 @@ const VIEWS = (ids: Readonly<Record<"running" | "left" | "failed", string>>) =>
     ["a job that failed", `#/operations/${ids.failed}`, "What to do:"],
   ] as const;
 
+const SUMMARY: RunSummary = {
+  ...{ model: "ridge", fit: "per_ticker", as_of: "2026-01-02", tickers: 503, failed: 1 },
+  verdict: {
+    ...{
+      state: "none",
+      title: "No skill",
+      rows: "score",
+      dates: 99,
+      ic: -0.0123,
+      ic_low: -0.03,
+      ic_high: 0.01,
+    },
+    ...{ r2: -0.0012, coverage: 0.894, nominal_coverage: 0.9 },
+  },
+};
+
 test("axe finds nothing in any view, and none is wider than its window: wide, narrow, light and dark", async () => {
   const looked = await service.signedWith("read", "write");
-  const left = await service.begin(looked.caller);
+  const left = await service.begin(looked.caller, "run_ml_job", ["nightly", "a=1"]);
   const failed = await service.begin(looked.caller);
   const choice = { candidates: [{ grid: { alpha: [2, 3, 4] } }], warm_up: 2 };
+  left.execution.listener.onEvents({ summary: SUMMARY });
   service.succeed(
     left,
     mlText({ config: { intervals: { alpha: 0.1 }, n_splits: 2, choice }, folds: 4, skills: [0, 0.1] }),

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MucastError } from "../../src/contract/errors/errors.ts";
+import { problemOf } from "../../src/contract/problems/problem.ts";
 import type { Page, Route } from "./browser.testing.ts";
 import {
   beyondRefusals,
@@ -21,7 +23,7 @@ async function checkOtherMedia(page: Page): Promise<void> {
   await page.emulateMedia({ forcedColors: "active" });
   assert.notEqual(await border("[aria-current]"), await border(":not([aria-current])"));
   await page.emulateMedia({ forcedColors: "none", media: "print" });
-  const operated = `[...document.querySelectorAll("nav a, button, .gauge")].filter((each) => each.checkVisibility()).length`;
+  const operated = `[...document.querySelectorAll("nav a, button:not(.sort, .tag), .gauge")].filter((each) => each.checkVisibility()).length`;
   assert.equal(await page.evaluate(operated), 0);
   assert.ok(await page.evaluate("document.querySelector('tbody tr').checkVisibility()"));
 }
@@ -57,8 +59,88 @@ test("a page of operations lists 25 of 10,000, filters by status and kind, and l
   }
   await page.click(".pages a:first-child");
   await until(page, first("10000"));
-  assert.ok((await page.evaluate<number>('document.querySelectorAll("*").length')) < 600);
+  assert.ok((await page.evaluate<number>('document.querySelectorAll("*").length')) < 800);
   await checkOtherMedia(page);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+/** The ids of the rows, in their order. */
+const listed = `[...document.querySelectorAll("tbody th a")].map((link) => link.title).join()`;
+
+test("a table of runs has their figures and tags as text, and sorts and filters by them", async () => {
+  const owner = await service.signedWith("read", "write");
+  const tags = ["<img src=x onerror=alert(1)>", "nightly"];
+  const weak = await service.begin(owner.caller, "run_ml_job", tags);
+  const summary = (ic: number, coverage: number | null) => ({
+    ...({ model: "ridge", fit: "pooled", as_of: "2026-01-02", tickers: 503, failed: 3 } as const),
+    verdict: {
+      ...({ state: "none", title: "No skill", rows: "score", dates: 99, ic, r2: -0.0012345 } as const),
+      ...{ ic_low: ic - 0.01, ic_high: ic + 0.01, coverage, nominal_coverage: coverage && 0.9 },
+    },
+  });
+  weak.execution.listener.onEvents({ summary: summary(-0.0123, 0.89444) });
+  service.succeed(weak, "{}");
+  const strong = await service.begin(owner.caller, "run_ml_job", ["nightly"]);
+  strong.execution.listener.onEvents({ summary: summary(0.04, null) });
+  service.succeed(strong, "{}");
+  for (const { id } of [weak, strong]) await service.queue.ended(owner.caller, id);
+  const failed = await service.begin(owner.caller, "run_dl_job", ["weekly"]);
+  const problem = problemOf(new MucastError("all_failed", "no ticker is left"));
+  failed.execution.end({ kind: "failed", problem });
+  await service.queue.ended(owner.caller, failed.id);
+
+  const { page, unwanted, close } = await openAs(owner);
+  const ids = (...runs: readonly { readonly id: string }[]) =>
+    `${listed} === ${JSON.stringify(runs.map(({ id }) => id).join())}`;
+  await until(page, ids(failed, strong, weak));
+  const cells = await page.evaluate<string[]>(
+    `[...document.querySelectorAll("tbody tr:last-child td")].map((cell) => cell.innerText.replaceAll(/\\s+/g, " ").trim())`,
+  );
+  assert.deepEqual(
+    [...cells.slice(1, 8), cells[10]],
+    [
+      "pooled ridge",
+      "feature_engine_1.json data_extractor_1.json",
+      "503 3 failed",
+      "\u22120.012 \u22120.022 to \u22120.002",
+      "\u22120.12 %",
+      "89.4 % of 90.0 %",
+      "No skill",
+      tags.join(" "),
+    ],
+  );
+  assert.equal(await page.evaluate("document.images.length"), 0);
+
+  const sorted = `[...document.querySelectorAll("[aria-sort]")].map((head) => head.innerText + " " + head.ariaSort).join()`;
+  assert.equal(await page.evaluate(sorted), "Submitted descending");
+  await page.focus("th.ic button");
+  await page.keyboard.press("Enter");
+  await until(page, ids(strong, weak, failed));
+  assert.equal(await page.evaluate(sorted), "IC descending");
+  await page.keyboard.press("Enter");
+  await until(page, ids(weak, strong, failed));
+  assert.equal(await page.evaluate("location.hash"), "#/operations?sort=ic");
+  assert.equal(await page.evaluate("document.activeElement.closest('th').ariaSort"), "ascending");
+
+  await page.fill(".filters input[type=search]", "lstm all_failed");
+  await until(page, ids(failed));
+  await page.fill(".filters input[type=search]", "nothing like it");
+  await untilText(page, "No operation on this page contains this text.");
+  await page.fill(".filters input[type=search]", "");
+  await page.click("td.tags button[data-tag=nightly]");
+  await until(page, ids(weak, strong));
+  await page.fill(".filters input[type=text]", tags[0]!);
+  await page.keyboard.press("Enter");
+  await until(page, ids(weak));
+  await page.reload();
+  await signIn(page, owner.token);
+  await until(page, ids(weak));
+  await page.click(".filters button.tag");
+  await until(page, ids(weak));
+  await page.click(".filters button.tag");
+  await until(page, ids(weak, strong, failed));
+  assert.equal(await page.evaluate("location.hash"), "#/operations?sort=ic");
   assert.deepEqual(unwanted, []);
   await close();
 });

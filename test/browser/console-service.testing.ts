@@ -123,11 +123,15 @@ export class ConsoleService {
   }
 
   /** A job of a caller, controlled by its test instead of an executor. */
-  async begin(caller: Caller, operation: SubmittedOperation = "run_ml_job"): Promise<StartedJob> {
+  async begin(
+    caller: Caller,
+    operation: SubmittedOperation = "run_ml_job",
+    tags: readonly string[] = [],
+  ): Promise<StartedJob> {
     const payload = JSON.stringify(
       operation === "replay"
         ? { output_url: "https://blobs.example/data/ml_engine_1.json" }
-        : { ...URLS, config: CONFIGS[operation] },
+        : { ...URLS, config: CONFIGS[operation], tags },
     );
     const { id } = (await this.queue.operations.submit(caller, { operation, payload })).operation;
     return { id, execution: await this.queue.executor.next() };

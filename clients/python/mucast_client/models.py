@@ -11,6 +11,13 @@ from typing import Any, Literal, NotRequired, TypedDict
 SubmittedOperation = str
 
 
+class InputNames(TypedDict):
+    feature: NotRequired[str]
+    """Absent if a replay takes it from its output."""
+    data_extractor: NotRequired[str]
+    """Likewise."""
+
+
 class Progress(TypedDict):
     stage: str
     done: int
@@ -117,8 +124,12 @@ class Operation(TypedDict):
     id: str
     operation: SubmittedOperation
     status: Literal["NotStarted", "Running", "Succeeded", "Failed", "Canceled"]
+    model: NotRequired[str]
+    """Name of the model or the network of the config; absent for a replay."""
     tags: NotRequired[list[str]]
     """The tags of the payload, in its order; absent if it has none."""
+    inputs: NotRequired[InputNames]
+    """Names of the input blobs, without their location; absent if the payload names none."""
     created_at: str
     """UTC, ISO 8601 with milliseconds."""
     started_at: str | None

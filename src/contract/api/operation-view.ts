@@ -59,10 +59,22 @@ export const operationSchema = z
     id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
+    model: z
+      .string()
+      .optional()
+      .describe("Name of the model or the network of the config; absent for a replay."),
     tags: z
       .array(z.string())
       .optional()
       .describe("The tags of the payload, in its order; absent if it has none."),
+    inputs: z
+      .strictObject({
+        feature: z.string().optional().describe("Absent if a replay takes it from its output."),
+        data_extractor: z.string().optional().describe("Likewise."),
+      })
+      .meta({ id: "InputNames" })
+      .optional()
+      .describe("Names of the input blobs, without their location; absent if the payload names none."),
     created_at: moment,
     started_at: moment.nullable().describe("Start of the first attempt."),
     finished_at: moment.nullable(),

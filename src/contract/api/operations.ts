@@ -4,7 +4,8 @@ import { SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
 import { mlConfigSchema } from "../config/ml-config.ts";
 import { architecturesOf } from "../config/networks.ts";
 import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
-import { TAG_LIMITS, tagSchema } from "../config/tags.ts";
+import { TAG_LIMITS } from "../config/tag-limits.ts";
+import { tagSchema } from "../config/tags.ts";
 import { MODELS } from "../model-params/models.ts";
 import { forecastInput, forecastViewSchema, queryCount } from "./forecast-view.ts";
 import {

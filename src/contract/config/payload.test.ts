@@ -270,7 +270,7 @@ describe("the payload of an audit and of a replay", () => {
 
   it("of a replay may have only its output, or a config byte for byte", () => {
     const output = '"output_url": "https://a.example/c/data/nn_engine_1.json"';
-    const { canonical: _, ...alone } = parsePayload("replay", `{${output}}`);
+    const { canonical: _, model: __, ...alone } = parsePayload("replay", `{${output}}`);
     const output_url = "https://a.example/c/data/nn_engine_1.json";
     assert.deepEqual(alone, { featureUrl: "", dataExtractorUrl: "", config: "", options: { output_url } });
     assert.equal(parsePayload("replay", `{${output}, "config": { "x" :1.0}}`).config, '{ "x" :1.0}');

@@ -29,6 +29,8 @@ export interface ParsedPayload {
   readonly config: string;
   /** The members besides these three, and for an audit the job that it examines. */
   readonly options: PayloadOptions;
+  /** Name of the model or the network of the config; undefined for a replay. */
+  readonly model: string | undefined;
   /** The same text for all spellings of a payload, to compare the bodies of one idempotency key. */
   readonly canonical: string;
 }
@@ -74,6 +76,7 @@ export function parsePayload(
     dataExtractorUrl: (payload.data_extractor_url ?? "") as string,
     config: config ?? "",
     options: { ...optionsIn(operation, payload), ...read.found },
+    model: read.model,
     canonical: canonicalJson(rawNumbersOf(body)),
   };
 }
@@ -133,9 +136,10 @@ function urlMembersOf(operation: SubmittedOperation): UrlMember[] {
   return (Object.keys(URL_MEMBERS) as UrlMember[]).filter((name) => Object.hasOwn(known, name));
 }
 
-const READ_CONFIG: Readonly<Record<Operation, (text: string) => unknown>> = {
-  run_ml_job: parseMlSettings,
-  run_dl_job: parseDlSettings,
+/** Checks a config as its job does, and names its model or network. */
+const READ_CONFIG: Readonly<Record<Operation, (text: string) => string>> = {
+  run_ml_job: (text) => parseMlSettings(text).settings.model.name,
+  run_dl_job: (text) => parseDlSettings(text).settings.network.architecture,
 };
 
 /** What an operation reads from its config before it runs. */
@@ -144,6 +148,7 @@ interface ReadConfig {
   readonly refused?: MucastError;
   /** For an audit, the job that it examines. */
   readonly found?: { readonly operation: Operation };
+  readonly model?: string;
 }
 
 function readConfig(
@@ -156,14 +161,10 @@ function readConfig(
   // The scan has already found the duplicates; a parse error for them would hide the other faults.
   const text = hasDuplicates ? JSON.stringify(rawNumbersOf(config)) : config;
   try {
-    if (operation !== "audit") {
-      READ_CONFIG[operation](text);
-      return {};
-    }
+    if (operation !== "audit") return { model: READ_CONFIG[operation](text) };
     const given = JOB_OPERATIONS.find((name) => name === payload.operation);
     const job = auditedJob(text, given);
-    READ_CONFIG[job](text);
-    return { found: { operation: job } };
+    return { model: READ_CONFIG[job](text), found: { operation: job } };
   } catch (error) {
     if (error instanceof MucastError) return { refused: error };
     throw error;

@@ -1,13 +1,11 @@
 import { z } from "zod";
-
-/** The largest number of tags, and of characters in a tag. */
-export const TAG_LIMITS = { tags: 16, characters: 64 } as const;
+import { TAG_LIMITS, TAG_PATTERN } from "./tag-limits.ts";
 
 /** A label of the caller's choice. */
 export const tagSchema = z
   .string()
   .regex(
-    /^[!-~](?:[ -~]{0,62}[!-~])?$/,
+    new RegExp(`^${TAG_PATTERN}$`),
     `must be 1 to ${TAG_LIMITS.characters} printable ASCII characters without a space at either end`,
   );
 

@@ -191,4 +191,6 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
   ["alter table mucast.operations add column summary json"],
   // Tags outlive the options of an operation, so that a caller finds it by them after it has ended.
   ["alter table mucast.operations add column tags text[] not null default '{}'"],
+  // The name of the model or the network, likewise. Operations of earlier versions have none.
+  ["alter table mucast.operations add column model text"],
 ];

@@ -176,8 +176,16 @@ onEachDatabase((tested) => {
     const { id } = await tried.submit(caller);
     const execution = await tried.executor.next();
     assert.match(execution.order.featureUrl, /SECRET/);
+    const described = async () => {
+      const { model, inputs } = await tried.operations.get(caller, id);
+      return { model, inputs };
+    };
+    const running = await described();
+    assert.equal(running.model, "ridge");
+    assert.match(JSON.stringify(running.inputs), /^\{"feature":"[\w.]+","data_extractor":"[\w.]+"\}$/);
     execution.end(failedWith("fit_failed"));
     assert.equal((await tried.ended(caller, id)).status, "Failed");
+    assert.deepEqual(await described(), running);
     const row = await readOperation(tested.database(), id);
     assert.doesNotMatch(JSON.stringify(row), /SECRET/);
   });

@@ -62,6 +62,7 @@ interface StoredOperationsParts {
 interface ReadPayload {
   /** JSON text of the config. */
   readonly config: string;
+  readonly model: string | undefined;
   /** Canonical JSON text of the whole payload; equal for payloads with the same meaning. */
   readonly canonical: string;
   /** Its inputs as the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read. */
@@ -119,6 +120,7 @@ export class StoredOperations implements Operations {
       space: spaceOf(caller.subject),
       operation: submission.operation,
       config: payload.config,
+      model: payload.model,
       configSha256: sha256(payload.config),
       traceparent: submission.traceparent,
     };

@@ -17,6 +17,7 @@ onEachDatabase((tested) => {
       operation: "run_ml_job",
       options: {},
       config: "{}",
+      model: undefined,
       configSha256: "",
       bodySha256: "",
     } as const;

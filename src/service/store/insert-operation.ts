@@ -18,6 +18,8 @@ interface NewOperation {
   /** Its `tags` are also stored as a column, which outlives the options. */
   readonly options: PayloadOptions;
   readonly configSha256: string;
+  /** Of the config. */
+  readonly model: string | undefined;
   readonly idempotencyKey: string | undefined;
   /** Digest of the operation's name and the canonical body. */
   readonly bodySha256: string;
@@ -91,8 +93,8 @@ async function insert(
 ): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
     `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256,
-       idempotency_key, body_sha256, traceparent, space, options, tags)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13::json, $14::text[]
+       idempotency_key, body_sha256, traceparent, space, options, tags, model)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13::json, $14::text[], $15
      where (select count(*) from operations where caller = $2 and status = 'NotStarted') < $11::int
      returning *`,
     [
@@ -110,6 +112,7 @@ async function insert(
       o.space,
       JSON.stringify(o.options),
       o.options.tags ?? [],
+      o.model ?? null,
     ],
   );
   return rows[0];

@@ -42,6 +42,7 @@ export interface OperationRow {
   /** The payload without the three members above; URLs as storage paths if they are the service's own. Empty after it has ended. */
   readonly options: PayloadOptions;
   readonly tags: readonly string[];
+  readonly model: string | null;
   readonly config_sha256: string;
   readonly body_sha256: string;
   readonly traceparent: string | null;
@@ -104,7 +105,10 @@ const VIEWED = [
   "id",
   "operation",
   "status",
+  "model",
   "tags",
+  "feature_url",
+  "data_extractor_url",
   "created_at",
   "started_at",
   "finished_at",
@@ -130,7 +134,9 @@ export function viewOf(row: ViewedRow): OperationView {
     id: row.id,
     operation: row.operation,
     status: row.status,
+    ...(row.model === null ? {} : { model: row.model }),
     ...(row.tags.length === 0 ? {} : { tags: [...row.tags] }),
+    ...inputsOf(row),
     created_at: row.created_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     finished_at: row.finished_at?.toISOString() ?? null,
@@ -143,6 +149,19 @@ export function viewOf(row: ViewedRow): OperationView {
     result: row.result,
     error: row.error && boundedProblem(row.error),
   };
+}
+
+/** Far longer than the name of an input that a job can read. */
+const MAX_NAME_LENGTH = 200;
+
+/** A URL may have a signature, and its location says where the operator's storage is. */
+function inputsOf({ feature_url, data_extractor_url }: ViewedRow): Pick<OperationView, "inputs"> {
+  const urls = { feature: feature_url, data_extractor: data_extractor_url };
+  const named = Object.entries(urls).flatMap(([input, url]) => {
+    const name = url.split(/[?#]/)[0]!.split("/").at(-1)!.slice(0, MAX_NAME_LENGTH);
+    return name === "" ? [] : [[input, name]];
+  });
+  return named.length === 0 ? {} : { inputs: Object.fromEntries(named) };
 }
 
 /** The operation as a list shows it: fewer of its warnings and failures, and the starts of long texts. */
