@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.constant import describe_constant
 from mucast_engine.estimator import is_linear, make_estimator, make_scaler
 from mucast_engine.failure import TaskError, sentence_of
-from mucast_engine.importances import columns_of, largest_importances
+from mucast_engine.importances import Columns, columns_of, largest_importances
+from mucast_engine.tree_counts import first_trees
 
 
 def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
@@ -20,31 +22,41 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
     `x` (n, k) and `y` (m), m <= n. With `task["views"]` fits do not copy rows that their library copies; with
-    `task["absent"]` NaN in `x` is filled from the training rows of each fit.
+    `task["absent"]` NaN in `x` is filled from the training rows of each fit. With `task["tree_counts"]`, each fit also
+    predicts with its first trees: predictions and diagnoses are those of all fits for the first count, then those for
+    the next, up to the estimator's own.
     Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...], "unconverged_fits": count, "diagnoses": [...]}`.
     `diagnoses` has an entry for each fit marked `diagnose`, in order: `"importances": [[column, value], ...]` if its
     library has them, and `"constant": {...}` if it predicts one constant for at least two rows.
     Raises TaskError `fit_failed` if the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])
-    predictions: list[Matrix] = []
+    predictions: list[list[Matrix]] = [[] for _ in _tree_counts(task)]
+    diagnoses: list[list[Message]] = [[] for _ in predictions]
     seconds: list[float] = []
-    result: Message = {"unconverged_fits": 0, "diagnoses": []}
+    result: Message = {"unconverged_fits": 0}
     with _own_checks(task["estimator"]) as check:
         for index, fit in enumerate(task["fits"]):
             started = time.perf_counter()
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                predicted, diagnosis = _one_fit(task, fit, x, y, check)
+                by_count = _one_fit(task, fit, x, y, check)
             result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
             seconds.append(time.perf_counter() - started)
-            predictions.append(predicted)
-            if diagnosis is not None:
-                result["diagnoses"].append(diagnosis)
+            for own, its_diagnoses, (predicted, diagnosis) in zip(predictions, diagnoses, by_count, strict=True):
+                own.append(predicted)
+                if diagnosis is not None:
+                    its_diagnoses.append(diagnosis)
             progress({"fit": index, "seconds": seconds[-1]})
-    result["predictions"] = store.hand_over(task["predictions"]["ref"], np.concatenate(predictions))
+    result["predictions"] = store.hand_over(task["predictions"]["ref"], np.concatenate(list(chain(*predictions))))
+    result["diagnoses"] = list(chain(*diagnoses))
     result["seconds"] = seconds
     return result
+
+
+def _tree_counts(task: Message) -> list[int | None]:
+    """The numbers of trees to predict with, ascending; None for all that the model has."""
+    return task.get("tree_counts") or [None]
 
 
 Check = Callable[[str, Matrix], Matrix]
@@ -73,7 +85,10 @@ def _finite(what: str, values: Matrix) -> Matrix:
     return values
 
 
-def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) -> tuple[Matrix, Message | None]:
+Prediction = tuple[Matrix, Message | None]
+
+
+def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) -> list[Prediction]:
     (a, b), (c, d) = fit["train"], fit["predict"]
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
@@ -83,8 +98,7 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
     train_y = np.array(y[a:b])
     if task.get("absent"):
         _fill_absent(train_x, score_x)
-    doing = f"training on {b - a} rows"
-    try:
+    with _library_errors(f"training on {b - a} rows", fit):
         check("Input X", train_x)
         check("Input y", train_y)
         scaler = make_scaler(task["scaler"])
@@ -94,23 +108,40 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
         columns = columns_of(train_x) if fit.get("diagnose") else None
         model = make_estimator(task["estimator"], _params(task))
         model.fit(train_x, train_y)
-        doing = f"predicting {d - c} rows"
+    predicting = f"predicting {d - c} rows"
+    with _library_errors(predicting, fit):
         check("Input X", score_x)
         if scaler is not None and d > c:
             score_x = check("Scaled X", scaler.transform(score_x))
-        raw = _predict(model, score_x) if d > c else np.empty(0)
+    results: list[Prediction] = []
+    for count in _tree_counts(task):
+        with _library_errors(predicting, fit):
+            own = model if count is None else first_trees(task["estimator"]["library"], model, count)
+            raw = _predict(own, score_x) if d > c else np.empty(0)
+        predicted = _usable(raw, d - c, fit)
+        found = None if columns is None else _diagnosis(task, own, columns, train_x, train_y, predicted)
+        results.append((predicted, found))
+    return results
+
+
+@contextmanager
+def _library_errors(doing: str, fit: Message) -> Iterator[None]:
+    try:
+        yield
     except TaskError:
         raise
     except Exception as error:
         raise TaskError("fit_failed", f"{doing}: {sentence_of(error)}", _rows(fit)) from error
-    predicted = _usable(raw, d - c, fit)
-    if columns is None:
-        return predicted, None
+
+
+def _diagnosis(
+    task: Message, model: Any, columns: Columns, train_x: Matrix, train_y: Matrix, predicted: Matrix
+) -> Message:
     diagnosis = {
         "constant": describe_constant(task["estimator"], train_x, train_y, predicted),
         "importances": largest_importances(model, columns, train_y),
     }
-    return predicted, {name: found for name, found in diagnosis.items() if found is not None}
+    return {name: found for name, found in diagnosis.items() if found is not None}
 
 
 def _copies(task: Message) -> bool:

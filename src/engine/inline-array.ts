@@ -22,6 +22,13 @@ export function readArray(array: ArrayRef | InlineArray): Float64Array {
   return "base64" in array ? decoded(array) : readNpy(array);
 }
 
+/** The message of one-dimensional values. */
+export function inlineArray(values: Float64Array): InlineArray {
+  const own = endianness() === "LE" ? values : swapBytes(values.slice());
+  const base64 = Buffer.from(own.buffer, own.byteOffset, own.byteLength).toString("base64");
+  return { base64, dtype: "<f8", shape: [values.length], order: "C" };
+}
+
 /** Bit for bit: a NaN keeps its payload. */
 function decoded({ base64, dtype, shape, order }: InlineArray): Float64Array {
   const length = shape.reduce((product, size) => product * size, 1);

@@ -125,6 +125,12 @@ describe("on a cluster of two nodes", { timeout: 3_600_000 }, () => {
     });
   }
 
+  test("candidates whose fits are shared leave the bytes of this machine", () => {
+    const candidates = [{ grid: { n_estimators: [3, 9] } }];
+    const own = { model: "lightgbm", model_params: FEW.lightgbm, n_splits: 3, refit_every: 20 };
+    return assertSame(runMlJob, JSON.stringify({ "ML params": { ...own, choice: { candidates } } }));
+  });
+
   for (const option of ["lstm", "portfolio_transformer"] as const) {
     test(`${option} leaves the bytes of this machine`, () => assertSame(runDlJob, networkConfig(option)));
   }

@@ -56,7 +56,7 @@ export interface PoolOptions {
   readonly notice?: ((line: string) => void) | undefined;
 }
 
-interface RunOptions<T extends EngineTask = EngineTask> {
+export interface RunOptions<T extends EngineTask = EngineTask> {
   /** Kills the worker of this task, and whatever it started, at once. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ProgressOf<T>) => void;

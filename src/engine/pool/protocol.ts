@@ -57,6 +57,11 @@ export interface FitPredictTask {
   readonly fits: readonly FitRows[];
   /** Fits use views of x if the library makes its own copy; for a matrix that many fits share. */
   readonly views?: true;
+  /**
+   * Ascending, the last of them the estimator's own: each fit also predicts with its first trees. Predictions and diagnoses are those of
+   * all fits for the first count, then those for the next.
+   */
+  readonly tree_counts?: readonly number[];
   /** x has NaN if a row lacks a column: each fit uses the mean of the column over its training rows, or 0 if these lack it, too. */
   readonly absent?: true;
   /**
@@ -93,13 +98,13 @@ export interface ConstantDescription {
 }
 
 export interface FitPredictResult {
-  /** Shape (sum of the predicted rows). Up to 1,024 of them lie in the message, except from a cluster. */
+  /** Shape (sum of the predicted rows, times the number of `tree_counts`). Up to 1,024 of them lie in the message, except from a cluster. */
   readonly predictions: ArrayRef | InlineArray;
   /** For each fit, with its prediction. */
   readonly seconds: readonly number[];
   /** The number of fits that the library stopped before they converged. */
   readonly unconverged_fits: number;
-  /** For each fit marked `diagnose`, in order. */
+  /** For each fit marked `diagnose`, in order; with `tree_counts` again for each count. */
   readonly diagnoses: readonly Diagnosis[];
 }
 

@@ -13,11 +13,14 @@ type Checks = {
 const CHECKS: Checks = {
   trial: () => undefined,
   device: (_task, { device }) => (typeof device === "string" ? undefined : "device"),
-  fit_predict: ({ fits, predictions: { ref } }, { predictions, seconds, diagnoses }) => {
+  fit_predict: (
+    { fits, predictions: { ref }, tree_counts: { length: counts } = [1] },
+    { predictions, seconds, diagnoses },
+  ) => {
     const rows = fits.reduce((sum, { predict: [from, to] }) => sum + to - from, 0);
     if (!areNumbers(seconds, fits.length)) return "seconds";
-    if (diagnoses.length !== fits.filter(({ diagnose }) => diagnose).length) return "diagnoses";
-    return isArray(predictions, ref, rows) ? undefined : "predictions";
+    if (diagnoses.length !== counts * fits.filter(({ diagnose }) => diagnose).length) return "diagnoses";
+    return isArray(predictions, ref, counts * rows) ? undefined : "predictions";
   },
   train_network: wrongMember,
   train_joint: wrongMember,

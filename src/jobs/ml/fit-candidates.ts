@@ -24,6 +24,7 @@ import {
 import type { FittedTicker } from "./fitted-ticker.ts";
 import { planFits, refusedColumns } from "./plan-fits.ts";
 import type { ListedPanel } from "./pooled-tickers.ts";
+import { SharedFits } from "./shared-fits.ts";
 
 /** The finished fits of one candidate. */
 export interface CandidateOutcome {
@@ -66,6 +67,7 @@ export async function fitCandidates(
   const total = read.late === undefined ? counts.reduce((sum, count) => sum + count, 0) : undefined;
   const outcomes: CandidateOutcome[] = [];
   const bases = new Map<string, FittedTicker>();
+  const sharedFits = new SharedFits(options.pool, settings);
   let finished = 0;
   for (const [i, candidate] of choice.candidates.entries()) {
     const { folder, ...linked } = shared.linked(settings[i]!);
@@ -73,6 +75,7 @@ export async function fitCandidates(
     const own = {
       ...options,
       settings: settings[i]!,
+      pool: sharedFits.poolOf(i),
       workFolder: folder,
       timings: new FitTimings(context),
     };
@@ -82,6 +85,7 @@ export async function fitCandidates(
       onFits(finished + done, total);
     }).catch((error: unknown) => failedOutcome(error, ready));
     SharedPanels.removeLinked(folder);
+    sharedFits.finish(i);
     finished += total === undefined ? last : counts[i]!;
     const forecasts = new Map(
       fitted.map((own) => [own.ticker, forecastsOf(own, earlier(own.ticker, outcomes))]),

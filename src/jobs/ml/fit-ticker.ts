@@ -6,7 +6,6 @@ import { formatDay } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import { type ArrayRef, removeArray, writeNpy } from "../../engine/npy.ts";
-import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import { type TickerPanel, targetsOf } from "../../panel/ticker-panel.ts";
@@ -14,10 +13,11 @@ import type { FitTimings } from "../shared/timings.ts";
 import { type FitRows, type FittedTicker, fittedTicker } from "./fitted-ticker.ts";
 import { cutFits, type FitPlan, fitsPerTask, listedOfFeatures, type PlannedFit } from "./plan-fits.ts";
 import { type BlockPredictions, runRefits } from "./run-refits.ts";
+import type { FitPool } from "./shared-fits.ts";
 
 export interface FitOptions {
   readonly settings: MlSettings;
-  readonly pool: EnginePool;
+  readonly pool: FitPool;
   readonly workFolder: string;
   readonly signal: AbortSignal;
   /** The trial fit of the parameters; every fit waits until it succeeds. */
