@@ -18,6 +18,7 @@ import { sampleDeviation } from "../../evaluate/statistics.ts";
 import { alignedTo } from "../shared/choice/aligned-forecasts.ts";
 import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice/choice-result.ts";
 import { choiceWarnings, commonFailures } from "../shared/choice/choice-warnings.ts";
+import { lostTickers } from "../shared/choice/lost-tickers.ts";
 import type { HeldOutPart, TrainedTicker } from "./planned-network.ts";
 import type { TrainOutcome } from "./trained-blocks.ts";
 
@@ -44,7 +45,8 @@ export function* combineNetworks(
   outcomes: readonly CandidateNetworks[],
   choice: Choice<DlSettings>,
 ): Pausable<CombinedNetworks> {
-  const tickers = networkTickers(outcomes);
+  const lost = lostTickers(outcomes);
+  const tickers = networkTickers(outcomes, lost);
   yield 0;
   const chosen = yield* chooseByValidation(tickers, outcomes.length, choice);
   const trained = tickers.map((ticker, i) => combined(ticker, chosen.predicted[i]!, chosen.members));
@@ -57,18 +59,22 @@ export function* combineNetworks(
   return {
     ...outcome,
     trained,
-    failures: commonFailures(reports, trained),
+    failures: commonFailures([{ failures: [...lost.values()] }, ...reports], trained),
     warnings: [...outcome.warnings, ...choiceWarnings(reports, result)],
     choice: result,
   };
 }
 
-function networkTickers(outcomes: readonly CandidateNetworks[]): NetworkTicker[] {
+function networkTickers(
+  outcomes: readonly CandidateNetworks[],
+  lost: ReadonlyMap<string, unknown>,
+): NetworkTicker[] {
   const byTicker = outcomes.map(
     ({ outcome }) => new Map(outcome.trained.map((trained) => [trained.ticker, trained])),
   );
   const names = [...new Set(byTicker.flatMap((trained) => [...trained.keys()]))].sort(compareCodePoints);
-  return names.map((ticker) => networkTicker(byTicker.map((trained) => trained.get(ticker))));
+  const kept = names.filter((ticker) => !lost.has(ticker));
+  return kept.map((ticker) => networkTicker(byTicker.map((trained) => trained.get(ticker))));
 }
 
 function networkTicker(fitted: readonly (TrainedTicker | undefined)[]): NetworkTicker {

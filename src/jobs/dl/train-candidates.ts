@@ -3,6 +3,7 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
+import { errorOfCandidate } from "../shared/choice/lost-tickers.ts";
 import { failuresWithout } from "../shared/late-tickers.ts";
 import type { CandidateNetworks } from "./combine-networks.ts";
 import type { NetworkPlan } from "./planned-network.ts";
@@ -41,7 +42,7 @@ export async function trainCandidates(
     const training = trainNetworks(plan.networks, own);
     const outcome = await (planned.length === 1
       ? training
-      : training.catch((error: unknown) => failedOutcome(error, plan)));
+      : training.catch((error: unknown) => failedOutcome(error, plan, i, candidate.label)));
     const failures = [...failuresWithout(outcome.failures, plan.failures), ...outcome.failures];
     outcomes.push({ candidate, outcome: { ...outcome, failures } });
     finished += epochs[i]!;
@@ -63,9 +64,10 @@ function reportOf(report: Report, candidate: number, finished: number, total: nu
   };
 }
 
-/** @throws any other error. */
-function failedOutcome(error: unknown, { networks }: NetworkPlan): TrainOutcome {
+/** @throws any other error; that of an engine whose processes died has the name of the candidate. */
+function failedOutcome(error: unknown, { networks }: NetworkPlan, c: number, label: string): TrainOutcome {
   if (!costsOneTicker(error)) throw error;
+  if (error.code === "engine_crashed") throw errorOfCandidate(error, c, label);
   const tickers = new Set(networks.flatMap((network) => network.tickers));
   return withoutTickers([...tickers].map((ticker) => ({ ticker, code: error.code, message: error.message })));
 }

@@ -11,6 +11,7 @@ import { type Fold, fewerFolds } from "../../panel/folds.ts";
 import { alignedTo } from "../shared/choice/aligned-forecasts.ts";
 import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice/choice-result.ts";
 import { type CandidateReport, choiceWarnings, commonFailures } from "../shared/choice/choice-warnings.ts";
+import { lostTickers } from "../shared/choice/lost-tickers.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
 import { type CandidateForecasts, testedRows } from "./candidate-forecasts.ts";
 import type { CandidateFits, CandidateOutcome } from "./fit-candidates.ts";
@@ -38,7 +39,8 @@ export function* combineCandidates(
   choice: MlCandidates,
 ): Pausable<CombinedOutcome> {
   const tickers: CandidateTicker[] = [];
-  for (const name of [...bases.keys()].sort(compareCodePoints)) {
+  const lost = lostTickers(outcomes);
+  for (const name of [...bases.keys()].filter((ticker) => !lost.has(ticker)).sort(compareCodePoints)) {
     yield 0;
     const fitted = outcomes.map(({ forecasts }) => forecasts.get(name));
     tickers.push(candidateTicker(bases.get(name)!, fitted, choice));
@@ -56,7 +58,7 @@ export function* combineCandidates(
   return {
     ...outcome,
     fitted,
-    failures: commonFailures(reports, fitted),
+    failures: commonFailures([{ failures: [...lost.values()] }, ...reports], fitted),
     warnings: [...outcome.warnings, ...choiceWarnings(reports, result)],
     choice: result,
   };

@@ -9,8 +9,9 @@ import { walkForwardFolds } from "../../panel/folds.ts";
 import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { type ReadPanels, SharedPanels } from "../shared/choice/compared-panels.ts";
+import { errorOfCandidate, lostTickers } from "../shared/choice/lost-tickers.ts";
 import type { JobContext } from "../shared/job.ts";
-import { requireCurrentTicker } from "../shared/require-forecasts.ts";
+import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { FitTimings } from "../shared/timings.ts";
 import { type CandidateForecasts, forecastsOf } from "./candidate-forecasts.ts";
 import type { FitOptions } from "./fit-ticker.ts";
@@ -47,7 +48,8 @@ export interface CandidateFits {
  * same blocks of score rows, so that the members of a block know the same labels.
  * @param read its files are removed once the tickers are compared.
  * @returns the outcomes; a candidate whose pooled fit fails has no ticker.
- * @throws MucastError no_forecast if no ticker is current; errors of the engine that are not about one fit.
+ * @throws MucastError no_forecast if no ticker is current; engine_crashed if processes of the engine die at a pooled fit or at every
+ *   ticker; errors of the engine that are not about one fit.
  */
 export async function fitCandidates(
   read: ReadPanels<ListedPanel>,
@@ -83,7 +85,7 @@ export async function fitCandidates(
     const { fitted, ...outcome } = await fitCompared(ready, own, context, (done) => {
       last = done;
       onFits(finished + done, total);
-    }).catch((error: unknown) => failedOutcome(error, ready));
+    }).catch((error: unknown) => failedOutcome(error, ready, i, candidate.label));
     SharedPanels.removeLinked(folder);
     sharedFits.finish(i);
     finished += total === undefined ? last : counts[i]!;
@@ -92,6 +94,8 @@ export async function fitCandidates(
     );
     for (const own of fitted) if (!bases.has(own.ticker)) bases.set(own.ticker, own);
     outcomes.push({ candidate, outcome, forecasts });
+    const lost = lostTickers(outcomes);
+    if (panels.every(({ ticker }) => lost.has(ticker))) requireForecasts([], [...lost.values()], asOf);
   }
   shared.remove();
   return { outcomes, bases };
@@ -130,15 +134,17 @@ function fitDates(panels: readonly PanelRows[]): number {
   return days.size;
 }
 
-/** A pooled fit that fails, or whose workers die, leaves its candidate without any ticker. @throws any other error. */
-function failedOutcome(error: unknown, { prepared, blocks }: ReadyPanels): BlockedOutcome {
-  if (!(error instanceof MucastError && isOfOneFit(error))) throw error;
+/** A pooled fit that fails leaves its candidate without any ticker. @throws any other error, with the name of the candidate. */
+function failedOutcome(
+  error: unknown,
+  { prepared, blocks }: ReadyPanels,
+  c: number,
+  label: string,
+): BlockedOutcome {
+  if (!(error instanceof MucastError)) throw error;
   const { code, message } = error;
+  if (code === "engine_crashed") throw errorOfCandidate(error, c, label);
+  if (code !== "fit_failed") throw error;
   const failures = prepared.panels.map(({ ticker }): Failure => ({ ticker, code, message }));
   return { fitted: [], failures: [...prepared.failures, ...failures], blocks, listed: [], warnings: [] };
-}
-
-/** Other crashes are those of the whole engine. */
-function isOfOneFit({ code, data }: MucastError): boolean {
-  return code === "fit_failed" || (code === "engine_crashed" && data.deaths !== undefined);
 }

@@ -1,0 +1,34 @@
+import { MucastError } from "../../../contract/errors/errors.ts";
+import type { Failure } from "../../../contract/problems/problem.ts";
+
+/** The failures of a candidate's fits. */
+interface FailedFits {
+  readonly candidate: { readonly label: string };
+  readonly outcome: { readonly failures: readonly Failure[] };
+}
+
+/**
+ * The tickers that some candidate lost together with processes of the engine, with the failure of the first such candidate. They fail, as
+ * without `choice`: memory or a signal may be at fault rather than the candidate, and a job that chose among the others would have other
+ * forecasts than the same job on a quiet machine.
+ */
+export function lostTickers(outcomes: readonly FailedFits[]): Map<string, Failure> {
+  const lost = new Map<string, Failure>();
+  for (const [c, { candidate, outcome }] of outcomes.entries()) {
+    for (const { ticker, code, message } of outcome.failures) {
+      if (code !== "engine_crashed" || lost.has(ticker)) continue;
+      lost.set(ticker, { ticker, code, message: ofCandidate(message, c, candidate.label) });
+    }
+  }
+  return lost;
+}
+
+/** The error of a candidate's fit for all tickers, with the candidate's name. */
+export function errorOfCandidate(error: MucastError, c: number, label: string): MucastError {
+  return new MucastError(error.code, ofCandidate(error.message, c, label), error.data);
+}
+
+/** Names the candidate, except the config itself. */
+function ofCandidate(message: string, c: number, label: string): string {
+  return c === 0 ? message : `candidate ${c} (${label}): ${message}`;
+}
