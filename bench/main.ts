@@ -8,6 +8,7 @@ import { MucastError } from "../src/contract/errors/errors.ts";
 import { benchAudit } from "./audit/audit.ts";
 import { BenchError } from "./bench-error.ts";
 import { benchChoice } from "./choice/choice.ts";
+import { benchChoiceJobs } from "./choice/choice-jobs.ts";
 import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
 import { benchPooledFits } from "./jobs/pooled-fits.ts";
@@ -59,6 +60,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   doors: async () => [await benchDoors()],
   downloads: async () => [await benchUnreadDownloads()],
   choice: benchChoice,
+  "choice-jobs": benchChoiceJobs,
   cluster: benchCluster,
   streams: async () => [await benchUnreadStreams()],
 };

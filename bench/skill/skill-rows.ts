@@ -143,7 +143,10 @@ function choiceRow(rule: ChoiceRule, measure: ChoiceMeasure): SkillRow {
 }
 
 /** The same candidates as `CHOICES`, without relative targets and z-scores. */
-const AUTOMLFORECAST = peer("automlforecast", "mlforecast's AutoMLForecast among the candidates of choice-mean");
+const AUTOMLFORECAST = peer(
+  "automlforecast",
+  "mlforecast's AutoMLForecast among the candidates of choice-mean",
+);
 
 /** Rows with refits take long, so they run only by name: their own, or the name of a group of them. */
 export const REFIT_GROUPS: ReadonlyMap<string, readonly SkillRow[]> = new Map([
@@ -152,7 +155,13 @@ export const REFIT_GROUPS: ReadonlyMap<string, readonly SkillRow[]> = new Map([
   ["refits-by-libraries", BY_LIBRARIES.flat()],
 ]);
 
-const NAMED_ROWS: readonly SkillRow[] = [...USUAL_ROWS, ...OTHER_REGRESSORS, ...OTHER_NETWORKS, ...CHOICES, AUTOMLFORECAST];
+const NAMED_ROWS: readonly SkillRow[] = [
+  ...USUAL_ROWS,
+  ...OTHER_REGRESSORS,
+  ...OTHER_NETWORKS,
+  ...CHOICES,
+  AUTOMLFORECAST,
+];
 
 export const SKILL_ROWS: readonly SkillRow[] = [...new Set([...NAMED_ROWS, ...REFIT_GROUPS.get("refits")!])];
 
