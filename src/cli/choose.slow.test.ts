@@ -40,5 +40,5 @@ test("choose prints the candidates and the members by date, or JSON; outputs wit
   assert.deepEqual([refused.code, refused.stdout], [2, ""]);
   assert.match(refused.stderr, /nn_engine_3\.json cannot be chosen: it has no out-of-fold rows/);
   const alone = await mucast(["choose", "--output", first]);
-  assert.match(alone.stderr, /--output names 1 output; name 2 to 100/);
+  assert.match(alone.stderr, /1 output is named; name 2 to 100/);
 });

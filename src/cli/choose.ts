@@ -16,12 +16,12 @@ import { counted } from "../contract/errors/wording.ts";
 import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/chosen-outputs.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf } from "../outputs/output-summary.ts";
+import { type OutputFlags, outputLocations, withOutputs } from "./output-arguments.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
 import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
-interface ChooseFlags {
-  readonly output: readonly string[];
+interface ChooseFlags extends OutputFlags {
   readonly rows: ChosenRows;
   readonly rule: ChoiceRule;
   readonly over?: ChoiceScope;
@@ -31,21 +31,18 @@ interface ChooseFlags {
 
 const HELP = `
 Examples:
-  mucast choose --output ml_engine_41.json ml_engine_42.json ml_engine_43.json
-  mucast choose --output ml_engine_42.json nn_engine_43.json --rows score
+  mucast choose ml_engine_41.json ml_engine_42.json ml_engine_43.json
+  mucast choose ml_engine_42.json nn_engine_43.json --rows score
 
 The first output is candidate 0. For each fold, the choice looks only at returns that were known when the fold began, so the line
 "chosen in advance" shows what choosing was worth. Outputs of networks have no out-of-fold rows; compare them by --rows score.
 docs/choice.md explains the figures.`;
 
 export function addChoose(program: Command): void {
-  program
+  const command = program
     .command("choose")
-    .description("choose among the forecasts of finished outputs, and show what choosing was worth")
-    .requiredOption(
-      "--output <location...>",
-      "outputs of jobs on the same prices: paths, or file:, https: or s3: URLs",
-    )
+    .description("choose among the forecasts of finished outputs, and show what choosing was worth");
+  withOutputs(command, "outputs of jobs on the same prices: paths, or file:, https: or s3: URLs")
     .addOption(
       new Option("--rows <rows>", "the forecasts to compare").choices(CHOSEN_ROWS).default("out_of_fold"),
     )
@@ -67,7 +64,9 @@ export function addChoose(program: Command): void {
     )
     .option("--json", "print JSON, with the members of every date and the series of losses")
     .addHelpText("after", HELP)
-    .action(async ({ output, rows, rule, measure, json, ...flags }: ChooseFlags) => {
+    .action(async (named: readonly string[], flags: ChooseFlags) => {
+      const { rows, rule, measure, json } = flags;
+      const output = await outputLocations(named, flags);
       const over = scopeOf(flags.over, measure);
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
       const outputs = await untilSignal((signal) => readOutputs(output, rows, { ...reading, signal }));
@@ -92,8 +91,8 @@ async function readOutputs(
   reading: Reading,
 ): Promise<CandidateOutput[]> {
   if (locations.length < 2 || locations.length > LIMITS.candidates) {
-    const message = `--output names ${counted(locations.length, "output")}; name 2 to ${LIMITS.candidates}`;
-    throw new MucastError("invalid_request", message, { path: "--output", value: locations.length });
+    const message = `${counted(locations.length, "output")} ${locations.length === 1 ? "is" : "are"} named; name 2 to ${LIMITS.candidates}`;
+    throw new MucastError("invalid_request", message, { path: "outputs", value: locations.length });
   }
   const outputs: CandidateOutput[] = [];
   // One at a time: a document may need much memory while it is read.

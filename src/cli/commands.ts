@@ -10,6 +10,7 @@ import { addExport } from "./export.ts";
 import { addRunDlJob, addRunMlJob } from "./jobs/run-job.ts";
 import { addValidate } from "./jobs/validate.ts";
 import { addKeys } from "./keys.ts";
+import { addList } from "./list.ts";
 import { addMcp } from "./mcp.ts";
 import { addPrepare } from "./prepare.ts";
 import { addReplay } from "./replay.ts";
@@ -27,6 +28,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addAudit,
   addReplay,
   addReport,
+  addList,
   addShow,
   addChoose,
   addExport,
@@ -45,7 +47,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
 export function createProgram(): Command {
   const program = new Command("mucast")
     .description("Trains next-day return forecasts and writes one blob for a portfolio optimizer.")
-    .version(MUCAST_VERSION, "--version")
+    .version(MUCAST_VERSION, "-v, --version")
     .exitOverride()
     .configureOutput({ writeErr: (text) => process.stderr.write(withoutSignature(text)) })
     .showHelpAfterError("Run with --help to see the flags.")

@@ -7,10 +7,10 @@ import type { Reading } from "../outputs/open-document.ts";
 import { type TrackedRun, trackRun } from "../tracking/track-run.ts";
 import { openTrackedOutput } from "../tracking/tracked-output.ts";
 import { type Tracker, trackerOf } from "../tracking/tracker.ts";
+import { type OutputFlags, oneOutput, withOutputs } from "./output-arguments.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
-interface ExportFlags {
-  readonly output: string;
+interface ExportFlags extends OutputFlags {
   readonly out?: string;
   readonly mlflow?: boolean;
 }
@@ -20,9 +20,9 @@ const MAX_TRACKING = 1_800_000;
 
 const HELP = `
 Examples:
-  mucast export --output out/data/ml_engine_42.json --out forecasts.parquet
-  mucast export --output ml_engine_42.json --out forecasts.csv
-  MLFLOW_TRACKING_URI=https://mlflow.example.com mucast export --output ml_engine_42.json --mlflow
+  mucast export latest --out forecasts.parquet
+  mucast export ml_engine_42.json --out forecasts.csv
+  MLFLOW_TRACKING_URI=https://mlflow.example.com mucast export ml_engine_42.json --mlflow
 
 The table has one row per forecast: ticker, date, part (out_of_fold or score), fold, predicted, lower, upper, realised. A missing
 value is empty. With --mlflow, the output becomes a run of the MLflow server in MLFLOW_TRACKING_URI; a second export of the same
@@ -30,14 +30,16 @@ output finds its run. stdout carries the path and the number of rows, and the ru
 to do with the table, docs/tracking.md describes the run.`;
 
 export function addExport(program: Command): void {
-  program
+  const command = program
     .command("export")
-    .description("write the forecasts of an output as CSV or Parquet, one per row, or record it in MLflow")
-    .requiredOption("--output <location>", "the output of a job: a path, or a file:, https: or s3: URL")
+    .description("write the forecasts of an output as CSV or Parquet, one per row, or record it in MLflow");
+  withOutputs(command)
     .option("--out <file>", "a file ending in .csv or .parquet; an existing file is replaced")
     .option("--mlflow", "record the output as a run of the MLflow server [env: MLFLOW_TRACKING_URI]")
     .addHelpText("after", HELP)
-    .action(async ({ output, out, mlflow }: ExportFlags) => {
+    .action(async (named: readonly string[], flags: ExportFlags) => {
+      const { out, mlflow } = flags;
+      const output = await oneOutput(named, flags);
       const tracker = mlflow ? requiredTracker() : undefined;
       if (out === undefined && tracker === undefined) {
         throw invalidRequest([{ path: "--out", message: "is missing; give a file, --mlflow, or both" }]);

@@ -13,11 +13,11 @@ import {
   withEngineFlags,
   withReportFlags,
 } from "./jobs/job-options.ts";
+import { type OutputFlags, oneOutput, withOutputs } from "./output-arguments.ts";
 import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
-interface ReplayFlags extends ReportFlags {
-  readonly output: string;
+interface ReplayFlags extends ReportFlags, OutputFlags {
   readonly featureUrl?: string;
   readonly dataExtractorUrl?: string;
   readonly config?: string;
@@ -25,8 +25,8 @@ interface ReplayFlags extends ReportFlags {
 
 const HELP = `
 Examples:
-  mucast replay --output out/data/ml_engine_42.json
-  mucast replay --output ml_engine_42.json --feature-url data/feature_engine_1.json \\
+  mucast replay latest
+  mucast replay ml_engine_42.json --feature-url data/feature_engine_1.json \\
       --data-extractor-url data/data_extractor_1.json
 
 Without the flags for inputs, it reads the blobs at the recorded URLs, or else files with the recorded names beside the output.
@@ -36,8 +36,8 @@ Exit codes: 0 identical, 6 differs, 7 cannot be replayed; errors have the exit c
 export function addReplay(program: Command): void {
   const command = program
     .command("replay")
-    .description("run the job of an output again and compare the bytes")
-    .requiredOption("--output <location>", "the output of a job: a path, or a file:, https: or s3: URL")
+    .description("run the job of an output again and compare the bytes");
+  withOutputs(command)
     .option("--feature-url <location>", "the feature blob, if it is no longer at its recorded location")
     .option(
       "--data-extractor-url <location>",
@@ -50,13 +50,14 @@ export function addReplay(program: Command): void {
     .option("--portable", "pin the kernels (automatic if the output records that the job did)");
   withReportFlags(withEngineFlags(command))
     .addHelpText("after", HELP)
-    .action(async (flags: ReplayFlags) => {
+    .action(async (named: readonly string[], flags: ReplayFlags) => {
+      const outputUrl = await oneOutput(named, flags);
       const resources = jobResources(flags, process.env);
       const reporter = reporterOf(flags, { workers: resources.workers });
       try {
         const request = {
           id: process.env.OPERATION_ID || randomUUID(),
-          outputUrl: flags.output,
+          outputUrl,
           featureUrl: flags.featureUrl,
           dataExtractorUrl: flags.dataExtractorUrl,
           config: flags.config === undefined ? undefined : configText(flags.config),

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { writeReport } from "../report/write-report.ts";
+import { type OutputFlags, outputLocations, withOutputs } from "./output-arguments.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
-interface ReportFlags {
-  readonly output: readonly string[];
+interface ReportFlags extends OutputFlags {
   readonly replay?: readonly string[];
   readonly audit?: readonly string[];
   readonly out: string;
@@ -12,21 +12,18 @@ interface ReportFlags {
 
 const HELP = `
 Examples:
-  mucast report --output out/data/ml_engine_42.json --out report.html
-  mucast report --output ml_engine_42.json --output nn_engine_43.json --out both.html
+  mucast report latest --out report.html
+  mucast report ml_engine_42.json nn_engine_43.json --out both.html
 
 The file loads nothing from the network and is readable without its script. With several outputs, it compares them side by side
 on the rows that all of them have.
 stdout carries its path as one JSON object. docs/report.md explains each chart.`;
 
 export function addReport(program: Command): void {
-  program
+  const command = program
     .command("report")
-    .description("write an HTML report of what the forecasts of an output are worth")
-    .requiredOption(
-      "--output <location...>",
-      "the output of a job: a path, or a file:, https: or s3: URL; several outputs are compared",
-    )
+    .description("write an HTML report of what the forecasts of an output are worth; several are compared");
+  withOutputs(command)
     .option("--replay <location...>", "files with the verdicts that mucast replay printed for the outputs")
     .option(
       "--audit <location...>",
@@ -34,9 +31,10 @@ export function addReport(program: Command): void {
     )
     .requiredOption("--out <file>", "the HTML file; an existing file is replaced")
     .addHelpText("after", HELP)
-    .action(async ({ output, replay = [], audit = [], out }: ReportFlags) => {
+    .action(async (named: readonly string[], flags: ReportFlags) => {
+      const { replay = [], audit = [], out } = flags;
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      const request = { outputs: output, replays: replay, audits: audit, out };
+      const request = { outputs: await outputLocations(named, flags), replays: replay, audits: audit, out };
       await untilSignal((signal) => writeReport(request, { ...reading, signal }));
       process.stdout.write(`${JSON.stringify({ report: out })}\n`);
     });

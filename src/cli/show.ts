@@ -6,6 +6,7 @@ import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
 import { outputVerdict } from "../outputs/output-verdict.ts";
 import { hitRateErrorOf } from "../report/statistics/over-dates.ts";
+import { type OutputFlags, outputLocations, withOutputs } from "./output-arguments.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
 import { type OutputColumn, outputTable } from "./terminal/output-table.ts";
 import type { Reporter } from "./terminal/reporter.ts";
@@ -13,20 +14,24 @@ import { untilSignal } from "./terminal/signals.ts";
 
 const HELP = `
 Examples:
-  mucast show --output out/data/ml_engine_42.json
-  mucast show --output ml_engine_42.json --output nn_engine_43.json
+  mucast show latest
+  mucast show blobs
+  mucast show ml_engine_42.json nn_engine_43.json
+
+A folder stands for its newest output; latest is the newest one in the folder of BLOB_URL, or in the current folder.
 
 stdout carries the table. A job that runs on a terminal also shows it on stderr, unless --quiet is set. For charts, use mucast report.`;
 
 export function addShow(program: Command): void {
-  program
+  const command = program
     .command("show")
-    .description("print a table of what the forecasts of outputs are worth")
-    .requiredOption("--output <location...>", "the output of a job: a path, or a file:, https: or s3: URL")
+    .description("print a table of what the forecasts of outputs are worth");
+  withOutputs(command)
     .addHelpText("after", HELP)
-    .action(async ({ output }: { readonly output: readonly string[] }) => {
+    .action(async (named: readonly string[], flags: OutputFlags) => {
+      const locations = await outputLocations(named, flags);
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      process.stdout.write(await untilSignal((signal) => tableOf(output, { ...reading, signal })));
+      process.stdout.write(await untilSignal((signal) => tableOf(locations, { ...reading, signal })));
     });
 }
 

@@ -75,9 +75,17 @@ function checkedOutput(name: string, value: unknown): OutputBlob {
   try {
     return readOutput(value);
   } catch (cause) {
-    const message = `${name}: ${(cause as TypeError).message}`;
+    const message = isInput(value)
+      ? `${name} is an input blob, not the output of a job`
+      : `${name}: ${(cause as TypeError).message}`;
     throw new MucastError("unreadable_blob", message, { source: name }, { cause });
   }
+}
+
+/** Whether a document has the members of an input blob. */
+function isInput(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || "schema" in value) return false;
+  return "dates" in value && ("features" in value || "prices" in value);
 }
 
 /** A verdict of `mucast replay` or `mucast audit`, as it was written; its shape is not checked yet. */

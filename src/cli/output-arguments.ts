@@ -1,0 +1,60 @@
+import { fileURLToPath } from "node:url";
+import { type Command, Option } from "commander";
+import { invalidRequest } from "../contract/errors/faults.ts";
+import { isFolder, newestOutput } from "../outputs/find-outputs.ts";
+
+/** The name of the newest output in the folder of outputs. */
+const LATEST = "latest";
+
+export interface OutputFlags {
+  readonly output?: readonly string[];
+}
+
+const DESCRIPTION =
+  "the output of a job: a path, a file:, https: or s3: URL, a folder for its newest output, or latest";
+
+/** Lets a command take outputs as arguments, and also as `--output`. */
+export function withOutputs(command: Command, description = DESCRIPTION): Command {
+  return command
+    .argument("[outputs...]", description)
+    .addOption(new Option("--output <location...>", "the same as the arguments"));
+}
+
+/**
+ * The locations of the outputs that a person named.
+ * @throws MucastError invalid_request if none is named; of a folder without an output.
+ */
+export async function outputLocations(
+  named: readonly string[],
+  { output = [] }: OutputFlags,
+): Promise<string[]> {
+  const all = [...named, ...output];
+  if (all.length === 0) {
+    throw invalidRequest([{ path: "outputs", message: "is missing; name an output, a folder, or latest" }]);
+  }
+  return Promise.all(all.map((location) => outputLocation(location)));
+}
+
+/**
+ * The location of one output.
+ * @throws MucastError invalid_request if not exactly one is named; of a folder without an output.
+ */
+export async function oneOutput(named: readonly string[], flags: OutputFlags): Promise<string> {
+  const locations = await outputLocations(named, flags);
+  if (locations.length === 1) return locations[0]!;
+  throw invalidRequest([{ path: "outputs", message: `has ${locations.length} outputs; name one` }]);
+}
+
+/** A folder or `latest` stands for its newest output; a file called latest is that file only as ./latest. */
+async function outputLocation(location: string): Promise<string> {
+  if (location === LATEST) return newestOutput(outputFolder());
+  return isFolder(location) ? newestOutput(location) : location;
+}
+
+/** Where jobs write outputs: the folder in BLOB_URL, or the current one. */
+export function outputFolder(): string {
+  const url = process.env.BLOB_URL;
+  if (url === undefined || url === "") return ".";
+  if (url.startsWith("file:")) return fileURLToPath(url);
+  return /^[a-z][a-z0-9+.-]*:/i.test(url) ? "." : url;
+}

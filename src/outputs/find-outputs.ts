@@ -1,0 +1,82 @@
+import { type Dirent, type Stats, statSync } from "node:fs";
+import { opendir } from "node:fs/promises";
+import { join } from "node:path";
+import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf } from "../contract/errors/system-error.ts";
+
+/** An output in a folder. */
+export interface FoundOutput {
+  readonly path: string;
+  /** When the file was written, milliseconds since 1970. */
+  readonly writtenAt: number;
+}
+
+/** Names that jobs give to their outputs. */
+const OUTPUT_NAME = /^(ml|nn)_engine_.+\.json$/;
+
+/** Maximum number of names that are read in a folder. */
+const MAX_NAMES = 100_000;
+
+/**
+ * Outputs in a folder and in its `data` folder, where jobs write them, newest first.
+ * @throws MucastError invalid_request if there is no such folder, or it has too many files.
+ */
+export async function findOutputs(folder: string): Promise<readonly FoundOutput[]> {
+  const paths = [...(await outputsIn(folder)), ...(await outputsIn(join(folder, "data"), true))];
+  return paths
+    .flatMap((path) => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return found === undefined ? [] : [{ path, writtenAt: found.mtimeMs }];
+    })
+    .sort((a, b) => b.writtenAt - a.writtenAt || (a.path < b.path ? -1 : 1));
+}
+
+/**
+ * The newest output in a folder.
+ * @throws MucastError invalid_request if it has none; of `findOutputs`.
+ */
+export async function newestOutput(folder: string): Promise<string> {
+  const [newest] = await findOutputs(folder);
+  if (newest !== undefined) return newest.path;
+  const message = `${folder} has no output: no file ml_engine_*.json or nn_engine_*.json in it or in its folder data`;
+  throw new MucastError("invalid_request", message, { path: "output", value: folder });
+}
+
+export function isFolder(path: string): boolean {
+  return statOf(path)?.isDirectory() === true;
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    // Whatever reads the path says what is wrong with it.
+    return undefined;
+  }
+}
+
+async function outputsIn(folder: string, isOptional = false): Promise<string[]> {
+  if (isOptional && !isFolder(folder)) return [];
+  const paths: string[] = [];
+  try {
+    let names = 0;
+    for await (const entry of await opendir(folder)) {
+      if (++names > MAX_NAMES) throw tooMany(folder);
+      if (isOutput(entry)) paths.push(join(folder, entry.name));
+    }
+  } catch (cause) {
+    if (cause instanceof MucastError) throw cause;
+    const message = `${folder} cannot be listed: ${causeOf(cause)}`;
+    throw new MucastError("invalid_request", message, { path: "folder", value: folder }, { cause });
+  }
+  return paths;
+}
+
+function isOutput(entry: Dirent): boolean {
+  return entry.isFile() && OUTPUT_NAME.test(entry.name);
+}
+
+function tooMany(folder: string): MucastError {
+  const message = `${folder} has more than ${MAX_NAMES} files; name an output`;
+  return new MucastError("invalid_request", message, { path: "folder", value: folder });
+}
