@@ -3,6 +3,7 @@ import { withoutSignature } from "../blob/policy.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { addAudit } from "./audit.ts";
 import { addChoose } from "./choose.ts";
+import { addCompletion } from "./completion.ts";
 import { addDb } from "./db.ts";
 import { addDoctor } from "./doctor.ts";
 import { addExamples } from "./examples.ts";
@@ -41,6 +42,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addSchema,
   addDoctor,
   addSetup,
+  addCompletion,
 ];
 
 /** The program `mucast` with all its commands; parse arguments with it once. */
