@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { blobLimits } from "../contract/blob-limits.ts";
 import { COMPRESSIONS, INPUT_FORMATS } from "../contract/config/input-formats.ts";
+import { counted, printable } from "../contract/errors/wording.ts";
 import { type PreparedBlobs, type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
@@ -9,6 +10,7 @@ interface PrepareFlags extends Omit<PrepareOptions, "tickers"> {
   readonly out: string;
   readonly features?: string;
   readonly tickers?: string;
+  readonly json?: boolean;
 }
 
 export function addPrepare(program: Command): void {
@@ -36,14 +38,16 @@ export function addPrepare(program: Command): void {
     .addOption(
       new Option("--compression <name>", "compression of Parquet (default: snappy)").choices(COMPRESSIONS),
     )
+    .option("--json", "print JSON on a terminal too")
     .option("--float32", "write features to Parquet as float32, with about 7 digits; prices stay float64")
     .addHelpText(
       "after",
       "\nExample:\n  mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31\n" +
         "  mucast prepare --prices prices.parquet --features signals.csv --format parquet --out blobs\n\n" +
-        "stdout carries one JSON object with the two paths and a summary of what was read. docs/prepare.md lists the features.",
+        "stdout carries one JSON object with the two paths and a summary of what was read, or a few lines if it is a terminal.\n" +
+        "docs/prepare.md lists the features.",
     )
-    .action(async ({ prices, features, out, tickers, ...options }: PrepareFlags) => {
+    .action(async ({ prices, features, out, tickers, json, ...options }: PrepareFlags) => {
       const chosen = tickers?.split(",").map((ticker) => ticker.trim());
       const prepared = await untilSignal((signal) =>
         preparePrices({
@@ -56,8 +60,24 @@ export function addPrepare(program: Command): void {
           limits: { tickers: blobLimits(process.env).tickers },
         }),
       );
-      process.stdout.write(`${JSON.stringify(asRecord(prepared), null, 2)}\n`);
+      const isText = process.stdout.isTTY === true && json !== true;
+      process.stdout.write(
+        isText ? preparedText(prepared) : `${JSON.stringify(asRecord(prepared), null, 2)}\n`,
+      );
     });
+}
+
+/** What a person needs for the next command. */
+export function preparedText(prepared: PreparedBlobs): string {
+  const { featurePath, dataExtractorPath, tickers, dates, start, end, features, written } = prepared;
+  const cut = prepared.learningEnd === undefined ? "" : `, learning ends ${prepared.learningEnd}`;
+  return [
+    `${counted(tickers.length, "ticker")}, ${counted(dates, "date")} from ${start} to ${end}${cut}, ${counted(features.length, "feature")}`,
+    `feature_url         ${printable(featurePath)}`,
+    `data_extractor_url  ${printable(dataExtractorPath)}`,
+    ...(written ? [] : ["Both blobs existed already, with the same bytes."]),
+    "",
+  ].join("\n");
 }
 
 function asRecord({ featurePath, dataExtractorPath, learningEnd, ...rest }: PreparedBlobs): object {

@@ -27,7 +27,8 @@ Example:
   mucast validate --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json \\
       --config '{"ML params": {"model": "lightgbm", "intervals": {}}}'
 
-stdout carries a table, or one JSON object with --log json; stderr carries every warning. The command takes the flags of the
+stdout carries a table, in which tickers with the same figures share a row, or one JSON object with every ticker with --log json;
+stderr carries every warning. The command takes the flags of the
 jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or to forecast,
 its error follows, with its exit code.`;
 
@@ -87,22 +88,31 @@ function choiceLine({ candidates, fits }: ChoicePreview): string {
   return `choice  ${counted(candidates, "candidate")}, ${counted(fits, "fit")}`;
 }
 
-/** One row for each ticker; the counts between the rows and the dates are the job's. */
+/** Rows of the table of tickers. */
+const MAX_ROWS = 10;
+
+/** A row for all tickers with the same figures, the largest groups first; the counts between the rows and the dates are the job's. */
 function tickerTable(tickers: readonly TickerPreview[]): string {
-  const counts = tickers.map(countsOf);
-  const names = Object.keys(counts[0] ?? {});
-  const rows = tickers.map((t, i) => [
-    printable(t.ticker),
-    String(t.features),
-    String(t.fit_rows),
-    String(t.score_rows),
-    ...Object.values(counts[i]!).map(String),
-    t.first_fit,
-    t.last_fit,
-    t.mu ? "yes" : "no",
+  const names = Object.keys(tickers[0] === undefined ? {} : countsOf(tickers[0]));
+  const groups = [...Map.groupBy(tickers, (ticker) => figuresOf(ticker).join("\0")).values()].sort(
+    (a, b) => b.length - a.length,
+  );
+  const shown = groups.slice(0, MAX_ROWS);
+  const rows = shown.map(([first, ...others]) => [
+    printable(first!.ticker) + (others.length === 0 ? "" : ` and ${others.length} more`),
+    ...figuresOf(first!),
   ]);
   const titles = ["ticker", "features", "fit rows", "score rows", ...names, "first fit", "last fit", "mu"];
-  return table(titles, rows);
+  const left = groups.slice(MAX_ROWS).reduce((sum, group) => sum + group.length, 0);
+  const more =
+    left === 0 ? "" : `\n${counted(left, "further ticker")} with other figures; --log json lists all.`;
+  return table(titles, rows) + more;
+}
+
+function figuresOf(ticker: TickerPreview): string[] {
+  const { features, fit_rows, score_rows, first_fit, last_fit, mu } = ticker;
+  const counts = [features, fit_rows, score_rows, ...Object.values(countsOf(ticker))];
+  return [...counts.map(String), first_fit, last_fit, mu ? "yes" : "no"];
 }
 
 function countsOf({ folds, windows }: TickerPreview): Record<string, number> {
