@@ -116,7 +116,14 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   {
     name: "tracking",
     processes: [["test/tracking/mlflow.release.test.ts"]],
-    paths: ["src/tracking/", "test/tracking/", "test/servers/mlflow.testing.ts", "tools/test-servers/"],
+    paths: [
+      "src/tracking/",
+      "src/service/tracking/",
+      "src/cli/jobs/job-tracking.ts",
+      "test/tracking/",
+      "test/servers/mlflow.testing.ts",
+      "tools/test-servers/",
+    ],
     seconds: 45,
   },
   {

@@ -31,6 +31,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "replay",
     "audit",
     "report",
+    "tracking",
     "processes",
     "executors",
   ],
@@ -100,6 +101,7 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   ],
   "request-process": ["auth", "blobs", "settings", "telemetry", "abort-error.ts"],
   preparation: ["auth", "blobs", "request-process", "abort-error.ts"],
+  tracking: ["blobs", "request-process", "settings", "store", "telemetry"],
   report: ["auth", "blobs", "database", "forecast", "store", "abort-error.ts"],
   http: [
     ...["auth", "blobs", "operations", "preparation", "report", "telemetry"],

@@ -4,6 +4,12 @@ import { EVENT_TYPES } from "./api/stored-event.ts";
 import { BLOB_BOUNDS } from "./blob-limits.ts";
 import { ENGINE_VARIABLES, engineUrlFault } from "./engine-url.ts";
 import { defaultMemoryBytes, defaultRequestMemoryBytes } from "./machine/machine-memory.ts";
+import {
+  DEFAULT_EXPERIMENT,
+  MAX_EXPERIMENT_NAME,
+  TRACKER_VARIABLES,
+  trackerUrlFault,
+} from "./tracker-url.ts";
 
 /** The unit of a limit. */
 export type LimitUnit = "bytes" | "seconds" | "days" | "count";
@@ -328,6 +334,21 @@ export const settingsSchema = z.strictObject({
     .default(64 * 2 ** 20)
     .describe("Memory for caching reports.")
     .register(settingNames, { env: "MUCAST_REPORT_CACHE_BYTES" }),
+
+  mlflow_tracking_uri: z
+    .string()
+    .refine((text) => trackerUrlFault(text) === undefined)
+    .optional()
+    .describe(
+      "MLflow server that records each job that succeeds, as an http or https URL ([tracking.md](tracking.md)).",
+    )
+    .register(settingNames, { env: TRACKER_VARIABLES.url, fault: trackerUrlFault }),
+  mlflow_experiment: z
+    .string()
+    .max(MAX_EXPERIMENT_NAME)
+    .default(DEFAULT_EXPERIMENT)
+    .describe("Experiment of the MLflow server; created if it does not exist.")
+    .register(settingNames, { env: TRACKER_VARIABLES.experiment }),
 
   log_level: z
     .enum(["trace", "debug", "info", "warn", "error"])

@@ -43,6 +43,7 @@ import { type Log, openLog } from "./telemetry/log.ts";
 import { openLogDestination } from "./telemetry/log-destination.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
+import { openTracking, trackerOfService } from "./tracking/open-tracking.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";
 
 const STDERR = 2;
@@ -69,6 +70,7 @@ export async function startService(
 ): Promise<RunningService> {
   checkAuthAllowed(settings);
   clusterOf(settings.engine, settings.engine_insecure);
+  trackerOfService(settings, env);
   const resources = new OpenResources();
   try {
     return await start(settings, env, resources);
@@ -290,16 +292,21 @@ function inputUrlsOf(urls: ServiceUrls, store: BlobStore, { database, settings }
 }
 
 async function openDispatcher(
-  { settings, env, database, telemetry, log }: Parts,
+  parts: Parts,
   resources: OpenResources,
   { store, urls, inputUrls, webhooks }: BackgroundParts,
 ): Promise<Dispatcher> {
+  const { settings, env, database, telemetry, log } = parts;
+  // It closes after the dispatcher, which adds the jobs that end while the service drains.
+  const tracking = openTracking(parts);
+  resources.add(() => tracking?.close());
   const executor = await openExecutor({ settings, env, urls, store, log });
   resources.add(() => executor.close());
   const owner = newOwner();
   const { urlOf } = inputUrls;
   return new Dispatcher({
     ...{ database, owner, executor, store, readStatus, settings, urlOf, webhooks, telemetry, log },
+    onSucceeded: (row) => tracking?.add(row),
   });
 }
 

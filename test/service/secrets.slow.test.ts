@@ -26,6 +26,7 @@ const SAS = `?sv=2024-11-04&se=2030-01-01&sr=c&sp=r&sig=${SIGNATURE}%3D&X-Amz-Si
 const ACCOUNT_KEY = Buffer.from(planted("AccountKey")).toString("base64");
 const CONNECTION = `DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=${ACCOUNT_KEY};EndpointSuffix=core.windows.net`;
 const SECRET_KEY = planted("SecretKey");
+const TRACKER_TOKEN = planted("Tracker");
 const WEBHOOK_KEY = Buffer.from(planted("Webhook")).toString("base64");
 
 describe("the service writes no secret", { timeout: 600_000 }, () => {
@@ -39,6 +40,7 @@ describe("the service writes no secret", { timeout: 600_000 }, () => {
     ["the key of the storage account", ACCOUNT_KEY],
     ["the secret key of S3", SECRET_KEY],
     ["the key of a webhook", WEBHOOK_KEY],
+    ["the token of a tracker", TRACKER_TOKEN],
   ]);
   const answers: string[] = [];
   const outputs: string[] = [];
@@ -60,6 +62,9 @@ describe("the service writes no secret", { timeout: 600_000 }, () => {
         DATABASE_URL: databaseUrl,
         AZURE_STORAGE_CONNECTION_STRING: CONNECTION,
         AWS_SECRET_ACCESS_KEY: SECRET_KEY,
+        // Nothing listens there.
+        MLFLOW_TRACKING_URI: "http://127.0.0.1:9",
+        MLFLOW_TRACKING_TOKEN: TRACKER_TOKEN,
         MUCAST_AUTH: "keys",
         MUCAST_LOG_LEVEL: "trace",
       },

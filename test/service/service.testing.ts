@@ -14,7 +14,7 @@ const MAIN = join(ROOT, "src/cli/main.ts");
 
 /** The environment of the tests must not affect what the service reads. */
 const OWN =
-  /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|DATABASE_URL|PG.*|MUCAST_(?!PYTHON$).*|OTEL_.*|AZURE_.*|AWS_.*|NODE_(?!COMPILE_CACHE$).*)$/;
+  /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|DATABASE_URL|PG.*|MUCAST_(?!PYTHON$).*|OTEL_.*|MLFLOW_.*|AZURE_.*|AWS_.*|NODE_(?!COMPILE_CACHE$).*)$/;
 
 /** One job at a time, so that no second job process loads its libraries; and a drain that waits for none. */
 export const ONE_JOB = { MUCAST_CORES: "1", MUCAST_CONCURRENT_JOBS: "1", MUCAST_DRAIN_SECONDS: "0" };

@@ -5,8 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { dlText, mlText } from "../../src/outputs/outputs.testing.ts";
-import { mucast } from "../end-to-end/commands/command.ts";
+import { jobArguments, mucast } from "../end-to-end/commands/command.ts";
 import { type MlflowServer, startMlflow } from "../servers/mlflow.testing.ts";
+import { claimPort } from "../servers/port.testing.ts";
+import { Api } from "../service/api.testing.ts";
+import { eventually, eventuallyTrue } from "../service/eventually.testing.ts";
+import { payload, putInputs } from "../service/inputs.testing.ts";
+import { endServices, startServe } from "../service/service.testing.ts";
 import { metricHistory, recordedRuns, storedArtifacts } from "./recorded-runs.testing.ts";
 
 describe("outputs in MLflow", { timeout: 600_000 }, () => {
@@ -17,6 +22,7 @@ describe("outputs in MLflow", { timeout: 600_000 }, () => {
     server = await startMlflow();
   });
   after(async () => {
+    await endServices();
     await server?.stop();
     rmSync(folder, { recursive: true });
   });
@@ -97,6 +103,67 @@ describe("outputs in MLflow", { timeout: 600_000 }, () => {
     assert.equal(run!.params["a/__/b_"]!.length, 6_000);
     assert.equal(run!.tags["mucast.model"]!.length, 8_000);
     assert.equal(run!.params.p299, "null");
+  });
+
+  test("a command records its job, and a service records the jobs of its callers", async () => {
+    const [tiny, place] = ["examples/tiny/data", join(folder, "blobs")];
+    const pair = {
+      folder: place,
+      features: `${tiny}/feature_engine_tiny.json`,
+      prices: `${tiny}/data_extractor_tiny.json`,
+    };
+    const config = '{"ML params": {"model": "ridge", "n_splits": 2}}';
+    const tracked = { MLFLOW_TRACKING_URI: server.url };
+    const command = await mucast(jobArguments(pair, config, "--blob-url", place, "--tag", "command"), {
+      env: { ...tracked, MLFLOW_EXPERIMENT_NAME: "command", OPERATION_ID: "7" },
+    });
+    assert.equal(command.code, 0, command.stderr);
+    const [own] = await recordedRuns(server, "command");
+    assert.ok(command.stderr.includes(`/runs/${own!.id}\n`), command.stderr);
+    assert.equal(own!.tags["mucast.tags"], '["command"]');
+    const written = readFileSync(join(place, "data/ml_engine_7.json"));
+    assert.ok((await storedArtifacts(server, own!.id)).get("ml_engine_7.json")!.equals(written));
+
+    const service = await startServe({ env: tracked });
+    const api = new Api(service.url);
+    await putInputs(api, "1");
+    const { id } = await api.submit(payload(service.url, "1"));
+    const { status } = await api.ended(id);
+    assert.equal(status, "Succeeded");
+    const name = `ml_engine_${id}`;
+    const [run] = await eventually("the run of the service", async () => {
+      const runs = await recordedRuns(server);
+      return runs[0]?.status === "FINISHED" ? runs : undefined;
+    });
+    assert.equal(run!.tags["mucast.id"], id);
+    const artifacts = await storedArtifacts(server, run!.id);
+    const { text } = await api.ask("GET", `/data/${name}.json`);
+    assert.equal(artifacts.get(`${name}.json`)!.toString(), text);
+    const report = await api.ask("GET", `/v1/operations/${id}/report`);
+    assert.equal(artifacts.get(`${name}.html`)!.toString(), report.text);
+    assert.ok(!service.logs().includes('"level":"warn"'), service.logs());
+  });
+
+  test("a service whose server is away runs its jobs, and logs one warning", async () => {
+    const url = `http://127.0.0.1:${await claimPort()}`;
+    const service = await startServe({ env: { MLFLOW_TRACKING_URI: url, MUCAST_LOG_LEVEL: "debug" } });
+    const api = new Api(service.url);
+    await putInputs(api, "1");
+    for (const _ of [1, 2]) {
+      const { id } = await api.submit(payload(service.url, "1"));
+      assert.equal((await api.ended(id)).status, "Succeeded");
+    }
+    await eventuallyTrue("an attempt has failed", () => service.logs().includes(url));
+    assert.deepEqual(await service.terminate(), { code: 0, signal: null });
+    const lines = service.logs().split("\n");
+    const warnings = lines.filter((line) => line.includes('"level":"warn"')).map((line) => JSON.parse(line));
+    assert.deepEqual(
+      warnings.map(({ msg, tracker, lost }) => [msg, tracker, lost]),
+      [
+        ["jobs cannot be recorded in MLflow; a line will say when they are again", url, undefined],
+        ["the service ends before it has recorded all jobs in MLflow", url, 2],
+      ],
+    );
   });
 
   test("a run that was removed in MLflow is recorded again", async () => {

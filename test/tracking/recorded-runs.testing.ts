@@ -58,9 +58,9 @@ export async function storedArtifacts(server: MlflowServer, run_id: string): Pro
 interface SearchedRun {
   readonly info: { readonly run_id: string; readonly status: string; readonly run_name: string };
   readonly data: {
-    readonly params: readonly Entry<string>[];
-    readonly tags: readonly Entry<string>[];
-    readonly metrics: readonly Entry<number>[];
+    readonly params?: readonly Entry<string>[];
+    readonly tags?: readonly Entry<string>[];
+    readonly metrics?: readonly Entry<number>[];
   };
 }
 
@@ -69,6 +69,7 @@ interface Entry<T> {
   readonly value: T;
 }
 
-function byKey<T>(entries: readonly Entry<T>[]): Record<string, T> {
+/** An answer omits an empty list, as of a run that has just begun. */
+function byKey<T>(entries: readonly Entry<T>[] = []): Record<string, T> {
   return Object.fromEntries(entries.map(({ key, value }) => [key, value]));
 }

@@ -53,6 +53,7 @@ export async function finishAttempt(
   if (!ended) return;
   if (end.kind === "lost") telemetry.attemptLost(row);
   telemetry.ended(ended, timings);
+  if (ending.status === "Succeeded") parts.onSucceeded?.(row);
   const code = ending.status === "Succeeded" ? undefined : ending.problem.code;
   log.info({ ...fields, status: ending.status, code }, "operation ended");
 }

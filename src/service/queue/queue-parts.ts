@@ -26,6 +26,8 @@ export interface QueueParts {
   /** The URL of an input, from its URL or storage path in the row. */
   readonly urlOf: (stored: string) => string;
   readonly webhooks: WebhookTypes;
+  /** Called with each operation that succeeds; must not throw. */
+  readonly onSucceeded?: ((row: OperationRow) => void) | undefined;
   readonly telemetry: Telemetry;
   readonly log: Log;
 }

@@ -54,8 +54,18 @@ export interface PreparedFile {
   readonly sha256: string;
 }
 
+/** The run of one output at the tracker. */
+export interface TrackOrder {
+  readonly kind: Extract<RequestKind, "track">;
+  readonly storage: StorageAccess;
+  readonly space: string;
+  readonly name: string;
+  /** Maximum duration of the requests to the tracker. */
+  readonly seconds: number;
+}
+
 /** The order for a process, its only message. */
-export type RequestOrder = ReportOrder | PrepareOrder;
+export type RequestOrder = ReportOrder | PrepareOrder | TrackOrder;
 
 /** What a process sends to the service: its answer in pieces, or why there is none. */
 export type FromRequest =

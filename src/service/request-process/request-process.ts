@@ -1,4 +1,4 @@
-/** The process of one request. The service starts it and sends an order; it sends its answer, and exits. */
+/** The process of one request, or of one ended job. The service starts it and sends an order; it sends its answer, and exits. */
 import { MucastError } from "../../contract/errors/errors.ts";
 import { ParentChannel } from "../../processes/parent-channel.ts";
 import type { FromRequest, RequestOrder } from "./messages.ts";
@@ -32,6 +32,8 @@ async function answerTo(order: RequestOrder): Promise<string> {
       return (await import("./prepare-request.ts")).prepareRequest(order);
     case "report":
       return (await import("./draw-stored.ts")).drawStored(order);
+    case "track":
+      return (await import("./track-stored.ts")).trackStored(order);
   }
 }
 

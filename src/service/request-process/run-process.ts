@@ -24,6 +24,7 @@ export interface ProcessLimits {
 export const WORK_WORDS: Readonly<Record<RequestKind, string>> = {
   prepare: "prepare the blobs",
   report: "draw the report",
+  track: "record the run",
 };
 
 /**

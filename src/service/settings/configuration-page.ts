@@ -39,6 +39,7 @@ ${rows.join("\n")}
 | \`AZURE_STORAGE_CONNECTION_STRING\`, \`AZURE_STORAGE_SAS_TOKEN\`, \`AZURE_CLIENT_ID\` and others of DefaultAzureCredential | credentials of the storage, see [storage.md](storage.md) |
 | \`AWS_REGION\`, \`AWS_ENDPOINT_URL\`, \`AWS_ACCESS_KEY_ID\` and others of the AWS SDK, \`MUCAST_S3_PATH_STYLE\` | region, address and credentials of S3, see [storage.md](storage.md#credentials-for-s3) |
 | \`RAY_AUTH_TOKEN\` or \`RAY_AUTH_TOKEN_PATH\`, \`RAY_USE_TLS\`, \`RAY_TLS_*\` | token and certificates of the cluster in \`engine\`, see [cluster.md](cluster.md) |
+| \`MLFLOW_TRACKING_TOKEN\`, or \`MLFLOW_TRACKING_USERNAME\` and \`MLFLOW_TRACKING_PASSWORD\` | credentials of the server in \`mlflow_tracking_uri\`, see [tracking.md](tracking.md) |
 | \`OTEL_EXPORTER_OTLP_ENDPOINT\`, \`OTEL_SERVICE_NAME\` and others of OpenTelemetry | where traces go, see [observability.md](observability.md) |
 | \`NODE_EXTRA_CA_CERTS\` | additional certificates to trust |
 

@@ -80,7 +80,7 @@ export class Metrics {
   );
   readonly #requestProcesses = this.#counter(
     "request_processes",
-    "Processes that drew a report or prepared a CSV, by how they ended.",
+    "Processes that drew a report, prepared a CSV or recorded a run, by how they ended.",
     "kind",
     "outcome",
   );

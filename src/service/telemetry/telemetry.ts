@@ -21,8 +21,8 @@ export interface WatchedOperation {
   readonly error: Problem | null;
 }
 
-/** What a process of one request does. */
-export const REQUEST_KINDS = ["report", "prepare"] as const;
+/** What a process of one request does; `track` works for an ended job instead. */
+export const REQUEST_KINDS = ["report", "prepare", "track"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 /** Methods with a label of their own. All others, which callers may invent, share one label. */
