@@ -2,6 +2,7 @@ import type { ChoiceRule } from "../../contract/config/choice/choice-config.ts";
 import { MIN_DATES, neweyWestError } from "../newey-west.ts";
 import { mean } from "../statistics.ts";
 import type { LossSeries } from "./candidate-losses.ts";
+import { CommonDifferences } from "./known-differences.ts";
 
 /** Candidates by number, ascending. */
 export type Members = readonly number[];
@@ -30,22 +31,25 @@ export interface DatedDifference extends Difference {
  * The candidates to use by the losses of the first `known` dates: with rule `best`, the one with the smallest mean loss; with `mean`, all
  * whose mean loss exceeds it by at most one Newey-West error of their difference. Among equal losses the earliest candidate is the best.
  * With fewer than MIN_DATES dates, candidate 0. A candidate with fewer dates than that cannot be a member.
+ * @param differences of the same series, to choose at many dates in less time.
  */
 export function chosenMembers(
   { excess }: Pick<LossSeries, "excess">,
   known: number,
   rule: ChoiceRule,
+  differences = new CommonDifferences(excess),
 ): MemberChoice {
-  const eligible = excess.map((series) => finite(series.subarray(0, known)).length >= MIN_DATES);
+  const candidates = [...excess.keys()];
+  const eligible = candidates.map((c) => differences.datesOf(c, known) >= MIN_DATES);
   if (!eligible.includes(true)) return { best: 0, members: [0] };
   let best = eligible.indexOf(true);
-  for (const [c, series] of excess.entries()) {
-    if (eligible[c] && difference(series, excess[best]!, known).mean < 0) best = c;
+  for (const c of candidates) {
+    if (eligible[c] && differences.of(c, best, known).mean < 0) best = c;
   }
   if (rule === "best") return { best, members: [best] };
-  const members = [...excess.keys()].filter((c) => {
+  const members = candidates.filter((c) => {
     if (!eligible[c]) return false;
-    const { mean: behind, error } = difference(excess[c]!, excess[best]!, known);
+    const { mean: behind, error } = differences.of(c, best, known);
     return behind <= error;
   });
   return { best, members };

@@ -3,9 +3,10 @@ import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../newey-west.ts";
 import { countKnown, type LossSeries, lossSeries, type TestedTicker } from "./candidate-losses.ts";
+import { CommonDifferences } from "./known-differences.ts";
 import { foldForecasts, memberMeans } from "./member-forecasts.ts";
 import { chosenMembers, difference, type MemberChoice, type Members } from "./members.ts";
-import { tickerMembers } from "./ticker-members.ts";
+import { allDifferences, tickerMembers } from "./ticker-members.ts";
 
 /** The choice among candidates, on rows that their folds tested. */
 export interface PrequentialChoice {
@@ -102,8 +103,9 @@ function* ownForecasts(
   rule: ChoiceRule,
 ): Pausable<readonly Float64Array[]> {
   const forecasts = tickers.map((ticker) => new Float64Array(ticker.days.length));
+  const differences = allDifferences(tickers, series);
   for (const day of days) {
-    const members = yield* tickerMembers(tickers, series, day, common.get(day)!, rule);
+    const members = yield* tickerMembers(tickers, series, day, common.get(day)!, rule, differences);
     for (const [i, { folds, predicted }] of tickers.entries()) {
       for (const { from, to, first } of folds) {
         if (first === day) memberMeans(predicted, members[i]!, forecasts[i]!, [from, to]);
@@ -125,11 +127,12 @@ export function* choicesAt(
   series: LossSeries,
   rule: ChoiceRule,
 ): Pausable<ReadonlyMap<Day, MemberChoice>> {
+  const differences = new CommonDifferences(series.excess);
   const byCount = new Map<number, MemberChoice>();
   const choices = new Map<Day, MemberChoice>();
   for (const day of days) {
     const known = countKnown(series.days, day);
-    const choice = byCount.get(known) ?? chosenMembers(series, known, rule);
+    const choice = byCount.get(known) ?? chosenMembers(series, known, rule, differences);
     byCount.set(known, choice);
     choices.set(day, choice);
     yield 0;

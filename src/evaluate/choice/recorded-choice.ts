@@ -1,5 +1,6 @@
 import { CHOICE_RULES } from "../../contract/config/choice/choice-config.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
+import { CommonDifferences } from "./known-differences.ts";
 import { chosenMembers } from "./members.ts";
 
 /** The parts of a recorded choice that determine its members. */
@@ -26,7 +27,8 @@ export function choiceFaults(
   const known = CHOICE_RULES.find((name) => name === rule);
   if (known === undefined) return [];
   const excess = losses.excess.map((own) => Float64Array.from(own, (value) => value ?? Number.NaN));
-  const choiceAt = (count: number) => chosenMembers({ excess }, count, known);
+  const differences = new CommonDifferences(excess);
+  const choiceAt = (count: number) => chosenMembers({ excess }, count, known, differences);
   const membersOn = (date: string) => choiceAt(countUpTo(losses.dates, date)).members;
   const end = choiceAt(losses.dates.length);
   const recordedOn = (date: string) => changes.findLast((change) => change.date <= date)?.members ?? [];

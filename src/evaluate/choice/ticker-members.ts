@@ -2,10 +2,10 @@ import type { ChoiceRule } from "../../contract/config/choice/choice-config.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { varianceBetween } from "../between-variance.ts";
-import { MIN_DATES, neweyWestError } from "../newey-west.ts";
-import { mean } from "../statistics.ts";
-import { countKnown, type LossSeries, squaredExcess, type TestedTicker } from "./candidate-losses.ts";
-import { type Difference, difference, type MemberChoice, type Members } from "./members.ts";
+import { MIN_DATES } from "../newey-west.ts";
+import { countKnown, type LossSeries, type TestedTicker } from "./candidate-losses.ts";
+import { CommonDifferences, TickerDifferences } from "./known-differences.ts";
+import type { Difference, MemberChoice, Members } from "./members.ts";
 
 /**
  * The candidates to use for each ticker. A ticker's mean difference from the best candidate of all tickers is pulled towards that of all
@@ -14,6 +14,7 @@ import { type Difference, difference, type MemberChoice, type Members } from "./
  * another one.
  * @param known the date at whose close the choice is made; later labels do not count.
  * @param common the choice of all tickers at that date.
+ * @param differences of the same tickers, to choose at many dates in less time.
  */
 export function* tickerMembers(
   tickers: readonly TestedTicker[],
@@ -21,15 +22,15 @@ export function* tickerMembers(
   known: Day,
   { best, members }: MemberChoice,
   rule: ChoiceRule,
+  differences = allDifferences(tickers, series),
 ): Pausable<readonly Members[]> {
   const dates = countKnown(series.days, known);
   const candidates = [...series.excess.keys()];
-  const ends = tickers.map(({ labelDays }) => countKnown(labelDays, known));
   const columns: ((Difference | undefined)[] | undefined)[] = [];
   for (const c of candidates) {
     yield 0;
-    const pooled = difference(series.excess[c]!, series.excess[best]!, dates);
-    const own = tickers.map((ticker, i) => ownDifference(ticker, c, best, ends[i]!));
+    const pooled = differences.common.of(c, best, dates);
+    const own = differences.byTicker.of(c, best, known, MIN_DATES);
     const hasOwn = own.some((one) => one !== undefined);
     columns.push(hasOwn ? posteriors(own, pooled) : undefined);
   }
@@ -44,26 +45,20 @@ export function* tickerMembers(
   });
 }
 
-const ZERO: Difference = { mean: 0, error: 0 };
-
-/** Undefined if candidates are missing on too many of the rows. */
-function ownDifference(
-  { realised, predicted, unit }: TestedTicker,
-  c: number,
-  best: number,
-  end: number,
-): Difference | undefined {
-  if (!(unit > 0) || c === best) return undefined;
-  const values = new Float64Array(end);
-  let count = 0;
-  for (let i = 0; i < end; i++) {
-    const excess = squaredExcess(realised[i]!, predicted[c]![i]!, predicted[best]![i]!) / unit;
-    if (!Number.isNaN(excess)) values[count++] = excess;
-  }
-  if (count < MIN_DATES) return undefined;
-  const known = values.subarray(0, count);
-  return { mean: mean(known), error: neweyWestError(known) ?? 0 };
+/** The differences between candidates that choices per ticker need. */
+export interface AllDifferences {
+  readonly common: CommonDifferences;
+  readonly byTicker: TickerDifferences;
 }
+
+export function allDifferences(tickers: readonly TestedTicker[], { excess }: LossSeries): AllDifferences {
+  return {
+    common: new CommonDifferences(excess),
+    byTicker: new TickerDifferences(tickers, excess.length),
+  };
+}
+
+const ZERO: Difference = { mean: 0, error: 0 };
 
 /** Each ticker's difference, pulled towards the pooled one; undefined for a ticker without its own. */
 function posteriors(
