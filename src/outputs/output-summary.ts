@@ -1,3 +1,4 @@
+import { nameOfChoice } from "../contract/output/choice.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 
 type Lists = "dates" | "predicted" | "realised";
@@ -17,8 +18,9 @@ export function summaryOf({ forecasts: _, cross_validation, ...rest }: OutputBlo
   return { ...rest, cross_validation: Object.fromEntries(tickers) };
 }
 
-/** The name of the model that made the forecasts. */
-export function modelNameOf({ model, operation, pooled }: OutputSummary): string {
+/** The name of the model that made the forecasts, or of the choice. */
+export function modelNameOf({ model, operation, pooled, choice }: OutputSummary): string {
+  if (choice !== undefined) return nameOfChoice(choice.rule, choice.candidates.length);
   if (typeof model.model !== "string") return operation;
   return pooled === undefined ? model.model : `pooled ${model.model}`;
 }

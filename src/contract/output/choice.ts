@@ -7,6 +7,11 @@ const count = z.int().nonnegative();
 const maybe = z.number().nullable();
 const members = z.array(count).describe("Numbers of candidates, ascending.");
 
+/** The name of the forecasts of a choice, in place of a model's. @param count of candidates. */
+export function nameOfChoice(rule: string, count: number): string {
+  return `${rule} of ${count} candidates`;
+}
+
 /** What forecasts are worth beside those of candidate 0. */
 export const gainFields = {
   r2: maybe.describe(

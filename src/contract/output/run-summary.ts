@@ -10,7 +10,9 @@ export const FITS = ["per_ticker", "pooled", "joint"] as const;
 /** The figures by which runs are compared. The job computes them once, from its verdict, and reports them before it writes its output. */
 export const runSummarySchema = z
   .strictObject({
-    model: z.string().describe("Name of the model or the network."),
+    model: z
+      .string()
+      .describe("Name of the model, the network or the choice, such as `mean of 7 candidates`."),
     fit: mayGrow(z.enum(FITS)),
     as_of: z.string().describe("The date of the forecasts, YYYY-MM-DD."),
     tickers: z.int().nonnegative().describe("Number of tickers with a forecast."),

@@ -78,7 +78,8 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
   });
   const summary = runSummary({
     model: settings.network.architecture,
-    fit: settings.joint ? "joint" : "per_ticker",
+    choice: settings.choice,
+    fit: candidatesOf(settings).every(({ joint }) => joint) ? "joint" : "per_ticker",
     asOf: inputs.asOf,
     tickers: evaluation.tickers,
     failures,
@@ -106,4 +107,9 @@ function trainInEngine(
     const trained = await readAndTrain(request, context, settings, engine);
     return { ...trained, facts: await engineFacts(engine.pool, "dl") };
   });
+}
+
+/** The settings of every candidate; a job without `choice` has one. */
+function candidatesOf(settings: DlSettings): readonly DlSettings[] {
+  return settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
 }

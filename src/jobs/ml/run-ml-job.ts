@@ -100,7 +100,8 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
     });
     const summary = runSummary({
       model: settings.model.name,
-      fit: settings.fit,
+      choice: settings.choice,
+      fit: candidatesOf(settings).every(({ fit }) => fit === "pooled") ? "pooled" : "per_ticker",
       asOf: inputs.asOf,
       tickers: evaluation.tickers,
       failures,

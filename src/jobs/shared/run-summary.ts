@@ -1,4 +1,6 @@
+import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
+import { nameOfChoice } from "../../contract/output/choice.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { OrderFinding, Verdict } from "../../contract/output/verdict.ts";
 import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
@@ -7,6 +9,8 @@ import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
 
 interface SummaryParts {
   readonly model: string;
+  /** Named in place of the model. */
+  readonly choice?: Pick<Choice<unknown>, "rule" | "candidates"> | undefined;
   readonly fit: RunSummary["fit"];
   readonly asOf: Day;
   readonly tickers: readonly ScoredTicker[];
@@ -15,10 +19,18 @@ interface SummaryParts {
 }
 
 /** The figures by which runs are compared, from the verdict of a job. */
-export function runSummary({ model, fit, asOf, tickers, failures, tables }: SummaryParts): RunSummary {
+export function runSummary({
+  model,
+  choice,
+  fit,
+  asOf,
+  tickers,
+  failures,
+  tables,
+}: SummaryParts): RunSummary {
   const forecast = tickers.filter(({ dates }) => muRow(dates, asOf).row !== undefined);
   return {
-    model,
+    model: choice === undefined ? model : nameOfChoice(choice.rule, choice.candidates.length),
     fit,
     as_of: formatDay(asOf),
     tickers: forecast.length,

@@ -48,3 +48,12 @@ test("draws depend on the seed and on the place of their candidate alone", () =>
     "the draws of published configs stay",
   );
 });
+
+test("draws do not repeat, and end when there are no more", () => {
+  const few = { leaves: { int: [2, 4] }, depth: { int: [1, 2] } } as never;
+  const drawn = texts(drawnPoints(6, few, 42, 0));
+  assert.equal(new Set(drawn).size, 6);
+  assert.deepEqual(texts(drawnPoints(7, few, 42, 0)), drawn);
+  assert.equal(texts(drawnPoints(100, { leaves: { int: [1, 100] } } as never, 42, 0)).length, 100);
+  assert.equal(texts(drawnPoints(5, { rate: { uniform: [1, 1.00001] } } as never, 42, 0)).length, 1);
+});

@@ -25,8 +25,11 @@ export function gridSize(grid: Readonly<Record<string, readonly unknown[]>>): nu
   return Object.values(grid).reduce((size, { length }) => size * length, 1);
 }
 
+/** A search of few different points is given up after this many draws of each point that it asks for. */
+const MAX_DRAWS_PER_POINT = 100;
+
 /**
- * Random points: `draws` of them, parameter after parameter.
+ * Different random points: `draws` of them, parameter after parameter, or as many as there are. A repeated draw is drawn again.
  * @param stream number of the candidate in the caller's list, so that its draws do not depend on the others.
  */
 export function* drawnPoints(
@@ -36,8 +39,12 @@ export function* drawnPoints(
   stream: number,
 ): Generator<SearchPoint> {
   const next = splitMix64(seed, stream);
-  for (let i = 0; i < draws; i++) {
-    yield new Map(Object.entries(specs).map(([name, spec]) => [name, drawn(spec, next())]));
+  const seen = new Set<string>();
+  for (let i = 0; i < MAX_DRAWS_PER_POINT * draws && seen.size < draws; i++) {
+    const point = Object.entries(specs).map(([name, spec]) => [name, drawn(spec, next())] as const);
+    const text = JSON.stringify(point);
+    if (!seen.has(text)) yield new Map(point);
+    seen.add(text);
   }
 }
 

@@ -41,7 +41,7 @@ export interface EntryReader<Settings, Entry> {
     path: string,
   ): { readonly settings: Settings; readonly warnings: readonly Warning[] };
   /** The parts of a label that name what an entry sets, besides the values of its search. */
-  partsOf(entry: Entry, settings: Settings): readonly string[];
+  partsOf(entry: Entry, settings: Settings, point: SearchPoint): readonly string[];
   /** A text that is equal for settings that give the same forecasts. */
   identityOf(settings: Settings): string;
 }
@@ -76,7 +76,9 @@ export function readCandidates<Settings, Entry extends LabelledEntry>(
   let faults = 0;
   for (const [i, entry] of entries.entries()) {
     const path = `${reader.path}.candidates[${i}]`;
-    for (const point of pointsOf(entry, raw[i]!, seed, i)) {
+    const points = [...pointsOf(entry, raw[i]!, seed, i)];
+    if (points.length < sizeOf(entry)) errors.push(fewPoints(entry, points.length, path));
+    for (const point of points) {
       try {
         const { settings, warnings: own } = reader.resolve(entry, raw[i]!, point, path);
         found.push({ settings, path, parts: labelParts(entry, settings, point, reader) });
@@ -132,6 +134,11 @@ function pointsOf(
   return [new Map()];
 }
 
+function fewPoints({ draws }: CandidateSearch, found: number, path: string): MucastError {
+  const message = `${draws} draws of ${found === 1 ? "a single point" : `only ${found} different points`}; ask for no more than there are, or give a wider range`;
+  return invalidRequest([{ path: `${path}.draws`, message }]);
+}
+
 /** A candidate, where its entry is, and the parts of its label. */
 interface FoundCandidate<Settings> {
   readonly settings: Settings;
@@ -146,10 +153,19 @@ function labelParts<Settings, Entry extends LabelledEntry>(
   { partsOf }: EntryReader<Settings, Entry>,
 ): string[] {
   const varied = [...point].map(([name, value]) => `${name}=${valueText(value)}`);
-  return [...(entry.label === undefined ? partsOf(entry, settings) : [entry.label]), ...varied];
+  return [...(entry.label === undefined ? partsOf(entry, settings, point) : [entry.label]), ...varied];
 }
 
-function valueText(value: RawJson): string {
+/** The most values that a label names, besides those of a search. */
+const MAX_NAMED = 4;
+
+/** The parts of a label for values that an entry sets., without those that its search sets. */
+export function namedValues(values: Readonly<Record<string, unknown>>, point: SearchPoint): string[] {
+  const own = Object.entries(values).filter(([name]) => !point.has(name));
+  return own.slice(0, MAX_NAMED).map(([name, value]) => `${name}=${valueText(value)}`);
+}
+
+function valueText(value: unknown): string {
   return printable(typeof value === "string" ? value : JSON.stringify(value));
 }
 

@@ -37,7 +37,7 @@ test("a candidate is the config itself with the members that it sets", () => {
   );
   assert.deepEqual(
     candidates.map(({ label }) => label),
-    ["lstm", "mlp", "lstm relative learning_rate=0.001 lookback=5"],
+    ["lstm", "mlp hidden_dims=[8]", "lstm relative learning_rate=0.001 lookback=5"],
   );
 });
 

@@ -6,7 +6,7 @@ import type { DlSettings } from "../dl-settings.ts";
 import { settingPath } from "../network-encoders.ts";
 import { trainingParamsSchema } from "../networks.ts";
 import type { SearchPoint } from "./candidate-search.ts";
-import { type Choice, readCandidates, withFaults } from "./candidates.ts";
+import { type Choice, namedValues, readCandidates, withFaults } from "./candidates.ts";
 import type { DlCandidate, DlChoice } from "./choice-config.ts";
 
 /** Reads a config of run_dl_job without `choice`. @throws MucastError of its settings. */
@@ -108,14 +108,17 @@ function isPlain(value: RawJson | undefined): value is RawObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !("rawJSON" in value);
 }
 
-function partsOf(entry: DlCandidate, { network, target, crossSection }: DlSettings): string[] {
+function partsOf(
+  entry: DlCandidate,
+  { network, target, crossSection }: DlSettings,
+  point: SearchPoint,
+): string[] {
+  const { training_params: training, data_processing: data, models_params: sizes } = entry;
   return [
     network.architecture,
     ...(entry.target === undefined ? [] : [target]),
     ...(entry.cross_section === undefined ? [] : [crossSection ? "cross_section" : "no cross_section"]),
-    ...Object.entries({ ...entry.training_params, ...entry.data_processing }).map(
-      ([name, value]) => `${name}=${String(value)}`,
-    ),
+    ...namedValues({ ...training, ...data, ...sizes?.[network.architecture] }, point),
   ];
 }
 

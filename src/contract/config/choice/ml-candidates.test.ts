@@ -41,7 +41,7 @@ test("the config itself is the first candidate, and the others inherit what they
   );
   assert.deepEqual(
     candidates.map(({ label }) => label),
-    ["ridge (0)", "ridge (1)", "lightgbm pooled relative unscaled", "lasso"],
+    ["ridge", "ridge alpha=1000", "lightgbm pooled relative unscaled", "lasso"],
   );
 });
 
@@ -112,6 +112,33 @@ test("a search is a grid or draws, and a draw has one range in order", () => {
   assert.match(faults({ draws: 1, draw: { alpha: { uniform: [2, 1] } } }), /low < high/);
 });
 
+test("a label names the arguments that differ from the config's own, and at most four", () => {
+  const many = { num_leaves: 4, max_depth: 3, subsample: 0.5, min_child_samples: 9, reg_lambda: 1 };
+  const { candidates } = choiceOf([
+    { model_params: { alpha: 300.0, tol: 0.01 } },
+    { model: "lasso", model_params: { alpha: 0.001 }, grid: { tol: [0.1, 0.2] } },
+    { model: "lightgbm", model_params: many },
+    { model: "lasso", label: "mine", model_params: { alpha: 0.5 } },
+  ]);
+  assert.deepEqual(
+    candidates.map(({ label }) => label),
+    [
+      ...["ridge", "ridge tol=0.01", "lasso alpha=0.001 tol=0.1", "lasso alpha=0.001 tol=0.2"],
+      ...["lightgbm num_leaves=4 max_depth=3 subsample=0.5 min_child_samples=9", "mine"],
+    ],
+  );
+});
+
+test("more draws than there are different points are refused", () => {
+  const draw = { num_leaves: { int: [2, 4] } };
+  assert.equal(choiceOf([{ model: "lightgbm", draws: 3, draw }]).candidates.length, 4);
+  assert.match(
+    refusal([{ model: "lightgbm", draws: 4, draw }]).message,
+    /candidates\[0\]\.draws: 4 draws of only 3 different points/,
+  );
+  assert.match(refusal([{ draws: 2, draw: {} }]).message, /2 draws of a single point/);
+});
+
 test("a choice by IC is common to all tickers", () => {
   const { message } = refusal([{ grid: { alpha: [1] } }], { measure: "ic" });
   assert.match(message, /choice\.measure: "ic" needs over "all", because one ticker has no IC/);
@@ -134,7 +161,8 @@ test("keys that the schema's copy lacks are refused before a grid is expanded", 
 test("reading stops at a number of faults, although all candidates have more", () => {
   let resolved = 0;
   const faults = Array.from({ length: 250 }, (_, i) => ({ path: `p${i}`, message: "is wrong" }));
-  const reader: EntryReader<string, { draws: number; draw: Record<string, never> }> = {
+  const draw = { alpha: { uniform: [0, 1] as [number, number] } };
+  const reader: EntryReader<string, { draws: number; draw: typeof draw }> = {
     path: "choice",
     own: { settings: "", name: "own" },
     resolve() {
@@ -144,7 +172,7 @@ test("reading stops at a number of faults, although all candidates have more", (
     partsOf: () => [],
     identityOf: (settings) => settings,
   };
-  assert.throws(() => readCandidates([{ draws: 99, draw: {} }], [{}], 42, reader), {
+  assert.throws(() => readCandidates([{ draws: 99, draw }], [{}], 42, reader), {
     message: /^p0: is wrong; /,
   });
   assert.equal(resolved, 10);

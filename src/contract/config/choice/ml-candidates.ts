@@ -1,13 +1,13 @@
 import { MucastError } from "../../errors/errors.ts";
 import { invalidRequest } from "../../errors/faults.ts";
-import { canonicalJson, type RawObject } from "../../json/json-text.ts";
+import { canonicalJson, type RawJson, type RawObject } from "../../json/json-text.ts";
 import { findModel } from "../../model-params/models.ts";
 import { resolveModelParams } from "../../model-params/resolve.ts";
 import type { Warning } from "../../problems/warnings.ts";
 import { LIMITS } from "../limits.ts";
 import type { MlSettings } from "../ml-settings.ts";
 import type { SearchPoint } from "./candidate-search.ts";
-import { type Choice, readCandidates, withFaults } from "./candidates.ts";
+import { type Choice, namedValues, readCandidates, withFaults } from "./candidates.ts";
 import type { MlCandidate, MlChoice } from "./choice-config.ts";
 
 /** The `choice` of run_ml_job, resolved. */
@@ -44,7 +44,7 @@ export function resolveMlChoice(
       path: PATH,
       own: { settings, name: settings.model.name },
       resolve: (entry, own, point, path) => withEntry(entry, own, point, path, base),
-      partsOf,
+      partsOf: (entry, own, point) => partsOf(entry, own, point, base),
       identityOf,
     },
   );
@@ -102,14 +102,24 @@ function searchFaults<T>(point: SearchPoint, { grid }: MlCandidate, path: string
   }
 }
 
-function partsOf(entry: MlCandidate, { model, fit, target, scaler, crossSection }: MlSettings): string[] {
+function partsOf(entry: MlCandidate, own: MlSettings, point: SearchPoint, base: Base): string[] {
+  const { model, fit, target, scaler, crossSection } = own;
+  const params = Object.entries(entry.model_params ?? {}).filter(
+    ([name, value]) => model !== base.settings.model || !isEqual(value, base.rawParams[name]),
+  );
   return [
     model.name,
     ...(entry.fit === undefined ? [] : [fit]),
     ...(entry.target === undefined ? [] : [target]),
     ...(entry.scaler === undefined ? [] : [scaler === "none" ? "unscaled" : scaler]),
     ...(entry.cross_section === undefined ? [] : [crossSection ? "cross_section" : "no cross_section"]),
+    ...namedValues(Object.fromEntries(params), point),
   ];
+}
+
+/** Whether two values are the same, apart from how a number is written. */
+function isEqual(value: unknown, raw: RawJson | undefined): boolean {
+  return raw !== undefined && JSON.stringify(value) === JSON.stringify(JSON.parse(JSON.stringify(raw)));
 }
 
 function identityOf({ model, resolvedParams, scaler, fit, target, crossSection }: MlSettings): string {

@@ -85,11 +85,15 @@ function earlyFolds(
 ): Warning[] {
   const days = measure === "ic" ? all.filter((_, d) => !Number.isNaN(excess[reference]![d]!)) : all;
   const which = measure === "ic" ? `label dates with at least ${MIN_IC_TICKERS} tickers` : "label dates";
-  const early = folded.flatMap(({ tested, warmUpFolds }) =>
-    tested.folds.slice(warmUpFolds).filter(({ first }) => countKnown(days, first) < MIN_DATES),
-  );
+  const early = folded.flatMap(({ fitted, tested, warmUpFolds }) => {
+    const own = tested.folds.slice(warmUpFolds).filter(({ first }) => countKnown(days, first) < MIN_DATES);
+    return own.map(() => fitted.findIndex((one) => one !== undefined));
+  });
   if (early.length === 0) return [];
-  const message = `Candidate 0 alone forecasts ${counted(early.length, "fold")}, because fewer than ${MIN_DATES} ${which} were known when ${early.length === 1 ? "it" : "they"} began.`;
+  const alone = early.every((c) => c === early[0])
+    ? `Candidate ${early[0]}`
+    : "The first candidate that could fit the ticker";
+  const message = `${alone} alone forecasts ${counted(early.length, "fold")}, because fewer than ${MIN_DATES} ${which} were known when ${early.length === 1 ? "it" : "they"} began.`;
   return [{ code: "few_choice_rows", count: early.length, message }];
 }
 
