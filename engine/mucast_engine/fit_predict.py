@@ -116,7 +116,8 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
     results: list[Prediction] = []
     for count in _tree_counts(task):
         with _library_errors(predicting, fit):
-            own = model if count is None else first_trees(task["estimator"]["library"], model, count)
+            library = task["estimator"]["library"]
+            own = model if count is None else first_trees(library, model, count, train_x, train_y)
             raw = _predict(own, score_x) if d > c else np.empty(0)
         predicted = _usable(raw, d - c, fit)
         found = None if columns is None else _diagnosis(task, own, columns, train_x, train_y, predicted)

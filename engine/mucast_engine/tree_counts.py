@@ -3,17 +3,23 @@
 import copy
 from typing import Any
 
+from mucast_engine.arrays import Matrix
 from mucast_engine.estimator import Library
 
 
-def first_trees(library: Library, model: Any, count: int) -> Any:
-    """A model of the first `count` trees of `model`; with lightgbm `model` itself, which then uses only these.
+def first_trees(library: Library, model: Any, count: int, x: Matrix, y: Matrix) -> Any:
+    """A model of the first `count` trees of `model`, which was fitted to `x` (n, k) and `y` (n).
 
     Its predictions and importances are bit for bit those of a model that was fitted with `count` trees, if the caller
-    asks only for arguments under which this holds; `src/jobs/ml/tree-counts.ts` lists them.
+    asks only for arguments under which this holds; `src/jobs/ml/tree-counts.ts` lists them. With lightgbm it may be
+    `model` itself, which then uses only these trees.
     """
     match library:
         case "lightgbm":
+            if count < model.n_estimators and model.booster_.num_trees() < model.n_estimators:
+                # A round that finds no split has no tree, and a later one may find one among other rows or features.
+                # So the first trees may come from more rounds than a shorter fit has.
+                return type(model)(**{**model.get_params(), "n_estimators": count}).fit(x, y)
             # Predictions and importances stop here by default.
             model.booster_.best_iteration = count
             return model

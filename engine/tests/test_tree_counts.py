@@ -96,3 +96,32 @@ def test_shared_rows_with_absent_values_too(
     predictions, diagnoses = fitted(task, store)
     assert predictions == b"".join(own for own, _ in slow)
     assert diagnoses == [diagnosis for _, own in slow for diagnosis in own]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"subsample": 0.7, "subsample_freq": 1},
+        {"colsample_bytree": 0.2, "min_split_gain": 2.0},
+        {"extra_trees": True},
+        {"min_split_gain": 2.0},
+    ],
+)
+def test_rounds_without_a_tree_between_rounds_with_one(
+    arguments: dict[str, Any], make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path
+) -> None:
+    """lightgbm needs 20 rows in a leaf, which few samples of 60 rows allow."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(100, 6))
+    y = 0.5 * x[:60, 0] + random.normal(size=60)
+    given = {
+        "x": save(tmp_path, "few.npy", x),
+        "y": save(tmp_path, "few_labels.npy", y),
+        "fits": [{"train": [0, 60], "predict": [60, 100], "diagnose": True}],
+    }
+    counts = [5, 50, 150]
+    slow = [fitted(make_task(spec_of("LGBMRegressor", **arguments, n_estimators=n), **given), store) for n in counts]
+    longest = make_task(spec_of("LGBMRegressor", **arguments, n_estimators=counts[-1]), tree_counts=counts, **given)
+    predictions, diagnoses = fitted(longest, store)
+    assert predictions == b"".join(own for own, _ in slow)
+    assert diagnoses == [diagnosis for _, own in slow for diagnosis in own]
