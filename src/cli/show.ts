@@ -8,7 +8,7 @@ import { outputVerdict } from "../outputs/output-verdict.ts";
 import { hitRateErrorOf } from "../report/statistics/over-dates.ts";
 import { type OutputFlags, outputLocations, withOutputs } from "./output-arguments.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
-import { type OutputColumn, outputTable } from "./terminal/output-table.ts";
+import { judgedTable, type OutputColumn, outputTable } from "./terminal/output-table.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
@@ -60,7 +60,8 @@ async function tableOf(locations: readonly string[], reading: Reading): Promise<
   for (const location of locations) {
     const output = await openDocument(location, reading);
     const name = printable(modelNameOf(output.document));
-    const hitRateError = hitRateErrorOf(output.rows);
+    const judged = judgedTable(output.document.metrics);
+    const hitRateError = hitRateErrorOf(judged === "score" ? output.rows : (output.outOfFold ?? []));
     shown.push({ name, output: output.document, hitRateError, verdict: outputVerdict(output) });
   }
   const choices = shown.flatMap(({ name, output: { choice } }) =>

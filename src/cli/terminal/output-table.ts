@@ -17,7 +17,7 @@ export interface OutputColumn {
 type Cell = readonly [label: string, value: string];
 
 /**
- * The quality of outputs, one column each, as text for a terminal: figures of the score rows, beside those that any model has to
+ * The quality of outputs, one column each, as text for a terminal: figures of the score rows, or of the out-of-fold rows of a daily run, beside those that any model has to
  * beat.
  */
 export function outputTable(outputs: readonly OutputColumn[]): string {
@@ -34,25 +34,36 @@ export function outputTable(outputs: readonly OutputColumn[]): string {
 }
 
 function cellsOf({ mu, window, metrics }: OutputColumn["output"], hitRateError: number | null): Cell[] {
-  const { score, intervals, baselines } = metrics;
-  const { cross_section: across, pooled } = score;
-  const { zero, mean } = baselines;
+  const { intervals, baselines } = metrics;
+  const judged = judgedTable(metrics);
+  const { cross_section: across, pooled } = metrics[judged]!;
+  const [zero, mean] = [baselines.zero[judged], baselines.mean[judged]];
   return [
     ["tickers with a forecast", `${Object.keys(mu).length} as of ${window.as_of}`],
-    ["scored rows with labels", String(pooled.n)],
+    ["rows with labels", `${pooled.n} ${ROWS[judged]}`],
     ["dates with an IC", String(across.dates)],
     ["mean IC", figure(across.ic_mean)],
     ["mean RankIC", figure(across.rank_ic_mean)],
     ["hit rate", percent(pooled.hit_rate)],
     ["  standard error, by date", percent(hitRateError)],
     ["  share of up days", percent(pooled.up_share)],
-    ["  historical-mean forecast", percent(mean.score.pooled.hit_rate)],
+    ["  historical-mean forecast", percent(mean?.pooled.hit_rate)],
     ["RMSE", figure(pooled.rmse)],
-    ["  zero forecast", figure(zero.score.pooled.rmse)],
+    ["  zero forecast", figure(zero?.pooled.rmse)],
     ["nominal coverage", percent(intervals && 1 - intervals.alpha)],
-    ["actual coverage", percent(intervals?.pooled.coverage)],
+    ["actual coverage", percent(coverageOf(intervals, judged))],
     ["  with split intervals", percent(intervals?.other_methods?.split?.pooled.coverage)],
   ];
+}
+
+/** The table of the score rows or, if none has a label yet, as in a daily run, that of the out-of-fold rows. */
+export function judgedTable({ score, out_of_fold }: OutputSummary["metrics"]): "score" | "out_of_fold" {
+  return score.pooled.n === 0 && out_of_fold !== undefined ? "out_of_fold" : "score";
+}
+
+/** Out-of-fold rows have no intervals; the same method covers them one after the other. */
+function coverageOf(intervals: OutputSummary["metrics"]["intervals"], judged: "score" | "out_of_fold") {
+  return judged === "score" ? intervals?.pooled.coverage : intervals?.pooled.prequential?.coverage;
 }
 
 /** How many successive sets of models made the forecasts. */
@@ -114,8 +125,8 @@ function percent(share: number | null | undefined): string {
   return share == null ? "-" : `${(100 * share).toFixed(1)} %`;
 }
 
-function figure(value: number | null): string {
-  return value === null ? "-" : value.toFixed(4);
+function figure(value: number | null | undefined): string {
+  return value == null ? "-" : value.toFixed(4);
 }
 
 /** A table in plain text: the first column left-aligned, the others right-aligned. */

@@ -18,8 +18,13 @@ import {
 } from "../statistics/interval-outcomes.ts";
 import { type DateSkill, DateSkillCollector } from "../statistics/over-dates.ts";
 
+/** The rows whose forecasts are judged, in words. */
+export const JUDGED_ROWS = { score: "score rows", out_of_fold: "out-of-fold rows" } as const;
+
 /** The input of all sections of a report. */
-export interface OutputEvidence extends ScoreEvidence {
+export interface OutputEvidence extends RowEvidence {
+  /** What `rows` are. */
+  readonly judgedRows: keyof typeof JUDGED_ROWS;
   /** The name of the document, for errors. */
   readonly source: string;
   /** The digest of the document as stored. */
@@ -31,8 +36,8 @@ export interface OutputEvidence extends ScoreEvidence {
   readonly verdict: Verdict | undefined;
 }
 
-/** The evidence of the score rows. */
-interface ScoreEvidence {
+/** The evidence of rows with forecasts. */
+interface RowEvidence {
   /** Tickers ascending by code point. */
   readonly rows: readonly ScoredRows[];
   /** The rows with a label, in the same order, without tickers that have none. */
@@ -65,12 +70,28 @@ export function outputEvidence(output: OutputDocument): OutputEvidence {
     modelName: modelNameOf(document),
     outOfFold,
     verdict: outputVerdict(output),
-    ...scoreEvidence(rows, document.metrics.intervals?.alpha),
+    judgedRows: "score",
+    ...rowEvidence(rows, document.metrics.intervals?.alpha),
   };
 }
 
+/**
+ * The same output, judged on its out-of-fold rows if no score row has a realised return yet, as in a daily run. Their forecasts are the
+ * model's own, without shrinkage, and have no interval.
+ */
+export function withLabels(evidence: OutputEvidence): OutputEvidence {
+  const { dateCount, outOfFold = [] } = evidence;
+  const tested = outOfFold.filter(({ days }) => days.length > 0);
+  if (dateCount > 0 || tested.length === 0) return evidence;
+  const rows = tested.map((row) => {
+    const unknown = new Float64Array(row.days.length).fill(Number.NaN);
+    return { ...row, lower: unknown, upper: unknown };
+  });
+  return { ...evidence, judgedRows: "out_of_fold", ...rowEvidence(rows, undefined) };
+}
+
 /** @param alpha of the intervals; undefined without intervals. */
-export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undefined): ScoreEvidence {
+export function rowEvidence(rows: readonly ScoredRows[], alpha: number | undefined): RowEvidence {
   const table = atOnce(tableRows(rows));
   const { tickers, byDate } = table;
   const { first, starts } = byDate.layout;

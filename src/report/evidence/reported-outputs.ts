@@ -6,7 +6,7 @@ import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type AdjustedVerdict, adjustedVerdict } from "./adjusted-verdict.ts";
 import type { CheckVerdicts } from "./check-verdicts.ts";
 import { type ComparisonTests, comparisonTests } from "./comparison-tests.ts";
-import { type OutputEvidence, scoreEvidence } from "./output-evidence.ts";
+import { type OutputEvidence, rowEvidence, withLabels } from "./output-evidence.ts";
 
 /** An output with the verdicts of replays and audits on it. */
 export interface CheckedOutput extends CheckVerdicts {
@@ -27,7 +27,7 @@ export interface ReportedOutput extends CheckVerdicts {
   readonly name: string;
   /** The output on all its rows. */
   readonly whole: OutputEvidence;
-  /** The output on the rows that all outputs of the report have. */
+  /** The output on the rows that all outputs of the report have; a single one without labelled score rows on its out-of-fold rows. */
   readonly common: OutputEvidence;
   /** The verdict on the common rows, adjusted for the number of outputs; only with several outputs. */
   readonly adjusted?: AdjustedVerdict | undefined;
@@ -45,7 +45,9 @@ export function reportOf(outputs: readonly CheckedOutput[]): Report {
   const reported = outputs.map(({ evidence, replay, audit }, i): ReportedOutput => {
     return { name: names[i]!, whole: evidence, common: evidence, replay, audit };
   });
-  if (outputs.length === 1) return { title, outputs: reported };
+  if (outputs.length === 1) {
+    return { title, outputs: reported.map((output) => ({ ...output, common: withLabels(output.whole) })) };
+  }
   const common = onCommonRows(whole);
   const tests = comparisonTests(common.map(({ labelled }) => labelled));
   const adjusted = common.map(
@@ -102,7 +104,7 @@ function onCommonRows(outputs: readonly OutputEvidence[]): OutputEvidence[] {
     const { document } = output;
     return {
       ...output,
-      ...scoreEvidence(rows, document.metrics.intervals?.alpha),
+      ...rowEvidence(rows, document.metrics.intervals?.alpha),
       // Outputs side by side are judged on the same rows.
       verdict: scoreVerdict(document, rows),
     };

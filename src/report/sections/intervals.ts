@@ -63,7 +63,8 @@ type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
 export function intervalsOf(evidence: OutputEvidence): Part<IntervalsData> {
   const { document, coverage: table } = evidence;
   const { intervals } = document.metrics;
-  if (intervals === null || table === undefined) return { absent: "The output was made without intervals." };
+  if (intervals === null) return { absent: "The output was made without intervals." };
+  if (table === undefined) return { absent: whyNoCoverage(evidence, intervals) };
   const { n, coverage } = table.pooled;
   if (coverage === null) return { absent: whyNoCoverage(evidence, intervals) };
   const grouped = groupedCoverage(evidence, intervals, table);
@@ -85,7 +86,9 @@ export function intervalsOf(evidence: OutputEvidence): Part<IntervalsData> {
 function whyNoCoverage(evidence: OutputEvidence, { pooled }: Intervals): string {
   const before = pooled.prequential;
   const why =
-    evidence.dateCount === 0 ? whyNoLabels(evidence) : "No row with a realised return has an interval.";
+    evidence.dateCount === 0 || evidence.judgedRows !== "score"
+      ? whyNoLabels(evidence)
+      : "No row with a realised return has an interval.";
   if (before == null || before.coverage === null) return why;
   return `${why} On ${countedRows(before.n, "row")} before the cut, the coverage of the same method was ${figure(before.coverage, "share")}.`;
 }

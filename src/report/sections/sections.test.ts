@@ -130,7 +130,6 @@ test("missing parts are reported", () => {
     part: "skill" | "order" | "sizes" | "intervals" | "folds" | "training" | "mu",
   ) => reportOn(TEXTS[name])[part].absent;
   assert.match(absent("without intervals", "intervals")!, /made without intervals/);
-  assert.match(absent("open", "skill")!, /No realised return is known/);
   assert.match(
     absent("open", "intervals")!,
     / On 320 rows before the cut, the coverage of the same method was /,
@@ -141,6 +140,24 @@ test("missing parts are reported", () => {
   assert.match(absent("disabled", "skill")!, /disabled in its config/);
   assert.match(absent("classical", "training")!, /not from networks/);
   assert.match(absent("network", "folds")!, /no walk-forward folds/);
+});
+
+test("without a realised return, every section is drawn from the out-of-fold rows", () => {
+  const { verdict, skill, order, sizes, tickers, mu } = reportOn(TEXTS.open);
+  const { metrics } = JSON.parse(TEXTS.open) as OutputBlob;
+  const { pooled, cross_section: across, by_ticker } = metrics.out_of_fold!;
+  const value = (name: string) => verdict.tiles.find((tile) => tile.name === name)!.value;
+  assert.deepEqual(
+    [value("IC"), value("R² against zero"), value("Hit rate"), value("Interval coverage")],
+    [across.ic_mean, pooled.r2_zero, pooled.hit_rate, metrics.intervals!.pooled.prequential!.coverage],
+  );
+  assert.deepEqual([verdict.facts.judgedRows, verdict.facts.rows], ["out_of_fold", pooled.n]);
+  assert.equal(skill.data!.days.length, across.dates);
+  assert.ok(order.data!.quantiles.length > 0 && sizes.data!.calibration.bins.length > 0);
+  for (const { ticker, n, r2Zero } of tickers.data!.rows) {
+    assert.deepEqual([n, r2Zero], [by_ticker[ticker]!.n, by_ticker[ticker]!.r2_zero]);
+  }
+  assert.ok(mu.data !== undefined, "the forecasts are those of mu");
 });
 
 test("the verdict is the output's, in its words", () => {

@@ -7,7 +7,7 @@ import { escapeText, mark } from "../charts/plot.ts";
 import { linearScale } from "../charts/scale.ts";
 import { verdictSentences } from "../evidence/adjusted-verdict.ts";
 import { heldOutSlope } from "../evidence/held-out-slope.ts";
-import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { JUDGED_ROWS, type OutputEvidence } from "../evidence/output-evidence.ts";
 import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../figures.ts";
 import { plainTable, sentenceHtml } from "../panels/panel.ts";
@@ -48,7 +48,8 @@ interface Facts {
   readonly asOf: string;
   /** The number of tickers with forecasts. */
   readonly tickers: number;
-  /** The labelled score rows of the report, and their first and last day. */
+  readonly judgedRows: OutputEvidence["judgedRows"];
+  /** The labelled rows of the report, and their first and last day. */
   readonly rows: number;
   readonly dates: number;
   readonly firstDay: Day | undefined;
@@ -94,7 +95,7 @@ export function verdictOf(output: ReportedOutput): Verdict {
   };
 }
 
-function factsOf({ document, rows, labelled, dateCount, table }: OutputEvidence): Facts {
+function factsOf({ document, judgedRows, rows, labelled, dateCount, table }: OutputEvidence): Facts {
   const { operation, window } = document;
   const firsts = labelled.flatMap(({ days }) => days[0] ?? []);
   const lasts = labelled.flatMap(({ days }) => days.at(-1) ?? []);
@@ -103,6 +104,7 @@ function factsOf({ document, rows, labelled, dateCount, table }: OutputEvidence)
     learningEnd: window.learning_end,
     asOf: window.as_of,
     tickers: rows.length,
+    judgedRows,
     rows: table.pooled.n,
     dates: dateCount,
     firstDay: firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b)),
@@ -111,7 +113,7 @@ function factsOf({ document, rows, labelled, dateCount, table }: OutputEvidence)
 }
 
 function tilesOf(evidence: OutputEvidence): Tile[] {
-  const { document, table, dates, byDate, dateCoverage, coverage } = evidence;
+  const { document, table, dates, byDate, dateCoverage } = evidence;
   const { cross_section: across, pooled } = table;
   const { intervals } = document.metrics;
   const slope = heldOutSlope(evidence);
@@ -129,7 +131,7 @@ function tilesOf(evidence: OutputEvidence): Tile[] {
     }),
     tile(
       "Interval coverage",
-      coverage?.pooled.coverage ?? null,
+      coverageOf(evidence),
       "share",
       intervals ? ratioOverDates(dateCoverage).band : null,
       { name: "nominal", value: intervals ? 1 - intervals.alpha : null },
@@ -139,6 +141,13 @@ function tilesOf(evidence: OutputEvidence): Tile[] {
       value: 1,
     }),
   ];
+}
+
+/** Without score rows, that of the intervals that the same method gives on out-of-fold rows, one after the other. */
+function coverageOf({ judgedRows, coverage, document }: OutputEvidence): number | null {
+  return judgedRows === "score"
+    ? (coverage?.pooled.coverage ?? null)
+    : (document.metrics.intervals?.pooled.prequential?.coverage ?? null);
 }
 
 function ratioBand(rows: RowsByDate, terms: RowTerms): Band | null {
@@ -195,13 +204,17 @@ ${baselinesTable(verdict, name)}</div>`;
 }
 
 function factsLine({ facts }: Verdict): string {
-  const { operation, asOf, rows, tickers, dates, firstDay, lastDay, learningEnd } = facts;
+  const { operation, asOf, rows, judgedRows, tickers, dates, firstDay, lastDay, learningEnd } = facts;
   const learned = learningEnd === null ? "" : ` Training ended on ${learningEnd}.`;
   const judged =
     firstDay === undefined || lastDay === undefined
       ? "no row has a realised return"
-      : `judged on ${countedRows(rows, "row")} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay)} to ${formatDay(lastDay)}`;
-  return `${operation} as of ${asOf}: ${judged}.${learned} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines below, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
+      : `judged on ${figure(rows, "count")} ${JUDGED_ROWS[judgedRows]} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay)} to ${formatDay(lastDay)}`;
+  const why =
+    judgedRows === "score"
+      ? ""
+      : " No score row has a realised return yet, so the figures and charts of this report are those of forecasts by models that had not learned from the row.";
+  return `${operation} as of ${asOf}: ${judged}.${why}${learned} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines below, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
 }
 
 function tileHtml({ name, value, unit, band, reference }: Tile): string {
