@@ -69,7 +69,10 @@ export function priceColumn(roles: ColumnRoles, columns: readonly string[], posi
   const found = columns.map(rankOf);
   const best = Math.min(PRICE_COLUMNS.length, ...found);
   if (best === PRICE_COLUMNS.length) {
-    throw invalid(position, `has no price column; one of ${PRICE_COLUMNS.join(", ")} is expected`);
+    throw invalid(
+      position,
+      `has no price column; one of ${PRICE_COLUMNS.join(", ")} is expected (are the two URLs swapped?)`,
+    );
   }
   const column = found.indexOf(best);
   const other = found.indexOf(best, column + 1);
