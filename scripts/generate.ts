@@ -138,7 +138,8 @@ function catalogue(): string {
   const done = spawnSync(python, ["-m", "mucast_engine.catalogue"], {
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
-    env: { ...process.env, PYTHONPATH: "engine" },
+    // On a busy machine, the libraries' further threads spend more time waiting for each other than the small fits take.
+    env: { ...process.env, PYTHONPATH: "engine", OMP_NUM_THREADS: "1", OPENBLAS_NUM_THREADS: "1" },
     stdio: ["ignore", "pipe", "inherit"],
   });
   if (done.status !== 0) throw new Error(`the catalogue could not be made: exit ${done.status}`);
