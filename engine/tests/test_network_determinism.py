@@ -57,7 +57,7 @@ def test_another_seed_ticker_or_member_gives_another_network(
     assert (one != other).all()
 
 
-@pytest.mark.parametrize("architecture", JOINT)
+@pytest.mark.parametrize("architecture", sampled(JOINT, "portfolio_lstm"))
 def test_another_member_is_another_joint_network(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
     (one, _, _), (other, _, _) = (run(joint_task(tmp_path, architecture, member=member), store) for member in (0, 1))
     assert (np.isnan(one) | (one != other)).all()
@@ -186,7 +186,7 @@ def test_no_row_after_the_last_training_date_reaches_the_weights_or_scalers_of_a
     assert (predicted(0) != untouched).any()
 
 
-@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss != "directional"])
+@pytest.mark.parametrize("loss", sampled([loss for loss in LOSSES if loss != "directional"], "mse", "mahalanobis"))
 @pytest.mark.parametrize("architecture", ["mlp", "portfolio_lstm"])
 def test_validation_labels_reach_no_weight_of_a_single_epoch(
     architecture: str, loss: str, tmp_path: Path, store: ArrayStore

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from network_tasks import JOINT, LOOKBACK, PARTS, joint_task, run_whole, ticker_data
+from network_tasks import JOINT, LOOKBACK, PARTS, joint_task, run_whole, sampled, ticker_data
 
 from mucast_engine.arrays import ArrayStore, Matrix
 from mucast_engine.failure import TaskError
@@ -74,7 +74,7 @@ def test_a_network_keeps_the_epoch_whose_forecasts_order_the_validation_dates_be
     assert max(ics) == pytest.approx(ic_twin(np.where(np.isnan(watched), 0.0, own), watched), abs=NEAR)
 
 
-@pytest.mark.parametrize("architecture", JOINT)
+@pytest.mark.parametrize("architecture", sampled(JOINT, "portfolio_lstm"))
 def test_the_monitored_figure_changes_neither_losses_nor_steps(
     architecture: str, tmp_path: Path, store: ArrayStore
 ) -> None:

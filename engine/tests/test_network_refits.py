@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from network_tasks import ALONE, JOINT, LOOKBACK, PARTS, joint_data, make, run_whole, ticker_data
+from network_tasks import ALONE, JOINT, LOOKBACK, PARTS, joint_data, make, run_whole, sampled, ticker_data
 from stack_tasks import alone, stacked
 from task_files import Task
 
@@ -29,7 +29,7 @@ def going_on(task: Task, result: Message) -> Task:
     return {**task, "first_weights": result["weights"]}
 
 
-@pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
+@pytest.mark.parametrize("architecture", sampled([*ALONE, *JOINT], "lstm", "portfolio_transformer"))
 def test_kept_weights_give_the_forecasts_of_their_network(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
     first, second = new_folder(tmp_path, "first"), new_folder(tmp_path, "second")
     spec: dict[str, Any] = {"dropout": 0.2}
@@ -43,7 +43,7 @@ def test_kept_weights_give_the_forecasts_of_their_network(architecture: str, tmp
     assert not np.allclose(drawn, predicted, atol=1e-6, rtol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
+@pytest.mark.parametrize("architecture", sampled([*ALONE, *JOINT], "mlp", "portfolio_lstm"))
 def test_requesting_weights_changes_no_forecast(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
     one, other = new_folder(tmp_path, "one"), new_folder(tmp_path, "other")
     without, _, _ = run_whole(make(one, architecture), store)
@@ -51,7 +51,7 @@ def test_requesting_weights_changes_no_forecast(architecture: str, tmp_path: Pat
     np.testing.assert_array_equal(asked, without)
 
 
-@pytest.mark.parametrize("architecture", ALONE)
+@pytest.mark.parametrize("architecture", sampled(ALONE, "lstm"))
 def test_a_stack_continues_like_its_networks_alone(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
     first = new_folder(tmp_path, "first")
     _, result, _ = run_whole(keeping(make(first, architecture), first), store)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from network_tasks import ALONE
+from network_tasks import ALONE, sampled
 from stack_tasks import alone, assert_alike, make_objective, own_tasks, stacked
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -64,7 +64,7 @@ def test_a_step_that_reads_a_number_cannot_be_recorded() -> None:
         values.sum().item()
 
 
-@pytest.mark.parametrize("architecture", ALONE)
+@pytest.mark.parametrize("architecture", sampled(ALONE, "lstm"))
 def test_a_recorded_step_can_be_replayed(
     architecture: str, tmp_path: Path, store: ArrayStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +77,7 @@ def test_a_recorded_step_can_be_replayed(
         assert replayed.epoch(running) == called.epoch(running)
 
 
-@pytest.mark.parametrize("architecture", ALONE)
+@pytest.mark.parametrize("architecture", sampled(ALONE, "lstm"))
 def test_a_step_stays_on_its_device_and_waits_for_no_number(
     architecture: str, tmp_path: Path, store: ArrayStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
