@@ -85,12 +85,13 @@ function heldBytes(): number {
 test("tickers in opposite orders wait on disk: both blobs together exceed the memory limit", async () => {
   const TICKERS = 300;
   const VALUES = 50_000;
+  const days = Int32Array.from({ length: VALUES }, (_, day) => day);
   async function* made(side: number, numbers: readonly number[]) {
     for (const i of numbers) {
       const values = new Float64Array(VALUES).fill(side * i);
       yield {
         ticker: `T${i}`,
-        days: Int32Array.from({ length: VALUES }, (_, day) => day),
+        days: days.slice(),
         columns: ["x"],
         values,
       };
