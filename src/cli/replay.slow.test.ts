@@ -12,6 +12,7 @@ import {
   until,
 } from "../../test/end-to-end/commands/command.ts";
 import { newFolder, removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
+import { IN_RELEASE_TIER } from "../../test/whole-matrix.testing.ts";
 
 /** catboost, because its import is the shortest. */
 const QUICK = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 2}}}';
@@ -113,23 +114,22 @@ describe("mucast replay", { timeout: 900_000 }, () => {
     },
   );
 
-  test(
-    "leaves none where its engine is killed again and again, and gives no verdict: exit code 4",
-    onLinux,
-    async () => {
-      const { running, temporary } = await startLong();
-      let isOver = false;
-      const over = running.ended.finally(() => {
-        isOver = true;
-      });
-      await until(async () => {
-        for (const pid of await processesIn(temporary)) if (pid !== running.child.pid) killIfThere(pid);
-        return isOver ? true : undefined;
-      });
-      const { code, stdout, stderr } = await over;
-      assert.equal(code, 4, stderr);
-      assert.match(stderr, /engine_crashed/);
-      await assertNothingLeft(temporary, stdout);
-    },
-  );
+  test("leaves none where its engine is killed again and again, and gives no verdict: exit code 4", {
+    ...onLinux,
+    ...IN_RELEASE_TIER,
+  }, async () => {
+    const { running, temporary } = await startLong();
+    let isOver = false;
+    const over = running.ended.finally(() => {
+      isOver = true;
+    });
+    await until(async () => {
+      for (const pid of await processesIn(temporary)) if (pid !== running.child.pid) killIfThere(pid);
+      return isOver ? true : undefined;
+    });
+    const { code, stdout, stderr } = await over;
+    assert.equal(code, 4, stderr);
+    assert.match(stderr, /engine_crashed/);
+    await assertNothingLeft(temporary, stdout);
+  });
 });

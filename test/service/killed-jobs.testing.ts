@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
+import { IN_RELEASE_TIER } from "../whole-matrix.testing.ts";
 import { collect } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
 import { eventually, eventuallyTrue } from "./eventually.testing.ts";
@@ -69,8 +69,7 @@ export function killedJobs(core: () => Core): void {
     });
 
     /** In `npm test`, the executor alone stands for it: src/executors/process/warm-process.slow.test.ts. */
-    const inReleaseTier = { skip: !WHOLE_MATRIX && "a case of the release tier" };
-    test("that waits for a job is replaced", inReleaseTier, async () => {
+    test("that waits for a job is replaced", IN_RELEASE_TIER, async () => {
       const idle = core()
         .serving.processes()
         .filter(({ pid }) => pid !== core().serving.pid);

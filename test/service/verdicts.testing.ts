@@ -8,14 +8,12 @@ import {
   verdictViewSchema,
 } from "../../src/contract/api/operation-view.ts";
 import type { VerdictOperation } from "../../src/contract/config/job-operations.ts";
-import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
+import { IN_RELEASE_TIER } from "../whole-matrix.testing.ts";
 import { collect, problemOf } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, PRICES, payload, RIDGE } from "./inputs.testing.ts";
 import { ownerOfPort, stillRunning } from "./processes.testing.ts";
-
-const inReleaseTier = { skip: !WHOLE_MATRIX && "a case of the release tier" };
 
 /** One cut of a quick job, and no other check. */
 const QUICK = { checks: ["truncation"], truncations: 1, quick: true };
@@ -54,23 +52,27 @@ export function verdicts(core: () => Core): void {
   }
 
   describe("an audit", () => {
-    test("leaves its verdict, reports its checks as stages, and has no forecast", inReleaseTier, async () => {
-      const options = { ...QUICK, checks: undefined, portable: true };
-      const operation = await succeeded("audit", audited(core().own(), options));
-      assert.match(operation.result!.execution_name, /^ml-worker-job-/);
-      const { audit } = await verdictOf(operation);
-      assert.deepEqual(Object.keys(audit!.checks), ["truncation", "restatement", "foresight", "skill"]);
-      assert.deepEqual(
-        [audit!.id, audit!.operation, audit!.checks.truncation!.facts.jobs, audit!.kernel_level],
-        [operation.id, "run_ml_job", 2, "x86-64-v3"],
-      );
-      const events = await collect(await core().api.events(operation.id));
-      assert.deepEqual([events[0]!.type, events.at(-1)!.type], ["queued", "succeeded"]);
-      assert.equal(operation.progress?.stage, "write");
-      const answer = await core().api.ask("GET", `/v1/operations/${operation.id}/forecast`);
-      const { advice } = problemOf(answer, 409, "other_result");
-      assert.match(String(advice), /get_verdict/);
-    });
+    test(
+      "leaves its verdict, reports its checks as stages, and has no forecast",
+      IN_RELEASE_TIER,
+      async () => {
+        const options = { ...QUICK, checks: undefined, portable: true };
+        const operation = await succeeded("audit", audited(core().own(), options));
+        assert.match(operation.result!.execution_name, /^ml-worker-job-/);
+        const { audit } = await verdictOf(operation);
+        assert.deepEqual(Object.keys(audit!.checks), ["truncation", "restatement", "foresight", "skill"]);
+        assert.deepEqual(
+          [audit!.id, audit!.operation, audit!.checks.truncation!.facts.jobs, audit!.kernel_level],
+          [operation.id, "run_ml_job", 2, "x86-64-v3"],
+        );
+        const events = await collect(await core().api.events(operation.id));
+        assert.deepEqual([events[0]!.type, events.at(-1)!.type], ["queued", "succeeded"]);
+        assert.equal(operation.progress?.stage, "write");
+        const answer = await core().api.ask("GET", `/v1/operations/${operation.id}/forecast`);
+        const { advice } = problemOf(answer, 409, "other_result");
+        assert.match(String(advice), /get_verdict/);
+      },
+    );
 
     test("compares with an earlier day, and audits the requested job of a config for both", async () => {
       const { url } = core().serving;
@@ -114,7 +116,7 @@ export function verdicts(core: () => Core): void {
       assert.equal((await api.list("?operation=audit&limit=100")).operations.length, before);
     });
 
-    test("is the same audit under one idempotency key", inReleaseTier, async () => {
+    test("is the same audit under one idempotency key", IN_RELEASE_TIER, async () => {
       const { api } = core();
       const key = { "idempotency-key": "audit-once" };
       const first = await api.submit(audited(core().own(), QUICK), key, "audit");
@@ -146,7 +148,7 @@ export function verdicts(core: () => Core): void {
       problemOf(await core().api.ask("GET", `/data/audit_${id}.json`), 404, "not_found");
     });
 
-    test("whose process is killed is retried, and leaves one verdict", inReleaseTier, async () => {
+    test("whose process is killed is retried, and leaves one verdict", IN_RELEASE_TIER, async () => {
       const key = "audit-killed";
       const { id } = await held(key);
       await core().storage.untilRequested(feature(key));
@@ -166,7 +168,7 @@ export function verdicts(core: () => Core): void {
   describe("a replay", () => {
     test(
       "of an output of the service is identical, and different after one changed number",
-      inReleaseTier,
+      IN_RELEASE_TIER,
       async () => {
         const { job, url, file } = await finishedJob();
         const same = (await verdictOf(await succeeded("replay", JSON.stringify({ output_url: url }))))
@@ -183,7 +185,7 @@ export function verdicts(core: () => Core): void {
       },
     );
 
-    test("of a portable job also pins the kernels", inReleaseTier, async () => {
+    test("of a portable job also pins the kernels", IN_RELEASE_TIER, async () => {
       const body = audited(core().own(), { portable: true });
       const job = await core().api.submit(body, { prefer: "wait=60" });
       assert.equal(job.status, "Succeeded", JSON.stringify(job.error));

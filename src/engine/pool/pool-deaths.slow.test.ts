@@ -13,6 +13,7 @@ import {
   rejection,
   until,
 } from "../../../test/engine/pool-fixture.ts";
+import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
 
 let fixture: PoolFixture;
@@ -68,7 +69,7 @@ describe("a worker that is killed during a fit", LINUX_ONLY, () => {
 });
 
 describe("a host that is killed", LINUX_ONLY, () => {
-  test("once is started again, and its tasks are retried", async () => {
+  test("once is started again, and its tasks are retried", IN_RELEASE_TIER, async () => {
     const pool = fixture.start();
     let killed = false;
     const disturbed = await pool.run(fixture.task(QUICK), {
@@ -139,7 +140,7 @@ describe("a process that is stopped", LINUX_ONLY, () => {
 
 describe("when the node process is killed", LINUX_ONLY, () => {
   const script = fileURLToPath(new URL("../../../test/engine/pool-in-a-process.ts", import.meta.url));
-  for (const when of ["fitting", "importing"] as const) {
+  for (const when of WHOLE_MATRIX ? (["fitting", "importing"] as const) : (["fitting"] as const)) {
     test(`while ${when}, every process of the pool ends`, async () => {
       const child = spawn(process.execPath, [script, fixture.folder], {
         stdio: ["ignore", "ignore", "inherit"],

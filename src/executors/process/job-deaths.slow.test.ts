@@ -15,7 +15,7 @@ import {
 } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { cleanMarket } from "../../../test/end-to-end/markets/market.ts";
 import { startFakeStorage } from "../../../test/service/storage.testing.ts";
-import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
+import { IN_RELEASE_TIER } from "../../../test/whole-matrix.testing.ts";
 import { type BlobPolicy, policyOf } from "../../blob/policy.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
@@ -88,12 +88,10 @@ describe("a job process that does not answer", options, () => {
 });
 
 /** In `npm test` a service whose worker is killed stands for it: test/service/killed-jobs.testing.ts. */
-const inReleaseTier = { skip: !WHOLE_MATRIX && "a case of the release tier" };
-
 describe("a process of a job that is killed", options, () => {
   test(
     "if it is a worker, after signals to its whole group as an init system sends them, has its task run again with the same bytes",
-    inReleaseTier,
+    IN_RELEASE_TIER,
     async () => {
       const slow = `{"ML params": {"model": "catboost", "n_splits": 1, "model_params": {"iterations": 400}}}`;
       const { sandbox, execution, order, worker } = await startFitting(slow);

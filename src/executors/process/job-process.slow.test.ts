@@ -4,6 +4,7 @@ import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { newFolder, removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
+import { IN_RELEASE_TIER } from "../../../test/whole-matrix.testing.ts";
 import { memoryOf } from "../../engine/process-memory.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";
 import {
@@ -33,29 +34,33 @@ const options = {
 };
 
 describe("a job in a process of its own", options, () => {
-  test("reads and writes under the service's own address, which maps to a folder", async () => {
-    const base = "http://127.0.0.1:8080";
-    const folder = await newFolder();
-    await mkdir(join(folder, "data"));
-    await copyFile(TINY.features, join(folder, "data", "feature_engine_tiny.json"));
-    await copyFile(TINY.prices, join(folder, "data", "data_extractor_tiny.json"));
-    const urls = {
-      featureUrl: `${base}/data/feature_engine_tiny.json`,
-      dataExtractorUrl: `${base}/data/data_extractor_tiny.json`,
-    };
-    await withExecutor(
-      async (executor) => {
-        const order = orderOf(TINY, QUICK, urls);
-        const end = await (await executor.start(order, new RecordingListener())).ended;
-        assert.ok(end.kind === "succeeded", JSON.stringify(end));
-        const { output_url, output_name } = end.record;
-        assert.equal(output_url, `${base}/data/${output_name}`);
-        assert.ok(readdirSync(join(folder, "data")).includes(output_name));
-        assert.deepEqual(readdirSync(join(folder, "status")), [`${order.id}.1.json`]);
-      },
-      { blobUrl: base, policy: { allowed: [], mapped: [{ base, folder }] } },
-    );
-  });
+  test(
+    "reads and writes under the service's own address, which maps to a folder",
+    IN_RELEASE_TIER,
+    async () => {
+      const base = "http://127.0.0.1:8080";
+      const folder = await newFolder();
+      await mkdir(join(folder, "data"));
+      await copyFile(TINY.features, join(folder, "data", "feature_engine_tiny.json"));
+      await copyFile(TINY.prices, join(folder, "data", "data_extractor_tiny.json"));
+      const urls = {
+        featureUrl: `${base}/data/feature_engine_tiny.json`,
+        dataExtractorUrl: `${base}/data/data_extractor_tiny.json`,
+      };
+      await withExecutor(
+        async (executor) => {
+          const order = orderOf(TINY, QUICK, urls);
+          const end = await (await executor.start(order, new RecordingListener())).ended;
+          assert.ok(end.kind === "succeeded", JSON.stringify(end));
+          const { output_url, output_name } = end.record;
+          assert.equal(output_url, `${base}/data/${output_name}`);
+          assert.ok(readdirSync(join(folder, "data")).includes(output_name));
+          assert.deepEqual(readdirSync(join(folder, "status")), [`${order.id}.1.json`]);
+        },
+        { blobUrl: base, policy: { allowed: [], mapped: [{ base, folder }] } },
+      );
+    },
+  );
 
   test("reads and writes only in its caller's space, except for shared inputs", async () => {
     const base = "http://127.0.0.1:8080";
@@ -116,39 +121,43 @@ describe("a job in a process of its own", options, () => {
     assert.deepEqual(outputsOf(sandbox), []);
   });
 
-  test("two that together exceed the memory limit: one ends with its share in the error, and the other continues", async () => {
-    const sandbox = await newSandbox();
-    const start = async (executor: ProcessExecutor) =>
-      executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new RecordingListener());
-    const lone = executorIn(sandbox);
-    const one = await start(lone);
-    await until(() => fittingIn(sandbox)[0]);
-    const held = memoryOf(processesOf(sandbox), 0);
-    await lone.close();
-    assert.equal((await one.ended).kind, "lost");
+  test(
+    "two that together exceed the memory limit: one ends with its share in the error, and the other continues",
+    IN_RELEASE_TIER,
+    async () => {
+      const sandbox = await newSandbox();
+      const start = async (executor: ProcessExecutor) =>
+        executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new RecordingListener());
+      const lone = executorIn(sandbox);
+      const one = await start(lone);
+      await until(() => fittingIn(sandbox)[0]);
+      const held = memoryOf(processesOf(sandbox), 0);
+      await lone.close();
+      assert.equal((await one.ended).kind, "lost");
 
-    const limit = Math.round(1.5 * held);
-    const executor = executorIn(sandbox, { memoryBytes: limit });
-    try {
-      const both = [await start(executor), await start(executor)];
-      const [end, loser] = await Promise.race(
-        both.map(async (execution, i) => [await execution.ended, i] as const),
-      );
-      assert.ok(end.kind === "failed", JSON.stringify(end));
-      const { code, jobs, limit_bytes, share_bytes } = end.problem;
-      assert.deepEqual(
-        [code, jobs, limit_bytes, share_bytes],
-        ["out_of_memory", 2, limit, Math.floor(limit / 2)],
-      );
-      const other = both[1 - loser]!;
-      assert.ok(processesOf(sandbox).includes(pidOf(other)));
-      other.stop("canceled");
-      const last = await other.ended;
-      assert.equal(last.kind === "failed" && last.problem.code, "canceled");
-    } finally {
-      await executor.close();
-    }
-  });
+      const limit = Math.round(1.5 * held);
+      const executor = executorIn(sandbox, { memoryBytes: limit });
+      try {
+        const both = [await start(executor), await start(executor)];
+        const [end, loser] = await Promise.race(
+          both.map(async (execution, i) => [await execution.ended, i] as const),
+        );
+        assert.ok(end.kind === "failed", JSON.stringify(end));
+        const { code, jobs, limit_bytes, share_bytes } = end.problem;
+        assert.deepEqual(
+          [code, jobs, limit_bytes, share_bytes],
+          ["out_of_memory", 2, limit, Math.floor(limit / 2)],
+        );
+        const other = both[1 - loser]!;
+        assert.ok(processesOf(sandbox).includes(pidOf(other)));
+        other.stop("canceled");
+        const last = await other.ended;
+        assert.equal(last.kind === "failed" && last.problem.code, "canceled");
+      } finally {
+        await executor.close();
+      }
+    },
+  );
 
   test("succeeds even if its status cannot be written, which is logged with its operation, and ends by itself", async () => {
     const lines: [string, string | undefined][] = [];

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { newFolder, removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { FakeGateway } from "../../../test/engine/fake-gateway.ts";
+import { IN_RELEASE_TIER } from "../../../test/whole-matrix.testing.ts";
 import type { ExecutionEnd, JobOrder } from "../executor.ts";
 import {
   type ExecutorTrial,
@@ -199,7 +200,7 @@ describe("what a job process sees", options, () => {
       },
     ));
 
-  test("contains the credentials of S3 if blobs are there, and not those of Azure", () =>
+  test("contains the credentials of S3 if blobs are there, and not those of Azure", IN_RELEASE_TIER, () =>
     withExecutor(
       async (_, sandbox) => {
         await started(sandbox);
@@ -213,7 +214,8 @@ describe("what a job process sees", options, () => {
         blobUrl: "s3://models/team",
         policy: { allowed: [], container: "s3://models/team" },
       },
-    ));
+    ),
+  );
 
   test("contains the token of the jobs' cluster, never on a command line, and keeps no engine on this machine", async () => {
     const fake = new FakeGateway(await newFolder());
