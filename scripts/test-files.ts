@@ -17,8 +17,8 @@ const PRELOADED = ["--import", new URL("./test-starts.mjs", import.meta.url).hre
 /** Node's options to run several files in one process. */
 const IN_ONE_PROCESS = ["--test", "--test-isolation=none"];
 
-/** Several times what all fast files, or the longest slow one, take on a busy machine. */
-const MAX_MINUTES = 10;
+/** Several times what the longest slow file, and what all fast ones, take on a busy machine. */
+const MAX_MINUTES = { allow: 10, refuse: 20 } as const;
 /** Added for each further slow file of a process. */
 const MORE_MINUTES = 0.5;
 
@@ -46,7 +46,7 @@ export async function runTestFiles(
 ): Promise<void> {
   await runConcurrently(groups, atATime, async (files) => {
     const further = starts === "allow" ? files.length - 1 : 0;
-    const minutes = MAX_MINUTES + further * MORE_MINUTES;
+    const minutes = MAX_MINUTES[starts] + further * MORE_MINUTES;
     onEnd(await runTestFile(files, AbortSignal.timeout(minutes * 60_000), starts));
   });
 }
