@@ -70,13 +70,17 @@ export class Api {
     return this.ask("POST", `/v1/${operation}`, payload, { "content-type": "application/json", ...headers });
   }
 
-  /** Submits a job that must be accepted. */
+  /** Submits a job that must be accepted, once the service is ready: on a busy machine, its first probe of a storage may time out. */
   async submit(
     payload: string,
     headers: Record<string, string> = {},
     operation: SubmittedOperation = "run_ml_job",
   ): Promise<OperationView> {
-    return operationOf(await this.post(operation, payload, headers), headers.prefer ? [200, 202] : [202]);
+    const answer = await eventually("the service accepts jobs", async () => {
+      const answered = await this.post(operation, payload, headers);
+      return answered.status === 503 ? undefined : answered;
+    });
+    return operationOf(answer, headers.prefer ? [200, 202] : [202]);
   }
 
   async get(id: string): Promise<OperationView> {

@@ -2,6 +2,7 @@
 import type { OperationView } from "../../src/contract/api/operation-view.ts";
 import { Api } from "./api.testing.ts";
 import type { DatabaseChoice } from "./databases.testing.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, PRICES, payload, putInputs, RIDGE } from "./inputs.testing.ts";
 import { type Serving, startServe } from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
@@ -96,6 +97,10 @@ export async function startCore(
     through: limited ? NARROW : [],
   });
   const core = new Core(serving, storage);
+  await eventuallyTrue(
+    "the service is ready",
+    async () => (await core.api.ask("GET", "/readyz")).status === 200,
+  );
   await putInputs(core.api, "small");
   return core;
 }
