@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
+import { IN_RELEASE_TIER } from "../../whole-matrix.testing.ts";
 import { type BlobPair, type JobRun, removeFolders, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import type { Market } from "../markets/market.ts";
 import { smallMarket, TICKERS, withFeatures, without, withPrices } from "../markets/network-market.ts";
@@ -61,7 +62,7 @@ function shuffled(market: Market): Market {
 const anonymous = ({ output }: JobRun) => ({ ...output, id: "", created_at: "", provenance: {} });
 
 describe("the same request gives the same bytes", { concurrency: 2 }, () => {
-  test("of lstm with one worker and three", async () => {
+  test("of lstm with one worker and three", IN_RELEASE_TIER, async () => {
     const three = await runNetworkJob(await small(), LSTM, 3);
     assert.equal(withoutIdentity(three.text), withoutIdentity((await whole()).text));
   });

@@ -10,6 +10,7 @@ import type { EnginePool } from "../../../src/engine/pool/pool.ts";
 import type { EngineTask, ResultOf } from "../../../src/engine/pool/protocol.ts";
 import { runDlJob } from "../../../src/jobs/dl/run-dl-job.ts";
 import type { OpenEngine } from "../../../src/jobs/shared/job.ts";
+import { IN_RELEASE_TIER } from "../../whole-matrix.testing.ts";
 import { engineThatCrashes } from "../faults/crashing-engine.ts";
 import {
   type BlobPair,
@@ -116,7 +117,7 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
       }
     });
 
-    test("has the same bytes with one worker and with three", async () => {
+    test("has the same bytes with one worker and with three", IN_RELEASE_TIER, async () => {
       const one = await runNetworkJob(pair, configOf(kind, ENSEMBLE), 1);
       const three = await runNetworkJob(pair, configOf(kind, ENSEMBLE), 3);
       assert.equal(withoutIdentity(three.text), withoutIdentity(one.text));
@@ -158,7 +159,7 @@ describe("a member that fails", () => {
     const config = networkConfig("mlp", { training: { ensemble: 3 } });
     const undisturbed = await runNetworkJob(pair, config, 3);
     const crashing = engineThatCrashes(1, ["MSFT member 1"]);
-    const { output } = await runJob(pair, config, 2, runDlJob, crashing);
+    const { output } = await runJob(pair, config, 3, runDlJob, crashing);
     assert.deepEqual(
       output.failures.map(({ ticker, code }) => [ticker, code]),
       [["MSFT", "engine_crashed"]],

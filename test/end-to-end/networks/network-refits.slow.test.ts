@@ -12,7 +12,7 @@ import { validateJob } from "../../../src/jobs/validate-job.ts";
 import { openDocument } from "../../../src/outputs/open-document.ts";
 import { replayOutput } from "../../../src/replay/replay.ts";
 import { checkedEvidence } from "../../../src/report/evidence/check-metrics.ts";
-import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
+import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { removeFolders, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import { openSharedEngine } from "../jobs/shared-engines.ts";
 import { JOINT, PER_TICKER, runNetworkJob } from "./network-jobs.ts";
@@ -121,7 +121,7 @@ test("a preview shows the networks, blocks and warnings of the job", async () =>
   }
 });
 
-test("the metrics of the output match its forecasts", async () => {
+test("the metrics of the output match its forecasts", IN_RELEASE_TIER, async () => {
   for (const [option] of sampled([["mlp"], ["portfolio_lstm"]] as const)) {
     const text = config(option, { refit_every: 8, shrinkage: "pooled" }, { intervals: {} });
     const { url } = await runNetworkJob(await writeMarket(DIRTY), text);
@@ -137,21 +137,25 @@ for (const [option, settings, market] of sampled([
   ["mlp", { refit_every: 15, intervals: {} }, LISTINGS],
   ["portfolio_lstm", { ...RELATIVE, refit_every: 15, window: 60, refit_start: "warm" }, DIRTY],
 ] as const)) {
-  test(`the audit's truncations of ${option} ${JSON.stringify(settings)} are clean, and a replay is identical`, async () => {
-    const { features, prices } = await writeMarket(market);
-    const text = config(option, settings);
-    const request = { featureUrl: features, dataExtractorUrl: prices, config: text, id: "audit" };
-    const context = auditContext({ openEngine: openSharedEngine });
-    const inputs = auditInputs({ request, operation: "run_dl_job" });
-    const { checks } = await runAudit(inputs, context, { checks: [truncation] });
-    assert.equal(checks.truncation!.status, "clean");
-    const record = await JOBS.run_dl_job(request, context);
-    const { verdict } = await replayOutput(
-      { id: "replay", outputUrl: fileURLToPath(record.output_url) },
-      context,
-    );
-    assert.equal(verdict, "identical");
-  });
+  test(
+    `the audit's truncations of ${option} ${JSON.stringify(settings)} are clean, and a replay is identical`,
+    IN_RELEASE_TIER,
+    async () => {
+      const { features, prices } = await writeMarket(market);
+      const text = config(option, settings);
+      const request = { featureUrl: features, dataExtractorUrl: prices, config: text, id: "audit" };
+      const context = auditContext({ openEngine: openSharedEngine });
+      const inputs = auditInputs({ request, operation: "run_dl_job" });
+      const { checks } = await runAudit(inputs, context, { checks: [truncation] });
+      assert.equal(checks.truncation!.status, "clean");
+      const record = await JOBS.run_dl_job(request, context);
+      const { verdict } = await replayOutput(
+        { id: "replay", outputUrl: fileURLToPath(record.output_url) },
+        context,
+      );
+      assert.equal(verdict, "identical");
+    },
+  );
 }
 
 for (const [key, value] of [

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { MucastError } from "../../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
+import { IN_RELEASE_TIER } from "../../whole-matrix.testing.ts";
 import { type BlobPair, removeFolders, runJob, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import { assertValid } from "../jobs/published-schemas.ts";
 import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "../markets/panel-market.ts";
@@ -77,16 +78,20 @@ function expanded({
     : grid.alpha.map((alpha) => ({ ...candidate, model_params: { alpha } }));
 }
 
-test("a job gives the same bytes with any number of workers, with refits, late tickers and choices per ticker", async () => {
-  const config = configOf(
-    { candidates: CANDIDATES, warm_up: 4 },
-    { n_splits: 3, refit_every: 15, intervals: {} },
-  );
-  const [one, other] = [await runJob(dirty, config, 1), await runJob(dirty, config, 3)];
-  assert.equal(withoutIdentity(one.text), withoutIdentity(other.text));
-  assertValid("output-blob", one.output);
-  assert.equal(one.output.choice!.candidates.length, 5);
-});
+test(
+  "a job gives the same bytes with any number of workers, with refits, late tickers and choices per ticker",
+  IN_RELEASE_TIER,
+  async () => {
+    const config = configOf(
+      { candidates: CANDIDATES, warm_up: 4 },
+      { n_splits: 3, refit_every: 15, intervals: {} },
+    );
+    const [one, other] = [await runJob(dirty, config, 1), await runJob(dirty, config, 3)];
+    assert.equal(withoutIdentity(one.text), withoutIdentity(other.text));
+    assertValid("output-blob", one.output);
+    assert.equal(one.output.choice!.candidates.length, 5);
+  },
+);
 
 test("a candidate that fails on a ticker, a short warm-up and a choice that finds nothing have warnings", async () => {
   const named = {
