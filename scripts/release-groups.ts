@@ -170,7 +170,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     processes: [],
     hasEngineTests: true,
     paths: ["engine/"],
-    seconds: 60,
+    seconds: 80,
   },
   {
     name: "databases",
