@@ -1,4 +1,4 @@
-import type { Candidate, Choice } from "../../contract/config/choice/candidates.ts";
+import type { Choice } from "../../contract/config/choice/candidates.ts";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
@@ -19,20 +19,15 @@ import { alignedTo } from "../shared/choice/aligned-forecasts.ts";
 import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice/choice-result.ts";
 import { choiceWarnings, commonFailures } from "../shared/choice/choice-warnings.ts";
 import { lostTickers } from "../shared/choice/lost-tickers.ts";
+import type { CandidateForecasts, CandidateNetworks, TrainedCandidates } from "./candidate-networks.ts";
 import type { HeldOutPart, TrainedTicker } from "./planned-network.ts";
 import type { TrainOutcome } from "./trained-blocks.ts";
 
-/** The finished networks of one candidate. */
-export interface CandidateNetworks {
-  readonly candidate: Candidate<DlSettings>;
-  readonly outcome: TrainOutcome;
-}
-
 /** A ticker that at least one candidate could train on. Its tested rows are the validation part, then the calibration part. */
 interface NetworkTicker extends ChoiceTicker {
-  /** The first of these candidates, whose rows are the ticker's. */
-  readonly base: number;
-  readonly fitted: readonly (TrainedTicker | undefined)[];
+  /** What the first of these candidates has, whose rows are the ticker's. */
+  readonly base: TrainedTicker;
+  readonly fitted: readonly (CandidateForecasts | undefined)[];
 }
 
 export type CombinedNetworks = TrainOutcome & { readonly choice: ChoiceResult };
@@ -42,19 +37,25 @@ export type CombinedNetworks = TrainOutcome & { readonly choice: ChoiceResult };
  * The calibration part only judges. Everything else about a ticker is that of the first candidate that could train on it.
  */
 export function* combineNetworks(
-  outcomes: readonly CandidateNetworks[],
+  { outcomes, bases }: TrainedCandidates,
   choice: Choice<DlSettings>,
 ): Pausable<CombinedNetworks> {
   const lost = lostTickers(outcomes);
-  const tickers = networkTickers(outcomes, lost);
+  const names = [...bases.keys()].filter((ticker) => !lost.has(ticker)).sort(compareCodePoints);
+  const tickers = names.map((name) =>
+    networkTicker(
+      bases.get(name)!,
+      outcomes.map(({ forecasts }) => forecasts.get(name)),
+    ),
+  );
   yield 0;
   const chosen = yield* chooseByValidation(tickers, outcomes.length, choice);
   const trained = tickers.map((ticker, i) => combined(ticker, chosen.predicted[i]!, chosen.members));
   const result = yield* choiceResult(tickers, chosen, choice);
   const [{ outcome }] = outcomes as readonly [CandidateNetworks];
-  const reports = outcomes.map(({ outcome: { trained: own, failures, warnings } }) => ({
+  const reports = outcomes.map(({ outcome: { failures, warnings }, forecasts }) => ({
     failures,
-    warnings: [...own.flatMap((ticker) => ticker.warnings), ...warnings],
+    warnings: [...[...forecasts.values()].flatMap((own) => own.warnings), ...warnings],
   }));
   return {
     ...outcome,
@@ -65,21 +66,11 @@ export function* combineNetworks(
   };
 }
 
-function networkTickers(
-  outcomes: readonly CandidateNetworks[],
-  lost: ReadonlyMap<string, unknown>,
-): NetworkTicker[] {
-  const byTicker = outcomes.map(
-    ({ outcome }) => new Map(outcome.trained.map((trained) => [trained.ticker, trained])),
-  );
-  const names = [...new Set(byTicker.flatMap((trained) => [...trained.keys()]))].sort(compareCodePoints);
-  const kept = names.filter((ticker) => !lost.has(ticker));
-  return kept.map((ticker) => networkTicker(byTicker.map((trained) => trained.get(ticker))));
-}
-
-function networkTicker(fitted: readonly (TrainedTicker | undefined)[]): NetworkTicker {
-  const base = fitted.findIndex((own) => own !== undefined);
-  const { ticker, validation, calibration, labelSquare } = fitted[base]!;
+function networkTicker(
+  base: TrainedTicker,
+  fitted: readonly (CandidateForecasts | undefined)[],
+): NetworkTicker {
+  const { ticker, validation, calibration, labelSquare } = base;
   const days = (key: "days" | "labelDays") => Int32Array.of(...validation[key], ...calibration[key]);
   const validated = validation.days.length;
   return {
@@ -145,7 +136,7 @@ function combined(
   predicted: Float64Array,
   members: Members,
 ): TrainedTicker {
-  const { spread: _, ...first } = fitted[base]!;
+  const { spread: _, ...first } = base;
   const { score, calibration } = first;
   const aligned = fitted.map((own) => alignedTo(score.days, own?.score));
   const forecasts = new Float64Array(score.days.length);
@@ -161,7 +152,7 @@ function combined(
 
 /** The deviation of the members' forecasts of the last score row; that of its own ensemble if one candidate alone forecasts it. */
 function spreadOf(
-  fitted: readonly (TrainedTicker | undefined)[],
+  fitted: readonly (CandidateForecasts | undefined)[],
   aligned: readonly Float64Array[],
   members: Members,
 ): number | undefined {

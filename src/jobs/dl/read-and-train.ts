@@ -17,7 +17,8 @@ import { runConcurrently } from "../shared/run-concurrently.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { FitTimings, timed } from "../shared/timings.ts";
 import { openWorkFolder } from "../shared/work-folder.ts";
-import { type CandidateNetworks, type CombinedNetworks, combineNetworks } from "./combine-networks.ts";
+import type { CandidateNetworks, TrainedCandidates } from "./candidate-networks.ts";
+import { type CombinedNetworks, combineNetworks } from "./combine-networks.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
 import type { NetworkPlan } from "./planned-network.ts";
@@ -55,7 +56,7 @@ export async function readAndTrain(
   );
   const { signal, report } = context;
   const capacity = await pool.capacity;
-  const outcomes = await trainCandidates(planned, {
+  const candidates = await trainCandidates(planned, {
     pool,
     device,
     threads: jointThreads(capacity),
@@ -66,7 +67,7 @@ export async function readAndTrain(
     report,
     timings: new FitTimings(context),
   });
-  const outcome = await outcomeOf(outcomes, settings, signal);
+  const outcome = await outcomeOf(candidates, settings, signal);
   const dates = outcome.trained.map((ticker) => ticker.dates);
   requireForecasts(dates, outcome.failures, inputs.asOf);
   return { inputs, outcome, device, ...read };
@@ -74,13 +75,18 @@ export async function readAndTrain(
 
 /** The outcome of the one candidate, or of the choice among several. */
 async function outcomeOf(
-  outcomes: readonly CandidateNetworks[],
+  candidates: TrainedCandidates,
   { choice }: DlSettings,
   signal: AbortSignal,
 ): Promise<ReadAndTrained["outcome"]> {
-  if (choice !== undefined) return await inTurns(combineNetworks(outcomes, choice), signal);
-  const [{ outcome }] = outcomes as readonly [CandidateNetworks];
-  return { ...outcome, failures: outcome.failures.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker)) };
+  if (choice !== undefined) return await inTurns(combineNetworks(candidates, choice), signal);
+  const [{ outcome }] = candidates.outcomes as readonly [CandidateNetworks];
+  const trained = [...candidates.bases.values()];
+  return {
+    ...outcome,
+    trained,
+    failures: outcome.failures.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker)),
+  };
 }
 
 interface ReadAndPlanned extends Pick<ReadAndTrained, "inputs" | "warnings" | "blocks"> {

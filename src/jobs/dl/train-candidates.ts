@@ -5,7 +5,7 @@ import type { Report } from "../../contract/output/job-events.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { errorOfCandidate } from "../shared/choice/lost-tickers.ts";
 import { failuresWithout } from "../shared/late-tickers.ts";
-import type { CandidateNetworks } from "./combine-networks.ts";
+import { CandidateGatherer, type TrainedCandidates } from "./candidate-networks.ts";
 import type { NetworkPlan } from "./planned-network.ts";
 import { costsOneTicker, type TrainOptions } from "./train-network.ts";
 import { trainNetworks } from "./train-networks.ts";
@@ -27,10 +27,10 @@ type CommonOptions = Omit<TrainOptions, "ensemble" | "epochs">;
 export async function trainCandidates(
   planned: readonly PlannedCandidate[],
   options: CommonOptions,
-): Promise<readonly CandidateNetworks[]> {
+): Promise<TrainedCandidates> {
   const epochs = planned.map(plannedEpochs);
   const total = epochs.reduce((sum, count) => sum + count, 0);
-  const outcomes: CandidateNetworks[] = [];
+  const gatherer = new CandidateGatherer();
   let finished = 0;
   for (const [i, { candidate, plan }] of planned.entries()) {
     const {
@@ -44,10 +44,10 @@ export async function trainCandidates(
       ? training
       : training.catch((error: unknown) => failedOutcome(error, plan, i, candidate.label)));
     const failures = [...failuresWithout(outcome.failures, plan.failures), ...outcome.failures];
-    outcomes.push({ candidate, outcome: { ...outcome, failures } });
+    gatherer.add(candidate, { ...outcome, failures });
     finished += epochs[i]!;
   }
-  return outcomes;
+  return gatherer.finish();
 }
 
 /** The epochs that the networks of a candidate train at most. */

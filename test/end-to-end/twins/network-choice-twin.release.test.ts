@@ -9,6 +9,7 @@ import { formatDay } from "../../../src/contract/market/dates.ts";
 import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import { noise } from "../../../src/evaluate/choice/choice.testing.ts";
+import { CandidateGatherer } from "../../../src/jobs/dl/candidate-networks.ts";
 import { combineNetworks } from "../../../src/jobs/dl/combine-networks.ts";
 import type { HeldOutPart, TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
 import { choiceOf } from "../../../src/jobs/shared/choice/choice-result.ts";
@@ -104,17 +105,17 @@ const CASES = CHOICE_RULES.flatMap((rule) =>
 );
 
 function combined({ choice, trained }: Case) {
-  const outcomes = trained.map((own, c) => ({
-    candidate: choice.candidates[c]!,
-    outcome: {
+  const gatherer = new CandidateGatherer();
+  for (const [c, own] of trained.entries()) {
+    gatherer.add(choice.candidates[c]!, {
       ...{ trained: own, training: new Map(), blockTraining: new Map() },
       failures: Array.from({ length: TICKERS }, (_, i) => `T${i}`)
         .filter((ticker) => !own.some((one) => one.ticker === ticker))
         .map((ticker) => ({ ticker, code: "fit_failed" as const, message: "no fit" })),
       ...{ warnings: [], blockRows: [] },
-    },
-  }));
-  return atOnce(combineNetworks(outcomes, choice));
+    });
+  }
+  return atOnce(combineNetworks(gatherer.finish(), choice));
 }
 
 function requestOf({ choice: { rule, measure }, trained }: Case) {
