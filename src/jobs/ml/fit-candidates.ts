@@ -14,10 +14,12 @@ import type { JobContext } from "../shared/job.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { FitTimings } from "../shared/timings.ts";
 import { type CandidateForecasts, forecastsOf } from "./candidate-forecasts.ts";
+import { requireRoom } from "./fit-pooled.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import {
   type BlockedOutcome,
   fitCompared,
+  memoryLimitOf,
   type OnFits,
   type ReadyPanels,
   untilTrialFails,
@@ -48,7 +50,7 @@ export interface CandidateFits {
  * same blocks of score rows, so that the members of a block know the same labels.
  * @param read its files are removed once the tickers are compared.
  * @returns the outcomes; a candidate whose pooled fit fails has no ticker.
- * @throws MucastError no_forecast if no ticker is current; engine_crashed if processes of the engine die at a pooled fit or at every
+ * @throws MucastError no_forecast if no ticker is current; out_of_memory, before anything is fitted, if a pooled fit needs more than there is; engine_crashed if processes of the engine die at a pooled fit or at every
  *   ticker; errors of the engine that are not about one fit.
  */
 export async function fitCandidates(
@@ -65,6 +67,7 @@ export async function fitCandidates(
   const { panels } = shared.of(shared.firstWithPanels(settings)).prepared;
   requireCurrentTicker(panels.map(datesOf), asOf);
   const blocks = refitBlocks(panels, options.settings.refitEvery);
+  await requireRoomForAll(shared, settings, blocks, { ...options, signal }, context);
   const counts = settings.map((own) => fitCount(shared.of(own).prepared.panels, own, blocks));
   const total = read.late === undefined ? counts.reduce((sum, count) => sum + count, 0) : undefined;
   const outcomes: CandidateOutcome[] = [];
@@ -99,6 +102,22 @@ export async function fitCandidates(
   }
   shared.remove();
   return { outcomes, bases };
+}
+
+/** @throws MucastError out_of_memory if the largest fit of a pooled candidate does not fit into the memory of this machine. */
+async function requireRoomForAll(
+  shared: SharedPanels<ListedPanel>,
+  settings: readonly MlSettings[],
+  blocks: readonly RefitBlock[],
+  { pool, signal }: Pick<FitOptions, "pool" | "signal">,
+  context: JobContext,
+): Promise<void> {
+  const limit = memoryLimitOf(context);
+  if (limit === undefined) return;
+  const pooled = settings.filter(({ fit }) => fit === "pooled");
+  for (const [{ prepared }, own] of Map.groupBy(pooled, (one) => shared.of(one))) {
+    await requireRoom(prepared.panels, own, blocks, { limit, held: pool.heldBytes() }, signal);
+  }
 }
 
 /** The forecasts of the first candidate that could fit the ticker. */

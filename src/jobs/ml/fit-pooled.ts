@@ -130,6 +130,33 @@ export function pooledFits({ folds, blocks }: PooledPlan): {
   };
 }
 
+/**
+ * Whether the largest fit of each of several regressors fits into the memory, before anything is fitted.
+ * @param panels for all of them; @param settings of pooled fits, which differ in the regressor alone. @param held bytes.
+ * @throws MucastError out_of_memory for the first that does not. Rows of late tickers do not count yet.
+ */
+export async function requireRoom(
+  panels: readonly PanelOnDisk[],
+  settings: readonly FitOptions["settings"][],
+  blocks: FitOptions["blocks"],
+  memory: { readonly limit: number; readonly held: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const [first] = settings;
+  if (first === undefined || panels.length === 0) return;
+  const plan = await inTurns(planPooled(panels, first, blocks), signal);
+  const union = unitePooled(plan);
+  const size = sizeOf(largestFit(plan), union);
+  for (const own of settings) {
+    if (refusedTickers(panels, union, own).length === 0) roomForFits(size, own, memory);
+  }
+}
+
+/** What a fit on this many rows reads. */
+function sizeOf(rows: number, { names, warnings }: FeatureUnion): FitSize {
+  return { rows, columns: names.length, hasAbsent: warnings.length > 0 };
+}
+
 /** Runs a task once there is memory for a fit on this many rows. */
 type FitRunner = (
   rows: number,
@@ -140,19 +167,14 @@ type FitRunner = (
 /** @throws MucastError out_of_memory if there is not enough for the largest. */
 function fitRunner(plan: PooledPlan, union: FeatureUnion, options: PooledOptions): FitRunner {
   const { pool, settings, memoryLimit } = options;
-  const sizeOf = (rows: number): FitSize => ({
-    rows,
-    columns: union.names.length,
-    hasAbsent: union.warnings.length > 0,
-  });
+  const bytesOf = (rows: number) => workerBytes(sizeOf(rows, union), settings);
   if (memoryLimit === undefined) {
     const read = matrixBytes(plan, union.names.length) + NODE_ENGINE_BYTES;
-    return (rows, task, own) =>
-      pool.run(task, { ...own, memoryBytes: read + workerBytes(sizeOf(rows), settings) });
+    return (rows, task, own) => pool.run(task, { ...own, memoryBytes: read + bytesOf(rows) });
   }
   const memory = { limit: memoryLimit, held: pool.heldBytes() };
-  const room = roomForFits(sizeOf(largestFit(plan)), settings, memory);
-  return (rows, task, own) => room.during(workerBytes(sizeOf(rows), settings), () => pool.run(task, own));
+  const room = roomForFits(sizeOf(largestFit(plan), union), settings, memory);
+  return (rows, task, own) => room.during(bytesOf(rows), () => pool.run(task, own));
 }
 
 /** The number of rows in the largest fit of a plan. */

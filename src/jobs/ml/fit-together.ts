@@ -79,6 +79,14 @@ export async function comparePanels(
   return { prepared, late, blocks: refitBlocks(prepared.panels, settings.refitEvery) };
 }
 
+/** The memory limit of pooled fits on this machine, in bytes; undefined on a cluster. */
+export function memoryLimitOf({
+  memoryBytes,
+  cluster,
+}: Pick<JobContext, "memoryBytes" | "cluster">): number | undefined {
+  return cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined;
+}
+
 /** Fits one regressor for all compared tickers, or one per ticker. */
 export async function fitCompared(
   { prepared, late, blocks }: ReadyPanels,
@@ -93,7 +101,7 @@ export async function fitCompared(
     const outcome = await fitTickers(readAgain, { ...options, blocks, onFits: progressOf(onFits) });
     return perTickerOutcome(outcome, blocks, warnings);
   }
-  const memoryLimit = cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined;
+  const memoryLimit = memoryLimitOf({ memoryBytes, cluster });
   const { panels, failures: short } = await withLate(late, prepared, blocks, options);
   const outcome = await fitPooled(panels, { ...options, blocks, onFits, memoryLimit });
   const failures = [...failuresWithout(outcome.failures, short), ...outcome.failures];

@@ -288,6 +288,21 @@ describe("failures", () => {
     });
   });
 
+  test("does not fit any candidate if one needs more memory than the job may hold", async () => {
+    const forest = { model: "rf", fit: "pooled", model_params: { n_estimators: 100_000 } };
+    const text = config({}, { model: "ridge", choice: { candidates: [forest], warm_up: 0 } });
+    const limited: typeof runMlJob = (request, context) =>
+      runMlJob(request, {
+        ...context,
+        memoryBytes: 2 ** 32,
+        report: (event) => assert.notEqual(event.kind === "progress" && event.stage, "fit"),
+      });
+    await assert.rejects(runJob(await writeMarket(MARKET), text, 1, limited), {
+      code: "out_of_memory",
+      message: /^one random_forest for all tickers, .* over the limit of 4096 MiB$/,
+    });
+  });
+
   test("a ticker without a current row has no mu, and the others have theirs", async () => {
     const ended = withFeatures((cells, ticker) =>
       ticker === "KO" ? cells.map((cell, i) => (i > 165 ? null : cell)) : cells,
