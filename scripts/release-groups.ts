@@ -124,7 +124,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       "test/servers/mlflow.testing.ts",
       "tools/test-servers/",
     ],
-    seconds: 45,
+    seconds: 60,
   },
   {
     name: "audit",

@@ -34,9 +34,10 @@ describe("outputs in MLflow", { timeout: 600_000 }, () => {
   }
 
   async function exported(output: string, experiment: string) {
-    const env = { MLFLOW_TRACKING_URI: server.url, MLFLOW_EXPERIMENT_NAME: experiment };
+    const env = { ...server.env, MLFLOW_EXPERIMENT_NAME: experiment };
     const { code, stdout, stderr } = await mucast(["export", "--output", output, "--mlflow"], { env });
     assert.equal(code, 0, stderr);
+    assert.ok(!stdout.includes(server.env.MLFLOW_TRACKING_PASSWORD));
     return JSON.parse(stdout).mlflow;
   }
 
@@ -113,9 +114,8 @@ describe("outputs in MLflow", { timeout: 600_000 }, () => {
       prices: `${tiny}/data_extractor_tiny.json`,
     };
     const config = '{"ML params": {"model": "ridge", "n_splits": 2}}';
-    const tracked = { MLFLOW_TRACKING_URI: server.url };
     const command = await mucast(jobArguments(pair, config, "--blob-url", place, "--tag", "command"), {
-      env: { ...tracked, MLFLOW_EXPERIMENT_NAME: "command", OPERATION_ID: "7" },
+      env: { ...server.env, MLFLOW_EXPERIMENT_NAME: "command", OPERATION_ID: "7" },
     });
     assert.equal(command.code, 0, command.stderr);
     const [own] = await recordedRuns(server, "command");
@@ -124,7 +124,7 @@ describe("outputs in MLflow", { timeout: 600_000 }, () => {
     const written = readFileSync(join(place, "data/ml_engine_7.json"));
     assert.ok((await storedArtifacts(server, own!.id)).get("ml_engine_7.json")!.equals(written));
 
-    const service = await startServe({ env: tracked });
+    const service = await startServe({ env: server.env });
     const api = new Api(service.url);
     await putInputs(api, "1");
     const { id } = await api.submit(payload(service.url, "1"));
@@ -142,6 +142,16 @@ describe("outputs in MLflow", { timeout: 600_000 }, () => {
     const report = await api.ask("GET", `/v1/operations/${id}/report`);
     assert.equal(artifacts.get(`${name}.html`)!.toString(), report.text);
     assert.ok(!service.logs().includes('"level":"warn"'), service.logs());
+    assert.ok(!service.logs().includes(server.env.MLFLOW_TRACKING_PASSWORD));
+  });
+
+  test("wrong credentials are refused, and not shown", async () => {
+    const path = stored("ml_engine_4.json", mlText({ seed: 4 }));
+    const env = { ...server.env, MLFLOW_TRACKING_PASSWORD: "planted-password" };
+    const { code, stdout, stderr } = await mucast(["export", "--output", path, "--mlflow"], { env });
+    assert.deepEqual([code, stdout], [3, ""]);
+    assert.match(stderr, /could not be recorded at http:.*: it answered 401; the credentials may be missing/);
+    assert.ok(!stderr.includes("planted-password"));
   });
 
   test("a service whose server is away runs its jobs, and logs one warning", async () => {
@@ -164,6 +174,18 @@ describe("outputs in MLflow", { timeout: 600_000 }, () => {
         ["the service ends before it has recorded all jobs in MLflow", url, 2],
       ],
     );
+  });
+
+  test("a run that an export began is completed, and no value is doubled", async () => {
+    const path = stored("ml_engine_5.json", mlText({ seed: 5 }));
+    const first = await exported(path, "begun");
+    const history = await metricHistory(server, first.run_id, "fold/rmse");
+    const begun = { run_id: first.run_id, status: "RUNNING" };
+    assert.equal((await server.call("mlflow/runs/update", begun)).status, 200);
+    assert.deepEqual(await exported(path, "begun"), first);
+    const [run, ...others] = await recordedRuns(server, "begun");
+    assert.deepEqual([run!.status, others], ["FINISHED", []]);
+    assert.deepEqual(await metricHistory(server, first.run_id, "fold/rmse"), history);
   });
 
   test("a run that was removed in MLflow is recorded again", async () => {

@@ -49,7 +49,7 @@ export async function storedArtifacts(server: MlflowServer, run_id: string): Pro
   const { files } = (await answer.json()) as { files: readonly { path: string }[] };
   const read = files.map(async ({ path }) => {
     const query = new URLSearchParams({ run_id, path });
-    const file = await fetch(`${server.url}/get-artifact?${query}`);
+    const file = await server.read(`/get-artifact?${query}`);
     return [path, Buffer.from(await file.arrayBuffer())] as const;
   });
   return new Map(await Promise.all(read));
