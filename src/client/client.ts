@@ -181,6 +181,21 @@ export class MucastClient {
     );
   }
 
+  /**
+   * Makes such a link to a report that compares the outputs of several operations, at most eight, in the order of the ids.
+   * @throws MucastApiError like getReport, for any of them.
+   */
+  async createComparisonLink(ids: readonly string[], { signal }: CallOptions = {}): Promise<ReportLink> {
+    const call = {
+      method: "POST",
+      path: "/v1/report-link",
+      query: { id: ids },
+      repeatable: true,
+      signal,
+    } as const;
+    return this.#connection.send(call, objectWith<ReportLink>("url"));
+  }
+
   /** One page of the caller's operations, newest first. */
   async listOperations({ signal, ...query }: ListOptions = {}): Promise<OperationPage> {
     const call = {

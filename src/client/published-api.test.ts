@@ -50,11 +50,18 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
   replay: (client) => client.replay({ output_url: "o" }, { idempotencyKey: "k", wait: 3 }),
   get_report: (client) => client.getReport("one"),
   create_report_link: (client) => client.createReportLink("one"),
+  create_comparison_link: (client) => client.createComparisonLink(["one", "two"]),
   get_verdict: (client) => client.getVerdict("one"),
   get_operation: (client) => client.getOperation("one"),
   get_forecast: (client) => client.getForecast("one", { tickers: ["A", "B&C"], limit: 5 }),
   list_operations: (client) =>
-    client.listOperations({ status: "Running", operation: "run_ml_job", limit: 5, cursor: "c" }),
+    client.listOperations({
+      status: "Running",
+      operation: "run_ml_job",
+      tag: ["a", "b"],
+      limit: 5,
+      cursor: "c",
+    }),
   get_queue: (client) => client.getQueue(),
   cancel_operation: (client) => client.cancelOperation("one"),
   follow_operation: async (client) => {

@@ -1,6 +1,7 @@
 import { basename, dirname } from "node:path";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { MAX_COMPARED_OUTPUTS } from "../contract/output/compared-outputs.ts";
 import {
   type OutputDocument,
   openDocument,
@@ -24,18 +25,15 @@ export interface ReportRequest {
   readonly out: string;
 }
 
-/** More outputs side by side are not readable. */
-const MAX_OUTPUTS = 8;
-
 /**
  * Writes the report of one output, or of several side by side, as one self-contained HTML file. The same outputs give the same bytes.
  * @throws MucastError of reading an output; invalid_data if its metrics do not match its forecasts; output_failed.
  */
 export async function writeReport(request: ReportRequest, reading: Reading): Promise<void> {
   const { outputs, replays = [], audits = [], out } = request;
-  if (outputs.length > MAX_OUTPUTS) {
-    const message = `output: ${outputs.length} outputs are given; a report compares at most ${MAX_OUTPUTS}`;
-    throw new MucastError("invalid_request", message, { path: "output", limit: MAX_OUTPUTS });
+  if (outputs.length > MAX_COMPARED_OUTPUTS) {
+    const message = `output: ${outputs.length} outputs are given; a report compares at most ${MAX_COMPARED_OUTPUTS}`;
+    throw new MucastError("invalid_request", message, { path: "output", limit: MAX_COMPARED_OUTPUTS });
   }
   const evidence = await eachOf(outputs, async (location) =>
     checkedEvidence(await openDocument(location, reading)),
@@ -48,12 +46,23 @@ export async function writeReport(request: ReportRequest, reading: Reading): Pro
   await replaceByStaged(await stageFile(dirname(out), basename(out), html, { signal, shown: out }));
 }
 
+/** An output in a store. */
+export interface StoredOutput {
+  readonly name: string;
+  /** Starts reading it. */
+  read(): AsyncIterable<Uint8Array>;
+}
+
 /**
- * The page of one output whose bytes come from a store.
- * @throws MucastError of `chunks`; too_large, unreadable_blob; invalid_data if its metrics do not match its forecasts.
+ * The page of outputs whose bytes come from a store: of one, or of several side by side.
+ * @throws MucastError of `read`; too_large, unreadable_blob; invalid_data if metrics do not match forecasts, or if the outputs come from
+ * different prices.
  */
-export async function drawReport(name: string, chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  return reportPage(await readDocument(name, chunks));
+export async function drawReport(outputs: readonly StoredOutput[]): Promise<string> {
+  const evidence = await eachOf(outputs, async (output) =>
+    checkedEvidence(await readDocument(output.name, output.read())),
+  );
+  return page(reportOf(evidence.map((each) => ({ evidence: each, replay: undefined, audit: undefined }))));
 }
 
 /** The page of one output. @throws MucastError invalid_data if its metrics do not match its forecasts. */
@@ -62,8 +71,8 @@ export function reportPage(output: OutputDocument): string {
 }
 
 /** One after the other: reading a document may fill much of the memory. */
-async function eachOf<T>(locations: readonly string[], read: (location: string) => Promise<T>): Promise<T[]> {
+async function eachOf<S, T>(sources: readonly S[], read: (source: S) => Promise<T>): Promise<T[]> {
   const found: T[] = [];
-  for (const location of locations) found.push(await read(location));
+  for (const source of sources) found.push(await read(source));
   return found;
 }

@@ -178,8 +178,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   const reports = new Reports({
     blobs,
     cacheBytes: settings.report_cache_bytes,
-    draw: ({ space, name, etag }, signal) =>
-      processes.run({ kind: "report", storage: storage.access, space, name, etag }, signal),
+    draw: (outputs, signal) => processes.run({ kind: "report", storage: storage.access, outputs }, signal),
   });
   const preparations = new Preparations({
     blobs,

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
-import type { Page, Route } from "./browser.testing.ts";
+import { mlText } from "../../src/outputs/outputs.testing.ts";
+import { HANG_MS, type Page, type Route } from "./browser.testing.ts";
 import {
   beyondRefusals,
   open,
@@ -15,6 +16,7 @@ import {
   untilText,
   writer,
 } from "./console-pages.testing.ts";
+import type { StartedJob } from "./console-service.testing.ts";
 
 /** In forced colours the current view stands out from the others, and a print-out shows no controls. */
 async function checkOtherMedia(page: Page): Promise<void> {
@@ -95,7 +97,7 @@ test("a table of runs has their figures and tags as text, and sorts and filters 
     `${listed} === ${JSON.stringify(runs.map(({ id }) => id).join())}`;
   await until(page, ids(failed, strong, weak));
   const cells = await page.evaluate<string[]>(
-    `[...document.querySelectorAll("tbody tr:last-child td")].map((cell) => cell.innerText.replaceAll(/\\s+/g, " ").trim())`,
+    `[...document.querySelectorAll("tbody tr:last-child td:not(.choose)")].map((cell) => cell.innerText.replaceAll(/\\s+/g, " ").trim())`,
   );
   assert.deepEqual(
     [...cells.slice(1, 8), cells[10]],
@@ -141,6 +143,56 @@ test("a table of runs has their figures and tags as text, and sorts and filters 
   await page.click(".filters button.tag");
   await until(page, ids(weak, strong, failed));
   assert.equal(await page.evaluate("location.hash"), "#/operations?sort=ic");
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("two to eight jobs are chosen and compared in one report, by keyboard", async () => {
+  const owner = await service.signedWith("read", "write");
+  const runs: StartedJob[] = [];
+  for (let i = 0; i < 9; i++) {
+    const run = await service.begin(owner.caller);
+    service.succeed(run, mlText({ skills: [i / 10, 0.1] }));
+    await service.queue.ended(owner.caller, run.id);
+    runs.unshift(run);
+  }
+  const replay = await service.begin(owner.caller, "replay");
+  service.succeed(replay, "{}", `replay_${replay.id}.json`);
+  await service.queue.ended(owner.caller, replay.id);
+
+  const { page, unwanted, context, close } = await openAs(owner);
+  const boxes = "[...document.querySelectorAll('tbody input[type=checkbox]')]";
+  await until(page, `${boxes}.length === 9`);
+  const button = `[...document.querySelectorAll("button")].find((each) => each.innerText === "Compare in a report")`;
+  const state = `${button}.disabled + " " + document.querySelector(".chosen [role=status]").textContent`;
+  assert.equal(await page.evaluate(state), "true Choose 2 to 8 jobs that succeeded.");
+  for (const chosen of [4, 2]) {
+    await page.evaluate(`${boxes}[${chosen}].focus()`);
+    await page.keyboard.press("Space");
+  }
+  assert.equal(await page.evaluate(state), "false 2 runs chosen");
+  await page.fill(".filters input[type=search]", runs[0]!.id);
+  await until(page, `${boxes}.length === 1`);
+  assert.equal(await page.evaluate(state), "false 2 runs chosen", "hidden runs stay chosen");
+  await page.evaluate(`${button}.focus()`);
+  await page.keyboard.press("Enter");
+  const end = performance.now() + HANG_MS;
+  while (context.pages().length < 2 && performance.now() < end) await page.evaluate("1");
+  const report = context.pages()[1]!;
+  await untilText(report, "Forecasts of ridge (1), ridge (2)");
+  assert.ok(await report.evaluate("document.querySelector('h2#comparison') !== null"));
+  assert.equal(await report.evaluate("window.opener"), null);
+  await report.close();
+
+  await page.fill(".filters input[type=search]", "");
+  await until(page, `${boxes}.length === 9`);
+  assert.equal(await page.evaluate(`${boxes}.map((box) => Number(box.checked)).join("")`), "001010000");
+  for (const chosen of [0, 1, 3, 5, 6, 7]) await page.evaluate(`${boxes}[${chosen}].click()`);
+  assert.equal(await page.evaluate(state), "false 8 runs chosen, the most that a report compares");
+  assert.equal(await page.evaluate(`${boxes}.filter((box) => box.disabled).length`), 1);
+  await page.click(".chosen .plain");
+  assert.equal(await page.evaluate(state), "true Choose 2 to 8 jobs that succeeded.");
+  assert.equal(await page.evaluate(`${boxes}.filter((box) => box.disabled || box.checked).length`), 0);
   assert.deepEqual(unwanted, []);
   await close();
 });

@@ -92,7 +92,10 @@ export class ConsoleService {
       blobs: this.#blobs(),
       reports: new Reports({
         blobs: this.#blobs(),
-        draw: async ({ name }) => Buffer.from(page(reported(this.queue.store.blobs.get(`data/${name}`)!))),
+        draw: async (outputs) => {
+          const texts = outputs.map(({ name }) => this.queue.store.blobs.get(`data/${name}`)!);
+          return Buffer.from(page(reported(...texts)));
+        },
         cacheBytes: settings.report_cache_bytes,
       }),
       reportLinks: new ReportLinks(this.database, this.keys),

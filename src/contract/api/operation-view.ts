@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { distinctEntries } from "../config/distinct-entries.ts";
 import { VERDICT_OPERATIONS } from "../config/job-operations.ts";
 import { auditBlobSchema } from "../output/audit-blob.ts";
+import { MAX_COMPARED_OUTPUTS } from "../output/compared-outputs.ts";
 import { codeCountsSchema, progressSchema } from "../output/job-events.ts";
 import { submittedOperationSchema } from "../output/operation-schemas.ts";
 import { replayBlobSchema } from "../output/replay-blob.ts";
@@ -9,6 +11,8 @@ import { runSummarySchema } from "../output/run-summary.ts";
 import { failureSchema, problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
+
+const operationId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 
 /** The verdict of an audit or a replay that succeeded: its blob, as it is stored. */
 export const verdictViewSchema = z
@@ -35,6 +39,16 @@ export const reportLinkSchema = z
 
 export type ReportLink = z.infer<typeof reportLinkSchema>;
 
+/** The operations whose outputs a report compares, in the order of its columns. */
+export const comparedOperationsSchema = z.strictObject({
+  id: z
+    .array(operationId)
+    .min(1)
+    .max(MAX_COMPARED_OUTPUTS)
+    .check(distinctEntries)
+    .describe("Operations to compare, in the order of the columns; repeat the parameter for each."),
+});
+
 /** The states of an operation: NotStarted, Running, then one of the last three, which is final. */
 export const OPERATION_STATUSES = ["NotStarted", "Running", "Succeeded", "Failed", "Canceled"] as const;
 export type OperationStatus = (typeof OPERATION_STATUSES)[number];
@@ -56,7 +70,7 @@ const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
 /** An operation as its caller sees it. */
 export const operationSchema = z
   .strictObject({
-    id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+    id: operationId,
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
     model: z

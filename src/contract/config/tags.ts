@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { distinctEntries } from "./distinct-entries.ts";
 import { TAG_LIMITS, TAG_PATTERN } from "./tag-limits.ts";
 
 /** A label of the caller's choice. */
@@ -13,12 +14,7 @@ export const tagSchema = z
 export const tagsSchema = z
   .array(tagSchema)
   .max(TAG_LIMITS.tags)
-  .check(({ value, issues }) => {
-    for (const [i, tag] of value.entries()) {
-      if (value.indexOf(tag) < i)
-        issues.push({ code: "custom", path: [i], message: "must not appear twice", input: tag });
-    }
-  })
+  .check(distinctEntries)
   .meta({ uniqueItems: true })
   .describe(
     `Labels to find and group runs by: at most ${TAG_LIMITS.tags} different ones of 1 to ${TAG_LIMITS.characters} printable ASCII characters. They change no number.`,

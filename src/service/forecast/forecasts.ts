@@ -90,10 +90,13 @@ export async function jobOutput(
   const name = result.output_name;
   const found = await blobs.find(caller, name);
   const blob = await found?.store.stat(found.key);
-  if (found === undefined || blob === undefined) throw outputGone(name);
+  if (found === undefined || blob === undefined) throw outputGone([name]);
   return { ...found, name, etag: blob.etag };
 }
 
-export function outputGone(name: string): MucastError {
-  return new MucastError("not_found", `the output ${name} is no longer there`, { path: "id" });
+/** @param names of one output, or of several, one of which is gone. */
+export function outputGone(names: readonly string[]): MucastError {
+  const which =
+    names.length === 1 ? `the output ${names[0]} is` : `one of the outputs ${names.join(", ")} is`;
+  return new MucastError("not_found", `${which} no longer there`, { path: "id" });
 }

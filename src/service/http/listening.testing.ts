@@ -61,7 +61,7 @@ export async function listen(
   const store = parts.store ?? (await openStore("", { policy }));
   const [operations, keys, blobs] = [new FakeOperations(), new FakeKeyStore(), new FakeBlobs(store)];
   const drawn: string[] = [];
-  const draw: DrawPage = async ({ name }) => Buffer.from(`<!doctype html>${drawn.push(name)}`);
+  const draw: DrawPage = async ([output]) => Buffer.from(`<!doctype html>${drawn.push(output!.name)}`);
   const reports = new Reports({ blobs, draw: parts.draw ?? draw, cacheBytes: settings.report_cache_bytes });
   const [logged, done]: [string[], RequestDone[]] = [[], []];
   const write = (fields: object, message: string) => void logged.push(JSON.stringify({ message, ...fields }));

@@ -12,9 +12,9 @@ import {
 export class FakeReportLinks implements Pick<ReportLinks, keyof ReportLinks> {
   readonly #links = new Map<string, OpenedLink>();
 
-  async create({ subject }: Pick<Caller, "subject">, operationId: string): Promise<CreatedLink> {
+  async create({ subject }: Pick<Caller, "subject">, operationIds: readonly string[]): Promise<CreatedLink> {
     const token = randomBytes(32).toString("base64url");
-    this.#links.set(token, { caller: { subject, scopes: new Set(["read"]) }, operationId });
+    this.#links.set(token, { caller: { subject, scopes: new Set(["read"]) }, operationIds });
     return { token, expiresAt: new Date(Date.now() + 60_000) };
   }
 

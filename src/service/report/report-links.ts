@@ -12,10 +12,10 @@ export interface CreatedLink {
   readonly expiresAt: Date;
 }
 
-/** The caller of a link, who may read, and its operation. */
+/** The caller of a link, who may read, and the operations whose outputs its report compares; one for the report of an output. */
 export interface OpenedLink {
   readonly caller: Caller;
-  readonly operationId: string;
+  readonly operationIds: readonly string[];
 }
 
 /** A link that is used up. */
@@ -41,13 +41,13 @@ export class ReportLinks {
     this.#keys = keys;
   }
 
-  /** @param operationId of an operation of the caller. @throws MucastError not_found if it was just removed. */
-  async create({ subject }: Pick<Caller, "subject">, operationId: string): Promise<CreatedLink> {
+  /** @param operationIds different operations of the caller. @throws MucastError not_found if one was just removed. */
+  async create({ subject }: Pick<Caller, "subject">, operationIds: readonly string[]): Promise<CreatedLink> {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
-    const link = { hash: secretHash(token), caller: subject, operationId, seconds: LINK_SECONDS };
+    const link = { hash: secretHash(token), caller: subject, operationIds, seconds: LINK_SECONDS };
     const expiresAt = await insertLink(this.#database, link);
     if (expiresAt === undefined)
-      throw new MucastError("not_found", "the operation was just removed", { path: "id" });
+      throw new MucastError("not_found", "an operation was just removed", { path: "id" });
     return { token, expiresAt };
   }
 
@@ -73,7 +73,7 @@ export class ReportLinks {
     const isRevoked = keyId !== undefined && (await this.#keys.find(keyId)) === undefined;
     if (link === undefined || isRevoked) throw noLink();
     const caller: Caller = { subject: link.caller, scopes: new Set(["read"]) };
-    return { caller, operationId: link.operationId };
+    return { caller, operationIds: link.operationIds };
   }
 }
 

@@ -4,7 +4,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { FoundBlob } from "../blobs/blobs.ts";
 import { SUCCEEDED } from "../http/openapi/examples.ts";
-import { type DrawPage, type ReportedOutput, Reports, type ReportsParts } from "./reports.ts";
+import { type DrawPage, type ReportedOutputs, Reports, type ReportsParts } from "./reports.ts";
 
 const ANN: Caller = { subject: "key:1", scopes: new Set(["read"]) };
 const NEVER = new AbortController().signal;
@@ -33,7 +33,7 @@ function reportsOf(parts: Partial<ReportsParts> = {}) {
   const output = new FakeOutput();
   const drawings = new HeldDrawings();
   const reports = new Reports({ blobs: output, draw: drawings.draw, cacheBytes: 1_000, ...parts });
-  return { output, drawings, reports, found: () => reports.find(ANN, SUCCEEDED) };
+  return { output, drawings, reports, found: () => reports.find(ANN, [SUCCEEDED]) };
 }
 
 const codeOf = (asked: Promise<unknown>) =>
@@ -99,21 +99,39 @@ describe("a report", () => {
 
   test("does not exist for an audit, or for an operation that has not succeeded", async () => {
     const { reports } = reportsOf();
-    assert.equal(await codeOf(reports.find(ANN, { ...SUCCEEDED, operation: "audit" })), "other_result");
+    assert.equal(await codeOf(reports.find(ANN, [{ ...SUCCEEDED, operation: "audit" }])), "other_result");
     assert.equal(
-      await codeOf(reports.find(ANN, { ...SUCCEEDED, status: "Failed", result: null })),
+      await codeOf(reports.find(ANN, [{ ...SUCCEEDED, status: "Failed", result: null }])),
       "no_result",
     );
   });
 
+  test("of several outputs reads each, in their order, and is another page in another order", async () => {
+    const { drawings, reports } = reportsOf();
+    const other = { ...SUCCEEDED, result: { ...SUCCEEDED.result!, output_name: "nn_engine_2.json" } };
+    const found = await reports.find(ANN, [SUCCEEDED, other]);
+    assert.deepEqual(
+      found.outputs.map(({ name }) => name),
+      [SUCCEEDED.result!.output_name, "nn_engine_2.json"],
+    );
+    const etags = [found, await reports.find(ANN, [other, SUCCEEDED]), await reports.find(ANN, [SUCCEEDED])];
+    assert.equal(new Set(etags.map(({ etag }) => etag)).size, 3);
+    const asked = codeOf(reports.page(found, NEVER));
+    drawings.begun[0]!.end.reject(new MucastError("blob_not_found", "there is no blob"));
+    assert.equal(await asked, "not_found");
+    const failed = { ...SUCCEEDED, status: "Failed", result: null } as const;
+    assert.equal(await codeOf(reports.find(ANN, [SUCCEEDED, failed])), "no_result");
+  });
+
   test("is kept while there is room; the least recently requested one is dropped first", async () => {
     const drawn: string[] = [];
-    const draw: DrawPage = async ({ etag }) => {
+    const draw: DrawPage = async ([output]) => {
+      const { etag } = output!;
       drawn.push(etag);
       return Buffer.alloc(etag === "large" ? 101 : 40);
     };
     const { output, reports, found } = reportsOf({ draw, cacheBytes: 100 });
-    const of = async (etag: string): Promise<ReportedOutput> => {
+    const of = async (etag: string): Promise<ReportedOutputs> => {
       output.etag = etag;
       return found();
     };

@@ -8,18 +8,18 @@ import type { Blobs } from "../blobs/blobs.ts";
 import { type JobOutput, jobOutput, outputGone } from "../forecast/forecasts.ts";
 import { PageCache } from "./page-cache.ts";
 
-/** An output whose report can be drawn. */
-export interface ReportedOutput {
-  readonly output: JobOutput;
-  /** ETag of the page, with its quotes: the same output and the same version of mucast give the same bytes. */
+/** Where an output is, and which version of it. */
+type OutputLocation = Pick<JobOutput, "space" | "name" | "etag">;
+
+/** Outputs whose report can be drawn: one, or several side by side. */
+export interface ReportedOutputs {
+  readonly outputs: readonly OutputLocation[];
+  /** ETag of the page, with its quotes: the same outputs and the same version of mucast give the same bytes. */
   readonly etag: string;
 }
 
-/** Draws the page of an output, away from the event loop. */
-export type DrawPage = (
-  output: Pick<JobOutput, "space" | "name" | "etag">,
-  signal: AbortSignal,
-) => Promise<Buffer>;
+/** Draws the page of outputs, away from the event loop. */
+export type DrawPage = (outputs: readonly OutputLocation[], signal: AbortSignal) => Promise<Buffer>;
 
 export interface ReportsParts {
   readonly blobs: Pick<Blobs, "find">;
@@ -47,28 +47,33 @@ export class Reports {
   }
 
   /**
-   * Finds the output of an operation, as currently stored.
-   * @param operation an operation of the caller. @throws MucastError other_result, no_result, not_found.
+   * Finds the outputs of operations, as currently stored.
+   * @param operations of the caller, at least one. @throws MucastError other_result, no_result, not_found.
    */
-  async find(caller: Caller, operation: OperationView): Promise<ReportedOutput> {
-    const output = await jobOutput(this.#parts.blobs, caller, operation, "report");
-    const bound = JSON.stringify([MUCAST_VERSION, output.space, output.name, output.etag]);
-    return { output, etag: `"${createHash("sha256").update(bound).digest("base64url")}"` };
+  async find(caller: Caller, operations: readonly OperationView[]): Promise<ReportedOutputs> {
+    const outputs: OutputLocation[] = [];
+    for (const operation of operations) {
+      const { space, name, etag } = await jobOutput(this.#parts.blobs, caller, operation, "report");
+      outputs.push({ space, name, etag });
+    }
+    const places = outputs.flatMap(({ space, name, etag }) => [space, name, etag]);
+    const bound = JSON.stringify([MUCAST_VERSION, ...places]);
+    return { outputs, etag: `"${createHash("sha256").update(bound).digest("base64url")}"` };
   }
 
   /**
-   * The page of an output: cached, being drawn, or new.
+   * The page of outputs: cached, being drawn, or new.
    * @param signal of the request; when no request waits for a page any more, its drawing ends.
    * @throws MucastError what drawing throws; not_found if the output is gone; canceled.
    */
-  async page({ output, etag }: ReportedOutput, signal: AbortSignal): Promise<Buffer> {
+  async page({ outputs, etag }: ReportedOutputs, signal: AbortSignal): Promise<Buffer> {
     const known = this.#cache.get(etag);
-    return known ?? this.#wait(etag, this.#drawings.get(etag) ?? this.#begin(output, etag), signal);
+    return known ?? this.#wait(etag, this.#drawings.get(etag) ?? this.#begin(outputs, etag), signal);
   }
 
-  #begin(output: JobOutput, etag: string): Drawing {
+  #begin(outputs: readonly OutputLocation[], etag: string): Drawing {
     const controller = new AbortController();
-    const page = this.#draw(output, etag, controller.signal);
+    const page = this.#draw(outputs, etag, controller.signal);
     // Waiting requests get its error; if all have left, nothing handles it.
     page.catch(() => undefined);
     const drawing = { page, controller, waiting: 0 };
@@ -76,14 +81,14 @@ export class Reports {
     return drawing;
   }
 
-  async #draw(output: JobOutput, etag: string, signal: AbortSignal): Promise<Buffer> {
+  async #draw(outputs: readonly OutputLocation[], etag: string, signal: AbortSignal): Promise<Buffer> {
     try {
-      const page = await this.#parts.draw(output, signal);
+      const page = await this.#parts.draw(outputs, signal);
       this.#cache.keep(etag, page);
       return page;
     } catch (error) {
       const isGone = error instanceof MucastError && error.code === "blob_not_found";
-      throw isGone ? outputGone(output.name) : error;
+      throw isGone ? outputGone(outputs.map(({ name }) => name)) : error;
     } finally {
       // Another drawing may have started since all requests left this one.
       if (this.#drawings.get(etag)?.controller.signal === signal) this.#drawings.delete(etag);

@@ -4,11 +4,15 @@ import type { PreparedBlobs, PrepareOptions } from "../../prepare/prepare-prices
 import type { StorageAccess } from "../blobs/open-storage.ts";
 import type { RequestKind } from "../telemetry/telemetry.ts";
 
-/** The report of one output. */
+/** The report of one output, or of several side by side. */
 export interface ReportOrder {
   readonly kind: Extract<RequestKind, "report">;
   readonly storage: StorageAccess;
-  /** The location of the output: the space of its caller, its name, and the version to read. */
+  readonly outputs: readonly OutputLocation[];
+}
+
+/** The location of an output: the space of its caller, its name, and the version to read. */
+export interface OutputLocation {
   readonly space: string;
   readonly name: string;
   readonly etag: string;

@@ -53,7 +53,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     const policy = { allowed: [], mapped: [{ base: "", folder, root: folder }] };
     const stored = await (await openStore("", { policy })).within(SPACE).stat(`data/${name}`);
     const storage = { blobUrl: "", policy };
-    return { kind: "report", storage, space: SPACE, name, etag: stored!.etag };
+    return { kind: "report", storage, outputs: [{ space: SPACE, name, etag: stored!.etag }] };
   }
 
   /** A report whose output never comes. */
@@ -61,7 +61,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     const origin = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const policy = { allowed: [], privateOrigins: [origin], container: `${origin}/c` };
     const storage = { blobUrl: `${origin}/c?sv=2025-01-05&sig=secret`, policy };
-    return { kind: "report", storage, space: "", name: "ml_engine_1.json", etag: '"1"' };
+    return { kind: "report", storage, outputs: [{ space: "", name: "ml_engine_1.json", etag: '"1"' }] };
   }
 
   /** The process of one request. */
@@ -74,13 +74,28 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     return { running, pid: made[0]!.pid };
   }
 
+  async function* chunksOf(text: string) {
+    yield Buffer.from(text);
+  }
+
   test("returns the page that mucast report draws of the same bytes", async () => {
     const text = mlText();
     const page = await runProcess(await orderFor("ml_engine_1.json", text), LIMITS, NEVER);
-    const chunks = (async function* () {
-      yield Buffer.from(text);
-    })();
-    assert.equal(page.toString(), await drawReport("ml_engine_1.json", chunks));
+    const stored = { name: "ml_engine_1.json", read: () => chunksOf(text) };
+    assert.equal(page.toString(), await drawReport([stored]));
+  });
+
+  test("returns the page that mucast report draws of several outputs", async () => {
+    const texts = [mlText({ skills: [0.1, 0.2] }), mlText({ skills: [0.3, 0] })];
+    const orders = [
+      await orderFor("ml_engine_4.json", texts[0]!),
+      await orderFor("ml_engine_5.json", texts[1]!),
+    ];
+    const order = { ...orders[0]!, outputs: orders.flatMap(({ outputs }) => outputs) };
+    const page = await runProcess(order, LIMITS, NEVER);
+    const stored = order.outputs.map(({ name }, i) => ({ name, read: () => chunksOf(texts[i]!) }));
+    assert.equal(page.toString(), await drawReport(stored));
+    assert.match(page.toString(), /<h2 id="comparison">/);
   });
 
   test("returns the error of an output that has no report, and of one that has changed meanwhile", async () => {
@@ -91,11 +106,15 @@ describe("the process of a request", { timeout: 600_000 }, () => {
       code: "invalid_data",
       message: /its mu\.AAA is 0\.5/,
     });
-    const gone = { ...edited, name: "ml_engine_3.json" };
+    const [output] = edited.outputs;
+    const gone = { ...edited, outputs: [{ ...output!, name: "ml_engine_3.json" }] };
     await assert.rejects(runProcess(gone, LIMITS, NEVER), { code: "blob_not_found" });
-    await assert.rejects(runProcess({ ...edited, etag: '"other"' }, LIMITS, NEVER), {
-      code: "blob_unavailable",
-    });
+    await assert.rejects(
+      runProcess({ ...edited, outputs: [{ ...output!, etag: '"other"' }] }, LIMITS, NEVER),
+      {
+        code: "blob_unavailable",
+      },
+    );
   });
 
   /** What the process does with an order, in this process, for the many cases that need no process of their own. */
@@ -362,7 +381,8 @@ describe("the process of a request", { timeout: 600_000 }, () => {
   });
 
   test("that hits a defect reports it, and the error includes its output", async () => {
-    const order = { ...(await orderFor("x.json", "{}")), space: "../x" };
+    const stored = await orderFor("x.json", "{}");
+    const order = { ...stored, outputs: stored.outputs.map((output) => ({ ...output, space: "../x" })) };
     const error = await runProcess(order, LIMITS, NEVER).catch((caught: unknown) => caught);
     assert.ok(error instanceof MucastError && error.code === "internal", String(error));
   });

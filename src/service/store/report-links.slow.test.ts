@@ -24,11 +24,11 @@ onEachDatabase((tested) => {
   }
 
   test("a link is taken once, whichever service is asked, and looking at it leaves it", async () => {
-    const { token, expiresAt } = await linksOf().create(ANN, "op");
+    const { token, expiresAt } = await linksOf().create(ANN, ["op"]);
     assert.match(token, /^[\w-]{43}$/);
     const seconds = (expiresAt.getTime() - Date.now()) / 1_000;
     assert.ok(seconds > 0 && seconds < 120, `${seconds}`);
-    const opened = { caller: { ...ANN, scopes: new Set(["read"]) }, operationId: "op" };
+    const opened = { caller: { ...ANN, scopes: new Set(["read"]) }, operationIds: ["op"] };
     assert.deepEqual(await linksOf().find(token), opened);
     const taken = await Promise.allSettled(
       [linksOf(), linksOf(), linksOf()].map((links) => links.take(token)),
@@ -44,15 +44,35 @@ onEachDatabase((tested) => {
     await assert.rejects(linksOf().take("never made"), USED);
   });
 
+  test("a link of several operations keeps their order, and needs all of them, of its caller", async () => {
+    for (const id of ["b", "a"]) await insert(id, ANN.subject);
+    await insert("his", "oidc:ben");
+    const { token } = await linksOf().create(ANN, ["op", "b", "a"]);
+    const taken = await linksOf().take(token);
+    assert.deepEqual(taken.operationIds, ["op", "b", "a"]);
+    await taken.restore();
+    assert.deepEqual((await linksOf().take(token)).operationIds, ["op", "b", "a"]);
+    for (const others of [
+      ["op", "his"],
+      ["his", "op"],
+      ["op", "gone"],
+    ]) {
+      await assert.rejects(linksOf().create(ANN, others), USED);
+    }
+    await tested.database().exec("delete from operations where id = 'a'");
+    await taken.restore();
+    await assert.rejects(linksOf().find(token), USED);
+  });
+
   test("a link ends after a minute, and the database has only its hash", async () => {
     const database = tested.database();
-    const { token } = await linksOf().create(ANN, "op");
+    const { token } = await linksOf().create(ANN, ["op"]);
     const { rows } = await database.query("select * from report_links");
     assert.ok(!JSON.stringify(rows).includes(token));
     await database.exec("update report_links set expires_at = now()");
     await assert.rejects(linksOf().take(token), USED);
     await database.exec("update report_links set expires_at = now() - interval '1 second'");
-    await linksOf().create(ANN, "op");
+    await linksOf().create(ANN, ["op"]);
     assert.equal(
       (await database.query("select 1 from report_links")).rows.length,
       1,
@@ -62,12 +82,12 @@ onEachDatabase((tested) => {
 
   test("of a caller's links the newest 100 open, and of another caller's operation there is none", async () => {
     const links = linksOf();
-    const first = await links.create(ANN, "op");
-    const second = await links.create(ANN, "op");
-    for (let made = 2; made <= 100; made++) await links.create(ANN, "op");
+    const first = await links.create(ANN, ["op"]);
+    const second = await links.create(ANN, ["op"]);
+    for (let made = 2; made <= 100; made++) await links.create(ANN, ["op"]);
     await assert.rejects(links.find(first.token), USED);
     await links.find(second.token);
-    await assert.rejects(links.create({ subject: "oidc:ben" }, "op"), USED);
+    await assert.rejects(links.create({ subject: "oidc:ben" }, ["op"]), USED);
   });
 
   test("a link opens nothing once its key is revoked, or its operation removed", async () => {
@@ -75,11 +95,11 @@ onEachDatabase((tested) => {
     const keys = new KeyStore(database);
     const { key } = await keys.create("x", ["read"]);
     await insert("keyed", key.subject);
-    const [kept, revoked] = [await linksOf().create(key, "keyed"), await linksOf().create(key, "keyed")];
+    const [kept, revoked] = [await linksOf().create(key, ["keyed"]), await linksOf().create(key, ["keyed"])];
     assert.equal((await linksOf().take(kept.token)).caller.subject, key.subject);
     await keys.revoke(key.id);
     await assert.rejects(linksOf().take(revoked.token), USED);
-    const { token } = await linksOf().create(ANN, "op");
+    const { token } = await linksOf().create(ANN, ["op"]);
     await database.exec("delete from operations where id = 'op'");
     await assert.rejects(linksOf().take(token), USED);
   });

@@ -1,9 +1,10 @@
 import type { Database, Queryable } from "../database/database.ts";
 
-/** The caller and the operation of a link. */
+/** The caller and the operations of a link. */
 export interface LinkedReport {
   readonly caller: string;
-  readonly operationId: string;
+  /** At least one; all different. */
+  readonly operationIds: readonly string[];
 }
 
 export interface NewLink extends LinkedReport {
@@ -18,19 +19,20 @@ const LINKS_OF_A_CALLER = 100;
 
 /**
  * Stores a link, and removes expired ones.
- * @returns the time until which it may be used; undefined if the operation has been removed in the meantime.
+ * @returns the time until which it may be used; undefined if an operation has been removed in the meantime.
  */
 export function insertLink(
   database: Database,
-  { hash, caller, operationId, seconds }: NewLink,
+  { hash, caller, operationIds, seconds }: NewLink,
 ): Promise<Date | undefined> {
   return database.transaction(async (statements) => {
     await statements.query("delete from report_links where expires_at < now()");
     const { rows } = await statements.query<{ expires_at: Date }>(
-      `insert into report_links (hash, caller, operation_id, expires_at)
-       select $1, $2, id, now() + make_interval(secs => $4) from operations where id = $3 and caller = $2
+      `insert into report_links (hash, caller, operation_id, further_ids, expires_at)
+       select $1, $2, ($3::text[])[1], ($3::text[])[2:], now() + make_interval(secs => $4)
+       where ${ALL_THERE}
        returning expires_at`,
-      [hash, caller, operationId, seconds],
+      [hash, caller, operationIds, seconds],
     );
     await statements.query(
       `delete from report_links where hash in (
@@ -42,8 +44,12 @@ export function insertLink(
   });
 }
 
+/** Whether the caller $2 has all operations $3. */
+const ALL_THERE =
+  "(select count(*) from operations where id = any($3::text[]) and caller = $2) = cardinality($3::text[])";
+
 const OPEN = "hash = $1 and expires_at > now()";
-const LINKED = 'caller, operation_id as "operationId"';
+const LINKED = 'caller, operation_id || further_ids as "operationIds"';
 const TAKEN = `${LINKED}, expires_at as "expiresAt"`;
 
 /** Looks at a link that has not expired, without using it. */
@@ -68,15 +74,15 @@ export async function redeemLink(statements: Queryable, hash: string): Promise<R
   return taken.rows[0];
 }
 
-/** Makes a used link valid again until it would have expired, unless its operation was removed. */
+/** Makes a used link valid again until it would have expired, unless an operation was removed. */
 export async function restoreLink(
   statements: Queryable,
   hash: string,
-  { caller, operationId, expiresAt }: RedeemedLink,
+  { caller, operationIds, expiresAt }: RedeemedLink,
 ): Promise<void> {
   await statements.query(
-    `insert into report_links (hash, caller, operation_id, expires_at)
-     select $1, $2, id, $4 from operations where id = $3 and caller = $2`,
-    [hash, caller, operationId, expiresAt],
+    `insert into report_links (hash, caller, operation_id, further_ids, expires_at)
+     select $1, $2, ($3::text[])[1], ($3::text[])[2:], $4 where ${ALL_THERE}`,
+    [hash, caller, operationIds, expiresAt],
   );
 }

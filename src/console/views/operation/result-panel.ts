@@ -1,6 +1,7 @@
 import type { OperationView } from "../../../client/index.ts";
 import { element, fill } from "../../dom.ts";
 import { errorWords } from "../../problem.ts";
+import { openReport } from "../../report-tab.ts";
 import type { ViewContext } from "../../view.ts";
 import { code, textElement } from "../../words.ts";
 import type { Panel } from "./panel.ts";
@@ -44,34 +45,14 @@ export function resultPanel(context: ViewContext): Panel {
 /**
  * A link cannot send a key. So without a key it leads to the report itself, otherwise to an address that opens once, within a minute.
  */
-function reportLink(
-  { id }: OperationView,
-  { client, baseUrl, hasCredentials, notify, signal }: ViewContext,
-): HTMLElement {
-  if (!hasCredentials) {
-    const href = `${baseUrl}v1/operations/${encodeURIComponent(id)}/report`;
+function reportLink({ id }: OperationView, context: ViewContext): HTMLElement {
+  if (!context.hasCredentials) {
+    const href = `${context.baseUrl}v1/operations/${encodeURIComponent(id)}/report`;
     return element("a", { class: "button main", href, target: "_blank", rel: "noopener" }, "Open report");
   }
   const button = element("button", { type: "button", class: "main" }, "Open report");
-  button.addEventListener("click", async () => {
-    button.disabled = true;
-    try {
-      const { url } = await client.createReportLink(id, { signal });
-      // Browsers allow a new tab for a few seconds after the click. With "noopener" they would not say whether they opened it.
-      const tab = open(url, "_blank");
-      if (tab === null) {
-        notify(
-          "The browser blocked the new tab. Allow pop-ups for this page and open the report again.",
-          "failed",
-        );
-      } else {
-        tab.opener = null;
-      }
-    } catch (error) {
-      if (!signal.aborted) notify(`Could not open the report. ${errorWords(error)}`, "failed");
-    } finally {
-      button.disabled = false;
-    }
+  button.addEventListener("click", () => {
+    void openReport(button, () => context.client.createReportLink(id, { signal: context.signal }), context);
   });
   return button;
 }

@@ -4,6 +4,7 @@ import { errorWords } from "../../problem.ts";
 import { pause } from "../../service-link.ts";
 import type { View, ViewContext } from "../../view.ts";
 import { counted } from "../../words.ts";
+import { ChosenRuns } from "./chosen-runs.ts";
 import { ListFilters } from "./list-filters.ts";
 import { matchesText, orderOf, orderText, sortedRuns } from "./run-columns.ts";
 import { RunTable } from "./run-table.ts";
@@ -30,6 +31,7 @@ class OperationList {
   readonly #context: ViewContext;
   readonly #filters: ListFilters;
   readonly #table: RunTable;
+  readonly #chosen: ChosenRuns;
   readonly #pages = element("nav", { class: "pages", "aria-label": "Pages" });
   readonly #status = element("p", { class: "unseen", role: "status" });
   #reads = 0;
@@ -50,8 +52,16 @@ class OperationList {
         this.#arrange();
       },
       onTag: (tag) => this.#filters.addTag(tag),
+      boxOf: (operation) => this.#chosen.boxOf(operation),
     });
-    this.element.append(this.#filters.element, this.#table.element, this.#pages, this.#status);
+    this.#chosen = new ChosenRuns(context);
+    this.element.append(
+      this.#filters.element,
+      this.#chosen.element,
+      this.#table.element,
+      this.#pages,
+      this.#status,
+    );
   }
 
   /** Reads and shows the page that the filters and the cursor name. */
@@ -131,6 +141,7 @@ class OperationList {
     );
     this.#table.show(shown, order);
     this.#table.element.hidden = shown.length === 0;
+    this.#chosen.element.hidden = operations.length === 0;
     fill(
       this.#pages,
       shown.length === 0 && this.#noneElement(operations.length),

@@ -8,6 +8,8 @@ interface RunTableParts {
   readonly onOrder: (order: RunOrder) => void;
   /** Called with the tag that the reader clicks. */
   readonly onTag: (tag: string) => void;
+  /** The box with which the reader chooses a run; undefined for one that cannot be chosen. */
+  readonly boxOf: (operation: OperationView) => HTMLElement | undefined;
 }
 
 interface Row {
@@ -21,11 +23,13 @@ export class RunTable {
   readonly element: HTMLElement;
   readonly #body = element("tbody");
   readonly #heads: ReadonlyMap<RunColumn, HTMLElement>;
+  readonly #boxOf: RunTableParts["boxOf"];
   #order: RunOrder | undefined;
   /** The visible rows, by the id of their operation. */
   #rows = new Map<string, Row>();
 
-  constructor({ onOrder, onTag }: RunTableParts) {
+  constructor({ onOrder, onTag, boxOf }: RunTableParts) {
+    this.#boxOf = boxOf;
     this.#heads = new Map(
       RUN_COLUMNS.map((column) => {
         const button = element("button", { type: "button", class: "sort" }, column.title);
@@ -41,7 +45,7 @@ export class RunTable {
       "table",
       { class: "operations" },
       element("caption", { class: "unseen" }, "Runs; the headers of columns sort them"),
-      element("thead", {}, element("tr", {}, ...this.#heads.values())),
+      element("thead", {}, element("tr", {}, chooseHead(), ...this.#heads.values())),
       this.#body,
     );
     const box = element("div", { class: "scroll" }, table);
@@ -55,7 +59,7 @@ export class RunTable {
     for (const operation of operations) {
       const row = this.#rows.get(operation.id) ?? { element: element("tr"), text: "" };
       const text = JSON.stringify(operation);
-      if (text !== row.text) fillRow(row.element, operation);
+      if (text !== row.text) fillRow(row.element, operation, this.#boxOf(operation));
       rows.set(operation.id, { element: row.element, text });
     }
     const isSame = [...rows.keys()].join() === [...this.#rows.keys()].join();
@@ -85,8 +89,13 @@ function overflowHint(box: HTMLElement, table: HTMLElement): HTMLElement {
   return hint;
 }
 
-function fillRow(row: HTMLTableRowElement, operation: OperationView): void {
-  const isFocused = row.contains(document.activeElement);
+function chooseHead(): HTMLElement {
+  return element("th", { scope: "col" }, element("span", { class: "unseen" }, "Compare"));
+}
+
+function fillRow(row: HTMLTableRowElement, operation: OperationView, box: HTMLElement | undefined): void {
+  const focused = document.activeElement;
+  const isFocused = row.contains(focused);
   const { id } = operation;
   const link = element(
     "a",
@@ -98,12 +107,13 @@ function fillRow(row: HTMLTableRowElement, operation: OperationView): void {
   const [, ...columns] = RUN_COLUMNS;
   fill(
     row,
+    element("td", { class: "choose" }, box),
     element("th", { scope: "row" }, link),
     ...columns.map((column) =>
       element("td", { class: classOf(column), "data-title": column.title }, ...column.cell(operation)),
     ),
   );
-  if (isFocused) link.focus();
+  if (isFocused) (focused === box ? box : link).focus();
 }
 
 function classOf({ key, isNumber }: RunColumn): string {

@@ -8,6 +8,7 @@ import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app
 import { requestAbort } from "../server/request-abort.ts";
 import { discardBodies } from "../server/request-bodies.ts";
 import { answerOperation, OPERATION_HEADERS, preferHeader, waitOf } from "./operation-answer.ts";
+import { listParameter } from "./query-lists.ts";
 
 const { get_operation, list_operations, cancel_operation } = API_OPERATIONS;
 
@@ -70,7 +71,7 @@ function listRoute(app: HttpApp, { operations }: HttpOptions): void {
         ...problemAnswers(list_operations.scope),
       },
     },
-    preValidation: async ({ query }) => asList(query as Record<string, unknown>, "tag"),
+    preValidation: listParameter("tag"),
     handler: async ({ caller, query }) => operations.list(caller!, query),
   });
 }
@@ -112,11 +113,6 @@ function cancelRoute(app: HttpApp, { settings, operations }: HttpOptions): void 
       );
     },
   });
-}
-
-/** Makes a parameter that occurs once, which Fastify parses as text, a list. */
-function asList(query: Record<string, unknown>, name: string): void {
-  if (typeof query[name] === "string") query[name] = [query[name]];
 }
 
 const { get_forecast, get_verdict } = API_OPERATIONS;
@@ -177,7 +173,7 @@ function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: Abort
         ]),
       },
     },
-    preValidation: async ({ query }) => asList(query as Record<string, unknown>, "tickers"),
+    preValidation: listParameter("tickers"),
     handler: async (request, reply) => {
       const { params, query } = request;
       request.operationId = params.id;

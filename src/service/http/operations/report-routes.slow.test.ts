@@ -9,11 +9,16 @@ import { EXAMPLE_PAYLOADS } from "../openapi/examples.ts";
 const CALLER = { subject: "local", scopes: new Set(["read", "write"] as const) };
 
 /** Drawings in progress, which a test ends. */
-const drawings: { readonly end: PromiseWithResolvers<Buffer>; readonly signal: AbortSignal }[] = [];
-const draw: DrawPage = (_output, signal) => {
+const drawings: {
+  readonly end: PromiseWithResolvers<Buffer>;
+  readonly signal: AbortSignal;
+  /** Of the outputs. */
+  readonly names: readonly string[];
+}[] = [];
+const draw: DrawPage = (outputs, signal) => {
   const end = Promise.withResolvers<Buffer>();
   signal.addEventListener("abort", () => end.reject(new MucastError("canceled", "given up")));
-  drawings.push({ end, signal });
+  drawings.push({ end, signal, names: outputs.map(({ name }) => name) });
   return end.promise;
 };
 
@@ -142,6 +147,41 @@ test("a link opens a report once: HEAD and a browser's prefetch do not use it up
     [],
   );
   assert.ok(!JSON.stringify(service.done).includes(token));
+});
+
+test("a link compares several operations in their order, and is refused for one without a report", async () => {
+  const paths = [await submitted(), await submitted(), await submitted()];
+  const ids = paths.map((path) => path.split("/")[3]!);
+  const create = async (query: string) => {
+    const answer = await get(`/v1/report-link?${query}`, { method: "POST" });
+    const body = (await answer.json()) as { url: string; code: string; detail: string };
+    return { status: answer.status, ...body };
+  };
+  const of = (...wanted: readonly string[]) => wanted.map((id) => `id=${id}`).join("&");
+  const { url } = await create(of(ids[2]!, ids[0]!));
+  const count = drawings.length;
+  const asked = get(url.slice(service.origin.length));
+  const { end, names } = await begun(count + 1);
+  assert.deepEqual(names, [`ml_engine_${ids[2]}.json`, `ml_engine_${ids[0]}.json`]);
+  end.resolve(Buffer.from("<!doctype html>"));
+  assert.equal((await asked).status, 200);
+  assert.equal((await create(of(ids[1]!))).status, 200, "one is enough");
+
+  const running = (await submitted({ isEnded: false })).split("/")[3]!;
+  const nine = Array.from({ length: 9 }, (_, i) => `x${i}`);
+  for (const [query, status, code, detail] of [
+    ["", 400, "invalid_request", /id: is required/],
+    [of(ids[0]!, ids[0]!), 400, "invalid_request", /id\[1\]: must not appear twice/],
+    [of(...nine), 400, "invalid_request", /id: must be a list of length <= 8/],
+    [of("a/b"), 400, "invalid_request", /id\[0\]/],
+    [`${of(ids[0]!)}&ids=x`, 400, "invalid_request", /unknown key "ids"/],
+    [of(ids[0]!, "none"), 404, "not_found", /"none"/],
+    [of(ids[0]!, running), 409, "no_result", new RegExp(running)],
+  ] as const) {
+    const refusal = await create(query);
+    assert.deepEqual([refusal.status, refusal.code], [status, code], query);
+    assert.match(refusal.detail, detail);
+  }
 });
 
 test("a link whose report cannot be drawn for the moment stays valid", async () => {

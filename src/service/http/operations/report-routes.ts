@@ -1,17 +1,23 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { type ReportLink, reportLinkSchema } from "../../../contract/api/operation-view.ts";
+import {
+  comparedOperationsSchema,
+  type OperationView,
+  type ReportLink,
+  reportLinkSchema,
+} from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page-policy.ts";
 import type { OpenedLink } from "../../report/report-links.ts";
-import type { ReportedOutput } from "../../report/reports.ts";
+import type { ReportedOutputs } from "../../report/reports.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import { matchesNone } from "../server/conditional-requests.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { requestAbort, whileIdle } from "../server/request-abort.ts";
 import { discardBodies } from "../server/request-bodies.ts";
+import { listParameter } from "./query-lists.ts";
 
 /** A report has a separate origin: its script cannot access this service. */
 const PAGE_POLICY = {
@@ -21,12 +27,13 @@ const PAGE_HEADERS = { ...PAGE_POLICY, "content-type": "text/html; charset=utf-8
 
 const ETAG = { type: "string", description: "Identifies the output and the version of mucast." } as const;
 
-/** `GET /v1/operations/{id}/report`, `POST /v1/operations/{id}/report-link` and `GET /reports/{token}`. */
+/** `GET /v1/operations/{id}/report`, `POST` of both links to reports, and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   discardBodies(app);
   const parts = { options, closing };
   reportRoute(app, parts);
   linkRoute(app, options);
+  comparisonLinkRoute(app, options);
   openLinkRoute(app, parts);
 }
 
@@ -41,7 +48,7 @@ function reportRoute(app: HttpApp, parts: ReportParts): void {
       const { id } = request.params;
       request.operationId = id;
       const caller = request.caller!;
-      const found = await reports.find(caller, await operations.get(caller, id));
+      const found = await reports.find(caller, [await operations.get(caller, id)]);
       // A 304 has the policy as well: a browser uses the headers of a 304 for its cached page (RFC 9111, 3.2).
       const headers = { ...PAGE_POLICY, etag: found.etag, "cache-control": "private, no-cache" };
       if (!matchesNone(request.headers, found.etag)) return reply.code(304).headers(headers).send();
@@ -57,32 +64,62 @@ interface ReportParts {
   readonly closing: AbortSignal;
 }
 
-/** The page of the output. */
+/** The page of the outputs. */
 function drawn(
   request: FastifyRequest,
   reply: FastifyReply,
-  found: ReportedOutput,
+  found: ReportedOutputs,
   { options, closing }: ReportParts,
 ): Promise<Buffer> {
   return whileIdle(request, options.reports.page(found, requestAbort(reply, closing)));
 }
 
-function linkRoute(app: HttpApp, { settings, operations, reports, reportLinks }: HttpOptions): void {
+function linkRoute(app: HttpApp, options: HttpOptions): void {
   app.route({
     method: "POST",
     url: "/v1/operations/:id/report-link",
     config: { access: "read" },
     schema: linkDocs(),
-    handler: async (request): Promise<ReportLink> => {
-      const { id } = request.params;
-      request.operationId = id;
-      const caller = request.caller!;
-      await reports.find(caller, await operations.get(caller, id));
-      const { token, expiresAt } = await reportLinks.create(caller, id);
-      const url = `${publicOrigin(settings, request)}/reports/${token}`;
-      return { url, expires_at: expiresAt.toISOString() };
-    },
+    handler: (request) => createLink(request, [request.params.id], options),
   });
+}
+
+function comparisonLinkRoute(app: HttpApp, options: HttpOptions): void {
+  app.route({
+    method: "POST",
+    url: "/v1/report-link",
+    config: { access: "read" },
+    schema: comparisonLinkDocs(),
+    preValidation: listParameter("id"),
+    handler: (request) => createLink(request, request.query.id, options),
+  });
+}
+
+async function createLink(
+  request: FastifyRequest,
+  ids: readonly string[],
+  { settings, operations, reports, reportLinks }: HttpOptions,
+): Promise<ReportLink> {
+  const caller = request.caller!;
+  await reports.find(caller, await readAll(request, ids, operations));
+  const { token, expiresAt } = await reportLinks.create(caller, ids);
+  const url = `${publicOrigin(settings, request)}/reports/${token}`;
+  return { url, expires_at: expiresAt.toISOString() };
+}
+
+/** Reads the operations of the request's caller. The log names the one that fails, or the first. */
+async function readAll(
+  request: FastifyRequest,
+  ids: readonly string[],
+  operations: HttpOptions["operations"],
+): Promise<OperationView[]> {
+  const found: OperationView[] = [];
+  for (const id of ids) {
+    request.operationId = id;
+    found.push(await operations.get(request.caller!, id));
+  }
+  request.operationId = ids[0];
+  return found;
 }
 
 const linkParams = z.strictObject({ token: z.string() });
@@ -98,10 +135,9 @@ function openLinkRoute(app: HttpApp, parts: ReportParts): void {
     handler: async (request, reply) => {
       checkOpened(request);
       const { token } = request.params;
-      const find = async ({ caller, operationId }: OpenedLink) => {
+      const find = async ({ caller, operationIds }: OpenedLink) => {
         request.caller = caller;
-        request.operationId = operationId;
-        return reports.find(caller, await operations.get(caller, operationId));
+        return reports.find(caller, await readAll(request, operationIds, operations));
       };
       if (request.method === "HEAD") {
         await find(await reportLinks.find(token));
@@ -148,6 +184,22 @@ function linkDocs() {
       "service of this database. It opens the page of get_report. No body is needed.",
     tags: ["Operations"],
     params: API_OPERATIONS.get_operation.input,
+    response: {
+      200: jsonAnswer("The link.", reportLinkSchema, LINK),
+      ...problemAnswers("read", ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"]),
+    },
+  };
+}
+
+function comparisonLinkDocs() {
+  return {
+    operationId: "create_comparison_link",
+    summary: "Create a link that opens a report of several operations once",
+    description:
+      "Like create_report_link, for the page that `mucast report` writes about several outputs: it compares them side by side on the rows " +
+      "that all of them have. All operations are the caller's, each a run_ml_job or run_dl_job that Succeeded.",
+    tags: ["Operations"],
+    querystring: comparedOperationsSchema,
     response: {
       200: jsonAnswer("The link.", reportLinkSchema, LINK),
       ...problemAnswers("read", ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"]),
