@@ -42,7 +42,7 @@ const HTTP_PAGE = readFileSync("docs/http.md", "utf8");
 const NOT_ANSWERED = [
   ...["blob_not_found", "insufficient_history", "sparse_prices", "all_failed", "no_forecast", "fit_failed"],
   ...["engine_unavailable", "engine_crashed", "out_of_memory", "output_failed", "canceled"],
-  ...["diverged", "constant_target", "execution_lost", "cannot_listen"],
+  ...["diverged", "constant_target", "execution_lost", "cannot_listen", "tracking_failed"],
 ];
 
 function isListed(list: string, name: string): boolean {
