@@ -51,6 +51,7 @@ test("a folder and latest stand for the newest output, and outputs are arguments
   assert.match(expected, /tickers with a forecast/);
   assert.equal((await mucast(["show", blobs])).stdout, expected);
   assert.equal((await mucast(["show", "latest"], { env: { BLOB_URL: `file://${blobs}` } })).stdout, expected);
+  assert.equal((await mucast(["show", `file://${blobs}`])).stdout, expected);
   const csv = join(folder, "forecasts.csv");
   assert.equal((await mucast(["export", blobs, "--out", csv])).code, 0);
 });
@@ -60,6 +61,23 @@ async function refusedBlob(path: string): Promise<string> {
   assert.equal(code, 3, stderr);
   return stderr;
 }
+
+test("latest is no output of another folder if BLOB_URL is not a folder of this machine", async () => {
+  for (const [url, reason] of [
+    [
+      "https://blobs.example/container?sig=planted",
+      /BLOB_URL is https:.*, which mucast does not list; name a folder/,
+    ],
+    ["file://host/blobs", /is not a usable file: URL/],
+  ] as const) {
+    for (const args of [["show", "latest"], ["list"]]) {
+      const { code, stderr } = await mucast(args, { env: { BLOB_URL: url } });
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, reason);
+      assert.doesNotMatch(stderr, /planted/);
+    }
+  }
+});
 
 test("a missing output, a folder without one, and two where one is needed are invalid requests", async () => {
   const refused = async (...args: string[]) => {

@@ -1,5 +1,7 @@
-import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
+import { filePath } from "../blob/location.ts";
+import { redactUrl } from "../blob/policy.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
 import { isFolder, newestOutput } from "../outputs/find-outputs.ts";
 
@@ -48,13 +50,26 @@ export async function oneOutput(named: readonly string[], flags: OutputFlags): P
 /** A folder or `latest` stands for its newest output; a file called latest is that file only as ./latest. */
 async function outputLocation(location: string): Promise<string> {
   if (location === LATEST) return newestOutput(outputFolder());
-  return isFolder(location) ? newestOutput(location) : location;
+  const path = localPath(location);
+  return path !== undefined && isFolder(path) ? newestOutput(path) : location;
 }
 
-/** Where jobs write outputs: the folder in BLOB_URL, or the current one. */
+/**
+ * Where jobs write outputs: the folder in BLOB_URL, or the current one.
+ * @throws MucastError invalid_request if BLOB_URL is no folder of this machine, because another folder has other outputs.
+ */
 export function outputFolder(): string {
   const url = process.env.BLOB_URL;
   if (url === undefined || url === "") return ".";
-  if (url.startsWith("file:")) return fileURLToPath(url);
-  return /^[a-z][a-z0-9+.-]*:/i.test(url) ? "." : url;
+  const path = localPath(url);
+  if (path !== undefined) return path;
+  const value = redactUrl(url);
+  const message = `BLOB_URL is ${value}, which mucast does not list; name a folder or an output`;
+  throw new MucastError("invalid_request", message, { path: "BLOB_URL", value });
+}
+
+/** Undefined for a URL that is not a file: URL. @throws MucastError invalid_request for an unusual file: URL. */
+function localPath(location: string): string | undefined {
+  if (/^file:/i.test(location)) return filePath(location);
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(location) ? undefined : location;
 }

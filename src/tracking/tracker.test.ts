@@ -27,6 +27,15 @@ test("reads the URL, the experiment and the credentials", () => {
   assert.deepEqual([basic!.authorization, basic!.secrets], [`Basic ${encoded}`, ["pass", encoded]]);
 });
 
+test("secrets include their spellings in URLs and in JSON", () => {
+  const { secrets } = trackerOf({
+    MLFLOW_TRACKING_URI: "https://mlflow.example.com",
+    MLFLOW_TRACKING_USERNAME: "me",
+    MLFLOW_TRACKING_PASSWORD: 'a"b c',
+  })!;
+  assert.deepEqual(secrets.slice(0, 3), ['a"b c', "a%22b%20c", 'a\\"b c']);
+});
+
 const SECRET = "planted";
 const FAULTS: readonly (readonly [what: string, env: Record<string, string>, fault: RegExp])[] = [
   [

@@ -53,11 +53,18 @@ function credentialsOf(env: Environment, url: string): Pick<Tracker, "authorizat
   }
   if (basic !== undefined) {
     const encoded = Buffer.from(basic).toString("base64");
-    return { authorization: `Basic ${encoded}`, secrets: [env[password]!, encoded] };
+    return { authorization: `Basic ${encoded}`, secrets: [...spellings(env[password]!), encoded] };
   }
   if (!/^[\x21-\x7e]+$/.test(bearer!)) {
     const message = "has a character that no HTTP header may have; its value is not shown";
     throw invalidRequest([{ path: token, message }]);
   }
-  return { authorization: `Bearer ${bearer}`, secrets: [bearer!] };
+  return { authorization: `Bearer ${bearer}`, secrets: spellings(bearer!) };
+}
+
+/** A secret, and how a server may write it in a URL or in JSON. */
+function spellings(secret: string): string[] {
+  return [
+    ...new Set([secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)]),
+  ];
 }

@@ -159,7 +159,7 @@ function labelParts<Settings, Entry extends LabelledEntry>(
 /** The most values that a label names, besides those of a search. */
 const MAX_NAMED = 4;
 
-/** The parts of a label for values that an entry sets., without those that its search sets. */
+/** The parts of a label for values that an entry sets, without those that its search sets. */
 export function namedValues(values: Readonly<Record<string, unknown>>, point: SearchPoint): string[] {
   const own = Object.entries(values).filter(([name]) => !point.has(name));
   return own.slice(0, MAX_NAMED).map(([name, value]) => `${name}=${valueText(value)}`);
