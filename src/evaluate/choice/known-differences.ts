@@ -5,32 +5,58 @@ import { SeriesSums } from "./series-sums.ts";
 /** Differences between candidates over all tickers, asked for more and more known dates: each date is added once per pair. */
 export class CommonDifferences {
   readonly #excess: LossSeries["excess"];
-  readonly #sums: SeriesSums;
+  /** Of the candidates' own values. */
+  readonly #own: SeriesSums;
+  /** By the candidate that is subtracted, the one that was asked for last at the end. */
+  readonly #byOther = new Map<number, SeriesSums>();
 
   constructor(excess: LossSeries["excess"]) {
     this.#excess = excess;
-    this.#sums = new SeriesSums(excess.length * (excess.length + 1));
+    this.#own = new SeriesSums(excess.length);
   }
 
   /** The number of the first `known` dates on which a candidate has a value. */
   datesOf(candidate: number, known: number): number {
-    const { length } = this.#excess;
     const own = this.#excess[candidate]!;
-    return this.#upTo(length * length + candidate, known, (d) => own[d]!).dates;
+    return upTo(this.#own, candidate, known, (d) => own[d]!).dates;
   }
 
   /** The mean of a candidate's excess less that of another over the first `known` dates that have both. */
   of(candidate: number, other: number, known: number): DatedDifference {
     const [a, b] = [this.#excess[candidate]!, this.#excess[other]!];
-    return this.#upTo(candidate * this.#excess.length + other, known, (d) => a[d]! - b[d]!);
-  }
-
-  #upTo(series: number, known: number, valueAt: (d: number) => number): DatedDifference {
-    if (this.#sums.seen(series) > known) this.#sums.clear(series);
-    for (let d = this.#sums.seen(series); d < known; d++) this.#sums.add(series, valueAt(d));
-    return this.#sums.difference(series);
+    const sums = latestSums(this.#byOther, other, this.#excess.length, MAX_OTHERS);
+    return upTo(sums, candidate, known, (d) => a[d]! - b[d]!);
   }
 }
+
+function upTo(
+  sums: SeriesSums,
+  series: number,
+  known: number,
+  valueAt: (d: number) => number,
+): DatedDifference {
+  if (sums.seen(series) > known) sums.clear(series);
+  for (let d = sums.seen(series); d < known; d++) sums.add(series, valueAt(d));
+  return sums.difference(series);
+}
+
+/** The sums against a candidate; with more than `most`, those that were not asked for the longest are forgotten. */
+function latestSums(
+  byCandidate: Map<number, SeriesSums>,
+  candidate: number,
+  series: number,
+  most: number,
+): SeriesSums {
+  const sums = byCandidate.get(candidate) ?? new SeriesSums(series);
+  byCandidate.delete(candidate);
+  byCandidate.set(candidate, sums);
+  const [oldest] = byCandidate.keys();
+  if (byCandidate.size > most) byCandidate.delete(oldest!);
+  return sums;
+}
+
+/** As many as a job has candidates; another program's output may have thousands, and memory would grow with their square. */
+const MAX_OTHERS = 100;
 
 /** Sums against more candidates than these are forgotten: the best candidate changes seldom, and mostly back. */
 const MAX_BESTS = 2;
@@ -52,7 +78,7 @@ export class TickerDifferences {
    * `known`; undefined for a ticker with fewer than `least` of them or without a unit.
    */
   of(candidate: number, best: number, known: number, least: number): (Difference | undefined)[] {
-    const sums = this.#sumsOf(best);
+    const sums = latestSums(this.#byBest, best, this.#tickers.length * this.#candidates, MAX_BESTS);
     return this.#tickers.map(({ unit, labelDays, realised, predicted }, i) => {
       if (!(unit > 0) || candidate === best) return undefined;
       const series = i * this.#candidates + candidate;
@@ -65,14 +91,5 @@ export class TickerDifferences {
       const difference = sums.difference(series);
       return difference.dates < least ? undefined : difference;
     });
-  }
-
-  #sumsOf(best: number): SeriesSums {
-    const sums = this.#byBest.get(best) ?? new SeriesSums(this.#tickers.length * this.#candidates);
-    this.#byBest.delete(best);
-    this.#byBest.set(best, sums);
-    const [oldest] = this.#byBest.keys();
-    if (this.#byBest.size > MAX_BESTS) this.#byBest.delete(oldest!);
-    return sums;
   }
 }

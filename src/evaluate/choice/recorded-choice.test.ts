@@ -57,3 +57,9 @@ test("changed members, a changed best, changed losses and a removed change are f
 test("a rule of a later version is not checked", () => {
   assert.deepEqual(choiceFaults({ ...recorded(), rule: "stacked" as never, members: [2] }), []);
 });
+
+test("a choice among many more candidates than a job has takes little memory", () => {
+  const excess = Array.from({ length: 20_000 }, () => []);
+  const losses = { reference: 0, dates: [], excess };
+  assert.deepEqual(choiceFaults({ rule: "mean", members: [0], best: 0, changes: [], losses }), []);
+});
