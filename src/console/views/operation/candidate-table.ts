@@ -16,8 +16,8 @@ const HEAD = [
 ];
 
 /** The figure that a choice compares, its unit, and its name. */
-const R2_FIGURE = ["r2", "percent", "an R² of"] as const;
-const IC_FIGURE = ["ic", "number", "a mean IC of"] as const;
+const R2_FIGURE = ["r2", "r2", "an R² of"] as const;
+const IC_FIGURE = ["ic", "ic", "a mean IC of"] as const;
 
 /** The candidates of a choice, and what choosing among them was worth. */
 export function candidateTable({ candidates, count, honest, best, measure }: Choice): HTMLElement[] {
@@ -48,8 +48,8 @@ function rowOf(
     "tr",
     {},
     element("th", { scope: "row" }, `${number} `, textElement(label, 80)),
-    element("td", {}, figure(r2, "percent")),
-    element("td", {}, figure(ic, "number")),
+    element("td", {}, figure(r2, "r2")),
+    element("td", {}, figure(ic, "ic")),
     element("td", {}, figure(gain, measure === "ic" ? "number" : "percent")),
     element("td", {}, figure(gain_t, "number")),
     element("td", {}, figure(tickers, "count")),

@@ -69,7 +69,7 @@ function forecastOf(view: ForecastView): HTMLElement[] {
     count === 0
       ? "The output has no forecast."
       : `Next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `. The table shows the ${forecasts.length} largest by absolute value` : ""}.`;
-  const skill = `On ${counted(pooled.n, "row")} that the models did not learn from: R² against zero ${figure(pooled.r2_zero, "percent")}, hit rate ${figure(pooled.hit_rate, "share")} (up days ${figure(pooled.up_share, "share")}), mean IC ${figure(cross_section.ic_mean, "number")}.`;
+  const skill = `On ${counted(pooled.n, "row")} that the models did not learn from: R² against zero ${figure(pooled.r2_zero, "r2")}, hit rate ${figure(pooled.hit_rate, "share")} (up days ${figure(pooled.up_share, "share")}), mean IC ${figure(cross_section.ic_mean, "ic")}.`;
   if (forecasts.length === 0) return [element("p", {}, words)];
   const hasIntervals = forecasts.some(({ interval }) => interval !== undefined);
   const head = [
@@ -119,17 +119,15 @@ function rowOf(
 ): HTMLElement {
   const older = mu_date !== undefined && mu_date !== asOf ? ` (as of ${mu_date})` : "";
   const ends =
-    interval === undefined
-      ? "\u2013"
-      : `${figure(interval.lower, "return")} to ${figure(interval.upper, "return")}`;
+    interval === undefined ? "\u2013" : `${figure(interval.lower, "mu")} to ${figure(interval.upper, "mu")}`;
   return element(
     "tr",
     {},
     element("th", { scope: "row" }, textElement(ticker, 40)),
-    element("td", {}, figure(mu, "return"), older),
+    element("td", {}, figure(mu, "mu"), older),
     hasIntervals && element("td", {}, ends),
-    element("td", {}, figure(metrics?.r2_zero, "percent")),
+    element("td", {}, figure(metrics?.r2_zero, "r2")),
     element("td", {}, figure(metrics?.hit_rate, "share")),
-    hasCoverage && element("td", {}, figure(coverage?.coverage, "share")),
+    hasCoverage && element("td", {}, figure(coverage?.coverage, "coverage")),
   );
 }
