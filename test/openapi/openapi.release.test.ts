@@ -15,8 +15,8 @@ import { endServices, type Serving, startServe } from "../service/service.testin
 const LINTERS = resolve("tools/openapi-linters/node_modules");
 /** They must not send requests. */
 const QUIET = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
-/** Schemas, including those without a name: 242. A separate problem for each status would add dozens. */
-const MAX_MODELS = 260;
+/** Schemas, including those without a name: 260. A separate problem for each status would add dozens. */
+const MAX_MODELS = 280;
 
 interface Said {
   readonly code: number | null;
