@@ -3,9 +3,9 @@ export type Unit = "number" | "share" | "percent" | "return" | "count" | Compare
 
 /**
  * The figures by which runs are compared. They have the same decimals everywhere, so that a column of them lines up: an IC or a rank IC, an
- * R² and a coverage in percent, and a forecast (a log-return) in basis points.
+ * R², a coverage or a hit rate and an RMSE in percent, a forecast (a log-return) in basis points, and a t.
  */
-export type ComparedUnit = "ic" | "r2" | "coverage" | "mu";
+export type ComparedUnit = "ic" | "r2" | "coverage" | "rmse" | "mu" | "t";
 
 interface ComparedFormat {
   readonly decimals: number;
@@ -19,7 +19,9 @@ export const COMPARED_FORMATS: Readonly<Record<ComparedUnit, ComparedFormat>> = 
   ic: { decimals: 3, factor: 1, symbol: "", isSigned: true },
   r2: { decimals: 2, factor: 100, symbol: "%", isSigned: true },
   coverage: { decimals: 1, factor: 100, symbol: "%", isSigned: false },
+  rmse: { decimals: 3, factor: 100, symbol: "%", isSigned: false },
   mu: { decimals: 1, factor: 1e4, symbol: "bp", isSigned: true },
+  t: { decimals: 2, factor: 1, symbol: "", isSigned: false },
 };
 
 const DIGITS = 4;

@@ -1,7 +1,7 @@
 import { scaleUtc } from "d3-scale";
 import { type Day, formatDay, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import { escapeHtml, shortVisibleText, visibleText } from "../../contract/visible-text.ts";
-import type { Unit } from "../figures.ts";
+import { COMPARED_FORMATS, type Unit } from "../figures.ts";
 import { GRID, gridX, gridY, segment } from "./path.ts";
 import type { Scale } from "./scale.ts";
 
@@ -99,16 +99,36 @@ export function tickLabels(scale: Scale, unit: Unit): AxisLabel[] {
   return scale.ticks.map((tick) => ({ at: scale.share(tick), text: tickText(tick, scale.step, unit) }));
 }
 
+/** How the numbers of an axis are written; their decimals come from its step. */
+interface AxisFormat {
+  readonly factor: number;
+  readonly symbol: string;
+  /** Whether a positive value has a sign. */
+  readonly isSigned: boolean;
+}
+
+const SHARES: AxisFormat = { factor: 100, symbol: "%", isSigned: false };
+const PLAIN: AxisFormat = { factor: 1, symbol: "", isSigned: false };
+
+const AXIS_FORMATS: Readonly<Record<Unit, AxisFormat>> = {
+  ...COMPARED_FORMATS,
+  number: PLAIN,
+  count: PLAIN,
+  share: SHARES,
+  percent: { ...SHARES, isSigned: true },
+  return: { ...SHARES, isSigned: true },
+};
+
 function tickText(value: number, step: number, unit: Unit): string {
-  const isShare = unit === "percent" || unit === "return" || unit === "share";
-  const factor = isShare ? 100 : 1;
+  const { factor, symbol, isSigned } = AXIS_FORMATS[unit];
+  const end = symbol === "" ? "" : `\u202f${symbol}`;
+  if (value === 0) return `0${end}`;
   const digits = Math.max(0, -Math.floor(Math.log10(step * factor) + 1e-9));
   const size = Math.abs(value * factor);
   const amount =
     size >= 1e6 ? size.toExponential(1) : digits > 6 ? size.toExponential(0) : size.toFixed(digits);
-  const hasSign = unit === "percent" || unit === "return";
-  const sign = value < 0 ? "\u2212" : hasSign && value > 0 ? "+" : "";
-  return value === 0 ? `0${isShare ? "\u202f%" : ""}` : `${sign}${amount}${isShare ? "\u202f%" : ""}`;
+  const sign = value < 0 ? "\u2212" : isSigned ? "+" : "";
+  return `${sign}${amount}${end}`;
 }
 
 /** Untrusted text, escaped as HTML or SVG text or as an attribute value. Invisible characters appear as their code points. */

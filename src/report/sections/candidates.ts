@@ -120,8 +120,8 @@ function measureOf({ measure }: OutputChoice): ChoiceMeasure {
 
 /** The figure of a forecast that a measure compares, its unit, and its name. */
 type MeasuredFigure = readonly [key: "r2" | "ic", unit: Unit, name: string];
-const R2_FIGURE: MeasuredFigure = ["r2", "percent", "an R² of"];
-const IC_FIGURE: MeasuredFigure = ["ic", "number", "a mean IC of"];
+const R2_FIGURE: MeasuredFigure = ["r2", "r2", "an R² of"];
+const IC_FIGURE: MeasuredFigure = ["ic", "ic", "a mean IC of"];
 
 /** The unit of gains. */
 const GAIN_UNITS: Readonly<Record<ChoiceMeasure, Unit>> = { squared_error: "percent", ic: "number" };
@@ -140,7 +140,7 @@ function worthFinding(choice: OutputChoice, say: string): string {
   const first = `candidate 0 alone has ${figure(candidates[0]?.[key], unit)}`;
   const hindsight =
     optimism !== null && optimism > 0
-      ? ` Picking the best afterwards would claim ${figure(optimism, unit === "number" ? unit : "share")} too much.`
+      ? ` Picking the best afterwards would claim ${figure(optimism, unit)} too much.`
       : "";
   return `${told}; ${first}.${hindsight}`;
 }
@@ -179,7 +179,7 @@ function gainFinding(choice: OutputChoice, dates: number): string {
   if (t === null) return `The chosen forecasts never differed from those of candidate 0, ${over}.`;
   const needed = neweyWestQuantile(dates);
   const judged = t > needed ? "is beyond" : "is within";
-  return `Choosing in advance gained ${figure(gain, unit)}${unit === "number" ? " of IC" : ""} over candidate 0, ${over}; its t of ${figure(t, "number")} ${judged} what chance gives (up to ${figure(needed, "number")}).`;
+  return `Choosing in advance gained ${figure(gain, unit)}${unit === "number" ? " of IC" : ""} over candidate 0, ${over}; its t of ${figure(t, "t")} ${judged} what chance gives (up to ${figure(needed, "t")}).`;
 }
 
 /** Jobs accept at most 100 candidates; another program may write more. */
@@ -212,10 +212,10 @@ function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean, gai
       rows: some.map(({ number, label, r2, ic, gain, t, tickers, isMember, memberOf }) => [
         label,
         String(number),
-        figure(r2, "percent"),
-        figure(ic, "number"),
+        figure(r2, "r2"),
+        figure(ic, "ic"),
         figure(gain, gainUnit),
-        figure(t, "number"),
+        figure(t, "t"),
         figure(tickers, "count"),
         isMember ? "yes" : NO_FIGURE,
         ...(memberOf === undefined ? [] : [figure(memberOf, "count")]),

@@ -85,13 +85,13 @@ function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
     of: (evidence: OutputEvidence) => number | null | undefined,
   ) => ({ name, unit, better, values: outputs.map(({ common }) => of(common) ?? null) });
   return [
-    row("IC", "number", "higher", ({ table }) => table.cross_section.ic_mean),
-    row("RankIC", "number", "higher", ({ table }) => table.cross_section.rank_ic_mean),
-    row("R² against zero", "percent", "higher", ({ table }) => table.pooled.r2_zero),
-    row("R² against zero, median ticker", "percent", "higher", ({ table }) => table.r2_zero_median),
-    row("Hit rate", "share", "higher", ({ table }) => table.pooled.hit_rate),
-    row("RMSE", "share", "lower", ({ table }) => table.pooled.rmse),
-    row("Slope of returns on forecasts", "number", "near", (evidence) => heldOutSlope(evidence).value),
+    row("IC", "ic", "higher", ({ table }) => table.cross_section.ic_mean),
+    row("RankIC", "ic", "higher", ({ table }) => table.cross_section.rank_ic_mean),
+    row("R² against zero", "r2", "higher", ({ table }) => table.pooled.r2_zero),
+    row("R² against zero, median ticker", "r2", "higher", ({ table }) => table.r2_zero_median),
+    row("Hit rate", "coverage", "higher", ({ table }) => table.pooled.hit_rate),
+    row("RMSE", "rmse", "lower", ({ table }) => table.pooled.rmse),
+    row("Slope of returns on forecasts", "t", "near", (evidence) => heldOutSlope(evidence).value),
     row("Coverage minus nominal coverage", "percent", "near", coverageGap),
     row("Interval score", "share", "lower", ({ coverage }) => coverage?.pooled.interval_score),
   ];
@@ -243,7 +243,7 @@ ${tests.pairs.length === 0 ? "" : pairsTable(comparison)}`;
 
 function difference([first, second]: readonly (number | null)[], unit: Unit): string {
   if (first == null || second == null) return NO_FIGURE;
-  return figure(first - second, unit === "share" ? "percent" : unit);
+  return figure(first - second, ["share", "coverage", "rmse"].includes(unit) ? "percent" : unit);
 }
 
 function skillTable(

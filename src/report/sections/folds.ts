@@ -131,7 +131,7 @@ function skillFinding(folds: readonly FoldSpan[]): string {
   if (judged.length === 0) return "No fold has an R²: all returns are 0, or forecasts are extremely large.";
   const good = judged.filter(({ r2Zero }) => r2Zero! > 0).length;
   const worst = judged.reduce((a, b) => (b.r2Zero! < a.r2Zero! ? b : a));
-  return `Forecasts beat the zero forecast in ${figure(good, "count")} of ${countedRows(judged.length, "fold")}; the worst fold had an R² of ${figure(worst.r2Zero, "percent")} (from ${formatDay(worst.testStart)}).`;
+  return `Forecasts beat the zero forecast in ${figure(good, "count")} of ${countedRows(judged.length, "fold")}; the worst fold had an R² of ${figure(worst.r2Zero, "r2")} (from ${formatDay(worst.testStart)}).`;
 }
 
 function comparedWithScore({ document, table: score }: OutputEvidence): BesideScore[] {
@@ -146,11 +146,11 @@ function comparedWithScore({ document, table: score }: OutputEvidence): BesideSc
   });
   return [
     row("Rows", "count", before?.n, after.n),
-    row("IC", "number", earlier?.ic_mean, later.ic_mean),
-    row("RankIC", "number", earlier?.rank_ic_mean, later.rank_ic_mean),
-    row("R² against zero", "percent", before?.r2_zero, after.r2_zero),
-    row("Hit rate", "share", before?.hit_rate, after.hit_rate),
-    row("RMSE", "share", before?.rmse, after.rmse),
+    row("IC", "ic", earlier?.ic_mean, later.ic_mean),
+    row("RankIC", "ic", earlier?.rank_ic_mean, later.rank_ic_mean),
+    row("R² against zero", "r2", before?.r2_zero, after.r2_zero),
+    row("Hit rate", "coverage", before?.hit_rate, after.hit_rate),
+    row("RMSE", "rmse", before?.rmse, after.rmse),
   ];
 }
 
@@ -158,10 +158,10 @@ function besideFinding(beside: readonly BesideScore[], dateCount: number): strin
   const r2 = beside.find(({ name }) => name.startsWith("R²"))!;
   if (r2.outOfFold === null || r2.score === null) return "One of the two sides has no figure yet.";
   if (dateCount < MIN_DATES) {
-    return `R² is ${figure(r2.score, "percent")} over the ${countedRows(dateCount, "date")} after the cut, which are too few to judge. In the folds before the cut it was ${figure(r2.outOfFold, "percent")}.`;
+    return `R² is ${figure(r2.score, "r2")} over the ${countedRows(dateCount, "date")} after the cut, which are too few to judge. In the folds before the cut it was ${figure(r2.outOfFold, "r2")}.`;
   }
   const way = r2.score < r2.outOfFold ? "worse" : "no worse";
-  return `R² was ${way} after the cut than in the folds before it: ${figure(r2.score, "percent")} against ${figure(r2.outOfFold, "percent")}.`;
+  return `R² was ${way} after the cut than in the folds before it: ${figure(r2.score, "r2")} against ${figure(r2.outOfFold, "r2")}.`;
 }
 
 /** The walk-forward folds. */
@@ -185,7 +185,7 @@ function foldsPanels({ folds, timelineFinding, skillFinding, beside, besideFindi
           formatDay(fold.testStart),
           formatDay(fold.testEnd),
           figure(fold.n, "count"),
-          figure(fold.r2Zero, "percent"),
+          figure(fold.r2Zero, "r2"),
         ]),
       }),
     },

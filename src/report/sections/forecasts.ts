@@ -68,8 +68,8 @@ function findingOf(bars: readonly MuBar[], asOf: string): string {
   const older = bars.filter(({ olderDate }) => olderDate !== undefined).length;
   const span =
     bars.length === 1
-      ? `the forecast of ${top.ticker} is ${figure(top.mu, "return")}`
-      : `the forecasts of ${countedRows(bars.length, "ticker")} range from ${figure(bottom.mu, "return")} (${bottom.ticker}) to ${figure(top.mu, "return")} (${top.ticker}), and ${figure(up, "count")} are above 0`;
+      ? `the forecast of ${top.ticker} is ${figure(top.mu, "mu")}`
+      : `the forecasts of ${countedRows(bars.length, "ticker")} range from ${figure(bottom.mu, "mu")} (${bottom.ticker}) to ${figure(top.mu, "mu")} (${top.ticker}), and ${figure(up, "count")} are above 0`;
   const doubt = intervalsAtZero(bars);
   const late = older === 0 ? "" : `; ${countedRows(older, "forecast")} from an earlier date`;
   return `As of the close of ${asOf}, ${span}${doubt}${late}.`;
@@ -98,7 +98,7 @@ function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
     {
       title: "Forecasts",
       finding: `${finding}${cut}${seeds}`,
-      chart: rowChart({ finding, unit: "return", rows: shown.map(bareRow) }),
+      chart: rowChart({ finding, unit: "mu", rows: shown.map(bareRow) }),
       ...(hasOlder
         ? {
             key: keyLine([
@@ -117,7 +117,7 @@ function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
       finding: doubt,
       chart: rowChart({
         finding: doubt,
-        unit: "return",
+        unit: "mu",
         rows: shown.map(({ lower, upper, ...bar }) => ({ ...bareRow(bar), low: lower, high: upper })),
       }),
       key: keyLine([
@@ -131,7 +131,7 @@ function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
     panels.push({
       title: "All forecasts",
       finding: spread,
-      chart: histogramChart(spread, counts, "return", 0),
+      chart: histogramChart(spread, counts, "mu", 0),
     });
   }
   return panels;
@@ -155,10 +155,10 @@ function muNumbers(bars: readonly MuBar[]): string {
     ],
     rows: bars.map(({ ticker, mu, lower, upper, spread, olderDate }) => [
       ticker,
-      figure(mu, "return"),
-      figure(lower, "return"),
-      figure(upper, "return"),
-      ...(hasSpread ? [figure(spread, "return")] : []),
+      figure(mu, "mu"),
+      figure(lower, "mu"),
+      figure(upper, "mu"),
+      ...(hasSpread ? [figure(spread, "mu")] : []),
       olderDate ?? NO_FIGURE,
     ]),
   });

@@ -120,7 +120,7 @@ function rankIcByAge(
   const bins = skillByAge(dates.days, dates.rankIc, { forecastDays, refits, every });
   if (bins.length < 2) return undefined;
   const [first, last] = [bins[0]!, bins.at(-1)!];
-  const told = `The mean RankIC of forecasts made ${agesOf(first)} after a fit was ${figure(first.mean, "number")}, and of those made ${agesOf(last)} after it ${figure(last.mean, "number")}`;
+  const told = `The mean RankIC of forecasts made ${agesOf(first)} after a fit was ${figure(first.mean, "ic")}, and of those made ${agesOf(last)} after it ${figure(last.mean, "ic")}`;
   const judged = bins.every(({ band }) => band === null)
     ? "there are too few dates for a band"
     : "differences within the bands are no evidence that the models age";
@@ -181,7 +181,7 @@ function rollingFinding(name: string, rolling: Float64Array, funnel: number, day
 
 function signFinding(name: string, values: Float64Array, centre: number): string {
   const above = values.filter((value) => value > 0).length;
-  return `The ${name} was above 0 on ${figure(above / values.length, "share")} of ${countedRows(values.length, "date")}, with a mean of ${figure(centre, "number")}.`;
+  return `The ${name} was above 0 on ${figure(above / values.length, "share")} of ${countedRows(values.length, "date")}, with a mean of ${figure(centre, "ic")}.`;
 }
 
 function periodsFinding<T extends PeriodSkill>(
@@ -195,8 +195,8 @@ function periodsFinding<T extends PeriodSkill>(
   if (long.length === 0) return `${all}.`;
   const best = long.reduce((a, b) => (b.rankIc > a.rankIc ? b : a));
   const worst = long.reduce((a, b) => (b.rankIc < a.rankIc ? b : a));
-  if (long.length === 1) return `${all}: ${figure(best.rankIc, "number")} in ${nameOf(best)}.`;
-  return `${all}, best in ${nameOf(best)} (${figure(best.rankIc, "number")}) and worst in ${nameOf(worst)} (${figure(worst.rankIc, "number")}).`;
+  if (long.length === 1) return `${all}: ${figure(best.rankIc, "ic")} in ${nameOf(best)}.`;
+  return `${all}, best in ${nameOf(best)} (${figure(best.rankIc, "ic")}) and worst in ${nameOf(worst)} (${figure(worst.rankIc, "ic")}).`;
 }
 
 export function skillPanels(skill: SkillOverTime): Panel[] {
@@ -292,8 +292,8 @@ function yearsPanel({ years, yearsFinding }: SkillOverTime): Panel {
       rows: years.map(({ year, dates, ic, rankIc }) => [
         String(year),
         figure(dates, "count"),
-        figure(ic, "number"),
-        figure(rankIc, "number"),
+        figure(ic, "ic"),
+        figure(rankIc, "ic"),
       ]),
     }),
   };

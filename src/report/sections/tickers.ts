@@ -91,7 +91,7 @@ function findingOf(
     days.length === 0
       ? ""
       : `; ${figure(missed, "count")} of ${countedRows(days.length, "return")} fell outside the intervals`;
-  return `${ticker}: R² against zero ${figure(r2_zero, "percent")} over ${countedRows(n, "row")}${held}.`;
+  return `${ticker}: R² against zero ${figure(r2_zero, "r2")} over ${countedRows(n, "row")}${held}.`;
 }
 
 function tableHtml({ common, name }: ReportedOutput, isAmongSeveral: boolean): string {
@@ -111,35 +111,35 @@ interface Column {
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: "Forecast", text: ({ mu }) => figure(mu, "return"), order: ({ mu }) => mu, isSpare: false },
+  { name: "Forecast", text: ({ mu }) => figure(mu, "mu"), order: ({ mu }) => mu, isSpare: false },
   {
     name: "R² against zero",
-    text: ({ r2Zero }) => figure(r2Zero, "percent"),
+    text: ({ r2Zero }) => figure(r2Zero, "r2"),
     order: ({ r2Zero }) => r2Zero,
     isSpare: false,
   },
   {
     name: "R² against mean",
-    text: ({ r2Mean }) => figure(r2Mean, "percent"),
+    text: ({ r2Mean }) => figure(r2Mean, "r2"),
     order: ({ r2Mean }) => r2Mean,
     isSpare: true,
   },
   {
     name: "Correlation",
-    text: (row) => figure(row.correlation, "number"),
+    text: (row) => figure(row.correlation, "ic"),
     order: (row) => row.correlation,
     isSpare: true,
   },
   {
     name: "Hit rate",
-    text: ({ hitRate }) => figure(hitRate, "share"),
+    text: ({ hitRate }) => figure(hitRate, "coverage"),
     order: ({ hitRate }) => hitRate,
     isSpare: true,
   },
-  { name: "RMSE", text: ({ rmse }) => figure(rmse, "share"), order: ({ rmse }) => rmse, isSpare: true },
+  { name: "RMSE", text: ({ rmse }) => figure(rmse, "rmse"), order: ({ rmse }) => rmse, isSpare: true },
   {
     name: "Coverage",
-    text: ({ coverage }) => figure(coverage, "share"),
+    text: ({ coverage }) => figure(coverage, "coverage"),
     order: ({ coverage }) => coverage,
     isSpare: false,
   },

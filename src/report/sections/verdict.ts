@@ -119,24 +119,24 @@ function tilesOf(evidence: OutputEvidence): Tile[] {
   const slope = heldOutSlope(evidence);
   const nothing = { name: "no skill", value: 0 };
   return [
-    tile("IC", across.ic_mean, "number", meanBand(dates.ic), nothing),
-    tile("RankIC", across.rank_ic_mean, "number", meanBand(dates.rankIc), nothing),
-    tile("R² against zero", pooled.r2_zero, "percent", ratioBand(byDate, R2_ZERO), {
+    tile("IC", across.ic_mean, "ic", meanBand(dates.ic), nothing),
+    tile("RankIC", across.rank_ic_mean, "ic", meanBand(dates.rankIc), nothing),
+    tile("R² against zero", pooled.r2_zero, "r2", ratioBand(byDate, R2_ZERO), {
       name: "zero forecast",
       value: 0,
     }),
-    tile("Hit rate", pooled.hit_rate, "share", ratioBand(byDate, HIT_RATE), {
+    tile("Hit rate", pooled.hit_rate, "coverage", ratioBand(byDate, HIT_RATE), {
       name: "up days",
       value: pooled.up_share ?? null,
     }),
     tile(
       "Interval coverage",
       coverageOf(evidence),
-      "share",
+      "coverage",
       intervals ? ratioOverDates(dateCoverage).band : null,
       { name: "nominal", value: intervals ? 1 - intervals.alpha : null },
     ),
-    tile("Slope of returns on forecasts", slope.value, "number", slope.band, {
+    tile("Slope of returns on forecasts", slope.value, "t", slope.band, {
       name: "right size",
       value: 1,
     }),
@@ -230,12 +230,12 @@ function baselinesTable({ baselines }: Verdict, name: string): string {
     columns: ["Forecast", "R² against zero", "IC", "RankIC", "Hit rate", "RMSE", "MAE"],
     rows: baselines.map((row) => [
       row.name,
-      figure(row.r2Zero, "percent"),
-      figure(row.icMean, "number"),
-      figure(row.rankIcMean, "number"),
-      figure(row.hitRate, "share"),
-      figure(row.rmse, "share"),
-      figure(row.mae, "share"),
+      figure(row.r2Zero, "r2"),
+      figure(row.icMean, "ic"),
+      figure(row.rankIcMean, "ic"),
+      figure(row.hitRate, "coverage"),
+      figure(row.rmse, "rmse"),
+      figure(row.mae, "rmse"),
     ]),
   });
 }
