@@ -61,6 +61,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "test/browser/console-operations.release.test.ts",
         "test/browser/console-accessibility.release.test.ts",
         "test/browser/console-lists.release.test.ts",
+        "test/browser/console-run-page.release.test.ts",
         "test/browser/console-sessions.release.test.ts",
       ],
       [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bandFigure, countedRows, figure } from "./figures.ts";
+import { bandFigure, countedRows, figure, muRange } from "./figures.ts";
 
 const plain = (text: string) => text.replaceAll("\u2212", "-").replaceAll("\u202f", " ").replaceAll(",", "");
 
@@ -50,4 +50,10 @@ test("counts have their noun, and bands have both ends", () => {
   assert.equal(countedRows(1, "row"), "1 row");
   assert.equal(countedRows(1_006, "date"), "1,006 dates");
   assert.equal(plain(bandFigure({ low: -0.1, high: 0.2 }, "percent")), "-10.00 % to +20.00 %");
+});
+
+test("a range of forecasts names its unit once, also if an end does not exist", () => {
+  assert.equal(muRange(-0.00015, 0.0002), "\u22121.5 to +2.0\u202fbp");
+  assert.equal(muRange(null, 0.0002), "\u2013 to +2.0\u202fbp");
+  assert.equal(muRange(-0.00015, null), "\u22121.5\u202fbp to \u2013");
 });

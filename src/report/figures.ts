@@ -95,6 +95,12 @@ export function bandFigure(
   return `${figure(low, unit)} to ${figure(high, unit)}`;
 }
 
+/** A range of forecasts, such as `−1.5 to +2.0 bp`. An end is null if it does not exist. */
+export function muRange(low: number | null, high: number | null): string {
+  const [from, to] = [figure(low, "mu"), figure(high, "mu")];
+  return to === NO_FIGURE ? `${from} to ${to}` : `${from.split(NARROW_SPACE)[0]} to ${to}`;
+}
+
 /** A p with three decimals. */
 export function pFigure(p: number | null): string {
   if (p === null) return NO_FIGURE;

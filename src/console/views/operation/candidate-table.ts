@@ -1,19 +1,10 @@
 import type { ForecastView } from "../../../client/index.ts";
-import { figure } from "../../../report/figures.ts";
+import { figure, type Unit } from "../../../report/figures.ts";
 import { element } from "../../dom.ts";
 import { counted, textElement } from "../../words.ts";
 
 type Choice = NonNullable<ForecastView["choice"]>;
-
-const HEAD = [
-  "Candidate",
-  "R², held out",
-  "IC, held out",
-  "Gain over candidate 0",
-  "its t",
-  "Tickers",
-  "Member",
-];
+type Candidate = Choice["candidates"][number];
 
 /** The figure that a choice compares, its unit, and its name. */
 const R2_FIGURE = ["r2", "r2", "an R² of"] as const;
@@ -22,8 +13,11 @@ const IC_FIGURE = ["ic", "ic", "a mean IC of"] as const;
 /** The candidates of a choice, and what choosing among them was worth. */
 export function candidateTable({ candidates, count, honest, best, measure }: Choice): HTMLElement[] {
   const [key, unit, name] = measure === "ic" ? IC_FIGURE : R2_FIGURE;
+  const columns = columnsOf(measure).filter(
+    ({ isSpare, value }) => !isSpare || new Set(candidates.map(value)).size > 1,
+  );
   const claimed = candidates.find(({ number }) => number === best)?.[key];
-  const words = `Chosen among ${counted(count, "candidate")}. Candidate ${best}, the best afterwards, has ${name} ${figure(claimed, unit)} on its held-out rows, the forecasts chosen in advance ${figure(honest[key], unit)}.${count > candidates.length ? ` The table shows the ${candidates.length} with the largest gains.` : ""}`;
+  const words = `Chosen among ${counted(count, "candidate")}. Candidate ${best}, the best afterwards, has ${name} ${figure(claimed, unit)} on its held-out rows, the forecasts chosen in advance ${figure(honest[key], unit)}. Gains are over candidate 0.${count > candidates.length ? ` The table shows the ${candidates.length} with the largest gains.` : ""}`;
   return [
     element("h3", {}, "Candidates"),
     element("p", {}, words),
@@ -32,27 +26,56 @@ export function candidateTable({ candidates, count, honest, best, measure }: Cho
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Candidates" },
       element(
         "table",
-        { class: "numbers" },
-        element("thead", {}, element("tr", {}, ...HEAD.map((name) => element("th", { scope: "col" }, name)))),
-        element("tbody", {}, ...candidates.map((candidate) => rowOf(candidate, measure))),
+        { class: "numbers cards" },
+        element(
+          "thead",
+          {},
+          element(
+            "tr",
+            {},
+            ...["Candidate", ...columns.map(({ title }) => title)].map((title) =>
+              element("th", { scope: "col" }, title),
+            ),
+          ),
+        ),
+        element("tbody", {}, ...candidates.map((candidate) => rowOf(candidate, columns))),
       ),
     ),
   ];
 }
 
-function rowOf(
-  { number, label, r2, ic, gain, gain_t, tickers, member }: Choice["candidates"][number],
-  measure: Choice["measure"],
-): HTMLElement {
+interface Column {
+  readonly title: string;
+  readonly unit: Unit;
+  readonly value: (candidate: Candidate) => number | null | undefined;
+  /** Whether the column is left out if all its values are the same. */
+  readonly isSpare?: true;
+}
+
+function columnsOf(measure: Choice["measure"]): readonly Column[] {
+  return [
+    { title: "R²", unit: "r2", value: ({ r2 }) => r2 },
+    { title: "IC", unit: "ic", value: ({ ic }) => ic ?? null, isSpare: true },
+    { title: "Gain", unit: measure === "ic" ? "ic" : "r2", value: ({ gain }) => gain },
+    { title: "t of the gain", unit: "t", value: ({ gain_t }) => gain_t },
+    { title: "Tickers", unit: "count", value: ({ tickers }) => tickers, isSpare: true },
+  ];
+}
+
+function rowOf(candidate: Candidate, columns: readonly Column[]): HTMLElement {
+  const { number, label, member } = candidate;
   return element(
     "tr",
     {},
-    element("th", { scope: "row" }, `${number} `, textElement(label, 80)),
-    element("td", {}, figure(r2, "r2")),
-    element("td", {}, figure(ic, "ic")),
-    element("td", {}, figure(gain, measure === "ic" ? "number" : "percent")),
-    element("td", {}, figure(gain_t, "number")),
-    element("td", {}, figure(tickers, "count")),
-    element("td", {}, member ? "yes" : "\u2013"),
+    element(
+      "th",
+      { scope: "row" },
+      `${number} `,
+      textElement(label, 80),
+      member && element("span", { class: "detail" }, " member"),
+    ),
+    ...columns.map(({ title, unit, value }) =>
+      element("td", { "data-title": title }, figure(value(candidate), unit)),
+    ),
   );
 }

@@ -1,0 +1,94 @@
+import type { ForecastView } from "../../../client/index.ts";
+import { figure, muRange, NO_FIGURE } from "../../../report/figures.ts";
+import { element } from "../../dom.ts";
+import { textElement } from "../../words.ts";
+import { type BarScale, intervalBar, scaleOf } from "./interval-bar.ts";
+
+type TickerForecast = ForecastView["forecasts"][number];
+
+/** The forecast of each ticker: `mu`, its interval as a bar and as text, and how good such forecasts were. */
+export function forecastTable({ forecasts, window, intervals }: ForecastView): HTMLElement[] {
+  const scale = forecasts.some(({ interval }) => interval !== undefined) ? scaleOf(forecasts) : undefined;
+  const columns = [
+    "mu",
+    ...(scale === undefined
+      ? []
+      : [intervals === null ? "Interval" : `${levelOf(intervals.alpha)} interval`]),
+    "R² against zero",
+    "Hit rate",
+    ...(intervals === null ? [] : ["Coverage"]),
+  ];
+  return [
+    element(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Forecasts" },
+      element(
+        "table",
+        { class: "numbers cards forecasts" },
+        element(
+          "thead",
+          {},
+          element("tr", {}, ...["Ticker", ...columns].map((each) => element("th", { scope: "col" }, each))),
+        ),
+        element(
+          "tbody",
+          {},
+          ...forecasts.map((forecast) => rowOf(forecast, { columns, scale, asOf: window.as_of })),
+        ),
+      ),
+    ),
+    ...(scale === undefined
+      ? []
+      : [
+          element(
+            "p",
+            { class: "hint" },
+            `All bars have one scale, ${muRange(scale.low, scale.high)}. The thin line is zero, the mark is mu.`,
+          ),
+        ]),
+  ];
+}
+
+/** `90 %` for an alpha of 0.1. */
+function levelOf(alpha: number): string {
+  return `${Number((100 * (1 - alpha)).toPrecision(6))} %`;
+}
+
+interface TableParts {
+  readonly columns: readonly string[];
+  /** Undefined if no forecast has an interval. */
+  readonly scale: BarScale | undefined;
+  readonly asOf: string;
+}
+
+function rowOf(forecast: TickerForecast, { columns, scale, asOf }: TableParts): HTMLElement {
+  const { ticker, mu, mu_date, metrics, coverage } = forecast;
+  const older = mu_date !== undefined && mu_date !== asOf ? ` (as of ${mu_date})` : "";
+  const cells = [
+    [figure(mu, "mu"), older],
+    ...(scale === undefined ? [] : [intervalOf(forecast, scale)]),
+    [figure(metrics?.r2_zero, "r2")],
+    [figure(metrics?.hit_rate, "coverage")],
+    [figure(coverage?.coverage, "coverage")],
+  ];
+  return element(
+    "tr",
+    {},
+    element("th", { scope: "row" }, textElement(ticker, 40)),
+    ...columns.map((name, i) =>
+      element(
+        "td",
+        { "data-title": name, class: i === 0 ? "mu" : name.endsWith("nterval") ? "interval" : undefined },
+        ...cells[i]!,
+      ),
+    ),
+  );
+}
+
+function intervalOf(forecast: TickerForecast, scale: BarScale): (string | Element)[] {
+  const { interval } = forecast;
+  return [
+    intervalBar(scale, forecast),
+    element("span", {}, interval === undefined ? NO_FIGURE : muRange(interval.lower, interval.upper)),
+  ];
+}

@@ -1,0 +1,75 @@
+import type { ForecastView } from "../../../client/index.ts";
+import { figure, type Unit } from "../../../report/figures.ts";
+import { element } from "../../dom.ts";
+
+type Quality = ForecastView["metrics"]["score"];
+
+/** A figure of a set of rows; `coverage` is that of the intervals on the score rows. */
+type QualityRow = readonly [
+  name: string,
+  unit: Unit,
+  value: (quality: Quality, coverage: number | null | undefined) => number | null | undefined,
+];
+
+const ROWS: readonly QualityRow[] = [
+  ["Rows", "count", ({ pooled }) => pooled.n],
+  ["R² against zero", "r2", ({ pooled }) => pooled.r2_zero],
+  ["R² against the training mean", "r2", ({ pooled }) => pooled.r2_mean],
+  ["Mean IC", "ic", ({ cross_section }) => cross_section.ic_mean],
+  ["t of the mean IC", "t", ({ cross_section }) => cross_section.ic_t_newey_west],
+  ["Mean rank IC", "ic", ({ cross_section }) => cross_section.rank_ic_mean],
+  ["Hit rate", "coverage", ({ pooled }) => pooled.hit_rate],
+  ["Up days", "coverage", ({ pooled }) => pooled.up_share],
+  ["Coverage", "coverage", (_, coverage) => coverage],
+];
+
+/** How good the forecasts of all tickers were, on each set of rows that the models did not learn from. */
+export function qualityTable({ metrics, intervals }: ForecastView): HTMLElement[] {
+  const sets = [
+    ["Score rows", metrics.score, intervals?.pooled.coverage] as const,
+    ["Out-of-fold rows", metrics.out_of_fold, undefined] as const,
+  ].flatMap(([name, quality, coverage]) =>
+    quality === undefined || quality.pooled.n === 0 ? [] : [{ name, quality, coverage }],
+  );
+  if (sets.length === 0) return [];
+  const rows = ROWS.map(([name, unit, value]) => ({
+    name,
+    unit,
+    values: sets.map(({ quality, coverage }) => value(quality, coverage)),
+  })).filter(({ values }) => values.some((value) => value !== null && value !== undefined));
+  return [
+    element("h3", {}, "Quality"),
+    element("p", {}, "On rows that the models did not learn from, all tickers together."),
+    element(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Quality" },
+      element(
+        "table",
+        { class: "numbers" },
+        element(
+          "thead",
+          {},
+          element(
+            "tr",
+            {},
+            ...["Figure", ...sets.map(({ name }) => name)].map((name) =>
+              element("th", { scope: "col" }, name),
+            ),
+          ),
+        ),
+        element(
+          "tbody",
+          {},
+          ...rows.map(({ name, unit, values }) =>
+            element(
+              "tr",
+              {},
+              element("th", { scope: "row" }, name),
+              ...values.map((value) => element("td", {}, figure(value, unit))),
+            ),
+          ),
+        ),
+      ),
+    ),
+  ];
+}

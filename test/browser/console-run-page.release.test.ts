@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mlText } from "../../src/outputs/outputs.testing.ts";
+import { NARROW, openAs, service, show, until, untilText, WIDE, writer } from "./console-pages.testing.ts";
+
+const TICKERS = ["AAPL", "MSFT", "A-NAME-OF-FORTY-CHARACTERS-WHICH-IS-LONG"];
+const CHOICE = {
+  candidates: [{ grid: { alpha: [2, 3, 4] } }],
+  warm_up: 2,
+};
+
+/** Widths and places that a reader sees. */
+const LAYOUT = `(() => {
+  const [left, right] = document.querySelectorAll(".beside-table > div");
+  const cells = [...document.querySelectorAll(".beside-table th, .beside-table td")];
+  return {
+    isBeside: right.getBoundingClientRect().left >= left.getBoundingClientRect().right,
+    page: document.documentElement.scrollWidth - innerWidth,
+    cut: cells.filter((cell) => cell.getBoundingClientRect().right > innerWidth || cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent),
+    scrolled: [...document.querySelectorAll(".beside-table .scroll")].filter((box) => box.scrollWidth > box.clientWidth).map((box) => [box.scrollWidth, box.clientWidth, ...[...box.querySelectorAll("th")].slice(0,7).map((h)=>h.textContent+h.offsetWidth)].join(" ")),
+  };
+})()`;
+
+test("the page of a run has its intervals as bars, its candidates beside them, and its verdict in one sentence", async () => {
+  const begun = await service.begin(writer.caller);
+  const config = { intervals: { alpha: 0.1 }, n_splits: 2, choice: CHOICE };
+  service.succeed(begun, mlText({ tickers: TICKERS, config, folds: 4, skills: [0, 0.1, 0.05, 0] }));
+  await service.queue.ended(writer.caller, begun.id);
+  const { page, unwanted, close } = await openAs(writer);
+  await show(page, `#/operations/${begun.id}`);
+  await untilText(page, "Next-day log-returns (mu)");
+  assert.deepEqual(
+    await page.evaluate(
+      `[...document.querySelectorAll(".forecasts tbody tr")].map((row) => [row.querySelectorAll("svg.bar .band").length, /^−[0-9.]+ to \\+[0-9.]+\\u202fbp$/.test(row.querySelector(".interval").textContent), /^[+−][0-9]+\\.[0-9]\\u202fbp$/.test(row.querySelector(".mu").textContent)])`,
+    ),
+    TICKERS.map(() => [1, true, true]),
+  );
+  await untilText(page, "Candidates");
+  await untilText(page, "Out-of-fold rows");
+
+  const shown = () => page.evaluate<string>("document.body.innerText");
+  assert.doesNotMatch(await shown(), /Clark-West/);
+  await page.focus(".statistics summary");
+  await page.keyboard.press("Enter");
+  await until(page, 'document.querySelector(".statistics").open');
+  assert.match(await shown(), /Clark-West/);
+
+  for (const [viewport, isBeside] of [
+    [WIDE, true],
+    [{ width: 1_000, height: 800 }, true],
+    [NARROW, false],
+  ] as const) {
+    await page.setViewportSize(viewport);
+    assert.deepEqual(
+      await page.evaluate(LAYOUT),
+      { isBeside, page: 0, cut: [], scrolled: [] },
+      `${viewport.width} pixels`,
+    );
+  }
+  assert.deepEqual(unwanted, []);
+  await close();
+});
