@@ -43,6 +43,13 @@ export function objectWith<T>(member: keyof T & string): (response: Response) =>
   };
 }
 
+/** Reads the text of an answer that is a JSON object. @throws MucastApiError of any other one. */
+export async function objectText(response: Response): Promise<string> {
+  const text = await response.text();
+  if (objectIn(text) === undefined) throw unexpectedResponse(response, text);
+  return text;
+}
+
 /** Reads an answer that is an HTML page. @throws MucastApiError of any other one. */
 export async function htmlText(response: Response): Promise<string> {
   const text = await response.text();

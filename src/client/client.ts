@@ -12,7 +12,7 @@ import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { Compression, InputFormat } from "../contract/config/input-formats.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { htmlText, objectWith } from "./api-error.ts";
+import { htmlText, objectText, objectWith } from "./api-error.ts";
 import { type Call, type ClientOptions, Connection } from "./connection.ts";
 import { type FollowOptions, followEvents } from "./follow-events.ts";
 import {
@@ -138,6 +138,15 @@ export class MucastClient {
   /** @throws MucastApiError not_found. */
   async getOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
     return this.#operation({ method: "GET", path: operationPath(id), repeatable: true, signal });
+  }
+
+  /**
+   * The JSON text of the payload of an operation, to submit it again. It has no queries of URLs and no sections of other services.
+   * @throws MucastApiError not_found, also for an operation that an earlier version of the service stored.
+   */
+  async getPayload(id: string, { signal }: CallOptions = {}): Promise<string> {
+    const call = { method: "GET", path: `${operationPath(id)}/payload`, repeatable: true, signal } as const;
+    return this.#connection.send(call, objectText);
   }
 
   /**

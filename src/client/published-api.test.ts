@@ -52,6 +52,7 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
   create_report_link: (client) => client.createReportLink("one"),
   create_comparison_link: (client) => client.createComparisonLink(["one", "two"]),
   get_verdict: (client) => client.getVerdict("one"),
+  get_payload: (client) => client.getPayload("one"),
   get_operation: (client) => client.getOperation("one"),
   get_forecast: (client) => client.getForecast("one", { tickers: ["A", "B&C"], limit: 5 }),
   list_operations: (client) =>

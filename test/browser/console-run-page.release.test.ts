@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mlText } from "../../src/outputs/outputs.testing.ts";
+import { MucastError } from "../../src/contract/errors/errors.ts";
+import { problemOf } from "../../src/contract/problems/problem.ts";
+import { dlText, mlText } from "../../src/outputs/outputs.testing.ts";
+import { judge } from "./browser.testing.ts";
 import { NARROW, openAs, service, show, until, untilText, WIDE, writer } from "./console-pages.testing.ts";
 
 const TICKERS = ["AAPL", "MSFT", "A-NAME-OF-FORTY-CHARACTERS-WHICH-IS-LONG"];
@@ -56,6 +59,66 @@ test("the page of a run has its intervals as bars, its candidates beside them, a
       { isBeside, page: 0, cut: [], scrolled: [] },
       `${viewport.width} pixels`,
     );
+  }
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+/** The JSON that the form sends. */
+const FORM_JSON = `document.querySelector("textarea.raw").value`;
+
+test("a job that succeeded runs again from its form with the same payload", async () => {
+  const begun = await service.begin(writer.caller, "run_dl_job", ["nightly", "<b>1</b>"]);
+  service.succeed(begun, dlText(), `nn_engine_${begun.id}.json`);
+  await service.queue.ended(writer.caller, begun.id);
+  const payload = await service.queue.operations.payload(writer.caller, begun.id);
+  const { page, unwanted, close } = await openAs(writer);
+  await show(page, `#/operations/${begun.id}`);
+  await untilText(page, "Run again…");
+  await page.click('a[href^="#/job?again="]');
+  await untilText(page, "Filled in from Network job");
+  await untilText(page, "Queries of URLs, such as signatures, are not stored");
+  assert.equal(
+    await page.evaluate(`document.querySelector("input[type=radio]:checked").value`),
+    "run_dl_job",
+  );
+  assert.deepEqual(JSON.parse(await page.evaluate<string>(FORM_JSON)), JSON.parse(payload));
+  await page.click("form.payload button[type=submit]");
+  await untilText(page, "Submitted as");
+  const again = await service.queue.executor.next();
+  const id = (await page.evaluate<string>("location.hash")).split("/").at(-1)!;
+  assert.notEqual(id, begun.id);
+  assert.equal(await service.queue.operations.payload(writer.caller, id), payload);
+  again.end({ kind: "lost", reason: "the test is over" });
+  (await service.queue.executor.next()).end({ kind: "lost", reason: "the test is over" });
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a failed job opens its form with what to change at the place", async () => {
+  const begun = await service.begin(writer.caller);
+  const problem = problemOf(
+    new MucastError("invalid_model_params", "alpha must be positive", {
+      path: "ML params.model",
+      faults: [{ path: "ML params.model", message: "ridge wants another <b>name</b>" }],
+    }),
+  );
+  begun.execution.end({ kind: "failed", problem });
+  await service.queue.ended(writer.caller, begun.id);
+  const { page, unwanted, close } = await openAs(writer);
+  await show(page, `#/operations/${begun.id}`);
+  await untilText(page, "Change its config or inputs before you submit it.");
+  await page.click('a[href^="#/job?again="]');
+  await untilText(page, "ridge wants another <b>name</b>");
+  await untilText(page, "1 error is shown next to the fields");
+  assert.equal(
+    await page.evaluate("document.activeElement.closest('.field')?.innerText.includes('ridge wants')"),
+    true,
+  );
+  for (const viewport of [WIDE, NARROW]) {
+    await page.setViewportSize(viewport);
+    const { violations } = await judge(page);
+    assert.deepEqual(violations, []);
   }
   assert.deepEqual(unwanted, []);
   await close();

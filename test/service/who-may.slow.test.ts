@@ -53,6 +53,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
         ["GET", "/v1/operations"],
         ["POST", "/v1/run_ml_job"],
         ["GET", "/v1/operations/x"],
+        ["GET", "/v1/operations/x/payload"],
         ["GET", "/v1/operations/x/events"],
         ["GET", "/v1/operations/x/report"],
         ["POST", "/v1/prepare"],
@@ -82,6 +83,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     assert.equal((await ann.ask("GET", mine.result!.output_url)).status, 200);
     for (const [method, path] of [
       ["GET", `/v1/operations/${mine.id}`],
+      ["GET", `/v1/operations/${mine.id}/payload`],
       ["GET", `/v1/operations/${mine.id}/events`],
       ["GET", `/v1/operations/${mine.id}/forecast`],
       ["GET", `/v1/operations/${mine.id}/verdict`],

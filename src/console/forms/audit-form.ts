@@ -1,17 +1,19 @@
-import type { MucastClient } from "../../client/index.ts";
 import { element, fill } from "../dom.ts";
 import type { View, ViewContext } from "../view.ts";
+import { earlierPayload } from "./earlier-payload.ts";
 import { formParts } from "./fields/schema-fields.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
 import { offerKnownBlobs } from "./inputs/url-fields.ts";
 import { PayloadForm } from "./payload/payload-form.ts";
+import { payloadOf, type RecordedRequest, recordedRequest } from "./recorded-request.ts";
 
 const INTRODUCTION =
   "Checks the inputs and the forecasts of a job for look-ahead. The audit cuts both blobs and runs the job again, compares the blobs with those of an earlier day, tests every feature, and permutes the labels.";
 
-/** Audits the inputs of a job. The address may have `operation`, the id of a job that succeeded. */
+/** Audits the inputs of a job. The address may have `operation`, the id of a job that succeeded, or `again`, that of an earlier audit. */
 export const showAuditForm: View = async (container, context) => {
-  const [schemas, audited] = await Promise.all([formSchemas(), auditedJob(context)]);
+  const [schemas, earlier] = await Promise.all([formSchemas(), earlierPayload(context)]);
+  const audited = earlier ?? (await auditedJob(context));
   const form = new PayloadForm({
     operation: "audit",
     parts: formParts(payloadSchema(schemas, "audit")),
@@ -26,6 +28,7 @@ export const showAuditForm: View = async (container, context) => {
     audited.note !== undefined && element("p", { class: "hint" }, audited.note),
     form.element,
   );
+  if (earlier?.problem !== undefined) form.explain(earlier.problem);
 };
 
 /** The initial payload of the form, and a note about it for the reader. */
@@ -45,113 +48,8 @@ async function auditedJob({ client, params, baseUrl, signal }: ViewContext): Pro
   return { initial: payloadOf(recorded), note: sourceNote(recorded, result.output_name) };
 }
 
-function payloadOf({ featureUrl, dataExtractorUrl, config }: RecordedRequest): string {
-  const members = [
-    `"feature_url": ${JSON.stringify(featureUrl)}`,
-    `"data_extractor_url": ${JSON.stringify(dataExtractorUrl)}`,
-    ...(config === undefined ? [] : [`"config": ${config.trim()}`]),
-  ];
-  return `{\n  ${members.join(",\n  ")}\n}`;
-}
-
 function sourceNote({ config }: RecordedRequest, output: string): string {
   if (config === undefined)
     return `Filled in from ${output}, which does not record its config. Enter the config below.`;
   return `Filled in from ${output}. If a blob has been replaced since, the audit reads the new one. The verdict contains the digests of the blobs that it read.`;
-}
-
-/** What an output records of its job. */
-interface RecordedRequest {
-  readonly featureUrl: string;
-  readonly dataExtractorUrl: string;
-  /** JSON text of the config; undefined if the output does not contain it. */
-  readonly config: string | undefined;
-}
-
-/** Bytes to read at the end of an output. A config has at most 32 KiB, and at most six times as many when escaped. */
-const TAIL = 2 ** 18;
-
-/**
- * Reads the end of an output, which contains its provenance.
- * @returns undefined for an output of a version without provenance there.
- * @throws MucastApiError not_found if the output is gone.
- */
-export async function recordedRequest(
-  client: MucastClient,
-  outputName: string,
-  { baseUrl, signal }: { readonly baseUrl: string; readonly signal: AbortSignal },
-): Promise<RecordedRequest | undefined> {
-  const answer = await client.getBlob(outputName, { range: `bytes=-${TAIL}`, signal });
-  const found = provenanceIn(await answer.text());
-  if (found === undefined) return undefined;
-  const section = outputName.startsWith("nn_") ? "NN params" : "ML params";
-  return {
-    featureUrl: absoluteUrl(found.feature_url, baseUrl),
-    dataExtractorUrl: absoluteUrl(found.data_extractor_url, baseUrl),
-    config: found.config === null ? undefined : await configText(section, found.config, found.config_sha256),
-  };
-}
-
-interface Provenance {
-  readonly feature_url: string;
-  readonly data_extractor_url: string;
-  /** JSON text of the job's own section. */
-  readonly config: string | null;
-  readonly config_sha256: string;
-}
-
-const MEMBER = '"provenance":{';
-
-/** The provenance at the end of an output, which is the document's last member. Quotes inside a text are escaped. */
-export function provenanceIn(tail: string): Provenance | undefined {
-  const at = tail.lastIndexOf(MEMBER);
-  const end = tail.lastIndexOf("}");
-  if (at < 0 || end < at) return undefined;
-  try {
-    const { feature_url, data_extractor_url, config, config_sha256 } = JSON.parse(
-      tail.slice(at + MEMBER.length - 1, end),
-    ) as Partial<Provenance>;
-    if (typeof feature_url !== "string" || typeof data_extractor_url !== "string") return undefined;
-    return {
-      feature_url,
-      data_extractor_url,
-      config: typeof config === "string" ? config : null,
-      config_sha256: String(config_sha256),
-    };
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-/** An output names a local input only by its file name; the service has it under its own URL. */
-function absoluteUrl(recorded: string, baseUrl: string): string {
-  return /^(?:https?|s3):\/\//.test(recorded) ? recorded : `${baseUrl}data/${recorded}`;
-}
-
-/**
- * The config with the recorded section: with the white space around the section that gives the recorded digest, if it has a usual
- * form, so that a verdict on the same config has the same digest.
- */
-export async function configText(name: string, section: string, digest: string): Promise<string> {
-  const key = JSON.stringify(name);
-  const spellings = [
-    `{${key}:${section}}`,
-    `{${key}: ${section}}`,
-    `{ ${key}: ${section} }`,
-    `{\n  ${key}: ${section}\n}`,
-    `{\n    ${key}: ${section}\n  }`,
-    `{\n    ${key}: ${section}\n}`,
-    `{\n\t${key}: ${section}\n}`,
-  ];
-  const texts = spellings.flatMap((text) => [text, `${text}\n`]);
-  for (const text of texts) if ((await sha256(text)) === digest) return text;
-  return texts[0]!;
-}
-
-/** In hexadecimal digits; undefined if the browser cannot compute digests, for example over plain http. */
-async function sha256(text: string): Promise<string | undefined> {
-  const digest = await globalThis.crypto.subtle?.digest("SHA-256", new TextEncoder().encode(text));
-  if (digest === undefined) return undefined;
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

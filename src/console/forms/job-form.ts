@@ -4,6 +4,7 @@ import { type RawJson, rawNumbersOf } from "../../contract/json/json-text.ts";
 import { element, fill } from "../dom.ts";
 import type { View, ViewContext } from "../view.ts";
 import { addCandidateEditor } from "./candidates/candidate-editor.ts";
+import { earlierPayload } from "./earlier-payload.ts";
 import { newId } from "./fields/field-control.ts";
 import { formParts } from "./fields/schema-fields.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
@@ -27,14 +28,19 @@ const SHARED = ["feature_url", "data_extractor_url", "start", "end", "learning_e
 const OFFERED_LATER =
   "Stored. The form is unchanged because the JSON has an error. After you fix it, choose the URL in the fields.";
 
-/** Submits a job. The address may have `operation`, `feature_url` and `data_extractor_url`. */
+/**
+ * Submits a job. The address may have `operation`, `feature_url` and `data_extractor_url`, or `again`, the id of an earlier job whose
+ * payload the form then has.
+ */
 export const showJobForm: View = async (container, context) => {
-  const schemas = await formSchemas();
+  const [schemas, earlier] = await Promise.all([formSchemas(), earlierPayload(context)]);
+  const initialFor = (operation: Operation) =>
+    earlier?.operation.operation === operation ? earlier.initial : initialOf(context);
   const forms = new Map<Operation, JobForm>();
   const place = element("div");
   let shown: JobForm | undefined;
   const show = (operation: Operation) => {
-    const next = forms.get(operation) ?? makeJobForm(operation, initialOf(context), schemas, context);
+    const next = forms.get(operation) ?? makeJobForm(operation, initialFor(operation), schemas, context);
     forms.set(operation, next);
     if (shown !== undefined && shown !== next) copyShared(next.form, shown.form);
     shown = next;
@@ -46,10 +52,13 @@ export const showJobForm: View = async (container, context) => {
     context.notify(isTaken ? "Stored. The form now has its URL." : OFFERED_LATER);
   });
   const first =
-    NAMES.find(hasDraft) ?? NAMES.find((name) => name === context.params.get("operation")) ?? "run_ml_job";
+    NAMES.find(hasDraft) ??
+    NAMES.find((name) => name === (earlier?.operation.operation ?? context.params.get("operation"))) ??
+    "run_ml_job";
   const names = newId();
   fill(
     container,
+    earlier !== undefined && element("p", { class: "hint" }, earlier.note),
     element(
       "fieldset",
       { class: "jobs" },
@@ -69,6 +78,7 @@ export const showJobForm: View = async (container, context) => {
     place,
   );
   show(first);
+  if (earlier?.problem !== undefined) forms.get(first)!.form.explain(earlier.problem);
 };
 
 interface JobForm {

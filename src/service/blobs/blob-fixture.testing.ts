@@ -103,7 +103,7 @@ export function blobFixture(tested: TestDatabase) {
       blobs: [{ name: feature, space }],
       idempotencyKey: undefined,
       traceparent: undefined,
-      ...{ config: "{}", model: undefined, configSha256: "", bodySha256: "" },
+      ...{ config: "{}", model: undefined, configSha256: "", bodySha256: "", payload: "{}" },
     } as const;
   }
 

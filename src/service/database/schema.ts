@@ -195,4 +195,6 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
   ["alter table mucast.operations add column model text"],
   // The operations of a link after the first. A service of an earlier version opens the report of the first alone.
   ["alter table mucast.report_links add column further_ids text[] not null default '{}'"],
+  // The payload without secrets, so that its caller can submit it again after the end. Operations of earlier versions have none.
+  ["alter table mucast.operations add column payload text"],
 ];

@@ -15,6 +15,7 @@ import type { Caller } from "../auth/caller.ts";
 import { FORECAST, VERDICT } from "../http/openapi/examples.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import { cursorAfter, type ListQuery, pageEndOf } from "../store/operation-rows.ts";
+import { keptPayload } from "./kept-payload.ts";
 import type { Operations, Submission } from "./operations.ts";
 
 type EventBody = Pick<StoredEvent, "type" | "data">;
@@ -84,6 +85,12 @@ export class FakeOperations implements Operations {
   async get(caller: Caller, id: string): Promise<OperationView> {
     this.#fail();
     return this.#entry(caller, id).view;
+  }
+
+  async payload(caller: Caller, id: string): Promise<string> {
+    this.#fail();
+    const { operation, payload } = this.#entry(caller, id).submission;
+    return keptPayload(operation, parsePayload(operation, payload));
   }
 
   async forecast(caller: Caller, { id, tickers }: ForecastQuery): Promise<ForecastView> {

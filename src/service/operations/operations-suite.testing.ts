@@ -149,6 +149,25 @@ function readingSuite(open: OpenOperations): void {
     assert.deepEqual(seen, ids);
   });
 
+  test("the payload of an operation can be submitted again, also after its end, and only by its caller", async (t) => {
+    const { operations, start, end } = await open(t);
+    const caller = newCaller();
+    const given = { ...JSON.parse(submission().payload), tags: ["a"], end: "2024-01-02" };
+    const { id } = (await operations.submit(caller, submission({ payload: JSON.stringify(given) })))
+      .operation;
+    await start(id);
+    await end(id, "Canceled");
+    const payload = await operations.payload(caller, id);
+    assert.deepEqual(JSON.parse(payload), given);
+    const again = await operations.submit(caller, submission({ payload }));
+    assert.equal(await operations.payload(caller, again.operation.id), payload);
+    for (const [owner, wanted] of [
+      [newCaller(), id],
+      [caller, "none"],
+    ] as const)
+      await assert.rejects(operations.payload(owner, wanted), { code: "not_found" });
+  });
+
   test("a list has the requested status and job, and no cursor on its last page", async (t) => {
     const { operations, start } = await open(t);
     const caller = newCaller();

@@ -28,6 +28,11 @@ export interface Operations {
   submit(caller: Caller, submission: Submission): Promise<{ operation: OperationView; created: boolean }>;
   /** @throws MucastError not_found, also for another caller's operation. */
   get(caller: Caller, id: string): Promise<OperationView>;
+  /**
+   * The JSON text of the payload, without secrets, also after the end. @throws MucastError not_found, also if an earlier version stored
+   * the operation without it.
+   */
+  payload(caller: Caller, id: string): Promise<string>;
   /** @throws MucastError invalid_request for an invalid cursor. */
   list(caller: Caller, query: ListQuery): Promise<OperationPage>;
   /**

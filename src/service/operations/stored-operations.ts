@@ -7,6 +7,7 @@ import {
   type VerdictView,
 } from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
+import type { ParsedPayload } from "../../contract/config/payload.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
@@ -31,12 +32,14 @@ import {
   listOperations,
   type OperationRow,
   pageEndOf,
+  readKeptPayload,
   readViewed,
   type ViewedRow,
   viewOf,
 } from "../store/operation-rows.ts";
 import { readVerdict } from "../verdict/verdicts.ts";
 import { followEvents } from "./follow-events.ts";
+import { keptPayload } from "./kept-payload.ts";
 import type { Operations, Submission } from "./operations.ts";
 
 interface StoredOperationsParts {
@@ -59,12 +62,7 @@ interface StoredOperationsParts {
 }
 
 /** A payload without faults. */
-interface ReadPayload {
-  /** JSON text of the config. */
-  readonly config: string;
-  readonly model: string | undefined;
-  /** Canonical JSON text of the whole payload; equal for payloads with the same meaning. */
-  readonly canonical: string;
+interface ReadPayload extends ParsedPayload {
   /** Its inputs as the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read. */
   inputs(): Promise<StoredInputs>;
 }
@@ -123,6 +121,7 @@ export class StoredOperations implements Operations {
       model: payload.model,
       configSha256: sha256(payload.config),
       traceparent: submission.traceparent,
+      payload: keptPayload(submission.operation, payload),
     };
     return insertOperation(database, operation, { queued: settings.queued_per_caller, quota }, webhooks);
   }
@@ -145,6 +144,13 @@ export class StoredOperations implements Operations {
 
   async get(caller: Caller, id: string): Promise<OperationView> {
     return viewOf(await this.#read(caller, id));
+  }
+
+  async payload(caller: Caller, id: string): Promise<string> {
+    const payload = await readKeptPayload(this.#parts.database, id, caller.subject);
+    if (payload === undefined) throw noOperation(id);
+    if (payload === null) throw noPayload(id);
+    return payload;
   }
 
   async forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView> {
@@ -214,9 +220,7 @@ export class StoredOperations implements Operations {
   async #read(caller: Caller, id: string): Promise<ViewedRow> {
     const row = await readViewed(this.#parts.database, id, caller.subject);
     if (row) return row;
-    throw new MucastError("not_found", `there is no operation ${JSON.stringify(id.slice(0, 100))}`, {
-      path: "id",
-    });
+    throw noOperation(id);
   }
 }
 
@@ -235,6 +239,16 @@ function fittingViews(views: readonly OperationView[]): OperationView[] {
 
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+function noOperation(id: string): MucastError {
+  const message = `there is no operation ${JSON.stringify(id.slice(0, 100))}`;
+  return new MucastError("not_found", message, { path: "id" });
+}
+
+function noPayload(id: string): MucastError {
+  const message = `operation ${id} was submitted to an earlier version, which did not keep payloads`;
+  return new MucastError("not_found", message, { path: "id" });
 }
 
 function otherBody(): MucastError {

@@ -20,6 +20,7 @@ onEachDatabase((tested) => {
       model: undefined,
       configSha256: "",
       bodySha256: "",
+      payload: "{}",
     } as const;
     const asked = { id, caller: "local", idempotencyKey: "one", traceparent: undefined };
     const stored = { space: "", blobs: [] };

@@ -24,6 +24,8 @@ interface NewOperation {
   /** Digest of the operation's name and the canonical body. */
   readonly bodySha256: string;
   readonly traceparent: string | undefined;
+  /** JSON text of the payload without secrets, kept after the end. */
+  readonly payload: string;
   /** Recorded blobs among its inputs. */
   readonly blobs: readonly StorageKey[];
 }
@@ -93,8 +95,8 @@ async function insert(
 ): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
     `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256,
-       idempotency_key, body_sha256, traceparent, space, options, tags, model)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13::json, $14::text[], $15
+       idempotency_key, body_sha256, traceparent, space, options, tags, model, payload)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13::json, $14::text[], $15, $16
      where (select count(*) from operations where caller = $2 and status = 'NotStarted') < $11::int
      returning *`,
     [
@@ -113,6 +115,7 @@ async function insert(
       JSON.stringify(o.options),
       o.options.tags ?? [],
       o.model ?? null,
+      o.payload,
     ],
   );
   return rows[0];

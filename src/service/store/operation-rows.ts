@@ -43,6 +43,8 @@ export interface OperationRow {
   readonly options: PayloadOptions;
   readonly tags: readonly string[];
   readonly model: string | null;
+  /** JSON text of the payload without secrets. Null for operations of earlier versions. */
+  readonly payload: string | null;
   readonly config_sha256: string;
   readonly body_sha256: string;
   readonly traceparent: string | null;
@@ -205,6 +207,19 @@ export async function readViewed(
     [id, caller],
   );
   return rows[0];
+}
+
+/** Reads the kept payload of an operation of the caller: null if it has none, undefined if there is no such operation. */
+export async function readKeptPayload(
+  statements: Queryable,
+  id: string,
+  caller: string,
+): Promise<string | null | undefined> {
+  const { rows } = await statements.query<Pick<OperationRow, "payload">>(
+    "select payload from operations where id = $1 and caller = $2",
+    [id, caller],
+  );
+  return rows[0]?.payload;
 }
 
 /** Rows of a page, newest first. */

@@ -118,6 +118,11 @@ export class PayloadForm {
     return true;
   }
 
+  /** Shows why an earlier operation with this payload failed, at the fields to change. */
+  explain(problem: Problem): void {
+    this.#showProblem(problem);
+  }
+
   #change(path: Path, value: RawJson | undefined, json: string | undefined, by?: Control): void {
     this.#draft.set(path, value, json);
     this.#show(by);

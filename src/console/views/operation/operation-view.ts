@@ -1,12 +1,12 @@
 import { element, fill } from "../../dom.ts";
 import { errorBox, problemBox } from "../../problem.ts";
-import type { View } from "../../view.ts";
+import type { View, ViewContext } from "../../view.ts";
 import { kindOf, moment, operationName } from "../../words.ts";
 import { FollowedOperation } from "./follow-operation.ts";
 import { forecastPanel } from "./forecast-panel.ts";
 import type { HistoryEntry, Panel } from "./panel.ts";
 import { progressPanel } from "./progress-panel.ts";
-import { resultPanel } from "./result-panel.ts";
+import { againLink, resultPanel } from "./result-panel.ts";
 import { codeGroups, codesPanel, summaryPanel } from "./summary-panel.ts";
 import { trainingPanel } from "./training-panel.ts";
 import { verdictPanel } from "./verdict-panel.ts";
@@ -83,11 +83,12 @@ function historyPanel(): Panel {
 }
 
 /** Why an operation failed, and what to do. */
-function problemPanel(): Panel {
+function problemPanel({ mayWrite }: ViewContext): Panel {
   const section = element("section", { hidden: true });
   return {
     element: section,
-    show: ({ operation: { status, error } }) => {
+    show: ({ operation }) => {
+      const { status, error } = operation;
       if (error === null || !section.hidden) return;
       section.hidden = false;
       const { failures = [], failure_counts = {} } = error;
@@ -96,6 +97,18 @@ function problemPanel(): Panel {
         element("h2", {}, status === "Canceled" ? "Operation canceled" : "Why it failed"),
         problemBox(error),
         ...codeGroups(failures, failure_counts, "ticker"),
+        mayWrite &&
+          element(
+            "p",
+            { class: "again" },
+            againLink(operation),
+            " ",
+            element(
+              "span",
+              { class: "hint" },
+              "Opens the form with this payload. Change its config or inputs before you submit it.",
+            ),
+          ),
       );
     },
   };

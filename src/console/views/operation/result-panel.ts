@@ -1,5 +1,6 @@
 import type { OperationView } from "../../../client/index.ts";
 import { element, fill } from "../../dom.ts";
+import { againAddress } from "../../forms/earlier-payload.ts";
 import { errorWords } from "../../problem.ts";
 import { openReport } from "../../report-tab.ts";
 import type { ViewContext } from "../../view.ts";
@@ -24,6 +25,7 @@ export function resultPanel(context: ViewContext): Panel {
           { class: "buttons" },
           isJob && reportLink(operation, context),
           download(output_name, isJob ? "Download output" : "Download verdict", context),
+          context.mayWrite && againLink(operation),
           isJob &&
             context.mayWrite &&
             element("a", { class: "button", href: `#/replay?operation=${operation.id}` }, "Replay"),
@@ -40,6 +42,12 @@ export function resultPanel(context: ViewContext): Panel {
       );
     },
   };
+}
+
+/** Opens the form with the payload of an operation, so that it can be changed and submitted again. */
+export function againLink(operation: OperationView): HTMLElement | undefined {
+  const href = againAddress(operation);
+  return href === undefined ? undefined : element("a", { class: "button", href }, "Run again\u2026");
 }
 
 /**

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { forecastParams, forecastQuery, forecastViewSchema } from "../../../contract/api/forecast-view.ts";
 import { isEnded } from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
-import { FORECAST, RUNNING, SUCCEEDED, VERDICT } from "../openapi/examples.ts";
+import { FORECAST, ML_PAYLOAD, RUNNING, SUCCEEDED, VERDICT } from "../openapi/examples.ts";
 import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { requestAbort } from "../server/request-abort.ts";
@@ -18,6 +18,7 @@ export function operationRoutes(app: HttpApp, options: HttpOptions, closing: Abo
   getRoute(app, options, closing);
   forecastRoute(app, options, closing);
   verdictRoute(app, options, closing);
+  payloadRoute(app, options);
   listRoute(app, options);
   cancelRoute(app, options);
 }
@@ -178,6 +179,37 @@ function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: Abort
       const { params, query } = request;
       request.operationId = params.id;
       return operations.forecast(request.caller!, { ...params, ...query }, requestAbort(reply, closing));
+    },
+  });
+}
+
+const anyPayload = z.looseObject({}).describe("The members of the payload of its operation.");
+
+/** `GET /v1/operations/{id}/payload`. */
+function payloadRoute(app: HttpApp, { operations }: HttpOptions): void {
+  app.route({
+    method: "GET",
+    url: "/v1/operations/:id/payload",
+    config: { access: "read" },
+    schema: {
+      operationId: "get_payload",
+      summary: "Get the payload of an operation",
+      description:
+        "Returns the payload with which the operation was submitted, to submit it again, also after the operation has ended. Queries " +
+        "of URLs and sections of other services in the config are left out, and so is a config that contains the signature of a URL.",
+      tags: ["Operations"],
+      params: get_operation.input,
+      response: {
+        200: jsonAnswer("The payload.", anyPayload, ML_PAYLOAD),
+        ...problemAnswers("read", ["not_found"]),
+      },
+    },
+    handler: async (request, reply) => {
+      const { id } = request.params;
+      request.operationId = id;
+      const payload = await operations.payload(request.caller!, id);
+      // The text itself, since a number such as 1.0 has to stay as its caller wrote it.
+      return reply.type("application/json").send(payload);
     },
   });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { MucastClient } from "../../client/index.ts";
-import { configText, provenanceIn, recordedRequest } from "./audit-form.ts";
+import { configText, provenanceIn, recordedRequest } from "./recorded-request.ts";
 
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
