@@ -6,7 +6,8 @@ import { dlText, mlText } from "../../src/outputs/outputs.testing.ts";
 import { judge } from "./browser.testing.ts";
 import { NARROW, openAs, service, show, until, untilText, WIDE, writer } from "./console-pages.testing.ts";
 
-const TICKERS = ["AAPL", "MSFT", "A-NAME-OF-FORTY-CHARACTERS-WHICH-IS-LONG"];
+/** Five, so that candidates have an IC. */
+const TICKERS = ["AAPL", "MSFT", "NVDA", "XOM", "A-NAME-OF-FORTY-CHARACTERS-WHICH-IS-LONG"];
 const CHOICE = {
   candidates: [{ grid: { alpha: [2, 3, 4] } }],
   warm_up: 2,

@@ -120,7 +120,7 @@ function* readBlocks(json: JsonReader) {
 }
 
 const candidateParts = members({
-  ...{ label: scalar, r2: scalar, gain: scalar, gain_t: scalar, tickers: scalar, member: scalar },
+  ...{ label: scalar, r2: scalar, ic: scalar, gain: scalar, gain_t: scalar, tickers: scalar, member: scalar },
 });
 
 type CandidateParts = typeof candidateParts extends Read<infer T> ? NonNullable<T> : never;
