@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bandFigure, countedRows, figure, muRange } from "./figures.ts";
+import { bandFigure, countedRows, figure, muRange, signedFigure } from "./figures.ts";
 
 const plain = (text: string) => text.replaceAll("\u2212", "-").replaceAll("\u202f", " ").replaceAll(",", "");
 
@@ -36,6 +36,18 @@ test("figures have four significant digits, their unit, and a sign if they may b
     [null, "r2", "\u2013"],
   ];
   for (const [value, unit, text] of cases) assert.equal(figure(value, unit), text);
+});
+
+test("a difference has the decimals of its unit, and its sign", () => {
+  const cases: readonly [number | null, Parameters<typeof figure>[1], string][] = [
+    [0.00754, "coverage", "+0.8\u202f%"],
+    [-0.00754, "coverage", "\u22120.8\u202f%"],
+    [-0.0002, "coverage", "0.0\u202f%"],
+    [0.002961, "rmse", "+0.296\u202f%"],
+    [0.021, "ic", "+0.021"],
+    [null, "t", "\u2013"],
+  ];
+  for (const [value, unit, text] of cases) assert.equal(signedFigure(value, unit), text);
 });
 
 test("a figure equals its number, to four significant digits", () => {

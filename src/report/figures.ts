@@ -60,6 +60,13 @@ function compared(value: number, { decimals, factor, symbol, isSigned }: Compare
   return `${sign}${grouped(text)}${symbol && NARROW_SPACE}${symbol}`;
 }
 
+/** A difference of two figures of a unit, with its sign. */
+export function signedFigure(difference: number | null, unit: Unit): string {
+  const text = figure(difference === null ? null : Math.abs(difference), unit).replace(/^\+/, "");
+  const sign = difference === null || !/[1-9]/.test(text) ? "" : difference < 0 ? MINUS : "+";
+  return `${sign}${text}`;
+}
+
 /** A whole percentage, for example the coverage of a band; its sign stays on the same line. */
 export function wholePercent(percent: number): string {
   return `${percent}${NARROW_SPACE}%`;

@@ -14,10 +14,10 @@ import { skillSection } from "./sections/skill-over-time.ts";
 import { tickersSection } from "./sections/tickers.ts";
 import { verdictSection } from "./sections/verdict.ts";
 
-/** The sections of a report, in the order of the page. */
+/** The sections of a report, in the order of the page. Only a report on several outputs has a comparison. */
 export const SECTIONS: readonly Section[] = [
-  verdictSection,
   comparisonSection,
+  verdictSection,
   forecastsSection,
   skillSection,
   orderSection,

@@ -4,7 +4,15 @@ import { type ComparisonTests, LEVEL, MIN_SET_DATES } from "../evidence/comparis
 import { heldOutSlope } from "../evidence/held-out-slope.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { type Report, type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
-import { countedRows, figure, NO_FIGURE, pFigure, type Unit, wholePercent } from "../figures.ts";
+import {
+  countedRows,
+  figure,
+  NO_FIGURE,
+  pFigure,
+  signedFigure,
+  type Unit,
+  wholePercent,
+} from "../figures.ts";
 import { numbersTable, plainTable } from "../panels/panel.ts";
 import type { Section } from "../panels/section.ts";
 
@@ -31,8 +39,8 @@ interface Comparison {
   readonly metrics: readonly {
     readonly name: string;
     readonly unit: Unit;
-    /** Which of two values is better; `near` means closer to the reference. */
-    readonly better: "higher" | "lower" | "near";
+    /** Which of two values is better. */
+    readonly better: "higher" | "lower" | "near 0" | "near 1";
     readonly values: readonly (number | null)[];
   }[];
   readonly tests: ComparisonTests;
@@ -91,8 +99,8 @@ function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
     row("R² against zero, median ticker", "r2", "higher", ({ table }) => table.r2_zero_median),
     row("Hit rate", "coverage", "higher", ({ table }) => table.pooled.hit_rate),
     row("RMSE", "rmse", "lower", ({ table }) => table.pooled.rmse),
-    row("Slope of returns on forecasts", "t", "near", (evidence) => heldOutSlope(evidence).value),
-    row("Coverage minus nominal coverage", "percent", "near", coverageGap),
+    row("Slope of returns on forecasts", "t", "near 1", (evidence) => heldOutSlope(evidence).value),
+    row("Coverage minus nominal coverage", "coverage", "near 0", coverageGap),
     row("Interval score", "share", "lower", ({ coverage }) => coverage?.pooled.interval_score),
   ];
 }
@@ -155,7 +163,7 @@ function pairsFinding({ pairs, dates, form }: ComparisonTests, names: readonly s
   const sentences = clearest.map(({ measure, first, second, t, p }) => {
     const [better, worse] = t! > 0 ? [first, second] : [second, first];
     const by = measure === "order" ? orderName(form) : measure;
-    return `${names[better]} was better than ${names[worse]} by ${by} (t ${figure(Math.abs(t!), "number")}, adjusted p ${pFigure(p)})`;
+    return `${names[better]} was better than ${names[worse]} by ${by} (t ${figure(Math.abs(t!), "t")}, adjusted p ${pFigure(p)})`;
   });
   const all =
     significant.length > MAX_PAIRS
@@ -212,19 +220,17 @@ function choiceOf(
   };
 }
 
-const BETTER = { higher: "more", lower: "less", near: "nearer" } as const;
-
 function comparisonHtml(comparison: Comparison): string {
   const { names, metrics, tests, choice, rowsFinding, leftOut } = comparison;
   const left = names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} excluded`);
   const table = plainTable({
     caption: "metrics on the common rows",
-    columns: ["Metric", ...names, ...(names.length === 2 ? ["Difference"] : []), "Better is"],
+    columns: ["Metric", ...names, ...(names.length === 2 ? ["Difference"] : []), "Better"],
     rows: metrics.map(({ name, unit, better, values }) => [
       name,
-      ...values.map((value) => figure(value, unit)),
+      ...values.map((value) => (better === "near 0" ? signedFigure(value, unit) : figure(value, unit))),
       ...(names.length === 2 ? [difference(values, unit)] : []),
-      BETTER[better],
+      better,
     ]),
   });
   return `<p class="lead">${escapeText(choice.sentence)}</p>
@@ -243,7 +249,7 @@ ${tests.pairs.length === 0 ? "" : pairsTable(comparison)}`;
 
 function difference([first, second]: readonly (number | null)[], unit: Unit): string {
   if (first == null || second == null) return NO_FIGURE;
-  return figure(first - second, ["share", "coverage", "rmse"].includes(unit) ? "percent" : unit);
+  return signedFigure(first - second, unit);
 }
 
 function skillTable(
@@ -262,10 +268,10 @@ function skillTable(
     ],
     rows: skill.map(({ order, zero, mean, sizes }, k) => [
       names[k]!,
-      figure(order.t, "number"),
+      figure(order.t, "t"),
       pFigure(order.p),
-      figure(zero, "number"),
-      figure(mean, "number"),
+      figure(zero, "t"),
+      figure(mean, "t"),
       pFigure(sizes.p),
     ]),
   });
@@ -290,8 +296,8 @@ function pairsTable({ names, tests: { form, pairs } }: Comparison): string {
       names[first]!,
       names[second]!,
       measure === "order" ? orderName(form) : "squared error",
-      figure(gain, measure === "order" ? "number" : "percent"),
-      figure(t, "number"),
+      figure(gain, measure === "order" ? "ic" : "r2"),
+      figure(t, "t"),
       pFigure(p),
     ]),
   });

@@ -218,7 +218,10 @@ function factsLine({ facts }: Verdict): string {
 }
 
 function tileHtml({ name, value, unit, band, reference }: Tile): string {
-  const within = band === null ? "no band" : `${wholePercent(95)} band ${bandFigure(band, unit)}`;
+  const within =
+    band === null
+      ? "no band"
+      : `${wholePercent(95)} band <span class="range">${bandFigure(band, unit)}</span>`;
   const beside = reference.value === null ? "" : `${reference.name}: ${figure(reference.value, unit)}`;
   const strip = value === null ? "" : bandMark(value, band, reference.value);
   return `<li><p class="name">${escapeText(name)}</p><p class="value">${figure(value, unit)}</p>${strip}<p>${within}</p><p>${escapeText(beside)}</p></li>`;
