@@ -103,7 +103,7 @@ test("a table of runs has their figures and tags as text, and sorts and filters 
     [...cells.slice(1, 8), cells[10]],
     [
       "pooled ridge",
-      "feature_engine_1.json data_extractor_1.json",
+      "1",
       "503 3 failed",
       "\u22120.012 \u22120.022 to \u22120.002",
       "\u22120.12 %",

@@ -8,6 +8,7 @@ import {
   orderOf,
   orderText,
   RUN_COLUMNS,
+  sharedIdOf,
   sortedRuns,
 } from "./run-columns.ts";
 
@@ -60,6 +61,17 @@ test("texts are sorted with their numbers as numbers, and statuses and kinds in 
   assert.deepEqual(idsBy("status", states), ["2", "3", "1"]);
   const kinds = [run("1", { operation: "replay" }), run("2", { operation: "run_dl_job" }), run("3")];
   assert.deepEqual(idsBy("run", kinds), ["3", "2", "1"]);
+});
+
+test("two blobs of one id are shown by it, others by their names", () => {
+  const idOf = (...names: readonly string[]) => sharedIdOf(names);
+  assert.equal(idOf("feature_engine_1.json", "data_extractor_1.json"), "1");
+  assert.equal(idOf("feature_engine_a_b.parquet", "data_extractor_a_b.parquet"), "a_b.parquet");
+  assert.equal(idOf("feature_engine_1.json", "data_extractor_2.json"), undefined);
+  assert.equal(idOf("feature_engine_1.json", "data_extractor_1.parquet"), undefined);
+  assert.equal(idOf("data_extractor_1.json", "data_extractor_1.json"), undefined);
+  assert.equal(idOf("feature_engine_1.json"), undefined);
+  assert.equal(idOf(), undefined);
 });
 
 test("a column sorts numbers from the largest and texts from A, then the reverse", () => {

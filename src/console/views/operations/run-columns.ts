@@ -78,7 +78,12 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
     title: "Data",
     isNumber: false,
     value: (operation) => namesOf(operation)[0],
-    cell: (operation) => namesOf(operation).map((name) => element("div", {}, textElement(name, 80))),
+    cell: (operation) => {
+      const names = namesOf(operation);
+      const id = sharedIdOf(names);
+      if (id !== undefined) return [element("div", { title: names.join("\n") }, textElement(id, 80))];
+      return names.map((name) => element("div", {}, textElement(name, 80)));
+    },
   },
   {
     key: "tickers",
@@ -233,6 +238,13 @@ function namesOf({ inputs }: OperationView): string[] {
   return [inputs?.feature, inputs?.data_extractor].filter((name) => name !== undefined);
 }
 
+/** The id that the names of both input blobs contain; undefined if they differ by more than their prefixes. */
+export function sharedIdOf(names: readonly string[]): string | undefined {
+  const [feature, prices] = names.map((name) => /^(feature_engine|data_extractor)_(.+)$/.exec(name));
+  if (feature?.[1] !== "feature_engine" || prices?.[1] !== "data_extractor") return undefined;
+  return feature[2] === prices[2] ? feature[2]!.replace(/\.json$/, "") : undefined;
+}
+
 /** What a run does now, or why it failed. */
 function stateOf({ status, progress, error }: OperationView): Node | string | undefined {
   if (error !== null) return code(error.code);
@@ -245,9 +257,9 @@ function stateOf({ status, progress, error }: OperationView): Node | string | un
 /** Maximum number of codes in a cell; the page of the operation has all. */
 const MAX_CODES = 2;
 
-/** Warnings by code, with their counts. */
-function warningsOf({ warning_counts: counts = {} }: OperationView): string | undefined {
-  const codes = Object.entries(counts);
+/** Warnings by code, with their counts. The title of a verdict above them already says what `no_skill` does. */
+function warningsOf({ warning_counts: counts = {}, summary }: OperationView): string | undefined {
+  const codes = Object.entries(counts).filter(([name]) => name !== "no_skill" || summary?.verdict == null);
   if (codes.length === 0) return undefined;
   const named = codes
     .slice(0, MAX_CODES)
