@@ -39,7 +39,11 @@ export function qualityTable({ metrics, intervals }: ForecastView): HTMLElement[
   })).filter(({ values }) => values.some((value) => value !== null && value !== undefined));
   return [
     element("h3", {}, "Quality"),
-    element("p", {}, "On rows that the models did not learn from, all tickers together."),
+    element(
+      "p",
+      {},
+      "On rows that the models did not learn from, all tickers together. In the verdict and in the list of runs, R² gives each ticker the same weight.",
+    ),
     element(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Quality" },

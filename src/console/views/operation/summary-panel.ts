@@ -1,7 +1,9 @@
+import type { OperationView } from "../../../client/index.ts";
 import { element, fill } from "../../dom.ts";
 import { worthOf } from "../../run-worth.ts";
 import type { ViewContext } from "../../view.ts";
 import { code, counted, duration, facts, kindOf, moment, statusBadge, textElement } from "../../words.ts";
+import { namesOf, sharedIdOf } from "../operations/run-columns.ts";
 import type { Panel } from "./panel.ts";
 
 const TICK_MS = 1_000;
@@ -20,7 +22,8 @@ export function summaryPanel({ signal }: ViewContext): Panel {
   let shown = "";
   return {
     element: section,
-    show: ({ operation: { id, operation, status, created_at, started_at, finished_at, summary } }) => {
+    show: ({ operation: run }) => {
+      const { id, operation, status, created_at, started_at, finished_at, summary, tags = [] } = run;
       since =
         started_at === null
           ? undefined
@@ -39,6 +42,9 @@ export function summaryPanel({ signal }: ViewContext): Panel {
           ["Status", statusBadge(status)],
           ["Kind", kindOf(operation)],
           worth !== "" && ["Forecasts", textElement(worth)],
+          worth === "" && run.model !== undefined && ["Model", textElement(run.model)],
+          run.inputs !== undefined && ["Data", textElement(dataOf(run))],
+          tags.length > 0 && ["Tags", textElement(tags.join(", "))],
           ["Submitted", moment(created_at)],
           started_at !== null && ["Started", moment(started_at)],
           finished_at !== null && ["Ended", moment(finished_at)],
@@ -48,6 +54,12 @@ export function summaryPanel({ signal }: ViewContext): Panel {
       );
     },
   };
+}
+
+/** The id of both input blobs, or their names. */
+function dataOf(operation: OperationView): string {
+  const names = namesOf(operation);
+  return sharedIdOf(names) ?? names.join(", ");
 }
 
 /** Maximum number of listed entries per code. */

@@ -234,7 +234,8 @@ function modelOf({ summary, model }: OperationView): string | undefined {
   return summary.fit === "pooled" ? `pooled ${summary.model}` : summary.model;
 }
 
-function namesOf({ inputs }: OperationView): string[] {
+/** The names of its input blobs. */
+export function namesOf({ inputs }: OperationView): string[] {
   return [inputs?.feature, inputs?.data_extractor].filter((name) => name !== undefined);
 }
 
