@@ -20,7 +20,7 @@ export function summaryOf({ forecasts: _, cross_validation, ...rest }: OutputBlo
 
 /** The name of the model that made the forecasts, or of the choice. */
 export function modelNameOf({ model, operation, pooled, choice }: OutputSummary): string {
-  if (choice !== undefined) return nameOfChoice(choice.rule, choice.candidates.length);
+  if (choice !== undefined) return nameOfChoice(choice.candidates.length);
   if (typeof model.model !== "string") return operation;
   return pooled === undefined ? model.model : `pooled ${model.model}`;
 }

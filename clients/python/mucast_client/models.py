@@ -67,7 +67,7 @@ class RunSummary(TypedDict):
     """What the forecasts of a job are worth, in a few figures."""
 
     model: str
-    """Name of the model, the network or the choice, such as `mean of 7 candidates`."""
+    """Name of the model, the network or the choice, such as `choice among 7 candidates`."""
     fit: str
     as_of: str
     """The date of the forecasts, YYYY-MM-DD."""

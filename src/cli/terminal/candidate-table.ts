@@ -3,6 +3,9 @@ import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
 import { table } from "./output-table.ts";
 
+const GAIN_UNIT =
+  " Gains are shares of the mean squared return of the rows from which the first fold learned.";
+
 /** What a table of candidates shows. */
 type TableChoice = Pick<OutputChoice, "honest" | "best" | "measure"> & {
   readonly candidates: readonly Omit<OutputChoice["candidates"][number], "settings">[];
@@ -28,7 +31,7 @@ export function candidateTable(
   return [
     table(header, [...rows, ["chosen in advance", ...figureCells(honest, measure), "", ""]]),
     ...(more === 0 ? [] : [`${counted(more, "further candidate")} with smaller gains; ${elsewhere}.`]),
-    `Candidate ${best} is the best by the rows that choose; the forecasts chosen in advance show what choosing was worth.`,
+    `Candidate ${best} is the best by the rows that choose; the forecasts chosen in advance show what choosing was worth.${measure === "ic" ? "" : GAIN_UNIT}`,
   ].join("\n");
 }
 

@@ -8,8 +8,8 @@ const maybe = z.number().nullable();
 const members = z.array(count).describe("Numbers of candidates, ascending.");
 
 /** The name of the forecasts of a choice, in place of a model's. @param count of candidates. */
-export function nameOfChoice(rule: string, count: number): string {
-  return `${rule} of ${count} candidates`;
+export function nameOfChoice(count: number): string {
+  return `choice among ${count} candidates`;
 }
 
 /** What forecasts are worth beside those of candidate 0. */

@@ -12,7 +12,7 @@ export const runSummarySchema = z
   .strictObject({
     model: z
       .string()
-      .describe("Name of the model, the network or the choice, such as `mean of 7 candidates`."),
+      .describe("Name of the model, the network or the choice, such as `choice among 7 candidates`."),
     fit: mayGrow(z.enum(FITS)),
     as_of: z.string().describe("The date of the forecasts, YYYY-MM-DD."),
     tickers: z.int().nonnegative().describe("Number of tickers with a forecast."),

@@ -25,7 +25,7 @@ function verdict(order: Partial<RowsVerdict["order"]>, intervals: RowsVerdict["i
 test("a summary without a verdict only counts its tickers", () => {
   const summary = runSummary({ ...JOB, tables: {} });
   const choice = { rule: "best", candidates: [{}, {}, {}] } as never;
-  assert.equal(runSummary({ ...JOB, choice, tables: {} }).model, "best of 3 candidates");
+  assert.equal(runSummary({ ...JOB, choice, tables: {} }).model, "choice among 3 candidates");
   assert.deepEqual(runSummarySchema.parse(summary), {
     ...{ model: "ridge", fit: "per_ticker", as_of: "2024-10-04", tickers: 0, failed: 2 },
     verdict: null,

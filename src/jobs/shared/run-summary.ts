@@ -30,7 +30,7 @@ export function runSummary({
 }: SummaryParts): RunSummary {
   const forecast = tickers.filter(({ dates }) => muRow(dates, asOf).row !== undefined);
   return {
-    model: choice === undefined ? model : nameOfChoice(choice.rule, choice.candidates.length),
+    model: choice === undefined ? model : nameOfChoice(choice.candidates.length),
     fit,
     as_of: formatDay(asOf),
     tickers: forecast.length,

@@ -18,7 +18,7 @@ import { type MembersByDate, membersByDate, membersPanel } from "./candidate-mem
 const charts = chartSection({
   id: "candidates",
   title: "Candidates",
-  lead: "Figures are of the held-out rows: of regressors the published out-of-fold rows, of networks the calibration part. A gain is the mean squared error of candidate 0, the config itself, less that of another forecast, as a share of the mean squared return; if a job chooses by IC, it is the mean IC less that of candidate 0.",
+  lead: "Figures are of the held-out rows: of regressors the published out-of-fold rows, of networks the calibration part. A gain is the mean squared error of candidate 0, the config itself, less that of another forecast, as a share of the mean squared return of the rows from which the first fold learned; if returns have become larger since, gains are larger than differences of R². If a job chooses by IC, it is the mean IC less that of candidate 0.",
   panels: ({ whole }) =>
     whole.document.choice === undefined ? [] : panelsOf("Candidates", candidatesOf(whole), candidatePanels),
 });
