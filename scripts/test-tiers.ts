@@ -53,7 +53,7 @@ const TOGETHER: readonly (readonly string[])[] = [
   ],
   [
     ...["src/cli/audit", "src/cli/choose", "src/cli/completion", "src/cli/export", "src/cli/jobs/"],
-    ...["src/cli/list", "src/cli/replay", "src/cli/report"],
+    ...["src/cli/outputs/", "src/cli/replay", "src/cli/report"],
   ],
   ["test/service/limits", "test/service/refusals", "test/service/secrets", "test/service/who-may"],
   ["src/audit/", "test/end-to-end/jobs/audit-foresight-skill"],

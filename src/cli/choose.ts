@@ -16,7 +16,7 @@ import { counted } from "../contract/errors/wording.ts";
 import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/chosen-outputs.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf } from "../outputs/output-summary.ts";
-import { type OutputFlags, outputLocations, withOutputs } from "./output-arguments.ts";
+import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
 import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";

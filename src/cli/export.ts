@@ -7,7 +7,7 @@ import type { Reading } from "../outputs/open-document.ts";
 import { type TrackedRun, trackRun } from "../tracking/track-run.ts";
 import { openTrackedOutput } from "../tracking/tracked-output.ts";
 import { type Tracker, trackerOf } from "../tracking/tracker.ts";
-import { type OutputFlags, oneOutput, withOutputs } from "./output-arguments.ts";
+import { type OutputFlags, oneOutput, withOutputs } from "./outputs/output-arguments.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface ExportFlags extends OutputFlags {

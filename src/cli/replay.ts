@@ -13,7 +13,7 @@ import {
   withEngineFlags,
   withReportFlags,
 } from "./jobs/job-options.ts";
-import { type OutputFlags, oneOutput, withOutputs } from "./output-arguments.ts";
+import { type OutputFlags, oneOutput, withOutputs } from "./outputs/output-arguments.ts";
 import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
 

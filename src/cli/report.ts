@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { writeReport } from "../report/write-report.ts";
-import { type OutputFlags, outputLocations, withOutputs } from "./output-arguments.ts";
+import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface ReportFlags extends OutputFlags {

@@ -6,7 +6,7 @@ import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
 import { outputVerdict } from "../outputs/output-verdict.ts";
 import { hitRateErrorOf } from "../report/statistics/over-dates.ts";
-import { type OutputFlags, outputLocations, withOutputs } from "./output-arguments.ts";
+import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
 import { judgedTable, type OutputColumn, outputTable } from "./terminal/output-table.ts";
 import type { Reporter } from "./terminal/reporter.ts";

@@ -1,15 +1,15 @@
 import type { Command } from "commander";
-import { blobPolicy } from "../blob/policy.ts";
-import { invalidRequest } from "../contract/errors/faults.ts";
-import { counted, printable } from "../contract/errors/wording.ts";
-import { problemOf } from "../contract/problems/problem.ts";
-import { type FoundOutput, findOutputs } from "../outputs/find-outputs.ts";
-import { openDocument, type Reading } from "../outputs/open-document.ts";
-import { modelNameOf } from "../outputs/output-summary.ts";
-import { outputVerdict } from "../outputs/output-verdict.ts";
+import { blobPolicy } from "../../blob/policy.ts";
+import { invalidRequest } from "../../contract/errors/faults.ts";
+import { counted, printable } from "../../contract/errors/wording.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
+import { type FoundOutput, findOutputs } from "../../outputs/find-outputs.ts";
+import { openDocument, type Reading } from "../../outputs/open-document.ts";
+import { modelNameOf } from "../../outputs/output-summary.ts";
+import { outputVerdict } from "../../outputs/output-verdict.ts";
+import { table } from "../terminal/output-table.ts";
+import { untilSignal } from "../terminal/signals.ts";
 import { outputFolder } from "./output-arguments.ts";
-import { table } from "./terminal/output-table.ts";
-import { untilSignal } from "./terminal/signals.ts";
 
 const HELP = `
 Examples:

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { findOutputs } from "../outputs/find-outputs.ts";
+import { findOutputs } from "../../outputs/find-outputs.ts";
 import { oneOutput, outputFolder, outputLocations } from "./output-arguments.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-outputs-"));

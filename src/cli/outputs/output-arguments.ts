@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
-import { filePath } from "../blob/location.ts";
-import { redactUrl } from "../blob/policy.ts";
-import { MucastError } from "../contract/errors/errors.ts";
-import { invalidRequest } from "../contract/errors/faults.ts";
-import { isFolder, newestOutput } from "../outputs/find-outputs.ts";
+import { filePath } from "../../blob/location.ts";
+import { redactUrl } from "../../blob/policy.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { invalidRequest } from "../../contract/errors/faults.ts";
+import { isFolder, newestOutput } from "../../outputs/find-outputs.ts";
 
 /** The name of the newest output in the folder of outputs. */
 const LATEST = "latest";
