@@ -1,4 +1,4 @@
-"""Networks on a GPU beside the CPU: those of many tickers one by one, stacked, and stacked with steps in CUDA graphs; joint ones.
+"""Compares a GPU with the CPU, for networks of many tickers (one by one, stacked, stacked in CUDA graphs) and joint networks.
 
 Usage, in an environment made by `mucast setup --dl`:
 
@@ -131,7 +131,7 @@ def stacked_without_graphs(networks, device, store):
 
 
 def measured(way, networks, device, store):
-    """Seconds of the second run, its predictions, and whether they equal those of the first."""
+    """Seconds and predictions of the second run, and whether both runs gave the same bytes."""
 
     def run():
         results = way(networks, device, store)
