@@ -26,6 +26,7 @@ const ANSWERS = [
   "VerdictView",
   "UploadedBlob",
   "PreparedBlobs",
+  "BlobPage",
   "Problem",
 ] as const;
 

@@ -1,7 +1,7 @@
+import type { BlobPage, StoredBlobView } from "../contract/api/blob-page.ts";
 import type { ForecastView } from "../contract/api/forecast-view.ts";
 import type {
   OperationPage,
-  OperationStatus,
   OperationView,
   ReportLink,
   VerdictView,
@@ -9,12 +9,21 @@ import type {
 import type { PreparedBlobs } from "../contract/api/prepared-blobs.ts";
 import type { QueueView } from "../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
-import type { Compression, InputFormat } from "../contract/config/input-formats.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { htmlText, objectText, objectWith } from "./api-error.ts";
 import { type Call, type ClientOptions, Connection } from "./connection.ts";
 import { type FollowOptions, followEvents } from "./follow-events.ts";
+import type {
+  BlobListOptions,
+  BlobReadOptions,
+  BlobWriteOptions,
+  CallOptions,
+  ForecastOptions,
+  ListOptions,
+  PrepareOptions,
+  SubmitOptions,
+} from "./options.ts";
 import {
   type AuditPayload,
   type JobPayload,
@@ -25,75 +34,10 @@ import {
 import { readOutput } from "./read-output.ts";
 import { asSucceeded, type RunOptions, runAndWait, type SucceededOperation } from "./run-and-wait.ts";
 
-export interface SubmitOptions {
-  /**
-   * Chosen by the caller, one for each intended job: the same key and payload give the same operation. With a key, a request
-   * whose answer is lost is sent again; without one it is an error.
-   */
-  readonly idempotencyKey?: string | undefined;
-  /** Seconds, at most 60, that the answer may wait for the end of the job. */
-  readonly wait?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface ListOptions {
-  readonly status?: OperationStatus | undefined;
-  readonly operation?: SubmittedOperation | undefined;
-  /** Operations that have all of these tags. */
-  readonly tag?: readonly string[] | undefined;
-  /** 1 to 100 operations per page. */
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface ForecastOptions {
-  /** At most 50. */
-  readonly tickers?: readonly string[] | undefined;
-  /** 1 to 50 tickers, the largest |mu| first; excludes `tickers`. */
-  readonly limit?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface PrepareOptions {
-  /** 1 to 64 letters, digits, `_` or `-`; part of the names of both blobs. */
-  readonly id?: string | undefined;
-  /** `YYYY-MM-DD`, like the others. */
-  readonly start?: string | undefined;
-  readonly end?: string | undefined;
-  readonly learning_end?: string | undefined;
-  /** Only these; all by default. */
-  readonly tickers?: readonly string[] | undefined;
-  /** A table of further features, CSV or Parquet, with a row for each ticker and date. */
-  readonly features?: Blob | undefined;
-  /** Leaves out the features that the service computes. */
-  readonly only_features?: boolean | undefined;
-  readonly format?: InputFormat | undefined;
-  /** Of Parquet. */
-  readonly compression?: Compression | undefined;
-  /** Writes features to Parquet as float32. */
-  readonly float32?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** A blob as it is stored. Its JSON is not checked; `output` returns a checked output. */
 export interface BlobResponse extends Response {
   json(): Promise<unknown>;
   clone(): BlobResponse;
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface BlobReadOptions extends CallOptions {
-  /** As in RFC 9110, such as `bytes=-65536` for the last 64 KiB; the whole blob by default. */
-  readonly range?: string | undefined;
-}
-
-export interface BlobWriteOptions extends CallOptions {
-  /** Fail if a blob of this name exists. */
-  readonly isNew?: boolean | undefined;
 }
 
 /**
@@ -321,6 +265,22 @@ export class MucastClient {
     const headers = range === undefined ? {} : { range };
     const call = { method: "GET", path: blobPath(name), headers, repeatable: true, signal } as const;
     return this.#connection.send(call, async (response): Promise<BlobResponse> => response);
+  }
+
+  /** One page of the caller's blobs, newest first: stored inputs and the outputs of operations. */
+  async listBlobs({ signal, ...query }: BlobListOptions = {}): Promise<BlobPage> {
+    const call = { method: "GET", path: "/v1/data", query: { ...query }, repeatable: true, signal } as const;
+    return this.#connection.send(call, objectWith<BlobPage>("blobs"));
+  }
+
+  /** All blobs that `listBlobs` would return, page by page. */
+  async *allBlobs(options: Omit<BlobListOptions, "cursor"> = {}): AsyncGenerator<StoredBlobView, void> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.listBlobs({ ...options, cursor });
+      yield* page.blobs;
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
   }
 
   /**

@@ -1,3 +1,4 @@
+export type { BlobPage, StoredBlobView } from "../contract/api/blob-page.ts";
 export type { ForecastView } from "../contract/api/forecast-view.ts";
 export type {
   OperationPage,
@@ -19,19 +20,19 @@ export type { ReplayBlob } from "../contract/output/replay-blob.ts";
 export type { ResultRecord } from "../contract/output/result-record.ts";
 export type { Problem } from "../contract/problems/problem.ts";
 export { MucastApiError } from "./api-error.ts";
-export {
-  type BlobReadOptions,
-  type BlobResponse,
-  type BlobWriteOptions,
-  type CallOptions,
-  type ForecastOptions,
-  type ListOptions,
-  MucastClient,
-  type PrepareOptions,
-  type SubmitOptions,
-} from "./client.ts";
+export { type BlobResponse, MucastClient } from "./client.ts";
 export type { ClientOptions } from "./connection.ts";
 export type { FollowOptions } from "./follow-events.ts";
+export type {
+  BlobListOptions,
+  BlobReadOptions,
+  BlobWriteOptions,
+  CallOptions,
+  ForecastOptions,
+  ListOptions,
+  PrepareOptions,
+  SubmitOptions,
+} from "./options.ts";
 export type { AuditPayload, JobPayload, PayloadOf, ReplayPayload } from "./payload.ts";
 export { readOutput } from "./read-output.ts";
 export type { RunOptions, SucceededOperation } from "./run-and-wait.ts";

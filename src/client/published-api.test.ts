@@ -33,6 +33,7 @@ async function requestOf(use: (client: MucastClient) => Promise<unknown>): Promi
       if (new URL(String(url)).pathname.endsWith("/report"))
         return new Response("<!doctype html>", { headers: { "content-type": "text/html; charset=utf-8" } });
       if (String(url).includes("/operations?")) return Response.json({ operations: [], next_cursor: null });
+      if (String(url).includes("/v1/data?")) return Response.json({ blobs: [], next_cursor: null });
       if (new URL(String(url)).pathname.endsWith("/prepare")) return Response.json({ feature_url: "f" });
       return Response.json(method === "PUT" ? { url: String(url) } : operation());
     },
@@ -68,6 +69,7 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
   follow_operation: async (client) => {
     for await (const _event of client.events("one", { lastEventId: 4 })) return;
   },
+  list_blobs: (client) => client.listBlobs({ kind: "prices", limit: 5, cursor: "c" }),
   write_blob: (client) => client.putBlob("feature_engine_1.json", "{}", { isNew: true }),
   prepare: (client) => client.prepare("Date,A\n", { id: "x", start: "2020-01-01", tickers: ["A", "B"] }),
   delete_blob: (client) => client.deleteBlob("feature_engine_1.json"),

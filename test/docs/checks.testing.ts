@@ -1,6 +1,7 @@
 /** How each code block of the docs is checked; a block has one entry, which names its start. */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
+import { blobPageSchema } from "../../src/contract/api/blob-page.ts";
 import { preparedBlobsSchema } from "../../src/contract/api/prepared-blobs.ts";
 import { parseDlSettings } from "../../src/contract/config/dl-settings.ts";
 import { parseMlSettings } from "../../src/contract/config/ml-settings.ts";
@@ -171,6 +172,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/engine.md", "mucast (node) ── stdin/stdout, one message a line ── host", EYE],
   ["docs/engine.md", "mucast (node) ── stdin/stdout, one message a line ── gateway", EYE],
   ["docs/engine.md", "service ──", EYE],
+  ["docs/http.md", '{ "blobs":', json((text) => blobPageSchema.parse(JSON.parse(text)))],
   ["docs/http.md", '{ "id":', json((text) => preparedBlobsSchema.parse(JSON.parse(text)))],
   ["docs/http.md", "id: 3\n", EYE],
   ["docs/http.md", 'data: {"seq":9', EYE],

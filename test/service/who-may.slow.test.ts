@@ -5,6 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { withKeys } from "../../src/cli/access/key-access.ts";
+import { blobPageSchema } from "../../src/contract/api/blob-page.ts";
 import type { Scope } from "../../src/service/auth/caller.ts";
 import type { ApiKey } from "../../src/service/auth/key-store.ts";
 import { Api, problemOf } from "./api.testing.ts";
@@ -28,6 +29,14 @@ describe("a service with keys", { timeout: 600_000 }, () => {
   }
 
   const apiOf = (name: string) => new Api(serving.url, { authorization: `Bearer ${keys[name]}` });
+
+  /** The URLs of the blobs of a list: outputs first, then inputs. */
+  async function blobsOf(api: Api): Promise<string[]> {
+    const { blobs } = blobPageSchema.parse(JSON.parse((await api.ask("GET", "/v1/data")).text));
+    const outputs = blobs.filter(({ kind }) => kind === "output");
+    const inputs = blobs.filter(({ kind }) => kind !== "output");
+    return [...outputs.map(({ url }) => url), ...inputs.map(({ url }) => url).sort()];
+  }
 
   before(async () => {
     folder = await serviceFolder();
@@ -60,6 +69,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
         ["POST", "/v1/operations/x/report-link"],
         ["POST", "/v1/report-link?id=x"],
         ["POST", "/v1/operations/x/cancel"],
+        ["GET", "/v1/data"],
         ["GET", "/data/feature_engine_a.json"],
         ["PUT", "/data/feature_engine_a.json"],
         ["POST", "/mcp"],
@@ -103,6 +113,11 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     assert.equal(opened.text, (await ann.ask("GET", `/v1/operations/${mine.id}/report`)).text);
     problemOf(await ann.ask("GET", JSON.parse(link.text).url), 404, "not_found");
     assert.deepEqual((await ben.list()).operations, []);
+    assert.deepEqual(await blobsOf(ben), []);
+    assert.deepEqual(await blobsOf(ann), [
+      `${serving.url}/data/${mine.result!.output_name}`,
+      ...["feature_engine", "data_extractor"].map((kind) => `${serving.url}/data/${kind}_hers.json`).sort(),
+    ]);
     const replay = JSON.stringify({ output_url: mine.result!.output_url });
     problemOf(await ben.post("replay", replay), 400, "url_not_allowed");
     const previous = { previous_feature_url: `${serving.url}/data/feature_engine_hers.json` };

@@ -13,7 +13,7 @@ from .answers import json_object
 from .connection import LONG_READ_SECONDS, Call, Connection
 from .inputs import Day, Input, Uploads, day_text, prepare_body
 from .job import Job, Status, fetch_operation, operation_of
-from .models import Operation, OperationPage, PreparedBlobs
+from .models import BlobPage, Operation, OperationPage, PreparedBlobs, StoredBlob
 from .results import AuditResult, ForecastResult, ReplayResult, open_result
 
 if TYPE_CHECKING:
@@ -268,6 +268,17 @@ class Client:
             read_seconds=LONG_READ_SECONDS,
         )
         return cast("PreparedBlobs", json_object(self._connection.send(call), "feature_url"))
+
+    def blobs(self, *, kind: Literal["features", "prices", "output"] | None = None) -> Iterator[StoredBlob]:
+        """The caller's blobs, newest first, fetched page by page: stored inputs and the outputs of operations."""
+        cursor: str | None = None
+        while True:
+            query = {"kind": kind, "limit": 100, "cursor": cursor}
+            page = cast("BlobPage", json_object(self._connection.send(Call("GET", "/v1/data", query=query)), "blobs"))
+            yield from page["blobs"]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
 
     def delete_blob(self, name: str) -> None:
         """Removes an input or an output, so that its bytes no longer count against the caller's quota."""

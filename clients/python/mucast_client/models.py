@@ -1241,3 +1241,28 @@ class PreparedBlobs(TypedDict):
     warning_count: int
     written: bool
     """False if both blobs already existed with the same bytes."""
+
+
+class StoredBlob(TypedDict):
+    """Blobs that `POST /v1/prepare` has stored also have their number of tickers and dates, and the first and the last date."""
+
+    name: str
+    url: str
+    """To submit as an input, or to read."""
+    kind: str
+    """What the blob contains, by its name."""
+    size: int | None
+    """Bytes; null if unknown."""
+    created_at: str
+    """When the blob was stored or replaced. UTC, ISO 8601 with milliseconds."""
+    ticker_count: NotRequired[int]
+    dates: NotRequired[int]
+    """Number of dates."""
+    start: NotRequired[str]
+    end: NotRequired[str]
+
+
+class BlobPage(TypedDict):
+    blobs: list[StoredBlob]
+    next_cursor: str | None
+    """Use it as `cursor` to get the next page; null on the last page."""

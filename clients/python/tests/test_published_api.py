@@ -34,6 +34,7 @@ ANSWERS: dict[str, Callable[[httpx.Request], httpx.Response]] = {
     "read_blob": json_answer({"schema": "mucast.forecast/1", "warnings": []}),
     "follow_operation": stream([sent(1, "succeeded", SUCCEEDED)]),
     "list_operations": json_answer({"operations": [], "next_cursor": None}),
+    "list_blobs": json_answer({"blobs": [], "next_cursor": None}),
     "prepare": json_answer({"feature_url": "f"}),
     "write_blob": json_answer({"url": "u"}),
     "delete_blob": lambda _: httpx.Response(204, content=iter([b""])),
@@ -79,6 +80,7 @@ def use_everything(client: Client) -> None:
     assert AuditResult(client._connection, job.operation).findings == []
     assert not ReplayResult(client._connection, job.operation).document
     list(client.operations(status="Running", operation="audit", tags=["a", "b"]))
+    list(client.blobs(kind="prices"))
     client.prepare(
         Path(__file__), id="x", start="2024-01-02", end="2024-01-03", learning_end="2024-01-02", tickers=["A"]
     )

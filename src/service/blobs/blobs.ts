@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import type { BlobStore } from "../../blob/store.ts";
+import type { BlobContents, BlobListQuery } from "../../contract/api/blob-page.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { LOCAL_SUBJECT } from "../auth/authenticate.ts";
 import type { Caller } from "../auth/caller.ts";
+import type { ListedBlob } from "../store/list-blobs.ts";
 
 /** The store, and the key of a blob in it. */
 export interface BlobAddress {
@@ -25,14 +27,23 @@ export interface BlobUpload extends BlobAddress {
    */
   checkRoom(bytes: number, newBlobs?: number): void;
   /**
-   * Records the blob once the store has it. @param bytes its size.
+   * Records the blob once the store has it. @param bytes its size. @param contents undefined if unknown.
    * @throws MucastError unavailable if the caller removes the blob meanwhile.
    */
-  finish(bytes: number): Promise<void>;
+  finish(bytes: number, contents?: BlobContents): Promise<void>;
+}
+
+/** A page of a caller's blobs. */
+export interface ListedBlobs {
+  readonly blobs: readonly (ListedBlob & Pick<BlobAddress, "store">)[];
+  /** For the next page; undefined after the last one. */
+  readonly cursor: string | undefined;
 }
 
 /** The blob functions for HTTP. Each caller has a separate space and a quota, and cannot see blobs of other callers. */
 export interface Blobs {
+  /** Lists recorded blobs of the caller, newest first. @throws MucastError invalid_request for an unknown cursor. */
+  list(caller: Caller, query: BlobListQuery): Promise<ListedBlobs>;
   /** Finds a blob that the caller may read; undefined if there is none. The store may lack a blob that was found. */
   find(caller: Caller, name: string): Promise<FoundBlob | undefined>;
   /** The target of an upload of that name; undefined if the caller may not write there. */

@@ -1,10 +1,19 @@
 import type { BlobStore } from "../../blob/store.ts";
+import type { BlobListQuery } from "../../contract/api/blob-page.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
 import { type Quota, quotaExceeded, usageOf } from "../store/blob-quota.ts";
 import { findBlob, isTaken, ownerOf, recordOf, type StorageKey } from "../store/blob-records.ts";
-import { type BlobAddress, type Blobs, type BlobUpload, type FoundBlob, spaceOf } from "./blobs.ts";
+import { blobPageEnd, listBlobs } from "../store/list-blobs.ts";
+import {
+  type BlobAddress,
+  type Blobs,
+  type BlobUpload,
+  type FoundBlob,
+  type ListedBlobs,
+  spaceOf,
+} from "./blobs.ts";
 import { finishRemoval, removeStored } from "./stored-removals.ts";
 import { StoredUpload } from "./stored-upload.ts";
 
@@ -21,6 +30,13 @@ export class StoredBlobs implements Blobs {
 
   constructor(parts: StoredBlobsParts) {
     this.#parts = parts;
+  }
+
+  async list({ subject }: Caller, { cursor: given, ...query }: BlobListQuery): Promise<ListedBlobs> {
+    const { database, store } = this.#parts;
+    const after = given === undefined ? undefined : blobPageEnd(given);
+    const { blobs, cursor } = await listBlobs(database, subject, { ...query, after });
+    return { blobs: blobs.map((blob) => ({ ...blob, store: store.within(blob.space) })), cursor };
   }
 
   async find({ subject }: Caller, name: string): Promise<FoundBlob | undefined> {

@@ -1,4 +1,5 @@
 import type { BlobStore } from "../../blob/store.ts";
+import type { BlobContents } from "../../contract/api/blob-page.ts";
 import type { Database } from "../database/database.ts";
 import { type Quota, quotaExceeded } from "../store/blob-quota.ts";
 import { type BlobRecord, recordUpload, type Usage } from "../store/blob-records.ts";
@@ -34,10 +35,12 @@ export class StoredUpload implements BlobUpload {
     if (hasTooMany || used.bytes + bytes > quota.bytes) throw quotaExceeded(used, quota, newBlobs);
   }
 
-  async finish(bytes: number): Promise<void> {
+  async finish(bytes: number, contents?: BlobContents): Promise<void> {
     const { database, store, key } = this.#parts;
     for (let recorded = bytes; ; ) {
-      if (!(await recordUpload(database, { ...this.#blob, bytes: recorded })))
+      // Another upload of the name has unknown contents.
+      const known = recorded === bytes ? contents : undefined;
+      if (!(await recordUpload(database, { ...this.#blob, bytes: recorded, contents: known })))
         throw beingRemoved(this.#blob.name);
       // A removal may have taken the bytes before they were recorded, and another upload of the name may have replaced them.
       const stored = await store.stat(key);

@@ -197,4 +197,9 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
   ["alter table mucast.report_links add column further_ids text[] not null default '{}'"],
   // The payload without secrets, so that its caller can submit it again after the end. Operations of earlier versions have none.
   ["alter table mucast.operations add column payload text"],
+  // What is known of a blob's contents, and the order in which a list shows the blobs of a caller.
+  [
+    "alter table mucast.blobs add column contents json",
+    "create index blobs_of_caller on mucast.blobs (caller, created_at desc, name desc)",
+  ],
 ];

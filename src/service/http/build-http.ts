@@ -1,5 +1,6 @@
 import fastify, { type FastifyReply } from "fastify";
 import { settingsSchema } from "../../contract/settings.ts";
+import { blobListRoutes } from "./blobs/blob-list-routes.ts";
 import { blobRoutes } from "./blobs/blob-routes.ts";
 import { prepareRoutes } from "./blobs/prepare-routes.ts";
 import { guardRequests } from "./guard/guard-requests.ts";
@@ -26,6 +27,7 @@ export const ROUTE_GROUPS = {
   queue: queueRoutes,
   report: reportRoutes,
   blob: blobRoutes,
+  "blob-list": blobListRoutes,
   prepare: prepareRoutes,
   health: healthRoutes,
   key: keyRoutes,

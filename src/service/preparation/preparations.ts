@@ -77,8 +77,10 @@ export class Preparations {
       const answer = await run(order, signal);
       const { files, ...facts } = JSON.parse(answer.toString("utf8")) as PreparedFiles;
       const { prices, features } = files;
+      const { tickerCount: ticker_count, dates, start, end } = facts;
+      const contents = { ticker_count, dates, start, end };
       const stored = await this.#inOrder(`${caller.subject} ${facts.id}`, () =>
-        storePrepared({ blobs: this.#parts.blobs, caller, signal }, [prices, features]),
+        storePrepared({ blobs: this.#parts.blobs, caller, contents, signal }, [prices, features]),
       );
       return { ...facts, ...stored, names: { prices: prices.name, features: features.name } };
     } finally {

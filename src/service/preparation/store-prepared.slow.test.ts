@@ -19,12 +19,14 @@ const FILES = ["data_extractor_1.json", "feature_engine_1.json"].map((name) => {
   return { name, path, bytes: name.length, sha256: createHash("sha256").update(name).digest("hex") };
 });
 
+const CONTENTS = { ticker_count: 2, dates: 10, start: "2024-01-02", end: "2024-01-15" };
+
 onEachDatabase((tested) => {
   const fixture = blobFixture(tested);
   const { service, put, used } = fixture;
 
   const store = (blobs: StoredBlobs, caller: Caller, { signal } = new AbortController()) =>
-    storePrepared({ blobs, caller, signal }, FILES);
+    storePrepared({ blobs, caller, contents: CONTENTS, signal }, FILES);
 
   /** A service whose storage refuses the second blob. */
   const refusesSecond = () =>

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
+import type { BlobContents } from "../../contract/api/blob-page.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -10,6 +11,8 @@ import type { PreparedFile } from "../request-process/messages.ts";
 interface StoringParts {
   readonly blobs: Pick<Blobs, "find" | "uploadAddress" | "beginUpload">;
   readonly caller: Caller;
+  /** Of both blobs. */
+  readonly contents: BlobContents;
   readonly signal: AbortSignal;
 }
 
@@ -69,7 +72,7 @@ async function create(parts: StoringParts, file: PreparedFile, upload: BlobUploa
   const isNew = await createBytes(parts, file, upload).catch((error: unknown) => {
     throw storageFailed(error, `${file.name} could not be stored`);
   });
-  await upload.finish(file.bytes);
+  await upload.finish(file.bytes, parts.contents);
   return isNew;
 }
 

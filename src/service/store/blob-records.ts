@@ -1,4 +1,5 @@
 import { outputIdIn } from "../../blob/names.ts";
+import type { BlobContents } from "../../contract/api/blob-page.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { ACTIVE_STATUSES } from "./operation-rows.ts";
 
@@ -18,6 +19,8 @@ export interface RecordKey {
 export interface BlobRecord extends StorageKey, RecordKey {
   /** Null if unknown: for blobs that versions without quotas recorded, and outputs whose size the storage did not tell. */
   readonly bytes: number | null;
+  /** Undefined if unknown. */
+  readonly contents?: BlobContents | undefined;
 }
 
 /** Finds a recorded blob of a caller, or the output that an active operation will write. */
@@ -78,13 +81,14 @@ export async function recordOf(
 
 /** Records a new or replaced blob in the storage, and counts it. Locks the caller's usage until the transaction ends. */
 export async function recordBlob(statements: Queryable, blob: BlobRecord): Promise<void> {
-  const { caller, name, space, bytes } = blob;
+  const { caller, name, space, bytes, contents } = blob;
   await lockUsage(statements, caller);
   const before = await recordOf(statements, caller, name);
   await statements.query(
-    `insert into blobs (caller, name, space, bytes) values ($1, $2, $3, $4)
-     on conflict (caller, name) do update set bytes = excluded.bytes, removed_at = null`,
-    [caller, name, space, bytes],
+    `insert into blobs (caller, name, space, bytes, contents) values ($1, $2, $3, $4, $5::json)
+     on conflict (caller, name) do update
+       set bytes = excluded.bytes, contents = excluded.contents, created_at = excluded.created_at, removed_at = null`,
+    [caller, name, space, bytes, contents === undefined ? null : JSON.stringify(contents)],
   );
   await count(statements, caller, (bytes ?? 0) - (before?.bytes ?? 0), before === undefined ? 1 : 0);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { listenFor } from "../listening.testing.ts";
+import { ask, listenFor } from "../listening.testing.ts";
 import {
   closeWithoutDefects,
   codeOf,
@@ -57,6 +57,42 @@ test("two callers may have different blobs of one name, and each can access only
   assert.equal((await as(ben.token, "DELETE")).status, 204);
   assert.equal(await (await as(ann.token, "GET")).text(), "ann");
   assert.equal((await as(ben.token, "GET")).status, 404);
+});
+
+test("GET /v1/data lists blobs with their URLs, and refuses parameters that it does not know", async () => {
+  const created = { createdAt: new Date("2026-01-05T08:30:09.038Z"), store: service.store, space: "" };
+  const contents = { ticker_count: 2, dates: 10, start: "2024-01-02", end: "2024-01-15" };
+  service.blobs.listed.push(
+    { name: "feature_engine_1.json", kind: "features", bytes: 5, contents, ...created },
+    { name: "ml_engine_1.json", kind: "output", bytes: null, contents: null, ...created },
+  );
+  const list = (query: string) => ask(service.port, { path: `/v1/data${query}` });
+  const { status, text } = await list("?limit=5");
+  assert.equal(status, 200, text);
+  const created_at = "2026-01-05T08:30:09.038Z";
+  const url = (name: string) => `${service.origin}/data/${name}`;
+  assert.deepEqual(JSON.parse(text), {
+    blobs: [
+      {
+        name: "feature_engine_1.json",
+        url: url("feature_engine_1.json"),
+        kind: "features",
+        size: 5,
+        created_at,
+        ...contents,
+      },
+      { name: "ml_engine_1.json", url: url("ml_engine_1.json"), kind: "output", size: null, created_at },
+    ],
+    next_cursor: null,
+  });
+  for (const query of [
+    "?kind=other",
+    "?limit=0",
+    "?limit=101",
+    "?kinds=prices",
+    `?cursor=${"x".repeat(201)}`,
+  ])
+    assert.deepEqual(codeOf(await list(query)), [400, "invalid_request"], query);
 });
 
 test("DELETE removes an input or an output, respects If-Match, and refuses a blob in use", async () => {

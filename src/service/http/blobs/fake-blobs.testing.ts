@@ -1,7 +1,14 @@
 import type { BlobStore } from "../../../blob/store.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Caller } from "../../auth/caller.ts";
-import { type BlobAddress, type Blobs, type BlobUpload, type FoundBlob, spaceOf } from "../../blobs/blobs.ts";
+import {
+  type BlobAddress,
+  type Blobs,
+  type BlobUpload,
+  type FoundBlob,
+  type ListedBlobs,
+  spaceOf,
+} from "../../blobs/blobs.ts";
 
 /** A fake: every caller has a space in a real store, without records of its blobs. */
 export class FakeBlobs implements Blobs {
@@ -10,11 +17,17 @@ export class FakeBlobs implements Blobs {
   room = Number.POSITIVE_INFINITY;
   /** The sizes of recorded uploads. */
   readonly uploads: number[] = [];
+  /** What a list shows to each caller. */
+  readonly listed: ListedBlobs["blobs"][number][] = [];
   /** Blobs that an operation names. */
   readonly inUse = new Set<string>();
 
   constructor(store: BlobStore) {
     this.#store = store;
+  }
+
+  async list(): Promise<ListedBlobs> {
+    return { blobs: this.listed, cursor: undefined };
   }
 
   async find({ subject }: Caller, name: string): Promise<FoundBlob> {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { blobPageSchema } from "../../../contract/api/blob-page.ts";
 import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
 import {
   operationPageSchema,
@@ -77,6 +78,7 @@ const RECEIVED: readonly z.ZodType[] = [
   outputBlobSchema,
   uploadedBlobSchema,
   preparedBlobsSchema,
+  blobPageSchema,
   reportLinkSchema,
 ];
 

@@ -1,0 +1,77 @@
+import type { BlobKind } from "../contract/api/blob-page.ts";
+import type { OperationStatus } from "../contract/api/operation-view.ts";
+import type { Compression, InputFormat } from "../contract/config/input-formats.ts";
+import type { SubmittedOperation } from "../contract/config/job-operations.ts";
+
+export interface SubmitOptions {
+  /**
+   * Chosen by the caller, one for each intended job: the same key and payload give the same operation. With a key, a request
+   * whose answer is lost is sent again; without one it is an error.
+   */
+  readonly idempotencyKey?: string | undefined;
+  /** Seconds, at most 60, that the answer may wait for the end of the job. */
+  readonly wait?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ListOptions {
+  readonly status?: OperationStatus | undefined;
+  readonly operation?: SubmittedOperation | undefined;
+  /** Operations that have all of these tags. */
+  readonly tag?: readonly string[] | undefined;
+  /** 1 to 100 operations per page. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface BlobListOptions {
+  readonly kind?: BlobKind | undefined;
+  /** 1 to 100 blobs per page. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ForecastOptions {
+  /** At most 50. */
+  readonly tickers?: readonly string[] | undefined;
+  /** 1 to 50 tickers, the largest |mu| first; excludes `tickers`. */
+  readonly limit?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PrepareOptions {
+  /** 1 to 64 letters, digits, `_` or `-`; part of the names of both blobs. */
+  readonly id?: string | undefined;
+  /** `YYYY-MM-DD`, like the others. */
+  readonly start?: string | undefined;
+  readonly end?: string | undefined;
+  readonly learning_end?: string | undefined;
+  /** Only these; all by default. */
+  readonly tickers?: readonly string[] | undefined;
+  /** A table of further features, CSV or Parquet, with a row for each ticker and date. */
+  readonly features?: Blob | undefined;
+  /** Leaves out the features that the service computes. */
+  readonly only_features?: boolean | undefined;
+  readonly format?: InputFormat | undefined;
+  /** Of Parquet. */
+  readonly compression?: Compression | undefined;
+  /** Writes features to Parquet as float32. */
+  readonly float32?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface BlobReadOptions extends CallOptions {
+  /** As in RFC 9110, such as `bytes=-65536` for the last 64 KiB; the whole blob by default. */
+  readonly range?: string | undefined;
+}
+
+export interface BlobWriteOptions extends CallOptions {
+  /** Fail if a blob of this name exists. */
+  readonly isNew?: boolean | undefined;
+}
