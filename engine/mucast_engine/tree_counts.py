@@ -11,8 +11,8 @@ def first_trees(library: Library, model: Any, count: int, x: Matrix, y: Matrix) 
     """A model of the first `count` trees of `model`, which was fitted to `x` (n, k) and `y` (n).
 
     Its predictions and importances are bit for bit those of a model that was fitted with `count` trees, if the caller
-    asks only for arguments under which this holds; `src/jobs/ml/tree-counts.ts` lists them. With lightgbm it may be
-    `model` itself, which then uses only these trees.
+    asks only for arguments under which this holds; `src/jobs/ml/candidates/tree-counts.ts` lists them. With lightgbm it
+    may be `model` itself, which then uses only these trees.
     """
     match library:
         case "lightgbm":

@@ -21,7 +21,8 @@ LENGTHS = {
     "RandomForestRegressor": "n_estimators",
 }
 
-# Arguments that `src/jobs/ml/tree-counts.ts` accepts beside the number of trees, with values that change the trees.
+# Arguments that `src/jobs/ml/candidates/tree-counts.ts` accepts beside the number of trees, with values that change
+# the trees.
 ARGUMENTS: list[tuple[str, dict[str, Any]]] = [
     ("LGBMRegressor", {}),
     ("LGBMRegressor", {"learning_rate": 0.03, "num_leaves": 5, "max_depth": 3, "min_child_samples": 8}),

@@ -6,7 +6,6 @@ import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { ChosenOutputs, ChosenRows } from "../contract/output/chosen-outputs.ts";
 import { countKnown, type TestedTicker } from "../evaluate/choice/candidate-losses.ts";
 import { type ChoiceGains, choiceGains, type Gain, optimismOf } from "../evaluate/choice/choice-gains.ts";
-import { chosenMembers } from "../evaluate/choice/members.ts";
 import { choosePrequentially, type PrequentialChoice } from "../evaluate/choice/prequential.ts";
 import { MIN_DATES } from "../evaluate/newey-west.ts";
 import { finiteOrNull, rootMeanSquare } from "../evaluate/statistics.ts";
@@ -40,7 +39,7 @@ export function chooseOutputs(outputs: readonly CandidateOutput[], options: Choo
   const chosen = atOnce(choosePrequentially(tickers, outputs.length, options));
   const from = tickers.map(({ folds }) => warmUpRows(folds, chosen));
   const gains = atOnce(choiceGains(tickers, chosen.predicted, from, outputs.length, options.measure));
-  const { best } = chosenMembers(chosen.series, chosen.series.days.length, options.rule);
+  const { best } = chosen;
   const labels = distinctLabels(outputs.map(({ model }) => model));
   const { rule, over, measure, rows } = options;
   return {

@@ -7,11 +7,12 @@ import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { trainingMeans } from "../evaluate/baselines.ts";
+import { NONE_DROPPED } from "../evaluate/choice/racing.ts";
 import { mean } from "../evaluate/statistics.ts";
 import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
 import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
-import { forecastsOf } from "../jobs/ml/candidate-forecasts.ts";
-import { combineCandidates } from "../jobs/ml/combine-candidates.ts";
+import { forecastsOf } from "../jobs/ml/candidates/candidate-forecasts.ts";
+import { combineCandidates } from "../jobs/ml/candidates/combine-candidates.ts";
 import type { FittedTicker } from "../jobs/ml/fitted-ticker.ts";
 import { evaluateMl, mlOutput } from "../jobs/ml/ml-output.ts";
 import { NO_ENGINE, provenance } from "../jobs/shared/job-document.ts";
@@ -89,8 +90,8 @@ function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: 
     outcome: { failures: [], listed: [], warnings: [], blocks: ONE_BLOCK },
     forecasts: new Map(fits[c]!.map((own) => [own.ticker, forecastsOf(own, undefined)])),
   }));
-  const bases = new Map(fits[0]!.map((own) => [own.ticker, own]));
-  return atOnce(combineCandidates({ outcomes, bases }, choice));
+  const bases = new Map(fits[0]!.map((own) => [own.ticker, { candidate: 0, fits: own }]));
+  return atOnce(combineCandidates({ outcomes, bases, dropped: NONE_DROPPED }, choice));
 }
 
 /** The same for run_dl_job. @param epochs the number of training epochs of each network. */

@@ -544,6 +544,8 @@ class ChoiceCandidate(TypedDict):
     """Tickers that the candidate could fit."""
     member: bool
     """Whether it is a member for the score rows of all tickers."""
+    dropped_on: NotRequired[str]
+    """With racing: the date from which it has no fits, because it was too far behind."""
     settings: dict[str, Any]
     """Its resolved settings, with every default filled in."""
 
@@ -590,6 +592,8 @@ class OutputChoice(TypedDict):
     seed: int
     warm_up: NotRequired[int]
     """run_ml_job: further folds that only served the choice."""
+    racing: NotRequired[bool]
+    """run_ml_job: candidates that fell behind were dropped."""
     candidates: list[ChoiceCandidate]
     """The first is the config itself."""
     members: list[int]

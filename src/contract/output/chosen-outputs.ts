@@ -8,9 +8,9 @@ export type ChosenRows = (typeof CHOSEN_ROWS)[number];
 /** What `mucast choose --json` prints: members as in an output's `choice`, with outputs as candidates. */
 export const chosenOutputsSchema = z.strictObject({
   rows: z.enum(CHOSEN_ROWS),
-  ...choiceSchema.omit({ seed: true, warm_up: true, candidates: true }).shape,
+  ...choiceSchema.omit({ seed: true, warm_up: true, racing: true, candidates: true }).shape,
   candidates: z.array(
-    choiceCandidateSchema.omit({ settings: true }).extend({
+    choiceCandidateSchema.omit({ settings: true, dropped_on: true }).extend({
       output: z.string().describe("The path, or the URL without a secret."),
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
     }),

@@ -4,7 +4,9 @@ import { CommonDifferences } from "./known-differences.ts";
 import { chosenMembers } from "./members.ts";
 
 /** The parts of a recorded choice that determine its members. */
-export type RecordedChoice = Pick<OutputChoice, "rule" | "members" | "best" | "changes" | "losses">;
+export type RecordedChoice = Pick<OutputChoice, "rule" | "members" | "best" | "changes" | "losses"> & {
+  readonly candidates: readonly Pick<OutputChoice["candidates"][number], "dropped_on">[];
+};
 
 /** Members that the recorded losses do not support. */
 export interface ChoiceFault {
@@ -21,15 +23,18 @@ export interface ChoiceFault {
  * @returns the differences; none for a rule of a later version.
  */
 export function choiceFaults(
-  { rule, members, best, changes, losses }: RecordedChoice,
+  { rule, members, best, changes, losses, candidates }: RecordedChoice,
   foldDates: readonly string[] = [],
 ): ChoiceFault[] {
   const known = CHOICE_RULES.find((name) => name === rule);
   if (known === undefined) return [];
   const excess = losses.excess.map((own) => Float64Array.from(own, (value) => value ?? Number.NaN));
   const differences = new CommonDifferences(excess);
-  const choiceAt = (count: number) => chosenMembers({ excess }, count, known, differences);
-  const membersOn = (date: string) => choiceAt(countUpTo(losses.dates, date)).members;
+  const choiceAt = (count: number, date?: string) => {
+    const isOut = (c: number) => isDroppedOn(candidates[c]?.dropped_on, date);
+    return chosenMembers({ excess }, count, known, isOut, differences);
+  };
+  const membersOn = (date: string) => choiceAt(countUpTo(losses.dates, date), date).members;
   const end = choiceAt(losses.dates.length);
   const recordedOn = (date: string) => changes.findLast((change) => change.date <= date)?.members ?? [];
   const dates = new Set(foldDates);
@@ -44,6 +49,11 @@ export function choiceFaults(
       .sort()
       .flatMap((date) => faultOf(`choice.changes (${date})`, recordedOn(date), membersOn(date))),
   ];
+}
+
+/** @param date undefined for the end. */
+function isDroppedOn(droppedOn: string | undefined, date: string | undefined): boolean {
+  return droppedOn !== undefined && (date === undefined || droppedOn <= date);
 }
 
 function faultOf(at: string, recorded: readonly number[], recomputed: readonly number[]): ChoiceFault[] {

@@ -13,6 +13,7 @@ import {
   membersOverTime,
   type PrequentialChoice,
 } from "../../evaluate/choice/prequential.ts";
+import { NONE_DROPPED } from "../../evaluate/choice/racing.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
 import { alignedTo } from "../shared/choice/aligned-forecasts.ts";
@@ -109,12 +110,13 @@ function* chooseByValidation(
   const tested = tickers.map((ticker) => ticker.tested);
   const days = foldDates(tested);
   const common = yield* choicesAt([...days, END], series, rule);
-  const { members } = common.get(END)!;
+  const { members, best } = common.get(END)!;
   return {
-    series,
+    ...{ series, best },
     changes: membersOverTime(days, common),
     members,
     tickerMembers: tickers.map(() => members),
+    dropped: NONE_DROPPED,
     isPerTicker: false,
     predicted: tested.map((ticker) => foldForecasts(ticker, (first: Day) => common.get(first)!.members)),
   };

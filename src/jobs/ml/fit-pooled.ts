@@ -16,9 +16,10 @@ import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
+import { ALL_FITS, type FitPart, isInPart } from "./fit-part.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
-import { importancesOf, type SpreadImportance } from "./fitted-ticker.ts";
+import { importancesOf, notConverged, type SpreadImportance } from "./fitted-ticker.ts";
 import { type PlannedFit, type PlannedRefit, refusedColumns } from "./plan-fits.ts";
 import { matrixBytes, type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
 import { type FitSize, roomForFits, workerBytes } from "./pooled-memory.ts";
@@ -69,8 +70,9 @@ export async function fitPooled(
   panels: readonly ListedPanel[],
   options: PooledOptions,
 ): Promise<PooledOutcome> {
-  const { settings, workFolder, signal, timings, blocks } = options;
+  const { settings, workFolder, signal, timings, blocks, part } = options;
   const plan = await inTurns(planPooled(panels, settings, blocks), signal);
+  if (isEmpty(pooledFits(plan, part))) return { fitted: [], failures: [], listed: [], warnings: [] };
   const union = unitePooled(plan);
   const failures = refusedTickers(panels, union, settings);
   if (failures.length === panels.length) return { fitted: [], failures, listed: [], warnings: [] };
@@ -105,11 +107,22 @@ export function refusedTickers(
   return refused === undefined ? [] : panels.map(({ ticker }) => ({ ...refused, ticker }));
 }
 
-/** The fits of a plan as rows of its matrix, in time order: those of the folds, of the first block, and of the later blocks. */
-export function pooledFits({ folds, blocks }: PooledPlan): {
-  readonly fits: readonly PlannedFit[];
+/** The fits of a pooled plan as rows of its matrix. */
+interface PlannedPool {
+  /** By the number of the fold. */
+  readonly folds: ReadonlyMap<number, PlannedFit>;
+  /** The fits of the first block and of the later ones; none if a part has no final fits. */
+  readonly first?: PlannedFit;
   readonly refits: readonly PlannedRefit[];
-} {
+}
+
+/** All fits of a plan, or those of a part. */
+export function pooledFits({ folds, blocks }: PooledPlan, part: FitPart = ALL_FITS): PlannedPool {
+  const inPart = folds.flatMap(({ from, trainStart, trainEnd, testEnd }, f): [number, PlannedFit][] =>
+    isInPart(part, from) ? [[f, { train: [trainStart, trainEnd], predict: [trainEnd, testEnd] }]] : [],
+  );
+  const byFold = new Map(inPart);
+  if (!part.isFinal) return { folds: byFold, refits: [] };
   const [first, ...later] = blocks.map(({ trainStart, trainEnd, scoreStart, scoreEnd }, block) => ({
     block,
     train: [trainStart, trainEnd] as const,
@@ -117,17 +130,18 @@ export function pooledFits({ folds, blocks }: PooledPlan): {
   }));
   const { block: _, ...firstFit } = first!;
   return {
-    fits: [
-      ...folds.map(
-        ({ trainStart, trainEnd, testEnd }): PlannedFit => ({
-          train: [trainStart, trainEnd],
-          predict: [trainEnd, testEnd],
-        }),
-      ),
-      { ...firstFit, diagnose: true },
-    ],
+    folds: byFold,
+    first: { ...firstFit, diagnose: true },
     refits: later.map((refit) => ({ ...refit, diagnose: true })),
   };
+}
+
+function allFits({ folds, first, refits }: PlannedPool): PlannedFit[] {
+  return [...folds.values(), ...(first === undefined ? [] : [first]), ...refits];
+}
+
+function isEmpty(planned: PlannedPool): boolean {
+  return allFits(planned).length === 0;
 }
 
 /**
@@ -179,8 +193,7 @@ function fitRunner(plan: PooledPlan, union: FeatureUnion, options: PooledOptions
 
 /** The number of rows in the largest fit of a plan. */
 export function largestFit(plan: PooledPlan): number {
-  const { fits, refits } = pooledFits(plan);
-  return Math.max(...[...fits, ...refits].map(learnedRows));
+  return Math.max(...allFits(pooledFits(plan)).map(learnedRows));
 }
 
 function learnedRows({ train: [from, to] }: PlannedFit): number {
@@ -199,8 +212,9 @@ async function runFits(
 ): Promise<PooledFits> {
   const { timings, onFits } = options;
   await options.trial;
-  const { fits, refits } = pooledFits(plan);
-  const total = fits.length + refits.length;
+  const planned = pooledFits(plan, options.part);
+  const { folds, first, refits } = planned;
+  const total = allFits(planned).length;
   let [done, tasks] = [0, 0];
   onFits(0, total);
   const runFit = async (fit: PlannedFit, label: string, signal: AbortSignal) => {
@@ -215,27 +229,31 @@ async function runFits(
     onFits(done, total);
     return { result, predicted, from: fit.predict[0] };
   };
-  const results: FitPredictions[] = [];
+  const results = new Map<number, FitPredictions>();
+  let firstBlock: BlockPredictions | undefined;
   let refitted: readonly BlockPredictions[] = [];
-  const first = fits.at(-1)!;
-  const refitAll = async (signal: AbortSignal): Promise<void> => {
-    const alone = refits.map((fit) => [fit]);
-    refitted = await runRefits({ ...first, block: 0 }, alone, ([fit]) =>
-      runFit(fit!, `${POOLED}, refit`, signal),
+  const runFirst = async (fit: PlannedFit, signal: AbortSignal): Promise<void> => {
+    const { result, predicted } = await runFit(fit, POOLED, signal);
+    const [diagnosis] = result.diagnoses;
+    firstBlock = { block: 0, model: 0, train: fit.train, predicted, result, diagnosis };
+  };
+  const refitAll = async (fit: PlannedFit, signal: AbortSignal): Promise<void> => {
+    const alone = refits.map((refit) => [refit]);
+    refitted = await runRefits({ ...fit, block: 0 }, alone, ([refit]) =>
+      runFit(refit!, `${POOLED}, refit`, signal),
     );
   };
-  const runNumber = async (number: number, signal: AbortSignal): Promise<void> => {
-    const label = number === fits.length - 1 ? POOLED : `${POOLED}, fold ${number + 1}`;
-    results[number] = await runFit(fits[number]!, label, signal);
+  const runFold = async (fold: number, fit: PlannedFit, signal: AbortSignal): Promise<void> => {
+    results.set(fold, await runFit(fit, `${POOLED}, fold ${fold + 1}`, signal));
   };
   await runEach(options.signal, async (start, signal) => {
-    start(refitAll(signal));
-    for (let number = fits.length - 1; number >= 0; number--) start(runNumber(number, signal));
+    if (first !== undefined) {
+      start(refitAll(first, signal));
+      start(runFirst(first, signal));
+    }
+    for (const [fold, fit] of [...folds].reverse()) start(runFold(fold, fit, signal));
   });
-  const { result, predicted } = results.at(-1)!;
-  const [diagnosis] = result.diagnoses;
-  const firstBlock = { block: 0, model: 0, train: first.train, predicted, result, diagnosis };
-  return { folds: results.slice(0, -1), blocks: [firstBlock, ...refitted] };
+  return { folds: results, blocks: firstBlock === undefined ? [] : [firstBlock, ...refitted] };
 }
 
 function fitTask(
@@ -304,10 +322,7 @@ function fitWarnings({ folds, blocks }: PooledFits): Warning[] {
     const { ticker: _, ...warning } = constantWarning(POOLED, constant);
     warnings.push(warning);
   }
-  const count = [...folds, ...blocks].reduce((sum, { result }) => sum + result.unconverged_fits, 0);
-  if (count > 0) {
-    const message = `${counted(count, "pooled fit")} did not converge.`;
-    warnings.push({ code: "not_converged", count, message });
-  }
+  const count = [...folds.values(), ...blocks].reduce((sum, { result }) => sum + result.unconverged_fits, 0);
+  if (count > 0) warnings.push(notConverged(count));
   return [...warnings, ...failedRefitWarnings(blocks)];
 }

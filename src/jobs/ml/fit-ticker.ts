@@ -10,10 +10,11 @@ import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import { type TickerPanel, targetsOf } from "../../panel/ticker-panel.ts";
 import type { FitTimings } from "../shared/timings.ts";
+import type { FitPool } from "./candidates/shared-fits.ts";
+import type { FitPart } from "./fit-part.ts";
 import { type FitRows, type FittedTicker, fittedTicker } from "./fitted-ticker.ts";
 import { cutFits, type FitPlan, fitsPerTask, listedOfFeatures, type PlannedFit } from "./plan-fits.ts";
 import { type BlockPredictions, runRefits } from "./run-refits.ts";
-import type { FitPool } from "./shared-fits.ts";
 
 export interface FitOptions {
   readonly settings: MlSettings;
@@ -26,6 +27,8 @@ export interface FitOptions {
   readonly expectedTickers: number;
   /** The blocks of score rows; absent without refits. */
   readonly blocks?: readonly RefitBlock[];
+  /** The fits to run; absent for all. */
+  readonly part?: FitPart;
   readonly timings: FitTimings;
 }
 

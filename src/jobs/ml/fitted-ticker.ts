@@ -29,7 +29,7 @@ export interface FittedTicker {
     readonly labels: Float64Array;
     readonly labelDays: Int32Array;
   };
-  /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
+  /** Shape (sum of the folds' test rows): forecasts out of fold, in time order; NaN for folds that were not fitted. */
   readonly outOfFold: Float64Array;
   readonly score: ScoreRows;
   /** The models that forecast the score rows, in time order. */
@@ -55,7 +55,7 @@ interface DoneFits {
   readonly refits: readonly BlockPredictions[];
 }
 
-/** The forecasts of a ticker whose fits have ended. */
+/** The forecasts of a ticker whose fits have ended; without final fits, those of score rows are NaN. */
 export function fittedTicker(
   panel: FitRows,
   plan: FitPlan,
@@ -63,20 +63,9 @@ export function fittedTicker(
   { settings, blocks = ONE_BLOCK }: Pick<FitOptions, "settings" | "blocks">,
 ): FittedTicker {
   const { folds, learn } = plan;
-  const tested = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
   const { ticker, columns } = panel;
   const predicted = concatenate(results.map(({ predictions }) => readArray(predictions)));
-  const first = results.at(-1)!;
-  const { train } = plan.fits.at(-1)!;
-  const inFirst = {
-    block: plan.first,
-    model: plan.first,
-    train,
-    predicted: predicted.subarray(tested),
-    result: first,
-    diagnosis: first.diagnoses[0],
-  };
-  const byBlock = [inFirst, ...refitted];
+  const byBlock = [...firstBlockOf(plan, results, predicted), ...refitted];
   const constant = constantOf(byBlock);
   const { importances, lastImportances } = importancesOf(byBlock, columns);
   const rows = rowFacts(panel);
@@ -84,7 +73,7 @@ export function fittedTicker(
     ...fittedRows(panel, byBlock, blocks),
     models: scoreModels(panel, learn, byBlock),
     folds,
-    outOfFold: outOfFoldReturns(panel, folds, predicted),
+    outOfFold: outOfFoldReturns(panel, plan, predicted),
     rows,
     ...(importances && { importances }),
     ...(lastImportances && { lastImportances }),
@@ -100,6 +89,30 @@ export function fittedTicker(
       ...lateTicker(panel),
     ],
   };
+}
+
+/** The predictions of the final fit, whose task is the last; none without it. @param predicted by all tasks. */
+function firstBlockOf(
+  { folds, tested, first, fits, isFinal }: FitPlan,
+  results: readonly FitPredictResult[],
+  predicted: Float64Array,
+): BlockPredictions[] {
+  if (!isFinal) return [];
+  const result = results.at(-1)!;
+  return [
+    {
+      block: first,
+      model: first,
+      train: fits.at(-1)!.train,
+      predicted: predicted.subarray(testRows(folds.slice(...tested))),
+      result,
+      diagnosis: result.diagnoses[0],
+    },
+  ];
+}
+
+function testRows(folds: readonly Fold[]): number {
+  return folds.reduce((sum, { testStart, testEnd }) => sum + testEnd - testStart, 0);
 }
 
 /** The fit and score rows of a ticker, with return forecasts. @param byBlock the predictions of each block's models, in time order. */
@@ -129,9 +142,16 @@ export function fittedRows(
       labels: Float64Array.from(score, (row) => y[row]!),
       labelDays: Int32Array.from(score, (row) => labelDays[row]!),
       volatility: Float64Array.from(score, (row) => volatility[row]!),
-      predicted: parts.length === 1 ? parts[0]! : concatenate(parts),
+      predicted: scorePredictions(parts, score.length),
     },
   };
+}
+
+/** @param parts by block; none without final fits. */
+function scorePredictions(parts: readonly Float64Array[], rows: number): Float64Array {
+  const [first, ...later] = parts;
+  if (first === undefined) return new Float64Array(rows).fill(Number.NaN);
+  return later.length === 0 ? first : concatenate(parts);
 }
 
 /** @param byBlock their `train` as positions in `learn`. */
@@ -152,9 +172,11 @@ export function scoreModels(
 }
 
 /** Return forecasts of each fold's test rows. Its model learned from the labels known at the close of the first one. */
-function outOfFoldReturns(panel: FitRows, folds: readonly Fold[], predicted: Float64Array): Float64Array {
+function outOfFoldReturns(panel: FitRows, { folds, tested }: FitPlan, predicted: Float64Array): Float64Array {
+  const [first, end] = tested;
   let at = 0;
-  const parts = folds.map(({ testStart, testEnd }) => {
+  const parts = folds.map(({ testStart, testEnd }, f) => {
+    if (f < first || f >= end) return new Float64Array(testEnd - testStart).fill(Number.NaN);
     const from = at;
     at += testEnd - testStart;
     const rows = panel.fit.subarray(testStart, testEnd);
@@ -165,15 +187,18 @@ function outOfFoldReturns(panel: FitRows, folds: readonly Fold[], predicted: Flo
 
 function convergenceWarnings(ticker: string, results: readonly FitPredictResult[]): Warning[] {
   const count = results.reduce((sum, result) => sum + result.unconverged_fits, 0);
-  if (count === 0) return [];
-  return [
-    {
-      code: "not_converged",
-      ticker,
-      count,
-      message: `${ticker}: ${counted(count, "fit")} did not converge.`,
-    },
-  ];
+  return count === 0 ? [] : [notConverged(count, ticker)];
+}
+
+/** @param ticker undefined for pooled fits. */
+export function notConverged(count: number, ticker?: string): Warning {
+  const fits = ticker === undefined ? counted(count, "pooled fit") : `${ticker}: ${counted(count, "fit")}`;
+  return {
+    code: "not_converged",
+    ...(ticker === undefined ? {} : { ticker }),
+    count,
+    message: `${fits} did not converge.`,
+  };
 }
 
 /** An importance from the last of several fits. */

@@ -25,15 +25,16 @@ export interface FitPredictions {
   readonly from: number;
 }
 
-/** The finished fits of a pooled plan, in time order. */
+/** The finished fits of a pooled plan. */
 export interface PooledFits {
-  readonly folds: readonly FitPredictions[];
-  /** One entry per block. */
+  /** By the number of the fold; a fold that was not fitted has no entry. */
+  readonly folds: ReadonlyMap<number, FitPredictions>;
+  /** One entry per block, in time order; none without final fits. */
   readonly blocks: readonly BlockPredictions[];
 }
 
 /**
- * The forecasts of each ticker, extracted from those of the pooled fits.
+ * The forecasts of each ticker, extracted from those of the pooled fits; without final fits, of the tickers that a fold tests.
  * @param absent `feature_absent`, for the tickers that lack some.
  */
 export function* pooledTickers(
@@ -47,7 +48,8 @@ export function* pooledTickers(
   for (const member of plan.members) {
     yield 0;
     const { panel, folds } = member;
-    if (!hasForecasts(panel)) continue;
+    const isFitted = fits.blocks.length > 0 || folds.some(({ fold }) => fits.folds.has(fold));
+    if (!hasForecasts(panel) || !isFitted) continue;
     const { ticker } = panel;
     const rows = rowFacts(panel);
     const byBlock = blocksOfTicker(member, plan, fits.blocks);
@@ -83,14 +85,16 @@ function blocksOfTicker(
   });
 }
 
-/** Return forecasts of each fold's test rows. Its model learned from the labels known at the close of its first test date. */
+/** Return forecasts of each fold's test rows; NaN for folds that were not fitted. Its model learned from the labels known at the close of its first test date. */
 function outOfFoldReturns(
   { panel, places, folds }: PooledMember<ListedPanel>,
   plan: PooledPlan,
-  fits: readonly FitPredictions[],
+  fits: PooledFits["folds"],
 ): Float64Array {
   const parts = folds.map(({ fold, testStart, testEnd }) => {
-    const predicted = predictionsAt(places.subarray(testStart, testEnd), fits[fold]!);
+    const fit = fits.get(fold);
+    if (fit === undefined) return new Float64Array(testEnd - testStart).fill(Number.NaN);
+    const predicted = predictionsAt(places.subarray(testStart, testEnd), fit);
     return forecastReturns(panel, panel.fit.subarray(testStart, testEnd), predicted, plan.folds[fold]!.from);
   });
   return concatenate(parts);

@@ -28,8 +28,8 @@ import { runSummary } from "../shared/run-summary.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
 import { tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
-import { combineCandidates } from "./combine-candidates.ts";
-import { fitCandidates } from "./fit-candidates.ts";
+import { combineCandidates } from "./candidates/combine-candidates.ts";
+import { fitCandidates } from "./candidates/fit-candidates.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { fitTickers } from "./fit-tickers.ts";
 import {

@@ -124,7 +124,6 @@ export function volatilityPanel(
       series: [tenths.map(({ coverage }) => coverage), ...(other === undefined ? [] : [other[1]])],
       level: nominal,
       isFromLevel: true,
-      isJudged: true,
     }),
     key: keyLine(
       other === undefined
@@ -195,7 +194,6 @@ export function yearsPanel(
       series: [long.map(({ coverage }) => coverage), ...theirs],
       level: nominal,
       isFromLevel: true,
-      isJudged: true,
     }),
     key: keyLine(
       other === undefined
@@ -241,8 +239,9 @@ function tickersFinding(tickers: readonly TickerCoverage[], nominal: number): st
 }
 
 export function tickersPanel({ tickers, tickersFinding: finding, nominal }: GroupedCoverage): Panel {
-  const { shown, gap } = ends(tickers);
-  const cut = gap !== undefined ? ` The ${END_BARS} lowest and the ${END_BARS} highest are shown.` : "";
+  const shown = ends(tickers);
+  const cut =
+    shown.length < tickers.length ? ` The ${END_BARS} lowest and the ${END_BARS} highest are shown.` : "";
   return {
     title: "Coverage by ticker",
     finding: `${finding}${cut}`,
@@ -252,8 +251,6 @@ export function tickersPanel({ tickers, tickersFinding: finding, nominal }: Grou
       base: nominal,
       atLeast: [nominal - 0.03, Math.min(1, nominal + 0.03)],
       level: nominal,
-      gap,
-      isJudged: true,
       rows: shown.map(({ ticker, coverage }) => ({ name: ticker, value: coverage })),
     }),
     key: keyLine([

@@ -13,7 +13,7 @@ import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 export const originSection = chartSection({
   id: "origin",
   title: "Warnings, model and provenance",
-  short: "Provenance",
+  isLoose: true,
   panels: (output) => originPanels(originOf(output)),
 });
 

@@ -9,7 +9,7 @@ import {
   type Gain,
   optimismOf,
 } from "../../../evaluate/choice/choice-gains.ts";
-import { chosenMembers, type Members } from "../../../evaluate/choice/members.ts";
+import type { Members } from "../../../evaluate/choice/members.ts";
 import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
 import { finiteOrNull } from "../../../evaluate/statistics.ts";
 import type { OrderedJson } from "../ordered-json.ts";
@@ -28,6 +28,8 @@ export interface ChoiceTicker {
 export type JobChoice = Choice<unknown> & {
   /** run_ml_job: the number of folds that only serve the choice. */
   readonly warmUp?: number;
+  /** run_ml_job: whether candidates that fall behind were dropped. */
+  readonly racing?: boolean;
 };
 
 /** What a choice found. */
@@ -48,8 +50,7 @@ export function* choiceResult(
   const tested = tickers.map((ticker) => ticker.tested);
   const from = tickers.map(({ warmUpRows }) => warmUpRows);
   const gains = yield* choiceGains(tested, chosen.predicted, from, choice.candidates.length, choice.measure);
-  const { best } = chosenMembers(chosen.series, chosen.series.days.length, choice.rule);
-  return { choice, chosen, ...gains, best, tickers };
+  return { choice, chosen, ...gains, best: chosen.best, tickers };
 }
 
 /** The member `choice` of an output. @param settings one per candidate, as an output records them. */
@@ -57,18 +58,20 @@ export function choiceOf(
   { choice, chosen, gains, honest, gainByDay, best, tickers }: ChoiceResult,
   settings: readonly OrderedJson[],
 ): OrderedJson {
-  const { series, members } = chosen;
+  const { series, members, dropped } = chosen;
   return {
     rule: choice.rule,
     over: choice.over,
     measure: choice.measure,
     seed: choice.seed,
     ...(choice.warmUp === undefined ? {} : { warm_up: choice.warmUp }),
+    ...(choice.racing ? { racing: true } : {}),
     candidates: choice.candidates.map((candidate, c) => ({
       label: candidate.label,
       ...recordedGain(gains[c]!),
       tickers: tickers.filter(({ fitted }) => fitted[c] !== undefined).length,
       member: members.includes(c),
+      ...droppedOn(dropped.get(c)),
       settings: settings[c]!,
     })),
     members: [...members],
@@ -78,7 +81,11 @@ export function choiceOf(
     best,
     optimism: optimismOf(gains[best]!, honest, choice.measure),
     losses: lossesOf(series, gainByDay),
-  } satisfies Record<Exclude<keyof OutputChoice, "by_ticker" | "warm_up">, OrderedJson>;
+  } satisfies Record<Exclude<keyof OutputChoice, "by_ticker" | "warm_up" | "racing">, OrderedJson>;
+}
+
+function droppedOn(day: Day | undefined) {
+  return day === undefined ? {} : { dropped_on: formatDay(day) };
 }
 
 /** The losses that the choice was made from and the gains on the published rows; networks have them on different dates. */

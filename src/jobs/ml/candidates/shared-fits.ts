@@ -1,9 +1,9 @@
-import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
-import { inlineArray, readArray } from "../../engine/inline-array.ts";
-import { removeArray } from "../../engine/npy.ts";
-import type { EnginePool, RunOptions } from "../../engine/pool/pool.ts";
-import type { Diagnosis, FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
+import type { MlSettings } from "../../../contract/config/ml-settings.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import { inlineArray, readArray } from "../../../engine/inline-array.ts";
+import { removeArray } from "../../../engine/npy.ts";
+import type { EnginePool, RunOptions } from "../../../engine/pool/pool.ts";
+import type { Diagnosis, FitPredictResult, FitPredictTask } from "../../../engine/pool/protocol.ts";
 import { treeCountOf } from "./tree-counts.ts";
 
 /** The part of the engine that fits need. */

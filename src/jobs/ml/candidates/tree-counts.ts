@@ -1,6 +1,6 @@
-import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { canonicalJson, type RawJson } from "../../contract/json/json-text.ts";
-import type { ModelName } from "../../contract/model-params/models.ts";
+import type { MlSettings } from "../../../contract/config/ml-settings.ts";
+import { canonicalJson, type RawJson } from "../../../contract/json/json-text.ts";
+import type { ModelName } from "../../../contract/model-params/models.ts";
 
 /** The arguments of a regressor under which the first trees of a fit do not depend on how many follow. */
 interface Countable {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { parseMlSettings } from "../../contract/config/ml-settings.ts";
+import { parseMlSettings } from "../../../contract/config/ml-settings.ts";
 import { treeCountOf } from "./tree-counts.ts";
 
 function countOf(params: object) {

@@ -1,0 +1,110 @@
+import type { MlCandidates } from "../../../contract/config/choice/ml-candidates.ts";
+import type { Pausable } from "../../../contract/machine/pausable.ts";
+import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
+import type { Warning } from "../../../contract/problems/warnings.ts";
+import { memberMeans } from "../../../evaluate/choice/member-forecasts.ts";
+import type { Members } from "../../../evaluate/choice/members.ts";
+import { choosePrequentially } from "../../../evaluate/choice/prequential.ts";
+import { fewerFolds } from "../../../panel/folds.ts";
+import { alignedTo } from "../../shared/choice/aligned-forecasts.ts";
+import { type ChoiceResult, choiceResult } from "../../shared/choice/choice-result.ts";
+import { type CandidateReport, choiceWarnings, commonFailures } from "../../shared/choice/choice-warnings.ts";
+import { lostTickers } from "../../shared/choice/lost-tickers.ts";
+import type { Listed } from "../../shared/listed-warnings.ts";
+import type { BlockedOutcome } from "../fit-together.ts";
+import type { FittedTicker } from "../fitted-ticker.ts";
+import type { CandidateForecasts } from "./candidate-forecasts.ts";
+import type { CandidateOutcome } from "./candidate-runs.ts";
+import { type CandidateTicker, candidateTicker } from "./candidate-ticker.ts";
+import type { CandidateFits } from "./fit-candidates.ts";
+
+/** The outcome of a job that chose among candidates. */
+export type CombinedOutcome = BlockedOutcome & { readonly choice: ChoiceResult };
+
+/**
+ * Chooses among the candidates and combines their forecasts into one per row. Everything else about a ticker is that of the first candidate
+ * that could fit it.
+ */
+export function* combineCandidates(
+  { outcomes, bases, dropped }: CandidateFits,
+  choice: MlCandidates,
+): Pausable<CombinedOutcome> {
+  const tickers: CandidateTicker[] = [];
+  const lost = lostTickers(outcomes);
+  for (const name of [...bases.keys()].filter((ticker) => !lost.has(ticker)).sort(compareCodePoints)) {
+    yield 0;
+    const fitted = outcomes.map(({ forecasts }) => forecasts.get(name));
+    tickers.push(candidateTicker(bases.get(name)!, fitted, choice));
+  }
+  const tested = tickers.map((ticker) => ticker.tested);
+  const chosen = yield* choosePrequentially(tested, outcomes.length, { ...choice, dropped });
+  const fitted: FittedTicker[] = [];
+  for (const [i, ticker] of tickers.entries()) {
+    yield 0;
+    fitted.push(combined(ticker, chosen.predicted[i]!, chosen.tickerMembers[i]!, choice));
+  }
+  const result = yield* choiceResult(tickers, chosen, choice);
+  const reports = outcomes.map(reportOf);
+  const [{ outcome }] = outcomes as readonly [CandidateOutcome];
+  return {
+    ...outcome,
+    fitted,
+    failures: commonFailures([{ failures: [...lost.values()] }, ...reports], fitted),
+    warnings: [...outcome.warnings, ...choiceWarnings(reports, result)],
+    choice: result,
+  };
+}
+
+function reportOf({ outcome: { failures, warnings }, forecasts }: CandidateOutcome): CandidateReport {
+  return { failures, warnings: [...[...forecasts.values()].flatMap((own) => own.warnings), ...warnings] };
+}
+
+/** A ticker with the forecasts of its members. */
+function combined(
+  { base: { candidate: base, fits: whole }, fitted, warmUpFolds, warmUpRows }: CandidateTicker,
+  outOfFold: Float64Array,
+  members: Members,
+  choice: MlCandidates,
+): FittedTicker {
+  const { importances, lastImportances, ...first } = whole;
+  const { score } = first;
+  const predicted = new Float64Array(score.days.length);
+  memberMeans(
+    fitted.map((own) => alignedTo(score.days, own?.score)),
+    members,
+    predicted,
+  );
+  const folds = first.folds.slice(warmUpFolds);
+  const isAlone = members.length === 1 && members[0] === base;
+  return {
+    ...first,
+    folds,
+    outOfFold: outOfFold.subarray(warmUpRows),
+    score: { ...score, predicted },
+    warnings: [
+      ...first.warnings.filter(({ code }) => code !== "fewer_folds"),
+      ...fewerPublished(first, folds.length, choice),
+    ],
+    listed: [...first.listed, ...unscaledIn(fitted, base)],
+    ...(isAlone && importances ? { importances } : {}),
+    ...(isAlone && lastImportances ? { lastImportances } : {}),
+  };
+}
+
+function fewerPublished({ ticker, joins, rows }: FittedTicker, got: number, choice: MlCandidates): Warning[] {
+  // `late_ticker` reports these.
+  if (joins !== undefined) return [];
+  const { nSplits: asked, cvTestSize: testSize, fit, shrinkage } = choice.candidates[0]!.settings;
+  const warning = fewerFolds({
+    ...{ ticker, fitRows: rows.fitRows, testSize, asked, got, fit },
+    shrinks: shrinkage === "own",
+  });
+  return warning === undefined ? [] : [warning];
+}
+
+/** The listing of a candidate without a scaler, if the first has one. */
+function unscaledIn(fitted: readonly (CandidateForecasts | undefined)[], base: number): Listed[] {
+  const isUnscaled = ({ code }: Listed) => code === "unscaled_features";
+  if (fitted[base]!.listed.some(isUnscaled)) return [];
+  return fitted.flatMap((own) => own?.listed.filter(isUnscaled) ?? []).slice(0, 1);
+}
