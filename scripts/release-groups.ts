@@ -70,6 +70,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "test/browser/console-uploads.release.test.ts",
       ],
       ["test/browser/report.release.test.ts", "test/browser/notebook-report.release.test.ts"],
+      ["test/browser/console-job-data.release.test.ts"],
       ["test/browser/docs.release.test.ts"],
     ],
     paths: [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isScrolledAway, judge } from "./browser.testing.ts";
-import { BLOBS, control, NARROW, open, WIDE } from "./console-forms.testing.ts";
+import { BLOBS, control, NARROW, open, unfold, WIDE } from "./console-forms.testing.ts";
 
 /** What axe found, and what it could not decide. */
 function findings({ violations, incomplete }: Awaited<ReturnType<typeof judge>>): [string, string[]][] {
@@ -25,6 +25,7 @@ for (const [address, prepare] of [
     ] as const) {
       const { page, unwanted, close } = await open(address, { viewport, colorScheme });
       if (prepare === "refused") {
+        await unfold(page);
         await page.selectOption(control("model"), "ridge");
         await page.click("text=Include choice among candidates");
         await page.fill("textarea:below(:text('Parameters, one per line'))", "alpha = 0.1, 10");
@@ -33,7 +34,7 @@ for (const [address, prepare] of [
         await page.click(".payload button[type=submit]");
         await page.waitForSelector(".payload .refusal:not(:empty)");
       }
-      if (prepare === "with a file") await page.setInputFiles("input[type=file]", [BLOBS[0]!]);
+      if (prepare === "with a file") await page.setInputFiles(".upload-blobs input[type=file]", [BLOBS[0]!]);
       assert.deepEqual(findings(await judge(page)), []);
       assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")) <= 0);
       const shots = process.env.MUCAST_TEST_SCREENSHOTS;

@@ -4,7 +4,16 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { EXAMPLE_CONFIGS } from "../../src/contract/config/example-configs.ts";
 import { eventuallyTrue } from "../service/eventually.testing.ts";
-import { control, open, operations, sentText, service, shownOperation } from "./console-forms.testing.ts";
+import {
+  control,
+  NARROW,
+  open,
+  operations,
+  sentText,
+  service,
+  shownOperation,
+  unfold,
+} from "./console-forms.testing.ts";
 
 test("an example config replaces the config, and the URLs stay", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=x&operation=run_dl_job");
@@ -15,17 +24,17 @@ test("an example config replaces the config, and the URLs stay", async () => {
   const { feature_url, config } = JSON.parse(await sentText(page)) as Record<string, unknown>;
   assert.equal(feature_url, "x");
   assert.deepEqual(config, EXAMPLE_CONFIGS.find(({ name }) => name === "pooled-ridge")!.config);
-  await page.click("[role=tab]:text-is('JSON')");
   await page.fill("textarea.raw", "{");
   await page.click("button:text-is('Use this config')");
-  await page.waitForSelector("text=Fix the JSON on the JSON tab first.");
+  await page.waitForSelector("text=Fix the JSON first.");
   assert.equal(await sentText(page), "{");
   assert.deepEqual(unwanted, []);
   await close();
 });
 
 test("fields and JSON stay in sync, and numbers keep their spelling", async () => {
-  const { page, unwanted, close } = await open("#/job");
+  const { page, unwanted, close } = await open("#/job", { viewport: NARROW });
+  await unfold(page);
   await page.fill(control("feature_url"), "https://a/b");
   await page.selectOption(control("model"), "ridge");
   await page.fill(control("model_params"), '{"alpha": 1.0}');
@@ -70,6 +79,7 @@ test("fields and JSON stay in sync, and numbers keep their spelling", async () =
 
 test("candidates are added from the catalogue and removed, with their number and their fits", async () => {
   const { page, unwanted, close } = await open("#/job");
+  await unfold(page);
   await page.selectOption(control("model"), "ridge");
   await page.click("text=Include choice among candidates");
   const added = async (parameters: string) => {
@@ -104,6 +114,7 @@ test("candidates are added from the catalogue and removed, with their number and
 test("candidates of networks are added with the parameters of their sections", async () => {
   const { page, unwanted, close } = await open("#/job");
   await page.click("text=Neural networks");
+  await unfold(page);
   await page.selectOption(control("current option"), "lstm");
   await page.click("text=Include choice among candidates");
   const added = async (parameters: string) => {
@@ -129,6 +140,7 @@ test("candidates of networks are added with the parameters of their sections", a
 test("the other job keeps the inputs, and shows the entries of its network", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=f&data_extractor_url=d");
   await page.click("text=Neural networks");
+  await unfold(page);
   await page.selectOption(control("current option"), "cnn");
   await page.fill(control("filters"), "8, 16");
   assert.deepEqual(JSON.parse(await sentText(page)), {
@@ -147,12 +159,10 @@ test("the other job keeps the inputs, and shows the entries of its network", asy
     0,
   );
   // A fault of a hidden entry is shown at the surrounding section.
-  await page.click("[role=tab]:text-is('JSON')");
   await page.fill(
     "textarea.raw",
     (await sentText(page)).replace('"cnn": {', '"lstm": {"dropout": 5}, "cnn": {'),
   );
-  await page.click("[role=tab]:text-is('Fields')");
   await page.click(".payload button[type=submit]");
   const section = "fieldset.group:has(> legend code:text-is('models_params')) > .fault";
   await page.waitForSelector(`${section} >> text=must be < 1, got 5`);
@@ -176,13 +186,14 @@ test("faults from the service are shown at their fields, and the first of them h
       return [input.closest(".field").querySelector("label code").textContent, said.find((each) => each.matches(".fault")).textContent];
     }))`,
   );
-  assert.deepEqual(Object.keys(faults), ["feature_url", "data_extractor_url", "model_params", "n_splits"]);
+  assert.deepEqual(Object.keys(faults), ["model_params", "n_splits", "feature_url", "data_extractor_url"]);
   assert.match(faults.model_params!, /no parameter called "alpah" \(did you mean alpha\?\)/);
   assert.match(faults.n_splits!, /must be >= 1, got 0/);
   assert.equal(
     await page.evaluate("document.activeElement.closest('.field').querySelector('code').textContent"),
-    "feature_url",
+    "model_params",
   );
+  assert.ok(await page.evaluate("document.querySelector('.fields > .more').open"), "folded fields are shown");
   assert.deepEqual(unwanted, []);
   await close();
 });
@@ -197,7 +208,6 @@ test("a double click starts one operation, even if the first answer is lost, and
   await page.selectOption(control("model"), "ridge");
   await page.fill(control("n_splits"), "2");
   const hostile = `it's "$(touch x)" \`y\` \\ !! \u202e\u200b`;
-  await page.click("[role=tab]:text-is('JSON')");
   const raw = await sentText(page);
   // Another service's section may have any text, and is ignored.
   await page.fill(

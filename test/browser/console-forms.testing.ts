@@ -71,6 +71,11 @@ export function control(name: string, nth = 0): string {
   return `:nth-match(.field:has(> label code:text-is("${name}")) > :is(input, select, textarea), ${nth + 1})`;
 }
 
+/** Shows the folded parts of a page. */
+export async function unfold(page: Page): Promise<void> {
+  await page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
+}
+
 /** What the form sends. */
 export async function sentText(page: Page): Promise<string> {
   return await page.inputValue("textarea.raw");

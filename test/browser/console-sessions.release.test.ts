@@ -35,7 +35,6 @@ test("refuses a wrong key with a clear message, signs in with a valid one, and e
 test("keeps what a reader was writing when the session ended in the form after the next sign-in", async () => {
   const short = await service.signedWith("read", "write");
   const { page, unwanted, close } = await openAs(short, "#/job");
-  await page.click("[role=tab]:text-is('JSON')");
   const typed = '{"config": {"ML params": {"model": "lasso"}}, "feature_url": ';
   await page.fill("textarea.raw", typed);
   await service.keys.revoke(short.keyId);

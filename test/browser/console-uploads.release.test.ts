@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BLOBS, control, open, sentText, service, UPLOAD_BYTES } from "./console-forms.testing.ts";
+import { BLOBS, control, open, sentText, service, UPLOAD_BYTES, unfold } from "./console-forms.testing.ts";
 
 /** Prices of two tickers on 300 days. */
 const CSV = {
@@ -20,7 +20,7 @@ function dayAfter(days: number): string {
 
 test("uploads files under valid names, replaces one only on request, and fills the job's form with their URLs", async () => {
   const { page, unwanted, close } = await open("#/upload");
-  await page.setInputFiles("input[type=file]", BLOBS);
+  await page.setInputFiles(".upload-blobs input[type=file]", BLOBS);
   await page.click("button:text-is('Upload')");
   await page.waitForSelector(".upload >> nth=1 >> text=Stored as data_extractor_ui.json.");
   // The link has the first blob before both are there.
@@ -34,8 +34,8 @@ test("uploads files under valid names, replaces one only on request, and fills t
   );
 
   await page.goto(`${service.url}/#/upload`);
-  await page.waitForSelector("input[type=file]");
-  await page.setInputFiles("input[type=file]", [BLOBS[0]!]);
+  await page.waitForSelector(".upload-blobs input[type=file]");
+  await page.setInputFiles(".upload-blobs input[type=file]", [BLOBS[0]!]);
   await page.click("button:text-is('Upload')");
   await page.click("button:text-is('Replace')");
   await page.waitForSelector("text=Stored as feature_engine_ui.json, replacing the previous blob.");
@@ -47,7 +47,7 @@ test("uploads files under valid names, replaces one only on request, and fills t
 test("a file's hostile name is text and suggests a valid one; files with the same name and a file too large are refused with a message", async () => {
   const { page, unwanted, close } = await open("#/upload");
   const hostile = "<img src=x onerror=alert(1)>\u202egnp.json";
-  await page.setInputFiles("input[type=file]", [
+  await page.setInputFiles(".upload-blobs input[type=file]", [
     { name: hostile, mimeType: "application/json", buffer: Buffer.alloc(UPLOAD_BYTES + 1, " ") },
     { name: "a b.json", mimeType: "application/json", buffer: Buffer.from("{}") },
     { name: "a-b.json", mimeType: "application/json", buffer: Buffer.from("{}") },
@@ -71,10 +71,11 @@ test("a file's hostile name is text and suggests a valid one; files with the sam
 test("half-written JSON survives an upload and a visit to the other job", async () => {
   const { page, unwanted, close } = await open("#/job");
   const half = '{"feature_url": "x", "config": {';
-  await page.click("[role=tab]:text-is('JSON')");
   await page.fill("textarea.raw", half);
-  await page.click("text=Upload inputs or prepare them from prices");
-  await page.setInputFiles("input[type=file] >> nth=0", [{ ...BLOBS[0]!, name: "feature_engine_half.json" }]);
+  await page.click("text=Add data: a file of prices, or input blobs");
+  await page.setInputFiles(".upload-blobs input[type=file]", [
+    { ...BLOBS[0]!, name: "feature_engine_half.json" },
+  ]);
   await page.click("button:text-is('Upload')");
   await page.waitForSelector(".notice >> text=The form is unchanged because the JSON has an error");
   assert.equal(await sentText(page), half);
@@ -90,7 +91,7 @@ test("accepts files dropped onto the list, up to a limit", async () => {
   await page.evaluate(`(() => {
     const data = new DataTransfer();
     for (let i = 0; i < 30; i++) data.items.add(new File(["{}"], "f" + i + ".json"));
-    document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    document.querySelector('.upload-blobs .drop').dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
   })()`);
   assert.equal(await page.evaluate("document.querySelectorAll('.upload').length"), 20);
   await page.waitForSelector("text=Only 20 files at a time");
@@ -100,7 +101,7 @@ test("accepts files dropped onto the list, up to a limit", async () => {
 
 test("a price CSV becomes both inputs of a job, and its faults and faulty options are reported at their fields", async () => {
   const { page, unwanted, close } = await open("#/job");
-  await page.click("text=Upload inputs or prepare them from prices");
+  await unfold(page);
   await page.click("button:text-is('Prepare')");
   await page.waitForSelector("text=Choose a file first.");
   const broken = Buffer.from("Date,AAA\n2020-01-02,1.5\n2020-01-02,1.6\n");

@@ -6,9 +6,11 @@ import type { View, ViewContext } from "../view.ts";
 import { addCandidateEditor } from "./candidates/candidate-editor.ts";
 import { earlierPayload } from "./earlier-payload.ts";
 import { newId } from "./fields/field-control.ts";
+import { JOB_FOLDS, reveal } from "./fields/folds.ts";
 import { formParts } from "./fields/schema-fields.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
-import { makeInputs } from "./inputs/input-forms.ts";
+import { makeDataSection } from "./inputs/data-section.ts";
+import type { ReadyInputs } from "./inputs/input-forms.ts";
 import { offerKnownBlobs } from "./inputs/url-fields.ts";
 import { addModelParameters } from "./model-parameters.ts";
 import { hasDraft } from "./payload/payload-draft.ts";
@@ -20,13 +22,16 @@ const JOBS: Readonly<Record<Operation, string>> = {
   run_dl_job: "Neural networks",
 };
 
+const URLS = ["feature_url", "data_extractor_url"];
+
 const NAMES = Object.keys(JOBS) as Operation[];
 
 /** Payload members that stay when the reader switches to the other job. */
 const SHARED = ["feature_url", "data_extractor_url", "start", "end", "learning_end", "portable", "tags"];
 
 const OFFERED_LATER =
-  "Stored. The form is unchanged because the JSON has an error. After you fix it, choose the URL in the fields.";
+  "Stored. The form is unchanged because the JSON has an error. After you fix it, choose the data again.";
+const NOT_CHOSEN = "The form is unchanged because the JSON has an error. Fix it, then choose the data again.";
 
 /**
  * Submits a job. The address may have `operation`, `feature_url` and `data_extractor_url`, or `again`, the id of an earlier job whose
@@ -40,17 +45,30 @@ export const showJobForm: View = async (container, context) => {
   const place = element("div");
   let shown: JobForm | undefined;
   const show = (operation: Operation) => {
-    const next = forms.get(operation) ?? makeJobForm(operation, initialFor(operation), schemas, context);
+    const next =
+      forms.get(operation) ??
+      makeJobForm(operation, initialFor(operation), schemas, context, () => showChosen());
     forms.set(operation, next);
     if (shown !== undefined && shown !== next) copyShared(next.form, shown.form);
     shown = next;
     fill(place, next.examples, next.form.element);
+    showChosen();
   };
-  const inputs = makeInputs(context, (blobs) => {
-    for (const { refresh } of forms.values()) refresh();
-    const isTaken = Object.entries(blobs).every(([name, url]) => shown?.form.set([name], url));
-    context.notify(isTaken ? "Stored. The form now has its URL." : OFFERED_LATER);
-  });
+  const take = (blobs: ReadyInputs) =>
+    Object.entries(blobs).every(([name, url]) => shown?.form.set([name], url));
+  const data = await makeDataSection(
+    context,
+    (blobs) => {
+      if (!take(blobs)) context.notify(NOT_CHOSEN, "failed");
+      showChosen();
+    },
+    (blobs) => {
+      for (const { refresh } of forms.values()) refresh();
+      context.notify(take(blobs) ? "Stored. The form now has its URL." : OFFERED_LATER);
+    },
+  );
+  const showChosen = () =>
+    data.show(shown?.form.valueAt(["feature_url"]), shown?.form.valueAt(["data_extractor_url"]));
   const first =
     NAMES.find(hasDraft) ??
     NAMES.find((name) => name === (earlier?.operation.operation ?? context.params.get("operation"))) ??
@@ -59,6 +77,7 @@ export const showJobForm: View = async (container, context) => {
   fill(
     container,
     earlier !== undefined && element("p", { class: "hint" }, earlier.note),
+    data.element,
     element(
       "fieldset",
       { class: "jobs" },
@@ -69,15 +88,11 @@ export const showJobForm: View = async (container, context) => {
         return element("label", { class: "check" }, radio, `${JOBS[name]} (${name})`);
       }),
     ),
-    element(
-      "details",
-      { class: "inputs" },
-      element("summary", {}, "Upload inputs or prepare them from prices"),
-      inputs,
-    ),
     place,
   );
   show(first);
+  // The URLs themselves matter only if they name no stored set.
+  if (!showChosen() && hasUrls(shown!.form)) revealUrls(shown!.form);
   if (earlier?.problem !== undefined) forms.get(first)!.form.explain(earlier.problem);
 };
 
@@ -93,11 +108,24 @@ function makeJobForm(
   initial: string,
   schemas: Awaited<ReturnType<typeof formSchemas>>,
   context: ViewContext,
+  onChange: () => void,
 ): JobForm {
   const parts = formParts(payloadSchema(schemas, operation));
-  const form = new PayloadForm({ operation, parts, initial, submit: "Submit job", context });
+  const form = new PayloadForm({
+    operation,
+    parts,
+    folds: JOB_FOLDS,
+    initial,
+    submit: "Submit job",
+    context,
+  });
   if (operation === "run_ml_job") addModelParameters(form, schemas);
   addCandidateEditor(form, schemas);
+  const before = form.onChange;
+  form.onChange = () => {
+    before();
+    onChange();
+  };
   const examples = schemas.examples.filter((example) => example.operation === operation);
   return { form, examples: exampleChooser(form, examples), refresh: offerKnownBlobs(form, context) };
 }
@@ -119,10 +147,7 @@ function exampleChooser(form: PayloadForm, examples: readonly ExampleConfig[]): 
   chosen.addEventListener("change", describe);
   use.addEventListener("click", () => {
     const isTaken = form.set(CONFIG, rawNumbersOf(JSON.stringify(found().config)) as RawJson);
-    fill(
-      about,
-      isTaken ? `The form now has the config ${found().name}.` : "Fix the JSON on the JSON tab first.",
-    );
+    fill(about, isTaken ? `The form now has the config ${found().name}.` : "Fix the JSON first.");
   });
   describe();
   return element(
@@ -134,13 +159,22 @@ function exampleChooser(form: PayloadForm, examples: readonly ExampleConfig[]): 
   );
 }
 
+function hasUrls(form: PayloadForm): boolean {
+  return URLS.some((name) => typeof form.valueAt([name]) === "string");
+}
+
+function revealUrls(form: PayloadForm): void {
+  const control = form.controls.find(({ field }) => field.path.join() === URLS[0]);
+  if (control !== undefined) reveal(control.element);
+}
+
 function copyShared(next: PayloadForm, former: PayloadForm): void {
   for (const name of SHARED) next.set([name], former.valueAt([name]));
 }
 
 /** The inputs that the address names. */
 function initialOf({ params }: ViewContext): string {
-  const given = ["feature_url", "data_extractor_url"].flatMap((name) => {
+  const given = URLS.flatMap((name) => {
     const url = params.get(name);
     return url === null ? [] : [[name, url] as const];
   });

@@ -125,8 +125,10 @@ function inputOf(field: Field, id: string): TextInput {
     case "names":
       return element("textarea", { ...plain, rows: 3, maxlength: MAX_PAYLOAD_LENGTH });
     case "number":
-    case "integer":
-      return element("input", { ...plain, type: "text", inputmode: "decimal", maxlength: 400 });
+    case "integer": {
+      const placeholder = field.byDefault === undefined ? undefined : defaultText(field.byDefault);
+      return element("input", { ...plain, placeholder, type: "text", inputmode: "decimal", maxlength: 400 });
+    }
     default:
       return element("input", { ...plain, type: "text", maxlength: 4_000 });
   }

@@ -2,6 +2,7 @@ import type { RawJson } from "../../../contract/json/json-text.ts";
 import { element } from "../../dom.ts";
 import { prose } from "../../words.ts";
 import { type Control, faultLine, fieldControl, nameOf, newId } from "./field-control.ts";
+import { type Folds, foldAt, foldedPart } from "./folds.ts";
 import { labelOf } from "./labels.ts";
 import type { Path } from "./payload-tree.ts";
 import type { FormPart, Group } from "./schema-fields.ts";
@@ -27,17 +28,40 @@ export interface Fields {
 /** @param changed is called with the path of each change by the reader. */
 type PathChanged = (path: Path, value: RawJson | undefined, json: string | undefined, by?: Control) => void;
 
-/** Creates the controls and sections of a form. */
-export function makeFields(parts: readonly FormPart[], changed: PathChanged): Fields {
-  const made = parts.map((part) =>
-    part.kind === "group" ? makeGroup(part, changed) : makeField(part, changed),
-  );
+/**
+ * Creates the controls and sections of a form.
+ * @param folds the objects of which it shows some members and folds the others. @param path of the object that has the parts.
+ */
+export function makeFields(
+  parts: readonly FormPart[],
+  changed: PathChanged,
+  folds: Folds = {},
+  path: Path = [],
+): Fields {
+  const make = (part: FormPart) =>
+    part.kind === "group" ? makeGroup(part, changed, folds) : makeField(part, changed);
+  const fold = foldAt(folds, path);
+  const isShown = ({ name }: FormPart) => fold?.shown.includes(name) ?? true;
+  const shown = parts.filter(isShown).map(make);
+  const hidden = parts.filter((part) => !isShown(part)).map(make);
+  const folded =
+    fold &&
+    foldedPart(
+      fold,
+      hidden.flatMap(({ elements }) => elements),
+    );
+  const made = [...shown, ...hidden];
   return {
-    elements: made.flatMap(({ elements }) => elements),
+    elements: [
+      ...shown.flatMap(({ elements }) => elements),
+      ...(folded === undefined ? [] : [folded.element]),
+    ],
     controls: made.flatMap(({ controls }) => controls),
     places: made.flatMap(({ places }) => places),
     show: (valueAt, except) => {
       for (const fields of made) fields.show(valueAt, except);
+      const controls = hidden.flatMap((fields) => fields.controls);
+      folded?.show(controls.filter(({ field }) => valueAt(field.path) !== undefined).length);
     },
   };
 }
@@ -60,8 +84,8 @@ function placeOf({ element: place, showFaults, focus }: Control): Omit<FaultPlac
 }
 
 /** A section. If it contains only another section, that one is shown without an additional frame. */
-function makeGroup(group: Group, changed: PathChanged): Fields {
-  const inner = makeFields(group.parts, changed);
+function makeGroup(group: Group, changed: PathChanged, folds: Folds): Fields {
+  const inner = makeFields(group.parts, changed, folds, group.path);
   const faults = faultLine(newId());
   faults.element.tabIndex = -1;
   const [only] = group.parts;

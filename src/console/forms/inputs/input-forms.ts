@@ -27,8 +27,8 @@ export function makeInputs(context: ViewContext, ready: (inputs: ReadyInputs) =>
   return element(
     "div",
     { class: "ways" },
-    element("section", {}, element("h2", {}, "Upload input blobs"), uploads),
     element("section", {}, element("h2", {}, "Prepare input blobs from prices"), preparation),
+    element("section", { class: "upload-blobs" }, element("h2", {}, "Upload input blobs"), uploads),
   );
 }
 

@@ -5,6 +5,7 @@ import { element, fill } from "../../dom.ts";
 import type { ViewContext } from "../../view.ts";
 import { bytes, counted, textElement } from "../../words.ts";
 import { type Control, fieldControl, newId } from "../fields/field-control.ts";
+import { foldedPart, reveal } from "../fields/folds.ts";
 import type { Field } from "../fields/schema-fields.ts";
 import { copiedCommand } from "../payload/copied-command.ts";
 import { faultsIn, makeRefusal, pathName, placeFaults, type Refusal } from "../payload/refusal.ts";
@@ -34,6 +35,11 @@ export function makePrepareForm(
   });
   const prices = fileChooser(PRICES, () => showCommand());
   const features = fileChooser(FEATURES, () => showCommand());
+  const others = controls.filter((control) => !isUsual(control));
+  const folded = foldedPart(
+    OPTIONS,
+    others.map((control) => control.element),
+  );
   const refusal = makeRefusal();
   const progress = element("progress", { hidden: true, "aria-label": "Bytes sent" });
   const status = element("div", { role: "status" });
@@ -44,7 +50,8 @@ export function makePrepareForm(
     refusal.element,
     prices.element,
     features.element,
-    element("div", { class: "held" }, ...controls.map((control) => control.element)),
+    ...controls.filter(isUsual).map((control) => control.element),
+    folded.element,
     command.element,
     progress,
     element("p", { class: "actions" }, element("button", { type: "submit", class: "main" }, "Prepare"), stop),
@@ -133,6 +140,7 @@ function showError(error: unknown, controls: readonly Control[], refusal: Refusa
   const faulty = controls.filter(({ field }) => at.has(pathName(field.path)));
   for (const control of faulty)
     control.showFaults(at.get(pathName(control.field.path))!.map(({ message }) => message));
+  for (const control of faulty) reveal(control.element);
   faulty[0]?.focus();
 }
 
@@ -223,6 +231,10 @@ export const PREPARE_FIELDS: readonly Field[] = [
   field("tickers", "Comma-separated; leave empty for all."),
   { ...field("only_features", "Leave out the features that the service computes."), kind: "flag" },
 ];
+
+/** The option that most preparations need, and the others, which are folded. */
+const OPTIONS = { shown: ["learning_end"], label: "Id, dates, tickers and features" };
+const isUsual = ({ field }: Control) => OPTIONS.shown.includes(field.name);
 
 /** Those that are dates. */
 const DATES: ReadonlySet<string> = new Set(["start", "end", "learning_end"]);

@@ -10,11 +10,13 @@ import type { RawJson } from "../../../contract/json/json-text.ts";
 import type { Problem } from "../../../contract/problems/problem.ts";
 import { element, fill } from "../../dom.ts";
 import type { ViewContext } from "../../view.ts";
-import { type Control, newId } from "../fields/field-control.ts";
+import type { Control } from "../fields/field-control.ts";
 import { type FaultPlace, makeFields } from "../fields/field-group.ts";
+import { type Folds, reveal } from "../fields/folds.ts";
 import type { Path } from "../fields/payload-tree.ts";
 import { type FormPart, prunable } from "../fields/schema-fields.ts";
 import { copiedCommand } from "./copied-command.ts";
+import { editorTabs } from "./editor-tabs.ts";
 import { keepDraft, PayloadDraft, takeDraft } from "./payload-draft.ts";
 import { makeRawPayload } from "./raw-payload.ts";
 import { faultsIn, makeRefusal, pathName, placeFaults } from "./refusal.ts";
@@ -22,6 +24,8 @@ import { faultsIn, makeRefusal, pathName, placeFaults } from "./refusal.ts";
 interface PayloadFormOptions {
   readonly operation: SubmittedOperation;
   readonly parts: readonly FormPart[];
+  /** The parts that are folded at first; none by default. */
+  readonly folds?: Folds;
   /** The initial payload of the form, as JSON text; a draft from before a lost session takes precedence. */
   readonly initial: string;
   /** The label of the button. */
@@ -32,8 +36,7 @@ interface PayloadFormOptions {
 const NO_RESPONSE =
   "The service did not respond, so the request may or may not have been accepted. Send it again: with the same idempotency key, it is the same operation.";
 
-const WAITING =
-  "The JSON has an error. Fix it on the JSON tab; until then, the fields show the last valid values.";
+const WAITING = "The JSON has an error. Until you fix it, the fields show the last valid values.";
 
 /** The number of the tab with the JSON. */
 const RAW = 1;
@@ -58,6 +61,7 @@ export class PayloadForm {
     "For any POSIX shell. The command uses the idempotency key of this form: if you send it twice, or send both the form and the command, you get one operation.",
   );
   readonly #button: HTMLButtonElement;
+  readonly #fieldset: HTMLFieldSetElement;
   readonly #waiting = element("p", { class: "fault" }, WAITING);
   readonly #status = element("p", { role: "status" });
   #tab = 0;
@@ -72,25 +76,27 @@ export class PayloadForm {
     const kept = takeDraft(operation);
     if (kept !== undefined) this.#draft.write(kept);
     if (kept !== undefined) context.notify("The form contains what you had entered when your session ended.");
-    this.#fields = makeFields(parts, (path, value, json, by) => this.#change(path, value, json, by));
+    this.#fields = makeFields(
+      parts,
+      (path, value, json, by) => this.#change(path, value, json, by),
+      options.folds,
+    );
     this.controls = this.#fields.controls;
     this.#button = element("button", { type: "submit", class: "main" }, options.submit);
-    const fields = element("fieldset", { class: "fields" }, ...this.#fields.elements);
-    const tabs = makeTabs(
-      "Request editor",
-      [
-        { name: "Fields", panel: element("div", {}, this.#waiting, fields) },
-        { name: "JSON", panel: this.#raw.element },
-      ],
-      (chosen) => this.#showTab(chosen, fields),
-    );
+    this.#fieldset = element("fieldset", { class: "fields" }, ...this.#fields.elements);
+    const panels = [
+      { name: "Fields", panel: element("div", {}, this.#waiting, this.#fieldset) },
+      { name: "JSON", panel: this.#raw.element },
+    ];
+    const tabs = editorTabs("Request editor", panels, context.signal, (chosen) => {
+      this.#tab = chosen;
+    });
     this.element = element(
       "form",
       { class: "payload", novalidate: true },
       this.#refusal.element,
       tabs,
-      fields.parentElement!,
-      this.#raw.element,
+      element("div", { class: "editor" }, ...panels.map(({ panel }) => panel)),
       this.#command.element,
       element("p", { class: "actions" }, this.#button),
       this.#status,
@@ -138,6 +144,9 @@ export class PayloadForm {
     const draft = this.#draft;
     if (draft.fault === undefined) this.#fields.show((path) => draft.valueAt(path), by);
     this.#raw.show(draft.text, draft.fault);
+    // A change of a field would lose a text that is not JSON.
+    this.#fieldset.disabled = draft.fault !== undefined;
+    this.#waiting.hidden = !this.#fieldset.disabled;
     this.#showCommand();
     this.onChange();
   }
@@ -156,13 +165,6 @@ export class PayloadForm {
         body: this.#draft.text,
       }),
     );
-  }
-
-  #showTab(chosen: number, fields: HTMLFieldSetElement): void {
-    this.#tab = chosen;
-    // A change of a field would lose a text that is not JSON.
-    fields.disabled = this.#draft.fault !== undefined;
-    this.#waiting.hidden = !fields.disabled;
   }
 
   async #send(): Promise<void> {
@@ -202,6 +204,7 @@ export class PayloadForm {
       return this.#draft.fault === undefined;
     }
     const broken = this.#fields.controls.find((control) => control.broken !== undefined);
+    if (broken !== undefined) reveal(broken.element);
     broken?.focus();
     if (this.#draft.fault !== undefined) this.#refusal.say(WAITING);
     return broken === undefined && this.#draft.fault === undefined;
@@ -231,7 +234,11 @@ export class PayloadForm {
   /** Shows faults by place, and removes all others. @returns the element with the first fault. */
   #showFaults(messages: ReadonlyMap<string, readonly string[]>): { focus(): void } | undefined {
     const { places } = this.#fields;
-    for (const place of places) place.showFaults(messages.get(pathName(place.path)) ?? []);
+    for (const place of places) {
+      const faults = messages.get(pathName(place.path)) ?? [];
+      place.showFaults(faults);
+      if (faults.length > 0) reveal(place.element);
+    }
     if (messages.size === 0) return undefined;
     return this.#tab === RAW ? this.#raw : places.find(({ path }) => messages.has(pathName(path)));
   }
@@ -260,46 +267,6 @@ function submitPayload(
   options: SubmitOptions,
 ): Promise<OperationView> {
   return SUBMITS[operation](client, text, options);
-}
-
-interface Tab {
-  readonly name: string;
-  readonly panel: HTMLElement;
-}
-
-/**
- * Panels, one of which is visible. The arrow keys, Home and End move between tabs, and Tab moves into the panel.
- * @param shown is called with the number of the selected panel.
- */
-function makeTabs(label: string, tabs: readonly Tab[], shown: (chosen: number) => void): HTMLElement {
-  const buttons = tabs.map(({ name, panel }) => {
-    const id = newId();
-    panel.id = `${id}-panel`;
-    panel.setAttribute("role", "tabpanel");
-    panel.setAttribute("aria-labelledby", id);
-    return element("button", { type: "button", role: "tab", id, "aria-controls": panel.id }, name);
-  });
-  const choose = (chosen: number) => {
-    for (const [i, button] of buttons.entries()) {
-      button.setAttribute("aria-selected", String(i === chosen));
-      button.tabIndex = i === chosen ? 0 : -1;
-      tabs[i]!.panel.hidden = i !== chosen;
-    }
-    shown(chosen);
-  };
-  for (const [i, button] of buttons.entries()) {
-    button.addEventListener("click", () => choose(i));
-    button.addEventListener("keydown", (event) => {
-      const target = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: tabs.length - 1 }[event.key];
-      if (target === undefined) return;
-      event.preventDefault();
-      const next = (target + tabs.length) % tabs.length;
-      choose(next);
-      buttons[next]!.focus();
-    });
-  }
-  choose(0);
-  return element("div", { class: "tabs", role: "tablist", "aria-label": label }, ...buttons);
 }
 
 /** Maximum number of texts whose keys a form remembers. */

@@ -5,6 +5,7 @@ import { pause } from "../../service-link.ts";
 import type { View, ViewContext } from "../../view.ts";
 import { counted } from "../../words.ts";
 import { ChosenRuns } from "./chosen-runs.ts";
+import { emptyList } from "./empty-list.ts";
 import { ListFilters } from "./list-filters.ts";
 import { matchesText, orderOf, orderText, sortedRuns } from "./run-columns.ts";
 import { RunTable } from "./run-table.ts";
@@ -155,7 +156,6 @@ class OperationList {
     if (onPage > 0) return element("p", { class: "empty" }, "No operation on this page contains this text.");
     if (this.#filters.isFiltered)
       return element("p", { class: "empty" }, "No operations match these filters.");
-    const link = element("a", { href: "#/job" }, "Submit a job");
-    return element("p", { class: "empty" }, "No operations yet. ", link);
+    return emptyList(this.#context);
   }
 }

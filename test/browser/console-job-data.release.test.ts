@@ -1,0 +1,128 @@
+/** The first steps in the console: the example data, and the choice of stored data for a job. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventuallyTrue } from "../service/eventually.testing.ts";
+import { isScrolledAway, judge } from "./browser.testing.ts";
+import {
+  control,
+  NARROW,
+  open,
+  operations,
+  sentText,
+  service,
+  shownOperation,
+  unfold,
+  WIDE,
+} from "./console-forms.testing.ts";
+
+const VIEWS = [
+  { viewport: WIDE, colorScheme: "light" },
+  { viewport: NARROW, colorScheme: "dark" },
+] as const;
+
+async function put(name: string, body = "[]"): Promise<void> {
+  const { status } = await fetch(`${service.url}/data/${name}`, { method: "PUT", body });
+  assert.ok(status === 201 || status === 200);
+}
+
+test("an empty console runs a job on the example data with one button, and axe finds nothing", async () => {
+  for (const options of VIEWS) {
+    const { page, unwanted, close } = await open("", options);
+    await page.waitForSelector("button:text-is('Run a job on example data')");
+    const { violations, incomplete } = await judge(page);
+    assert.deepEqual([...violations, ...incomplete.filter((found) => !isScrolledAway(found))], []);
+    assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")) <= 0);
+    assert.deepEqual(unwanted, []);
+    await close();
+  }
+  const { page, unwanted, close } = await open("");
+  await page.click("button:text-is('Run a job on example data')");
+  const id = await shownOperation(page);
+  await eventuallyTrue("the job succeeds", async () => (await operations())[0]!.status === "Succeeded");
+  assert.deepEqual(
+    (await operations()).map((one) => one.id),
+    [id],
+  );
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a job takes a stored set, and a set of the form's URLs is marked", async () => {
+  const { page, unwanted, close } = await open("#/job");
+  const urls = (id: string) => ({
+    feature_url: `${service.url}/data/feature_engine_${id}.json`,
+    data_extractor_url: `${service.url}/data/data_extractor_${id}.json`,
+  });
+  const marked = () =>
+    page.evaluate<string | undefined>("document.querySelector('.set input:checked')?.value");
+  const sets = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('.set input')].map(({ value }) => value)",
+  );
+  assert.deepEqual(sets, ["tiny", "form"], "the newest first");
+  assert.equal(await marked(), undefined);
+  await page.click(".set:has-text('form')");
+  assert.deepEqual(JSON.parse(await sentText(page)), urls("form"));
+  await page.fill("textarea.raw", JSON.stringify(urls("tiny")));
+  assert.equal(await marked(), "tiny");
+  await page.click("text=Neural networks");
+  assert.equal(await marked(), "tiny", "the other job keeps the data");
+  await page.fill("textarea.raw", '{"feature_url":');
+  await page.click(".set:has-text('form')");
+  await page.waitForSelector(".notice >> text=The form is unchanged because the JSON has an error.");
+  assert.equal(await marked(), "tiny");
+  assert.equal(await sentText(page), '{"feature_url":');
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("hostile and many blobs: five sets are shown, older ones are folded, and half a set is in no list", async () => {
+  const first = (await operations())[0]!.id;
+  for (let i = 0; i < 7; i++)
+    for (const kind of ["feature_engine", "data_extractor"]) await put(`${kind}_many-${i}.json`);
+  await put(`feature_engine_${"x".repeat(64)}.json`);
+  await put(`data_extractor_${"x".repeat(64)}.json`);
+  await put("feature_engine_alone.json");
+  for (const options of VIEWS) {
+    const { page, unwanted, close } = await open(`#/job?again=${first}`, options);
+    await page.waitForSelector("text=5 older sets");
+    assert.ok(
+      await page.evaluate("document.querySelector('.set input:checked').closest('details').open"),
+      "the older set that the form has is shown",
+    );
+    assert.equal(
+      await page.evaluate(
+        "[...document.querySelectorAll('.set input')].some(({ value }) => value === 'alone')",
+      ),
+      false,
+    );
+    await unfold(page);
+    const { violations } = await judge(page);
+    assert.deepEqual(violations, []);
+    assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")) <= 0);
+    assert.deepEqual(unwanted, []);
+    await close();
+  }
+});
+
+test("a wide screen shows the JSON beside the fields as it changes, a narrow one in a tab", async () => {
+  const { page, unwanted, close } = await open("#/job");
+  const isShown = (selector: string) =>
+    page.evaluate<boolean>(`document.querySelector(${JSON.stringify(selector)}).checkVisibility()`);
+  assert.deepEqual([await isShown("textarea.raw"), await isShown("[role=tablist]")], [true, false]);
+  await page.selectOption(control("model"), "lasso");
+  assert.deepEqual(JSON.parse(await sentText(page)), { config: { "ML params": { model: "lasso" } } });
+  await page.fill("textarea.raw", '{"config": ');
+  await page.waitForSelector("text=The JSON has an error. Until you fix it");
+  assert.equal(await page.evaluate("document.querySelector('.fields').disabled"), true);
+  await page.fill("textarea.raw", '{"config": {"ML params": {"model": "ridge", "scaler": "standard"}}}');
+  assert.equal(await page.evaluate("document.querySelector('.fields').disabled"), false);
+  assert.equal(await page.inputValue(control("model")), "ridge");
+  await page.waitForSelector("text=More settings (1 set)");
+  await page.setViewportSize(NARROW);
+  await page.waitForSelector("[role=tab][aria-selected=true]:text-is('Fields')");
+  assert.deepEqual([await isShown("textarea.raw"), await isShown(".fields")], [false, true]);
+  await page.click("[role=tab]:text-is('JSON')");
+  assert.deepEqual([await isShown("textarea.raw"), await isShown(".fields")], [true, false]);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
