@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { jsonLines, mucast } from "../../test/end-to-end/commands/command.ts";
+import { jsonLines, mucast, startMucast } from "../../test/end-to-end/commands/command.ts";
 import { claimPort } from "../../test/servers/port.testing.ts";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
 
@@ -33,6 +33,25 @@ test("export writes a table and says how many rows it has; another file extensio
   assert.equal(failed.code, 3, failed.stderr);
   assert.match(failed.stderr, /forecasts\.AAA\.predicted has 119 values for 120 dates/);
   assert.equal(readFileSync(out, "utf8").trimEnd().split("\n").length, lines.length);
+});
+
+test("export writes CSV to stdout, and the number of rows to stderr", async () => {
+  const out = join(folder, "same.csv");
+  await mucast(["export", output, "--out", out]);
+  const { code, stdout, stderr } = await mucast(["export", output, "--out", "-"]);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, readFileSync(out, "utf8"));
+  assert.deepEqual(jsonLines(stderr), [{ export: "-", rows: stdout.trimEnd().split("\n").length - 1 }]);
+});
+
+test("a reader that stops early, as head does, is no error", async () => {
+  const long = join(folder, "ml_engine_3.json");
+  // More than pipes hold.
+  writeFileSync(long, mlText({ scoreRows: 20_000 }));
+  const { child, ended } = await startMucast(["export", long, "--out", "-"]);
+  child.stdout!.once("data", () => child.stdout!.destroy());
+  const { code, stderr } = await ended;
+  assert.deepEqual([code, stderr], [0, ""]);
 });
 
 test("export needs a file or a tracker, and names the variable that is missing or the tracker that is away", async () => {

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
 import { TRACKER_VARIABLES } from "../contract/tracker-url.ts";
-import { exportForecasts } from "../export/export-forecasts.ts";
+import { exportForecasts, streamForecasts } from "../export/export-forecasts.ts";
 import type { Reading } from "../outputs/open-document.ts";
 import { type TrackedRun, trackRun } from "../tracking/track-run.ts";
 import { openTrackedOutput } from "../tracking/tracked-output.ts";
@@ -15,6 +15,9 @@ interface ExportFlags extends OutputFlags {
   readonly mlflow?: boolean;
 }
 
+/** The name of standard output in place of a file. */
+const TO_STDOUT = "-";
+
 /** Milliseconds that the upload of an output may take. */
 const MAX_TRACKING = 1_800_000;
 
@@ -22,19 +25,23 @@ const HELP = `
 Examples:
   mucast export latest --out forecasts.parquet
   mucast export ml_engine_42.json --out forecasts.csv
+  mucast export latest --out - | grep '^AAPL,'
   MLFLOW_TRACKING_URI=https://mlflow.example.com mucast export ml_engine_42.json --mlflow
 
 The table has one row per forecast: ticker, date, part (out_of_fold or score), fold, predicted, lower, upper, realised. A missing
 value is empty. With --mlflow, the output becomes a run of the MLflow server in MLFLOW_TRACKING_URI; a second export of the same
 output finds its run. stdout carries the path and the number of rows, and the run, as one JSON object. docs/portfolio.md shows what
-to do with the table, docs/tracking.md describes the run.`;
+to do with the table, docs/tracking.md describes the run. With --out -, the table is on stdout and this object on stderr.`;
 
 export function addExport(program: Command): void {
   const command = program
     .command("export")
     .description("write the forecasts of an output as CSV or Parquet, one per row, or record it in MLflow");
   withOutputs(command)
-    .option("--out <file>", "a file ending in .csv or .parquet; an existing file is replaced")
+    .option(
+      "--out <file>",
+      "a file ending in .csv or .parquet, or - for CSV on stdout; an existing file is replaced",
+    )
     .option("--mlflow", "record the output as a run of the MLflow server [env: MLFLOW_TRACKING_URI]")
     .addHelpText("after", HELP)
     .action(async (named: readonly string[], flags: ExportFlags) => {
@@ -49,7 +56,8 @@ export function addExport(program: Command): void {
         ...(await tableOf(output, out, { ...reading, signal })),
         ...(tracker === undefined ? {} : { mlflow: await runOf(output, tracker, { ...reading, signal }) }),
       }));
-      process.stdout.write(`${JSON.stringify(done)}\n`);
+      const stream = out === TO_STDOUT ? process.stderr : process.stdout;
+      stream.write(`${JSON.stringify(done)}\n`);
     });
 }
 
@@ -62,7 +70,11 @@ function requiredTracker(): Tracker {
 }
 
 async function tableOf(output: string, out: string | undefined, reading: Reading) {
-  return out === undefined ? {} : { export: out, rows: await exportForecasts({ output, out }, reading) };
+  if (out === undefined) return {};
+  const rows = await (out === TO_STDOUT
+    ? streamForecasts(output, process.stdout, reading)
+    : exportForecasts({ output, out }, reading));
+  return { export: out, rows };
 }
 
 async function runOf(

@@ -11,9 +11,15 @@ const program = createProgram();
 // A line that cannot be written (a full disk, a reader that is gone) must not end the work that it reports.
 process.stderr.on("error", () => undefined);
 
+const command = process.argv[2] ?? "";
+
+/** Commands that only read; those who read them in turn often stop early, as `head` does. */
+const READERS = ["choose", "examples", "export", "list", "schema", "show"];
+
 // The stdout of these is not a result: serve continues without it, and mcp ends with its client.
-if (!["serve", "mcp"].includes(process.argv[2] ?? "")) {
-  process.stdout.on("error", (cause) => {
+if (!["serve", "mcp"].includes(command)) {
+  process.stdout.on("error", (cause: NodeJS.ErrnoException) => {
+    if (cause.code === "EPIPE" && READERS.includes(command)) process.exit();
     const reason = `stdout could not be written: ${causeOf(cause)}; files that were already written remain`;
     process.exitCode = exitCodeOf(new MucastError("output_failed", reason, {}, { cause }));
   });
@@ -24,13 +30,13 @@ try {
 } catch (error) {
   process.exitCode = exitCodeOf(error);
   // A half-opened resource, such as a damaged database, may keep the process alive for minutes, and its supervisor waiting.
-  if (process.argv[2] === "serve") process.exit();
+  if (command === "serve") process.exit();
 }
 
 function exitCodeOf(error: unknown): number {
   // Commander has already printed what is wrong; a wrong flag is an invalid request.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  const { log, quiet } = program.commands.find((command) => command.name() === process.argv[2])?.opts() ?? {};
+  const { log, quiet } = program.commands.find((known) => known.name() === command)?.opts() ?? {};
   const reporter = new Reporter({
     format: log === "json" ? "json" : "text",
     quiet: quiet === true,

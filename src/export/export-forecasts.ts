@@ -1,4 +1,6 @@
 import { basename, dirname, extname } from "node:path";
+import type { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { ByteWriter, type ColumnSource, parquetWrite } from "hyparquet-writer";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import type { Content } from "../blob/store.ts";
@@ -39,6 +41,21 @@ export async function exportForecasts({ output, out }: ExportRequest, reading: R
   const { signal } = reading;
   const content = await format(parts);
   await replaceByStaged(await stageFile(dirname(out), basename(out), content, { signal, shown: out }));
+  return rowCount(parts);
+}
+
+/**
+ * Writes the same table as CSV to a stream, which stays open.
+ * @returns the number of rows.
+ * @throws MucastError of reading the output; invalid_data. Errors of the stream.
+ */
+export async function streamForecasts(output: string, to: Writable, reading: Reading): Promise<number> {
+  const parts = [...forecastParts(await openDocument(output, reading))];
+  await pipeline(forecastsCsv(parts), to, { end: false, ...(reading.signal && { signal: reading.signal }) });
+  return rowCount(parts);
+}
+
+function rowCount(parts: readonly ForecastPart[]): number {
   return parts.reduce((rows, { days }) => rows + days.length, 0);
 }
 
@@ -79,10 +96,13 @@ function quoted(text: string): string {
 
 type SchemaElement = NonNullable<Parameters<typeof parquetWrite>[0]["schema"]>[number];
 
-/** How Parquet stores a kind of value; dates are days since 1970-01-01. */
+/**
+ * How Parquet stores a kind of value. Dates are timestamps of midnight without a time zone, because pandas reads these as datetime64 and
+ * DATE as Python objects.
+ */
 const ELEMENTS: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
   text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
-  date: { type: "INT32", converted_type: "DATE" },
+  date: { type: "INT64", logical_type: { type: "TIMESTAMP", isAdjustedToUTC: false, unit: "MILLIS" } },
   integer: { type: "INT32" },
   number: { type: "DOUBLE" },
 };
@@ -109,12 +129,18 @@ export async function forecastsParquet(parts: readonly ForecastPart[]): Promise<
 }
 
 function columnSource(column: Column, parts: readonly ForecastPart[]): ColumnSource {
-  const data: (string | number | null)[] = [];
+  const data: (string | number | bigint | null)[] = [];
   for (const part of parts) {
     for (let row = 0; row < part.days.length; row++) {
       const value = column.of(part, row);
-      data.push(value === undefined || Number.isNaN(value) ? null : value);
+      data.push(value === undefined || Number.isNaN(value) ? null : stored(value, column.kind));
     }
   }
   return { name: column.name, data };
+}
+
+const MS_PER_DAY = 86_400_000;
+
+function stored(value: string | number, kind: ColumnKind): string | number | bigint {
+  return kind === "date" ? BigInt(value) * BigInt(MS_PER_DAY) : value;
 }
