@@ -1,4 +1,4 @@
-// Sorting and searching of ticker tables, and the readout of charts. The page is whole without it.
+// Sorting and searching of ticker tables, the readout of charts, and the mark of the section in view. The page is whole without it.
 
 (() => {
   const GRID = 1000;
@@ -41,7 +41,7 @@
   }
 
   function addSearch(table, bodies) {
-    const line = table.parentElement.querySelector(".search");
+    const line = table.closest(".table").querySelector(".search");
     const input = line.querySelector("input");
     const status = line.querySelector("[role=status]");
     const names = bodies.map((body) => body.querySelector("summary").textContent.toLowerCase());
@@ -58,6 +58,51 @@
   }
 
   for (const chart of document.querySelectorAll("svg[data-x]")) addReadout(chart);
+  markSection();
+
+  // Whether a table goes on to the right of its box.
+  const sizes = new ResizeObserver((boxes) => {
+    for (const { target } of boxes) markCut(target);
+  });
+  for (const box of document.querySelectorAll(".scroll")) {
+    sizes.observe(box);
+    box.addEventListener("scroll", () => markCut(box), { passive: true });
+  }
+
+  function markCut(box) {
+    box.classList.toggle("cut", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+  }
+
+  /** Marks the link of the section in view: the last one that has begun above the upper third of the window. */
+  function markSection() {
+    const links = new Map(
+      [...document.querySelectorAll("nav a")].map((link) => [link.getAttribute("href").slice(1), link]),
+    );
+    const heads = [...document.querySelectorAll("h2[id]")];
+    const list = document.querySelector("nav");
+    let current;
+    let isWaiting = false;
+    const mark = () => {
+      isWaiting = false;
+      const begun = heads.filter((head) => head.getBoundingClientRect().top < innerHeight / 3);
+      const isAtEnd = scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+      const head = isAtEnd ? heads.at(-1) : (begun.at(-1) ?? heads[0]);
+      const link = head && links.get(head.id);
+      if (link === undefined || link === current) return;
+      current?.removeAttribute("aria-current");
+      link.setAttribute("aria-current", "location");
+      current = link;
+      list.scrollLeft = link.offsetLeft - list.offsetLeft - (list.clientWidth - link.offsetWidth) / 2;
+    };
+    const markSoon = () => {
+      if (isWaiting) return;
+      isWaiting = true;
+      requestAnimationFrame(mark);
+    };
+    addEventListener("scroll", markSoon, { passive: true });
+    addEventListener("resize", markSoon);
+    mark();
+  }
 
   function addReadout(chart) {
     const paths = [...chart.querySelectorAll("path[data-name]")];
@@ -80,6 +125,7 @@
       cursor.setAttribute("d", `M${at} 0V${GRID}`);
       const told = lines.map(({ name }, i) => `${name} about ${valueAt(chart.dataset, nearest[i][1])}`);
       readout.textContent = `${placeAt(chart.dataset, at)}: ${told.join("; ")}`;
+      place(readout, chart, at);
     };
     chart.setAttribute("tabindex", "0");
     chart.addEventListener("pointermove", (event) => {
@@ -93,6 +139,18 @@
       if (at === undefined) show(step > 0 ? 0 : GRID);
       else show(nextColumn(lines[0].points, at, step));
     });
+  }
+
+  /** Beside the cursor, at the top of the chart; on its other side where there is more room. */
+  function place(readout, chart, at) {
+    const frame = chart.getBoundingClientRect();
+    const within = readout.offsetParent.getBoundingClientRect();
+    const cursor = frame.left - within.left + (frame.width * at) / GRID;
+    const gap = 8;
+    const beside = at > GRID / 2 ? cursor - gap - readout.offsetWidth : cursor + gap;
+    const most = within.width - readout.offsetWidth - gap;
+    readout.style.left = `${Math.max(gap, Math.min(most, beside))}px`;
+    readout.style.top = `${frame.top - within.top}px`;
   }
 
   /** The points of a path of M and l, in grid units. */

@@ -6,6 +6,7 @@ import { candidatesSection } from "./sections/candidates.ts";
 import { comparisonSection } from "./sections/comparison.ts";
 import { foldsSection } from "./sections/folds.ts";
 import { forecastsSection } from "./sections/forecasts.ts";
+import { documentTitle, identityHtml } from "./sections/identity.ts";
 import { intervalsSection } from "./sections/intervals.ts";
 import { orderSection } from "./sections/order-worth.ts";
 import { originSection } from "./sections/origin.ts";
@@ -29,6 +30,9 @@ export const SECTIONS: readonly Section[] = [
   originSection,
 ];
 
+/** Which measure of order the page shows. It needs no script: the style sheet hides the panels of the other one. */
+const MEASURES = `<fieldset class="switch"><legend class="unseen">Measure of order</legend><label><input type="radio" name="measure" id="show-rank" checked>RankIC</label><label><input type="radio" name="measure" id="show-ic">IC</label></fieldset>`;
+
 /** The page of a report: one HTML document that makes no requests and is readable without its script. */
 export function page(report: Report): string {
   const title = escapeText(report.title);
@@ -43,12 +47,13 @@ export function page(report: Report): string {
 <meta http-equiv="Content-Security-Policy" content="${REPORT_POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title}</title>
+<title>${escapeText(documentTitle(report))}</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <header><h1>${title}</h1>
-<nav aria-label="Sections"><ul>${sections.map(({ id, title: name }) => `<li><a href="#${id}">${name}</a></li>`).join("")}</ul></nav></header>
+${identityHtml(report)}</header>
+<div class="bar"><nav aria-label="Sections"><ul>${sections.map(({ id, title: name, short = name }) => `<li><a href="#${id}">${short}</a></li>`).join("")}</ul></nav><div class="switches" role="region" aria-label="What the charts show">${MEASURES}</div></div>
 <main>
 ${sections.map(({ id, title: name, html }) => `<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>\n${html}</section>`).join("\n")}
 </main>

@@ -19,6 +19,8 @@ export interface ColumnChart {
   readonly level?: number;
   /** Coverage is compared with the requested coverage, not with 0. */
   readonly isFromLevel?: boolean;
+  /** Whether a column of the first series that ends below its base shows something bad. */
+  readonly isJudged?: boolean;
   readonly height?: number;
 }
 
@@ -37,15 +39,37 @@ function valuesOf({ series, bands = [], dots = [], level, isFromLevel }: ColumnC
 }
 
 function drawn(chart: ColumnChart, values: readonly number[]): string {
-  const { finding, labels, unit, series, bands = [], dots = [], level, height = 200 } = chart;
+  const { finding, labels, unit, series, bands = [], dots = [], level, height = 160 } = chart;
   const base = chart.isFromLevel ? level! : 0;
   const y = linearScale(values);
   const middle = (i: number) => gridX((i + 0.5) / labels.length);
   const marks = [
     yGrid(y),
-    ...series.map((column, k) =>
-      mark(k === 0 ? "bar" : "bar second", columns(column, k, series.length, base, y)),
-    ),
+    ...series.flatMap((column, k) => {
+      const drawnIf = (isDrawn: (value: number) => boolean) =>
+        columns(
+          column.map((value) => (value !== null && isDrawn(value) ? value : null)),
+          k,
+          series.length,
+          base,
+          y,
+        );
+      if (k > 0)
+        return [
+          mark(
+            "bar second",
+            drawnIf(() => true),
+          ),
+        ];
+      const isBad = (value: number) => chart.isJudged === true && value < base;
+      return [
+        mark(
+          "bar",
+          drawnIf((value) => !isBad(value)),
+        ),
+        mark("bar bad", drawnIf(isBad)),
+      ];
+    }),
     level === undefined ? "" : mark("level", segment(0, gridY(y.share(level)), GRID, gridY(y.share(level)))),
     mark("whisker", bands.map((band, i) => (band === null ? "" : whisker(middle(i), band, y))).join("")),
     mark(

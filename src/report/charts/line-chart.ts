@@ -35,7 +35,7 @@ export function lineChart(chart: LineChart): ScaledChart {
 }
 
 function drawn(chart: LineChart, within: readonly number[]): string {
-  const { finding, x, xKind, unit, lines, faint = [], band, levels = [], at, height = 200 } = chart;
+  const { finding, x, xKind, unit, lines, faint = [], band, levels = [], at, height = 160 } = chart;
   const ups = (chart.ticks ?? []).filter((value) => value >= x[0]! && value <= x.at(-1)!);
   const y = linearScale([...valuesOf(chart), ...within]);
   const [first, last] = [x[0]!, x.at(-1)!];

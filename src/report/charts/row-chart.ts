@@ -1,4 +1,4 @@
-import type { Unit } from "../figures.ts";
+import { figure, type Unit } from "../figures.ts";
 import { box, dot, GRID, gridX, segment } from "./path.ts";
 import { type AxisLabel, escapeShortText, mark, plotSvg, tickLabels, xGrid } from "./plot.ts";
 import { extentOf, linearScale, type Scale, type ScaledChart } from "./scale.ts";
@@ -23,9 +23,13 @@ export interface RowChart {
   readonly base?: number;
   /** Further values that the scale contains, so that small differences look small. */
   readonly atLeast?: readonly number[];
+  /** Rows that are left out, and after how many rows: their place is marked. */
+  readonly gap?: { readonly after: number; readonly rows: number } | undefined;
+  /** Whether a bar that ends below its base shows something bad. */
+  readonly isJudged?: boolean;
 }
 
-const ROW_HEIGHT = 17;
+const ROW_HEIGHT = 16;
 const MAX_NAME_LENGTH = 14;
 
 /** Rows one below the other, with their names on the left. */
@@ -40,28 +44,40 @@ function valuesOf({ rows, level, base = 0, atLeast = [] }: RowChart): number[] {
   return [base, ...atLeast, ...known, ...rows.map(({ value }) => value), ...ends];
 }
 
-function drawn({ finding, rows, unit, level, base = 0 }: RowChart, values: readonly number[]): string {
+function drawn(chart: RowChart, values: readonly number[]): string {
+  const { finding, rows, unit, level, base = 0, gap, isJudged = false } = chart;
   const x = linearScale(values, 4);
-  const middle = (i: number) => gridX((i + 0.5) / rows.length);
+  const slots = rows.length + (gap === undefined ? 0 : 1);
+  const slotOf = (i: number) => (gap !== undefined && i >= gap.after ? i + 1 : i);
+  const middle = (i: number) => gridX((slotOf(i) + 0.5) / slots);
+  const bars = (kind: (row: ChartRow) => boolean) =>
+    rows.map((row, i) => (!isBounded(row) && kind(row) ? bar(row, slotOf(i), slots, x, base) : "")).join("");
+  const isBad = ({ value }: ChartRow) => isJudged && value < base;
+  const cut = gap === undefined ? 0 : gridX((gap.after + 0.5) / slots);
   const marks = [
     xGrid(x),
+    gap === undefined ? "" : mark("cut", segment(0, cut, GRID, cut)),
     level === undefined ? "" : mark("level", segment(gridX(x.share(level)), 0, gridX(x.share(level)), GRID)),
     mark("interval", rows.map((row, i) => (isBounded(row) ? interval(row, middle(i), x) : "")).join("")),
     mark(
       "bar",
-      rows.map((row, i) => (isBounded(row) || row.isOlder ? "" : bar(row, i, rows.length, x, base))).join(""),
+      bars((row) => !row.isOlder && !isBad(row)),
+    ),
+    mark(
+      "bar bad",
+      bars((row) => !row.isOlder && isBad(row)),
     ),
     mark(
       "bar second",
-      rows
-        .map((row, i) => (!isBounded(row) && row.isOlder ? bar(row, i, rows.length, x, base) : ""))
-        .join(""),
+      bars((row) => row.isOlder === true),
     ),
     mark(
       "dot",
       rows.map((row, i) => (isBounded(row) ? dot(gridX(x.share(row.value)), middle(i)) : "")).join(""),
     ),
   ];
+  const names = rows.map((row, i) => nameText(row, (slotOf(i) + 0.5) / slots));
+  if (gap !== undefined) names.push(gapText(gap.rows, (gap.after + 0.5) / slots));
   return plotSvg({
     finding,
     marks,
@@ -69,8 +85,8 @@ function drawn({ finding, rows, unit, level, base = 0 }: RowChart, values: reado
       (label, i, all): AxisLabel => ({ ...label, isSpare: all.length > 4 && i % 2 === 1 }),
     ),
     yLabels: [],
-    labels: rows.map((row, i) => nameText(row, (i + 0.5) / rows.length)).join(""),
-    height: Math.max(40, rows.length * ROW_HEIGHT),
+    labels: names.join(""),
+    height: Math.max(40, slots * ROW_HEIGHT),
     isWide: true,
   });
 }
@@ -88,6 +104,10 @@ function interval({ low, high }: ChartRow, y: number, x: Scale): string {
 function bar({ value }: ChartRow, i: number, count: number, x: Scale, base: number): string {
   const [top, bottom] = [gridX((i + 0.15) / count), gridX((i + 0.85) / count)];
   return box(gridX(x.share(base)), top, gridX(x.share(value)), bottom);
+}
+
+function gapText(rows: number, at: number): string {
+  return `<text class="y" x="-6" y="${Number((100 * at).toFixed(2))}%" dy=".35em">${figure(rows, "count")} more</text>`;
 }
 
 function nameText({ name, isOlder }: ChartRow, at: number): string {

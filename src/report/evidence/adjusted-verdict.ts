@@ -8,6 +8,8 @@ import { type AdjustedSkill, LEVEL } from "./comparison-tests.ts";
 export interface AdjustedVerdict extends Pick<ForecastVerdict, "state" | "title"> {
   /** Including the sentences of the unadjusted verdict. */
   readonly sentences: readonly string[];
+  /** The rows behind the headline, adjusted. */
+  readonly judged: RowsVerdict | undefined;
 }
 
 /**
@@ -22,11 +24,11 @@ export function adjustedVerdict(
 ): AdjustedVerdict {
   const [judged] = alone.judged;
   if (skill === undefined || judged === undefined || alone.state === "too_few")
-    return { ...alone, sentences: [] };
+    return { state: alone.state, title: alone.title, judged, sentences: verdictSentences(alone) };
   const adjusted = adjustedRows(judged, skill);
   const state = verdictState(adjusted);
   const title = verdictTitle(adjusted, state);
-  return { state, title, sentences: sentencesOf({ title, state }, alone, skill, outputs) };
+  return { state, title, judged: adjusted, sentences: sentencesOf({ title, state }, alone, skill, outputs) };
 }
 
 function sentencesOf(

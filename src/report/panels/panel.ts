@@ -19,17 +19,31 @@ export interface Panel {
   readonly numbers?: string;
   /** It takes the whole width. */
   readonly isWide?: boolean;
+  /** The measure of order that it shows; the page shows the panels of one of the two at a time. */
+  readonly measure?: Measure;
 }
 
-/** @param owner the output's name, if there are several. @param within further values that the scale contains. */
+/** The two measures of order that a page switches between. */
+export type Measure = "ic" | "rank";
+
+/** How a panel is placed. */
+interface Place {
+  /** The output's name, if there are several. */
+  readonly owner?: string;
+  /** Further values that the scale contains. */
+  readonly within?: readonly number[];
+  /** Its share of a row, a class of the style sheet. */
+  readonly span?: string;
+}
+
 export function panelHtml(
-  { title, finding, chart, key = "", numbers = "", isWide }: Panel,
-  owner?: string,
-  within: readonly number[] = [],
+  { title, finding, chart, key = "", numbers = "", isWide, measure }: Panel,
+  { owner, within = [], span }: Place = {},
 ): string {
   const picture = typeof chart === "string" ? chart : chart.draw(within);
   const whose = owner === undefined ? "" : ` <span class="owner"><bdi>${escapeText(owner)}</bdi></span>`;
-  const kind = isWide ? ' class="wide"' : "";
+  const classes = [isWide ? "wide" : span, measure && `of-${measure}`].filter(Boolean);
+  const kind = classes.length === 0 ? "" : ` class="${classes.join(" ")}"`;
   return `<figure${kind}><figcaption><h3>${escapeText(title)}${whose}</h3><p>${sentenceHtml(finding)}</p>${key}</figcaption>${picture}${numbers}</figure>`;
 }
 
@@ -98,8 +112,9 @@ export function numbersTable(table: NumbersTable): string {
   const { caption, rows } = table;
   const every = Math.ceil(rows.length / MAX_ROWS);
   const kept = rows.filter((_, i) => (rows.length - 1 - i) % every === 0);
-  const which = every === 1 ? "" : `, ${kept.length} of ${figure(rows.length, "count")} rows`;
-  return `<details><summary>Numbers<span class="unseen">: ${escapeText(caption)}</span>${which}</summary>${plainTable({ ...table, rows: kept })}</details>`;
+  const which =
+    every === 1 ? "" : `<p class="faint">${kept.length} of ${figure(rows.length, "count")} rows</p>`;
+  return `<details class="numbers"><summary>Numbers<span class="unseen">: ${escapeText(caption)}</span></summary>${which}${plainTable({ ...table, rows: kept })}</details>`;
 }
 
 /** The same table, open. */
@@ -132,6 +147,7 @@ interface DatedLine {
   readonly ticks?: { readonly days: readonly number[]; readonly meaning: string } | undefined;
   /** Columns of the table of numbers beside the date: shape (n) each. */
   readonly columns: readonly (readonly [name: string, values: Float64Array])[];
+  readonly measure?: Measure;
 }
 
 /** A line over dates with a key and its numbers; without values only its finding. */
@@ -147,10 +163,13 @@ export function linePanel({
   level,
   ticks,
   columns,
+  measure,
 }: DatedLine): Panel {
-  if (values.every(Number.isNaN)) return { title, finding, chart: "" };
+  const shown = measure === undefined ? {} : { measure };
+  if (values.every(Number.isNaN)) return { title, finding, chart: "", ...shown };
   const drawn = band === undefined || band.half.every(Number.isNaN) ? undefined : band;
   return {
+    ...shown,
     title,
     finding,
     chart: lineChart({
@@ -190,6 +209,8 @@ interface DateMeans {
   readonly caption: string;
   /** The headings of the names and of the means in that table. */
   readonly headings: readonly [name: string, mean: string];
+  /** Whether a mean below 0 is bad. */
+  readonly isJudged?: boolean;
   readonly means: readonly DateMean[];
 }
 
@@ -203,7 +224,16 @@ interface DateMean {
 }
 
 /** Columns with their bands, a key, and their numbers. */
-export function meanPanel({ title, finding, unit, meaning, caption, headings, means }: DateMeans): Panel {
+export function meanPanel({
+  title,
+  finding,
+  unit,
+  meaning,
+  caption,
+  headings,
+  means,
+  isJudged = false,
+}: DateMeans): Panel {
   const band = `${wholePercent(95)} band`;
   return {
     title,
@@ -214,6 +244,7 @@ export function meanPanel({ title, finding, unit, meaning, caption, headings, me
       unit,
       series: [means.map(({ mean }) => mean)],
       bands: means.map((one) => one.band),
+      isJudged,
     }),
     key: keyLine([
       ["bar", meaning],
@@ -233,13 +264,24 @@ export function meanPanel({ title, finding, unit, meaning, caption, headings, me
 }
 
 /** Up to this many tickers, each has a bar. */
-const MAX_BARS = 44;
+const MAX_BARS = 49;
 /** Beyond that, show only this many at the top and at the bottom. */
-export const END_BARS = 20;
+export const END_BARS = 10;
+
+/** The rows of a list that a chart shows. */
+interface Ends<T> {
+  readonly shown: readonly T[];
+  /** The rows that are left out between the top and the bottom; absent if the list is short. */
+  readonly gap?: { readonly after: number; readonly rows: number };
+}
 
 /** The top and the bottom of a list that is too long for a chart, or the whole list. */
-export function ends<T>(rows: readonly T[]): readonly T[] {
-  return rows.length <= MAX_BARS ? rows : [...rows.slice(0, END_BARS), ...rows.slice(-END_BARS)];
+export function ends<T>(rows: readonly T[]): Ends<T> {
+  if (rows.length <= MAX_BARS) return { shown: rows };
+  return {
+    shown: [...rows.slice(0, END_BARS), ...rows.slice(-END_BARS)],
+    gap: { after: END_BARS, rows: rows.length - 2 * END_BARS },
+  };
 }
 
 /** A year whose number of dates or rows is below this share of the longest year gets no column: one date would dwarf the rest. */

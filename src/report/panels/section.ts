@@ -6,6 +6,8 @@ export interface Section {
   /** The target of its link in the navigation. */
   readonly id: string;
   readonly title: string;
+  /** A shorter title for the navigation. */
+  readonly short?: string;
   /** @returns HTML, or undefined if the report has no such section. */
   readonly html: (report: Report) => string | undefined;
 }
@@ -35,31 +37,71 @@ export function panelsOf<T>(
 interface Charts {
   /** HTML. */
   readonly lead?: string;
-  /** Its panels have very different heights. */
-  readonly isLoose?: boolean;
   readonly panels: (output: ReportedOutput) => readonly Panel[];
 }
 
 /** A section of charts. With several outputs, charts with the same title are side by side, on one scale. */
-export function chartSection({ id, title, ...charts }: Charts & Pick<Section, "id" | "title">): Section {
-  return { id, title, html: ({ outputs }) => chartsHtml(charts, outputs) };
+export function chartSection({
+  lead,
+  panels,
+  ...section
+}: Charts & Pick<Section, "id" | "title" | "short">): Section {
+  return { ...section, html: ({ outputs }) => chartsHtml({ ...(lead && { lead }), panels }, outputs) };
 }
 
-function chartsHtml({ lead, isLoose, panels }: Charts, outputs: readonly ReportedOutput[]): string {
-  const lines = lead === undefined ? "" : `<p>${lead}</p>\n`;
-  if (outputs.length === 1) {
-    const kind = isLoose ? "panels loose" : "panels alone";
-    return `${lines}<div class="${kind}">${panels(outputs[0]!)
-      .map((panel) => panelHtml(panel))
-      .join("\n")}</div>`;
-  }
+function chartsHtml({ lead, panels }: Charts, outputs: readonly ReportedOutput[]): string {
+  const lines = lead === undefined ? "" : `<p class="intro">${lead}</p>\n`;
+  return `${lines}${outputs.length === 1 ? panelsHtml(panels(outputs[0]!)) : besideHtml(outputs, panels)}`;
+}
+
+/** The panels of one output in full rows. */
+export function panelsHtml(panels: readonly Panel[]): string {
+  const spans = spansOf(panels);
+  return `<div class="panels alone">${panels.map((panel, i) => panelHtml(panel, { span: spans[i]! })).join("\n")}</div>`;
+}
+
+/** Panels with the same title beside each other, on one scale. */
+export function besideHtml(
+  outputs: readonly ReportedOutput[],
+  panels: (output: ReportedOutput) => readonly Panel[],
+): string {
   const byTitle = Map.groupBy(
     outputs.flatMap((output) => panels(output).map((panel) => ({ panel, name: output.name }))),
     ({ panel }) => panel.title,
   );
   const groups = [...byTitle.values()].map((group) => {
     const within = group.flatMap(({ panel: { chart } }) => (typeof chart === "string" ? [] : chart.extent));
-    return `<div class="panels">${group.map(({ panel, name }) => panelHtml(panel, name, within)).join("\n")}</div>`;
+    const { measure } = group[0]!.panel;
+    const kind = measure === undefined ? "panels" : `panels of-${measure}`;
+    return `<div class="${kind}">${group.map(({ panel, name }) => panelHtml(panel, { owner: name, within })).join("\n")}</div>`;
   });
-  return `${lines}${groups.join("\n")}`;
+  return groups.join("\n");
+}
+
+/**
+ * The share of a row that each panel takes, so that no row has a hole: thirds, and halves for what three do not divide. Wide panels have
+ * their own rows, and the panels of both measures of order share a place.
+ */
+export function spansOf(panels: readonly Pick<Panel, "isWide" | "measure">[]): string[] {
+  const spans: string[] = [];
+  for (let from = 0; from < panels.length; ) {
+    let to = from;
+    while (to < panels.length && !panels[to]!.isWide) to++;
+    const run = panels.slice(from, to);
+    const places = run.filter(({ measure }) => measure !== "ic").length;
+    let place = 0;
+    for (const { measure } of run) {
+      spans.push(spanAt(measure === "ic" ? place - 1 : place, places));
+      if (measure !== "ic") place++;
+    }
+    if (to < panels.length) spans.push("wide");
+    from = to + 1;
+  }
+  return spans;
+}
+
+function spanAt(place: number, places: number): string {
+  if (places === 1) return "wide";
+  const halves = places % 3 === 0 ? 0 : places % 3 === 1 ? 4 : 2;
+  return place < places - halves ? "third" : "half";
 }

@@ -18,6 +18,7 @@ import { trainingOf, trainingPanels } from "./training.ts";
 export const foldsSection = chartSection({
   id: "folds",
   title: "Folds and training",
+  short: "Training",
   panels: ({ whole }) => {
     const [folds, training] = [foldsOf(whole), trainingOf(whole)];
     if (training.data === undefined) return panelsOf("Folds", folds, foldsPanels);
@@ -197,6 +198,7 @@ function foldsPanels({ folds, timelineFinding, skillFinding, beside, besideFindi
         labels: folds.map(({ fold }) => String(fold)),
         unit: "percent",
         series: [folds.map(({ r2Zero }) => r2Zero)],
+        isJudged: true,
       }),
     },
     {

@@ -87,9 +87,8 @@ function intervalsAtZero(bars: readonly MuBar[]): string {
 
 /** The forecasts, with and without their intervals. */
 function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
-  const shown = ends(bars);
-  const cut =
-    shown.length < bars.length ? ` The ${END_BARS} largest and the ${END_BARS} smallest are shown.` : "";
+  const { shown, gap } = ends(bars);
+  const cut = gap !== undefined ? ` The ${END_BARS} largest and the ${END_BARS} smallest are shown.` : "";
   const seeds = bars.some(({ spread }) => spread !== undefined)
     ? " The spread of an ensemble's members, in the numbers below, shows how much the seed matters. It does not show how far a forecast may be off."
     : "";
@@ -98,7 +97,7 @@ function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
     {
       title: "Forecasts",
       finding: `${finding}${cut}${seeds}`,
-      chart: rowChart({ finding, unit: "mu", rows: shown.map(bareRow) }),
+      chart: rowChart({ finding, unit: "mu", rows: shown.map(bareRow), gap }),
       ...(hasOlder
         ? {
             key: keyLine([
@@ -118,6 +117,7 @@ function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
       chart: rowChart({
         finding: doubt,
         unit: "mu",
+        gap,
         rows: shown.map(({ lower, upper, ...bar }) => ({ ...bareRow(bar), low: lower, high: upper })),
       }),
       key: keyLine([
@@ -126,7 +126,7 @@ function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
       ]),
     });
   }
-  if (shown.length < bars.length) {
+  if (gap !== undefined) {
     const spread = `All ${countedRows(bars.length, "forecast")} by size.`;
     panels.push({
       title: "All forecasts",

@@ -124,6 +124,7 @@ export function volatilityPanel(
       series: [tenths.map(({ coverage }) => coverage), ...(other === undefined ? [] : [other[1]])],
       level: nominal,
       isFromLevel: true,
+      isJudged: true,
     }),
     key: keyLine(
       other === undefined
@@ -194,6 +195,7 @@ export function yearsPanel(
       series: [long.map(({ coverage }) => coverage), ...theirs],
       level: nominal,
       isFromLevel: true,
+      isJudged: true,
     }),
     key: keyLine(
       other === undefined
@@ -239,9 +241,8 @@ function tickersFinding(tickers: readonly TickerCoverage[], nominal: number): st
 }
 
 export function tickersPanel({ tickers, tickersFinding: finding, nominal }: GroupedCoverage): Panel {
-  const shown = ends(tickers);
-  const cut =
-    shown.length < tickers.length ? ` The ${END_BARS} lowest and the ${END_BARS} highest are shown.` : "";
+  const { shown, gap } = ends(tickers);
+  const cut = gap !== undefined ? ` The ${END_BARS} lowest and the ${END_BARS} highest are shown.` : "";
   return {
     title: "Coverage by ticker",
     finding: `${finding}${cut}`,
@@ -251,6 +252,8 @@ export function tickersPanel({ tickers, tickersFinding: finding, nominal }: Grou
       base: nominal,
       atLeast: [nominal - 0.03, Math.min(1, nominal + 0.03)],
       level: nominal,
+      gap,
+      isJudged: true,
       rows: shown.map(({ ticker, coverage }) => ({ name: ticker, value: coverage })),
     }),
     key: keyLine([

@@ -15,6 +15,7 @@ import { type SpreadAfterCosts, spreadAfterCosts, type Turnover, turnover } from
 export const orderSection = chartSection({
   id: "order",
   title: "Value of the order",
+  short: "Order",
   lead: "Returns in this section are simple returns, because they measure how money grows. The figures are not those of a strategy: they assume trades at the same close from which the forecasts are made.",
   panels: ({ common }) => panelsOf("Order", orderWorth(common), orderPanels),
 });
@@ -265,6 +266,7 @@ function costsPanel({ nets, dates, finding }: NonNullable<OrderWorth["costs"]>):
     meaning: "mean daily spread, by cost per purchase or sale",
     caption: "spread after costs",
     headings: ["Cost per side", "Spread"],
+    isJudged: true,
     means: nets.map(({ cost, ...net }) => ({ name: basisPoints(cost), dates, ...net })),
   });
 }
@@ -278,6 +280,7 @@ function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Pane
     meaning: "mean IC of the forecasts with the summed returns of the following days",
     caption: "IC by horizon",
     headings: ["Days", "IC"],
+    isJudged: true,
     means: horizons.map(({ horizon, dates, ic, band }) => ({
       name: String(horizon),
       label: `${horizon} d`,

@@ -13,7 +13,7 @@ import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 export const originSection = chartSection({
   id: "origin",
   title: "Warnings, model and provenance",
-  isLoose: true,
+  short: "Provenance",
   panels: (output) => originPanels(originOf(output)),
 });
 

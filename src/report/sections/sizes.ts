@@ -113,9 +113,8 @@ function calibrationPanel({ bins, finding }: Sizes["calibration"]): Panel {
 
 function tickerPanels({ rows, finding, histogram: counts }: Sizes["tickers"]): Panel[] {
   if (rows.length === 0) return [{ title: "R² by ticker", finding, chart: "" }];
-  const shown = ends(rows);
-  const isCut = shown.length < rows.length;
-  const cut = isCut ? ` The ${END_BARS} best and the ${END_BARS} worst are shown.` : "";
+  const { shown, gap } = ends(rows);
+  const cut = gap !== undefined ? ` The ${END_BARS} best and the ${END_BARS} worst are shown.` : "";
   const panels: Panel[] = [
     {
       title: "R² by ticker",
@@ -123,6 +122,8 @@ function tickerPanels({ rows, finding, histogram: counts }: Sizes["tickers"]): P
       chart: rowChart({
         finding,
         unit: "percent",
+        gap,
+        isJudged: true,
         rows: shown.map(({ ticker, r2Zero }) => ({ name: ticker, value: r2Zero })),
       }),
       numbers: numbersTable({
@@ -132,7 +133,7 @@ function tickerPanels({ rows, finding, histogram: counts }: Sizes["tickers"]): P
       }),
     },
   ];
-  if (isCut) {
+  if (gap !== undefined) {
     const all = `R² of all ${countedRows(rows.length, "ticker")}.`;
     panels.push({
       title: "R² of all tickers",
@@ -164,7 +165,7 @@ function calibrationChart(finding: string, bins: readonly CalibrationBin[]): str
     ...label,
     isSpare: all.length > 3 && i % 2 === 1,
   }));
-  return plotSvg({ finding, marks, xLabels: labels, yLabels: tickLabels(y, "return"), height: 240 });
+  return plotSvg({ finding, marks, xLabels: labels, yLabels: tickLabels(y, "return"), height: 180 });
 }
 
 /** The part of the diagonal within both scales. */

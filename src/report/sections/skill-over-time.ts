@@ -2,11 +2,11 @@ import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
 import { neweyWestT } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
-import { columnChart, histogramChart } from "../charts/column-chart.ts";
+import { histogramChart } from "../charts/column-chart.ts";
 import { monthTable } from "../charts/month-table.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
 import { countedRows, figure, wholePercent } from "../figures.ts";
-import { keyLine, linePanel, longYears, meanPanel, numbersTable, type Panel } from "../panels/panel.ts";
+import { linePanel, type Measure, meanPanel, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type Histogram, histogram } from "../statistics/histogram.ts";
 import { type AgeSkill, skillByAge } from "../statistics/model-age.ts";
@@ -17,6 +17,7 @@ import { cumulative, ROLLING_DATES, rollingMean } from "../statistics/running-su
 export const skillSection = chartSection({
   id: "skill",
   title: "Skill over time",
+  short: "Skill",
   lead: "IC is the correlation of forecasts and returns across the tickers of a date. RankIC is the correlation of their ranks. 0 means no skill.",
   panels: ({ common }) => panelsOf("Skill over time", skillOverTime(common), skillPanels),
 });
@@ -37,11 +38,12 @@ interface SkillOverTime {
   readonly rollingDates: number;
   readonly years: readonly PeriodSkill[];
   readonly months: readonly (PeriodSkill & { readonly month: number })[];
-  readonly yearsFinding: string;
-  readonly monthsFinding: string;
 }
 
+/** A measure of order on each date. */
 interface DailyCorrelation {
+  readonly name: "IC" | "RankIC";
+  readonly measure: Measure;
   readonly values: Float64Array;
   /** The running sum. */
   readonly cumulative: Float64Array;
@@ -58,6 +60,8 @@ interface DailyCorrelation {
   readonly finding: string;
   readonly rollingFinding: string;
   readonly histogramFinding: string;
+  readonly yearsFinding: string;
+  readonly monthsFinding: string;
 }
 
 interface PeriodSkill {
@@ -87,19 +91,13 @@ export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
   return {
     data: {
       days,
-      ic: correlationOverTime("IC", ic, days),
-      rankIc: correlationOverTime("RankIC", rankIc, days),
+      ic: correlationOverTime("IC", ic, days, { years: byYear, months: byMonth }),
+      rankIc: correlationOverTime("RankIC", rankIc, days, { years: byYear, months: byMonth }),
       refits,
       ...(byAge === undefined ? {} : { byAge }),
       rollingDates: ROLLING_DATES,
       years: byYear,
       months: byMonth,
-      yearsFinding: periodsFinding("year", byYear, (skill) => String(skill.year)),
-      monthsFinding: periodsFinding(
-        "month",
-        byMonth,
-        ({ year, month }) => `${year}-${String(month).padStart(2, "0")}`,
-      ),
     },
   };
 }
@@ -131,12 +129,19 @@ function agesOf({ from, to }: AgeSkill): string {
   return from === to ? countedRows(from, "date") : `${from} to ${countedRows(to, "date")}`;
 }
 
-function correlationOverTime(name: string, values: Float64Array, days: Int32Array): DailyCorrelation {
+function correlationOverTime(
+  name: DailyCorrelation["name"],
+  values: Float64Array,
+  days: Int32Array,
+  { years, months }: Pick<SkillOverTime, "years" | "months">,
+): DailyCorrelation {
   const rolling = rollingMean(values, ROLLING_DATES);
   const rollingFunnel = values.length < ROLLING_DATES ? Number.NaN : noSkillMean(values, ROLLING_DATES);
   const [sums, funnel] = [cumulative(values), noSkillFunnel(values)];
   const centre = mean(values);
   return {
+    name,
+    measure: name === "IC" ? "ic" : "rank",
     values,
     cumulative: sums,
     funnel,
@@ -148,6 +153,13 @@ function correlationOverTime(name: string, values: Float64Array, days: Int32Arra
     finding: sumFinding(name, sums.at(-1)!, funnel.at(-1)!, values.length),
     rollingFinding: rollingFinding(name, rolling, rollingFunnel, days),
     histogramFinding: signFinding(name, values, centre),
+    yearsFinding: periodsFinding("year", name, years, (skill) => String(skill.year)),
+    monthsFinding: periodsFinding(
+      "month",
+      name,
+      months,
+      ({ year, month }) => `${year}-${String(month).padStart(2, "0")}`,
+    ),
   };
 }
 
@@ -186,38 +198,46 @@ function signFinding(name: string, values: Float64Array, centre: number): string
 
 function periodsFinding<T extends PeriodSkill>(
   unit: string,
+  name: DailyCorrelation["name"],
   periods: readonly T[],
   nameOf: (period: T) => string,
 ): string {
-  const good = periods.filter(({ rankIc }) => rankIc > 0).length;
+  const of = meanOf(name);
+  const good = periods.filter((period) => of(period) > 0).length;
   const long = periods.filter(({ dates }) => dates >= MIN_PERIOD_DATES);
-  const all = `The mean RankIC was above 0 in ${figure(good, "count")} of ${countedRows(periods.length, unit)}`;
+  const all = `The mean ${name} was above 0 in ${figure(good, "count")} of ${countedRows(periods.length, unit)}`;
   if (long.length === 0) return `${all}.`;
-  const best = long.reduce((a, b) => (b.rankIc > a.rankIc ? b : a));
-  const worst = long.reduce((a, b) => (b.rankIc < a.rankIc ? b : a));
-  if (long.length === 1) return `${all}: ${figure(best.rankIc, "ic")} in ${nameOf(best)}.`;
-  return `${all}, best in ${nameOf(best)} (${figure(best.rankIc, "ic")}) and worst in ${nameOf(worst)} (${figure(worst.rankIc, "ic")}).`;
+  const best = long.reduce((a, b) => (of(b) > of(a) ? b : a));
+  const worst = long.reduce((a, b) => (of(b) < of(a) ? b : a));
+  if (long.length === 1) return `${all}: ${figure(of(best), "ic")} in ${nameOf(best)}.`;
+  return `${all}, best in ${nameOf(best)} (${figure(of(best), "ic")}) and worst in ${nameOf(worst)} (${figure(of(worst), "ic")}).`;
 }
 
+function meanOf(name: DailyCorrelation["name"]): (period: PeriodSkill) => number {
+  return name === "IC" ? ({ ic }) => ic : ({ rankIc }) => rankIc;
+}
+
+/** Each chart of the RankIC is followed by that of the IC: the page shows one of the two. */
 export function skillPanels(skill: SkillOverTime): Panel[] {
-  const both = [
-    ["IC", skill.ic],
-    ["RankIC", skill.rankIc],
-  ] as const;
+  const both = [skill.rankIc, skill.ic];
   return [
-    ...both.map(([name, daily]) => cumulativePanel(name, daily, skill)),
+    ...both.map((daily) => rollingPanel(daily, skill)),
+    ...both.map((daily) => histogramPanel(daily)),
+    ...both.map((daily) => monthsPanel(daily, skill)),
     ...(skill.byAge === undefined ? [] : [agePanel(skill.byAge)]),
-    ...both.map(([name, daily]) => rollingPanel(name, daily, skill)),
-    yearsPanel(skill),
-    monthsPanel(skill),
-    ...both.map(([name, daily]) => histogramPanel(name, daily)),
   ];
 }
 
-function cumulativePanel(name: string, daily: DailyCorrelation, { days, refits }: SkillOverTime): Panel {
-  const { finding, cumulative, funnel, values } = daily;
+/** The sums of both measures of order within their bands, the chart beside the verdict. */
+export function cumulativePanels(skill: SkillOverTime): Panel[] {
+  return [skill.rankIc, skill.ic].map((daily) => cumulativePanel(daily, skill));
+}
+
+function cumulativePanel(daily: DailyCorrelation, { days, refits }: SkillOverTime): Panel {
+  const { name, measure, finding, cumulative, funnel, values } = daily;
   return linePanel({
     title: `${name}, cumulative`,
+    measure,
     finding,
     days,
     values: cumulative,
@@ -242,6 +262,7 @@ function agePanel({ bins, finding }: NonNullable<SkillOverTime["byAge"]>): Panel
     meaning: "mean RankIC by dates since the models were fitted",
     caption: "RankIC by age of the model",
     headings: ["Dates since the fit", "RankIC"],
+    isJudged: true,
     means: bins.map(({ from, to, ...bin }) => ({
       name: from === to ? String(from) : `${from}\u2013${to}`,
       ...bin,
@@ -249,10 +270,11 @@ function agePanel({ bins, finding }: NonNullable<SkillOverTime["byAge"]>): Panel
   });
 }
 
-function rollingPanel(name: string, daily: DailyCorrelation, { days, rollingDates }: SkillOverTime): Panel {
-  const { rolling, rollingFinding: finding, rollingFunnel } = daily;
+function rollingPanel(daily: DailyCorrelation, { days, rollingDates }: SkillOverTime): Panel {
+  const { name, measure, rolling, rollingFinding: finding, rollingFunnel } = daily;
   return linePanel({
     title: `${name}, mean over ${rollingDates} dates`,
+    measure,
     finding,
     days,
     values: rolling,
@@ -268,46 +290,19 @@ function rollingPanel(name: string, daily: DailyCorrelation, { days, rollingDate
   });
 }
 
-function yearsPanel({ years, yearsFinding }: SkillOverTime): Panel {
-  const { long, note } = longYears(
-    years.map((year) => ({ ...year, n: year.dates })),
-    "date",
-  );
-  return {
-    title: "Skill by year",
-    finding: `${yearsFinding}${note}`,
-    chart: columnChart({
-      finding: yearsFinding,
-      labels: long.map(({ year }) => String(year)),
-      unit: "number",
-      series: [long.map(({ ic }) => ic), long.map(({ rankIc }) => rankIc)],
-    }),
-    key: keyLine([
-      ["bar", "mean IC"],
-      ["bar second", "mean RankIC"],
-    ]),
-    numbers: numbersTable({
-      caption: "skill by year",
-      columns: ["Year", "Dates", "IC", "RankIC"],
-      rows: years.map(({ year, dates, ic, rankIc }) => [
-        String(year),
-        figure(dates, "count"),
-        figure(ic, "ic"),
-        figure(rankIc, "ic"),
-      ]),
-    }),
-  };
-}
-
-function histogramPanel(
-  name: string,
-  { histogram: counted, histogramFinding, values }: DailyCorrelation,
-): Panel {
+function histogramPanel({
+  name,
+  measure,
+  histogram: counted,
+  histogramFinding: finding,
+  values,
+}: DailyCorrelation): Panel {
   const { edges, counts } = counted;
   return {
     title: `Distribution of daily ${name}`,
-    finding: histogramFinding,
-    chart: histogramChart(histogramFinding, counted, "number", 0),
+    measure,
+    finding,
+    chart: histogramChart(finding, counted, "number", 0),
     numbers: numbersTable({
       caption: `${name} of ${values.length} dates`,
       columns: ["From", "To", "Dates"],
@@ -320,6 +315,21 @@ function histogramPanel(
   };
 }
 
-function monthsPanel({ months: cells, monthsFinding }: SkillOverTime): Panel {
-  return { title: "RankIC by month", finding: monthsFinding, chart: monthTable(cells) };
+function monthsPanel(daily: DailyCorrelation, { months: byMonth, years: byYear }: SkillOverTime): Panel {
+  const { name, measure, monthsFinding, yearsFinding } = daily;
+  const of = meanOf(name);
+  return {
+    title: `${name} by month and year`,
+    measure,
+    finding: `${monthsFinding} ${yearsFinding}`,
+    chart: monthTable(
+      byMonth.map((month) => ({ ...month, value: of(month) })),
+      byYear.map((year) => ({ ...year, value: of(year) })),
+    ),
+    numbers: numbersTable({
+      caption: `${name} by year`,
+      columns: ["Year", "Dates", name],
+      rows: byYear.map((year) => [String(year.year), figure(year.dates, "count"), figure(of(year), "ic")]),
+    }),
+  };
 }

@@ -175,9 +175,9 @@ function tickersHtml({ finding, rows }: TickerTable, owner: string): string {
   return `<p>${escapeText(finding)} Open a ticker to compare its forecasts with its realised returns.</p>
 ${key}
 <p class="search" hidden><label>Search for a ticker <input type="search" autocomplete="off" spellcheck="false"></label> <span role="status"></span></p>
-<table class="tickers"><caption class="unseen">Tickers of <bdi>${escapeText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>
+<div class="list" tabindex="0" role="group" aria-label="Tickers of ${escapeText(owner)}"><table class="tickers"><caption class="unseen">Tickers of <bdi>${escapeText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>
 ${rows.map((row) => rowHtml(row, columns)).join("\n")}
-</table>`;
+</table></div>`;
 }
 
 function rowHtml(row: TickerRow, columns: number): string {

@@ -1,33 +1,24 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import type { Verdict as ForecastVerdict } from "../../contract/output/verdict.ts";
+import type { FindingState, Verdict as ForecastVerdict, RowsVerdict } from "../../contract/output/verdict.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
-import type { RowsByDate } from "../../evaluate/rows-by-date.ts";
-import { dot, GRID, gridX, segment } from "../charts/path.ts";
-import { escapeText, mark } from "../charts/plot.ts";
-import { linearScale } from "../charts/scale.ts";
+import { escapeText } from "../charts/plot.ts";
 import { verdictSentences } from "../evidence/adjusted-verdict.ts";
-import { heldOutSlope } from "../evidence/held-out-slope.ts";
 import { JUDGED_ROWS, type OutputEvidence } from "../evidence/output-evidence.ts";
 import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
-import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../figures.ts";
-import { plainTable, sentenceHtml } from "../panels/panel.ts";
-import type { Section } from "../panels/section.ts";
-import {
-  type Band,
-  dateSums,
-  HIT_RATE,
-  meanBand,
-  R2_ZERO,
-  type RowTerms,
-  ratioOverDates,
-} from "../statistics/over-dates.ts";
+import { countedRows, figure, wholePercent } from "../figures.ts";
+import { type Panel, plainTable, sentenceHtml } from "../panels/panel.ts";
+import { besideHtml, panelsHtml, panelsOf, type Section } from "../panels/section.ts";
+import { cumulativePanels, skillOverTime } from "./skill-over-time.ts";
+import { type Tile, tileHtml, tilesOf } from "./verdict-tiles.ts";
 
-/** The conclusion for the reader: the verdict in sentences, the tiles, and the forecasts that any model has to beat. */
+/** The first screen: the verdict with a sentence for each of its parts, the sum of the RankIC beside it, and the tiles. */
 export const verdictSection: Section = {
   id: "verdict",
   title: "Verdict",
   html: ({ outputs }) =>
-    `<div class="beside">${outputs.map((output) => verdictHtml(output, outputs.length > 1)).join("\n")}</div>`,
+    outputs.length === 1
+      ? aloneHtml(outputs[0]!)
+      : `<div class="beside">${outputs.map(besideVerdictHtml).join("\n")}</div>${besideHtml(outputs, sumPanels)}`,
 };
 
 /** The conclusion for the reader. */
@@ -36,6 +27,8 @@ interface Verdict {
   readonly state: ForecastVerdict["state"];
   readonly title: string;
   readonly sentences: readonly string[];
+  /** The findings behind the title, adjusted like it; undefined without a ticker. */
+  readonly judged: RowsVerdict | undefined;
   readonly facts: Facts;
   readonly tiles: readonly Tile[];
   readonly baselines: readonly ForecastMetrics[];
@@ -54,17 +47,6 @@ interface Facts {
   readonly dates: number;
   readonly firstDay: Day | undefined;
   readonly lastDay: Day | undefined;
-}
-
-/** One number and its reference. */
-interface Tile {
-  readonly name: string;
-  readonly value: number | null;
-  readonly unit: Unit;
-  /** 95 %, with dates as units: Newey-West errors times the fixed-b quantile. */
-  readonly band: Band | null;
-  /** The value without skill, or the requested value. */
-  readonly reference: { readonly name: string; readonly value: number | null };
 }
 
 /** A row of the table of forecasts: the model, the zero forecast, the historical mean. */
@@ -89,6 +71,7 @@ export function verdictOf(output: ReportedOutput): Verdict {
       alone === undefined
         ? ["The output has no ticker with a forecast."]
         : (adjusted?.sentences ?? verdictSentences(alone)),
+    judged: (adjusted ?? { judged: alone?.judged[0] }).judged,
     facts: factsOf(common),
     tiles: tilesOf(common),
     baselines: baselineRows(common),
@@ -110,58 +93,6 @@ function factsOf({ document, judgedRows, rows, labelled, dateCount, table }: Out
     firstDay: firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b)),
     lastDay: lasts.length === 0 ? undefined : lasts.reduce((a, b) => Math.max(a, b)),
   };
-}
-
-function tilesOf(evidence: OutputEvidence): Tile[] {
-  const { document, table, dates, byDate, dateCoverage } = evidence;
-  const { cross_section: across, pooled } = table;
-  const { intervals } = document.metrics;
-  const slope = heldOutSlope(evidence);
-  const nothing = { name: "no skill", value: 0 };
-  return [
-    tile("IC", across.ic_mean, "ic", meanBand(dates.ic), nothing),
-    tile("RankIC", across.rank_ic_mean, "ic", meanBand(dates.rankIc), nothing),
-    tile("R² against zero", pooled.r2_zero, "r2", ratioBand(byDate, R2_ZERO), {
-      name: "zero forecast",
-      value: 0,
-    }),
-    tile("Hit rate", pooled.hit_rate, "coverage", ratioBand(byDate, HIT_RATE), {
-      name: "up days",
-      value: pooled.up_share ?? null,
-    }),
-    tile(
-      "Interval coverage",
-      coverageOf(evidence),
-      "coverage",
-      intervals ? ratioOverDates(dateCoverage).band : null,
-      { name: "nominal", value: intervals ? 1 - intervals.alpha : null },
-    ),
-    tile("Slope of returns on forecasts", slope.value, "t", slope.band, {
-      name: "right size",
-      value: 1,
-    }),
-  ];
-}
-
-/** Without score rows, that of the intervals that the same method gives on out-of-fold rows, one after the other. */
-function coverageOf({ judgedRows, coverage, document }: OutputEvidence): number | null {
-  return judgedRows === "score"
-    ? (coverage?.pooled.coverage ?? null)
-    : (document.metrics.intervals?.pooled.prequential?.coverage ?? null);
-}
-
-function ratioBand(rows: RowsByDate, terms: RowTerms): Band | null {
-  return ratioOverDates(dateSums(rows, terms)).band;
-}
-
-function tile(
-  name: string,
-  value: number | null,
-  unit: Unit,
-  band: Band | null,
-  reference: Tile["reference"],
-): Tile {
-  return { name, value, unit, band: value === null ? null : band, reference };
 }
 
 /** The model beside the forecasts that any model has to beat, on the same rows. */
@@ -191,15 +122,69 @@ const BADGES: Readonly<Record<Verdict["state"], "some" | "none" | "unknown">> = 
   too_few: "unknown",
 };
 
-function verdictHtml(output: ReportedOutput, isAmongSeveral: boolean): string {
-  const { name } = output;
+function aloneHtml(output: ReportedOutput): string {
   const verdict = verdictOf(output);
-  const heading = isAmongSeveral ? `<h3 class="model"><bdi>${escapeText(name)}</bdi></h3>` : "";
-  return `<div class="verdict">${heading}
-<p class="badge ${BADGES[verdict.state] ?? "unknown"}">${escapeText(verdict.title)}</p>
-<div class="sentences">${verdict.sentences.map((sentence) => `<p>${sentenceHtml(sentence)}</p>`).join("")}</div>
-<p class="faint">${sentenceHtml(factsLine(verdict))}</p>
-<ul class="tiles">${verdict.tiles.map(tileHtml).join("\n")}</ul>
+  return `<div class="verdict answer"><div>${answerHtml(verdict)}</div>${panelsHtml(sumPanels(output))}</div>
+${figuresHtml(verdict, output.name)}`;
+}
+
+function besideVerdictHtml(output: ReportedOutput): string {
+  const verdict = verdictOf(output);
+  return `<div class="verdict"><h3 class="model"><bdi>${escapeText(output.name)}</bdi></h3>
+${answerHtml(verdict)}
+${figuresHtml(verdict, output.name)}</div>`;
+}
+
+/** The sums of both measures of order, or why there are none. */
+function sumPanels({ common }: ReportedOutput): readonly Panel[] {
+  return panelsOf("Skill over time", skillOverTime(common), cumulativePanels);
+}
+
+/** The parts of a verdict, by the word that their sentences begin with. */
+const CHIPS = { Order: "order", Sizes: "sizes", Intervals: "intervals" } as const;
+
+/** How a finding looks: a mark tells it from the others without its colour. */
+const CHIP_LOOKS: Readonly<Record<FindingState, readonly [kind: string, path: string]>> = {
+  evidence: ["good", "M3 9l4 4 6-9"],
+  none: ["none", "M3 8h10"],
+  worse: ["bad", "M4 4l8 8M12 4l-8 8"],
+  too_few: ["unknown", "M4 12h0M8 12h0M12 12h0"],
+};
+
+/** The badge, the sentences before the parts, and a chip for each part. */
+function answerHtml({ state, title, sentences, judged }: Verdict): string {
+  const parts = chipsOf(sentences);
+  const rest = sentences.slice(0, sentences.length - parts.flatMap(([, own]) => own).length);
+  const chips = parts.map(([name, own]) => {
+    const found = judged?.[CHIPS[name]]?.state ?? "too_few";
+    const [kind, path] = CHIP_LOOKS[found] ?? CHIP_LOOKS.too_few;
+    const text = sentenceHtml(own.join(" ").slice(name.length));
+    return `<li class="chip ${kind}"><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg><p><b>${name}</b>${text}</p></li>`;
+  });
+  return `<p class="badge ${BADGES[state] ?? "unknown"}">${escapeText(title)}</p>
+<div class="sentences">${rest.map((sentence) => `<p>${sentenceHtml(sentence)}</p>`).join("")}</div>
+<ul class="chips">${chips.join("\n")}</ul>`;
+}
+
+/** The sentences of each part, which are the last ones; a sentence without the word of a part continues the part before it. */
+export function chipsOf(
+  sentences: readonly string[],
+): readonly (readonly [name: keyof typeof CHIPS, sentences: readonly string[]])[] {
+  const chips: [keyof typeof CHIPS, string[]][] = [];
+  for (const sentence of sentences) {
+    const [name] = (Object.keys(CHIPS) as (keyof typeof CHIPS)[]).filter((each) =>
+      sentence.startsWith(`${each}: `),
+    );
+    if (name !== undefined) chips.push([name, [sentence]]);
+    else chips.at(-1)?.[1].push(sentence);
+  }
+  return chips;
+}
+
+/** The tiles on one baseline; below them what they were computed from, and the forecasts that any model has to beat. */
+function figuresHtml(verdict: Verdict, name: string): string {
+  return `<ul class="tiles">${verdict.tiles.map(tileHtml).join("\n")}</ul>
+<div class="facts"><p class="faint">${sentenceHtml(factsLine(verdict))}</p>
 ${baselinesTable(verdict, name)}</div>`;
 }
 
@@ -217,16 +202,6 @@ function factsLine({ facts }: Verdict): string {
   return `${operation} as of ${asOf}: ${judged}.${why}${learned} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines below, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
 }
 
-function tileHtml({ name, value, unit, band, reference }: Tile): string {
-  const within =
-    band === null
-      ? "no band"
-      : `${wholePercent(95)} band <span class="range">${bandFigure(band, unit)}</span>`;
-  const beside = reference.value === null ? "" : `${reference.name}: ${figure(reference.value, unit)}`;
-  const strip = value === null ? "" : bandMark(value, band, reference.value);
-  return `<li><p class="name">${escapeText(name)}</p><p class="value">${figure(value, unit)}</p>${strip}<p>${within}</p><p>${escapeText(beside)}</p></li>`;
-}
-
 function baselinesTable({ baselines }: Verdict, name: string): string {
   return plainTable({
     caption: `${name} and the forecasts that any model has to beat`,
@@ -241,23 +216,4 @@ function baselinesTable({ baselines }: Verdict, name: string): string {
       figure(row.mae, "rmse"),
     ]),
   });
-}
-
-/** A number with its band and its reference, on one line without labels: the text is beside it. */
-function bandMark(value: number, band: Band | null, reference: number | null): string {
-  const known = [
-    value,
-    ...(band === null ? [] : [band.low, band.high]),
-    ...(reference === null ? [] : [reference]),
-  ];
-  const scale = linearScale(known.length === 1 ? [0, value] : known);
-  const at = (number: number) => gridX(scale.share(number));
-  const middle = GRID / 2;
-  const marks = [
-    mark("grid", segment(0, middle, GRID, middle)),
-    reference === null ? "" : mark("level", segment(at(reference), 0, at(reference), GRID)),
-    band === null ? "" : mark("interval", segment(at(band.low), middle, at(band.high), middle)),
-    mark("dot", dot(at(value), middle)),
-  ];
-  return `<svg class="strip" aria-hidden="true" height="22"><svg class="marks" viewBox="0 0 ${GRID} ${GRID}" width="100%" height="100%" preserveAspectRatio="none">${marks.join("")}</svg></svg>`;
 }

@@ -11,7 +11,11 @@ import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { validateJob } from "../../../src/jobs/validate-job.ts";
 import { openDocument } from "../../../src/outputs/open-document.ts";
 import { checkedEvidence } from "../../../src/report/evidence/check-metrics.ts";
-import { skillOverTime, skillPanels } from "../../../src/report/sections/skill-over-time.ts";
+import {
+  cumulativePanels,
+  skillOverTime,
+  skillPanels,
+} from "../../../src/report/sections/skill-over-time.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { removeFolders, runJob, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import { openSharedEngine } from "../jobs/shared-engines.ts";
@@ -174,10 +178,10 @@ test("the metrics of the output match its forecasts, including training means of
     const { data } = skillOverTime(evidence);
     const starts = document.document.refits!.blocks.slice(1).map(({ start }) => parseDay(start));
     assert.deepEqual(data!.refits, starts);
-    const panels = skillPanels(data!).filter(({ key }) => key?.includes("models refitted"));
+    const panels = cumulativePanels(data!).filter(({ key }) => key?.includes("models refitted"));
     assert.deepEqual(
       panels.map(({ title }) => title),
-      ["IC, cumulative", "RankIC, cumulative"],
+      ["RankIC, cumulative", "IC, cumulative"],
     );
     const { bins } = data!.byAge!;
     assert.equal(

@@ -1,0 +1,85 @@
+import { formatDay } from "../../contract/market/dates.ts";
+import type { OutputSummary } from "../../outputs/output-summary.ts";
+import { escapeText } from "../charts/plot.ts";
+import { JUDGED_ROWS } from "../evidence/output-evidence.ts";
+import type { Report, ReportedOutput } from "../evidence/reported-outputs.ts";
+import { countedRows } from "../figures.ts";
+
+/** What tells an output from every other one, in the order in which a reader asks. */
+interface Identity {
+  /** The model, or the network. */
+  readonly name: string;
+  /** Names with values as untrusted text. */
+  readonly facts: readonly (readonly [name: string, value: string])[];
+}
+
+export function identityOf({ name, whole, common }: ReportedOutput): Identity {
+  const { document, rows } = whole;
+  const { id, window, tags } = document;
+  const spans = common.labelled.map(({ days }) => days).filter(({ length }) => length > 0);
+  const [first, last] = [spans.map((days) => days[0]!), spans.map((days) => days.at(-1)!)];
+  const scored =
+    spans.length === 0
+      ? "nothing yet"
+      : `${formatDay(first.reduce((a, b) => Math.min(a, b)))} to ${formatDay(last.reduce((a, b) => Math.max(a, b)))}`;
+  return {
+    name,
+    facts: [
+      ["Fit", fitOf(document)],
+      ["Tickers", String(rows.length)],
+      ["As of", window.as_of],
+      ["Learned until", window.learning_end ?? window.as_of],
+      [common.judgedRows === "score" ? "Scored" : `Scored, ${JUDGED_ROWS[common.judgedRows]}`, scored],
+      tags === undefined || tags.length === 0 ? ["Data", dataOf(document)] : ["Tags", tags.join(", ")],
+      ["Run", id],
+    ],
+  };
+}
+
+/** The kind of fit, such as `per ticker, refitted every 63 dates`. */
+export function fitOf({
+  model,
+  pooled,
+  operation,
+}: Pick<OutputSummary, "model" | "pooled" | "operation">): string {
+  const isJoint =
+    operation === "run_dl_job" && typeof model.model === "string" && model.model.startsWith("portfolio_");
+  const parts = [pooled !== undefined ? "pooled" : isJoint ? "joint" : "per ticker"];
+  const { training_params: params, refit_every: every } = model;
+  const ensemble =
+    typeof params === "object" && params !== null && "ensemble" in params ? params.ensemble : 1;
+  if (typeof ensemble === "number" && ensemble > 1) parts.push(`ensemble of ${ensemble}`);
+  if (typeof every === "number") parts.push(`refitted every ${countedRows(every, "date")}`);
+  return parts.join(", ");
+}
+
+/** The names of the input blobs without their folders; a query may hold a secret. */
+function dataOf({ provenance }: Pick<OutputSummary, "provenance">): string {
+  const names = [provenance.feature_url, provenance.data_extractor_url].map(
+    (url) => /([^/\\]+)[/\\]*$/.exec(url.replace(/[?#].*$/s, ""))?.[1] ?? url,
+  );
+  return [...new Set(names)].join(", ");
+}
+
+/** The title of the browser's tab: what differs between two reports comes first. */
+export function documentTitle({ outputs }: Report): string {
+  return outputs.map((output) => titleOf(identityOf(output))).join(" | ");
+}
+
+function titleOf({ name, facts }: Identity): string {
+  const told = facts.map(([fact, value]) => (fact === "Fit" ? value : `${fact.toLowerCase()} ${value}`));
+  return [name, ...told].join(" \u00b7 ");
+}
+
+/** The identities below the heading; of several outputs one per line. */
+export function identityHtml({ outputs }: Report): string {
+  return outputs.map((output) => factsHtml(identityOf(output), outputs.length > 1)).join("\n");
+}
+
+function factsHtml({ name, facts }: Identity, isAmongSeveral: boolean): string {
+  const items = facts.map(
+    ([fact, value]) => `<div><dt>${fact}</dt><dd><bdi>${escapeText(value)}</bdi></dd></div>`,
+  );
+  const whose = isAmongSeveral ? `<div><dt>Output</dt><dd><bdi>${escapeText(name)}</bdi></dd></div>` : "";
+  return `<dl class="identity">${whose}${items.join("")}</dl>`;
+}

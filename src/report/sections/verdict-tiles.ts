@@ -1,0 +1,135 @@
+import type { RowsByDate } from "../../evaluate/rows-by-date.ts";
+import { dot, GRID, gridX, segment } from "../charts/path.ts";
+import { escapeText, mark } from "../charts/plot.ts";
+import { linearScale } from "../charts/scale.ts";
+import { heldOutSlope } from "../evidence/held-out-slope.ts";
+import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { bandFigure, figure, type Unit, wholePercent } from "../figures.ts";
+import {
+  type Band,
+  dateSums,
+  HIT_RATE,
+  meanBand,
+  R2_ZERO,
+  type RowTerms,
+  ratioOverDates,
+} from "../statistics/over-dates.ts";
+
+/** One number and its reference. */
+export interface Tile {
+  readonly name: string;
+  readonly value: number | null;
+  readonly unit: Unit;
+  /** 95 %, with dates as units: Newey-West errors times the fixed-b quantile. */
+  readonly band: Band | null;
+  readonly aim: Aim;
+  /** The value without skill, or the requested value. */
+  readonly reference: { readonly name: string; readonly value: number | null };
+}
+
+/** Where a good value is: above its reference, at it or above, or at it and away from 0. */
+type Aim = "above" | "covered" | "sized";
+
+/** The six figures of the first screen. */
+export function tilesOf(evidence: OutputEvidence): Tile[] {
+  const { document, table, dates, byDate, dateCoverage } = evidence;
+  const { cross_section: across, pooled } = table;
+  const { intervals } = document.metrics;
+  const slope = heldOutSlope(evidence);
+  const nothing = { name: "no skill", value: 0 };
+  return [
+    tile("IC", across.ic_mean, "ic", meanBand(dates.ic), nothing),
+    tile("RankIC", across.rank_ic_mean, "ic", meanBand(dates.rankIc), nothing),
+    tile("R² against zero", pooled.r2_zero, "r2", ratioBand(byDate, R2_ZERO), {
+      name: "zero forecast",
+      value: 0,
+    }),
+    tile("Hit rate", pooled.hit_rate, "coverage", ratioBand(byDate, HIT_RATE), {
+      name: "up days",
+      value: pooled.up_share ?? null,
+    }),
+    tile(
+      "Interval coverage",
+      coverageOf(evidence),
+      "coverage",
+      intervals ? ratioOverDates(dateCoverage).band : null,
+      { name: "nominal", value: intervals ? 1 - intervals.alpha : null },
+      "covered",
+    ),
+    tile(
+      "Slope of returns on forecasts",
+      slope.value,
+      "t",
+      slope.band,
+      { name: "right size", value: 1 },
+      "sized",
+    ),
+  ];
+}
+
+/** Without score rows, that of the intervals that the same method gives on out-of-fold rows, one after the other. */
+function coverageOf({ judgedRows, coverage, document }: OutputEvidence): number | null {
+  return judgedRows === "score"
+    ? (coverage?.pooled.coverage ?? null)
+    : (document.metrics.intervals?.pooled.prequential?.coverage ?? null);
+}
+
+function ratioBand(rows: RowsByDate, terms: RowTerms): Band | null {
+  return ratioOverDates(dateSums(rows, terms)).band;
+}
+
+function tile(
+  name: string,
+  value: number | null,
+  unit: Unit,
+  band: Band | null,
+  reference: Tile["reference"],
+  aim: Aim = "above",
+): Tile {
+  return { name, value, unit, band: value === null ? null : band, reference, aim };
+}
+
+/** Good or bad only if the band says so. */
+export function judgementOf({ value, band, aim, reference }: Tile): "good" | "bad" | "open" {
+  const at = reference.value;
+  if (value === null || band === null || at === null) return "open";
+  const holds = band.low <= at && at <= band.high;
+  switch (aim) {
+    case "above":
+      return band.low > at ? "good" : band.high < at ? "bad" : "open";
+    case "covered":
+      return holds ? "good" : band.high < at ? "bad" : "open";
+    case "sized":
+      return band.high < 0 ? "bad" : holds && band.low > 0 ? "good" : "open";
+  }
+}
+
+export function tileHtml(tile: Tile): string {
+  const { name, value, unit, band, reference } = tile;
+  const within =
+    band === null
+      ? "no band"
+      : `${wholePercent(95)} band <span class="range">${bandFigure(band, unit)}</span>`;
+  const beside = reference.value === null ? "" : `${reference.name}: ${figure(reference.value, unit)}`;
+  const strip = value === null ? "" : bandMark(value, band, reference.value);
+  return `<li class="${judgementOf(tile)}"><p class="name">${escapeText(name)}</p><p class="value">${figure(value, unit)}</p><p>${strip}</p><p>${within}</p><p>${escapeText(beside)}</p></li>`;
+}
+
+/** A number with its band and its reference, on one line without labels: the text is beside it. */
+function bandMark(value: number, band: Band | null, reference: number | null): string {
+  const known = [
+    value,
+    ...(band === null ? [] : [band.low, band.high]),
+    ...(reference === null ? [] : [reference]),
+  ];
+  const scale = linearScale(known.length === 1 ? [0, value] : known);
+  const at = (number: number) => gridX(scale.share(number));
+  const middle = GRID / 2;
+  const marks = [
+    mark("grid", segment(0, middle, GRID, middle)),
+    reference === null ? "" : mark("level", segment(at(reference), 0, at(reference), GRID)),
+    band === null ? "" : mark("interval", segment(at(band.low), middle, at(band.high), middle)),
+    mark("dot", dot(at(value), middle)),
+  ];
+  return `<svg class="strip" aria-hidden="true" height="22"><svg class="marks" viewBox="0 0 ${GRID} ${GRID}" width="100%" height="100%" preserveAspectRatio="none">${marks.join("")}</svg></svg>`;
+}
