@@ -166,6 +166,33 @@ test("the loss of the zero forecast is a line across the curves of a network, an
   const html = page(reported(dlText()));
   const curves = /<figure[^>]*><figcaption><h3>Training of.*?<\/figure>/s.exec(html)![0];
   assert.match(curves, /<li><svg[^>]*><path class="level"[^>]*\/><\/svg>loss of the zero forecast<\/li>/);
-  assert.equal(curves.match(/<svg class="chart".*?<path class="level" d="M0 \d+H1000"\/>/gs)?.length, 8);
+  // The fan of all networks, and the curves of each of the eight.
+  assert.equal(curves.match(/<svg class="chart".*?<path class="level" d="M0 \d+H1000"\/>/gs)?.length, 9);
   assert.match(curves, /<th scope="col">Loss of the zero forecast<\/th>/);
+});
+
+test("up to four networks have their curves at once; more are one fan, and single ones open on demand", () => {
+  const training = (tickers: number) => {
+    const names = Array.from({ length: tickers }, (_, i) => `T${i}`);
+    return /<figure[^>]*><figcaption><h3>Training of.*?<\/figure>/s.exec(
+      page(reported(dlText({ tickers: names }))),
+    )![0];
+  };
+  assert.doesNotMatch(training(4), /median validation loss|Curves of single networks/);
+  const five = training(5);
+  assert.match(five, /data-name="median validation loss".*data-name="median training loss"/s);
+  assert.match(five, /<path class="band" d=.*<path class="band inner" d=/s);
+  assert.equal(/<details class="curves">.*/s.exec(five)![0].match(/data-name="validation loss"/g)!.length, 5);
+});
+
+test("a config is text with its own lines, and invisible characters in it have numbers", () => {
+  const document = JSON.parse(mlText());
+  document.provenance.config = '{\n  "model": "ridge",\t"x": "<b>\u202e\u00a0"\n}';
+  const html = page(reported(JSON.stringify(document)));
+  const written = /<pre class="config"[^>]*><code>(.*?)<\/code>/s.exec(html)![1];
+  assert.equal(
+    written,
+    "{\n  &quot;model&quot;: &quot;ridge&quot;,\t&quot;x&quot;: &quot;&lt;b&gt;[U+202E][U+00A0]&quot;\n}",
+  );
+  assert.doesNotMatch(html, /\[U\+000A\]/);
 });

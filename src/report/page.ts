@@ -53,7 +53,7 @@ export function page(report: Report): string {
 <body>
 <header><h1>${title}</h1>
 ${identityHtml(report)}</header>
-<div class="bar"><nav aria-label="Sections"><ul>${sections.map(({ id, title: name, short = name }) => `<li><a href="#${id}">${short}</a></li>`).join("")}</ul></nav><div class="switches" role="region" aria-label="What the charts show">${MEASURES}</div></div>
+<div class="toolbar"><nav aria-label="Sections"><ul>${sections.map(({ id, title: name, short = name }) => `<li><a href="#${id}">${short}</a></li>`).join("")}</ul></nav><div class="switches" role="region" aria-label="What the charts show">${MEASURES}</div></div>
 <main>
 ${sections.map(({ id, title: name, html }) => `<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>\n${html}</section>`).join("\n")}
 </main>

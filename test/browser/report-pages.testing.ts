@@ -8,6 +8,12 @@ import { reported } from "../../src/report/reported.testing.ts";
 
 const TWO_SIDED = { intervals: { alpha: 0.1 } };
 
+const MANY = {
+  config: TWO_SIDED,
+  tickers: Array.from({ length: 200 }, (_, i) => `T${String(i).padStart(3, "0")}`),
+  ...{ fitRows: 300, scoreRows: 300, skill: 0.03 },
+};
+
 /** 29 values. */
 const ALPHAS = Array.from({ length: 29 }, (_, i) => i + 2);
 
@@ -48,6 +54,8 @@ export const REPORTS: Readonly<Record<string, () => string>> = {
   "evaluation disabled": () => report(dlText({ config: { status: false } })),
   "four score rows": () => report(mlText({ config: TWO_SIDED, scoreRows: 4 })),
   "no tickers": () => report(mlText({ tickers: [] })),
+  "200 tickers": () => report(mlText(MANY)),
+  "200 networks": () => report(dlText(MANY)),
   "60 tickers": () =>
     report(
       mlText({ config: TWO_SIDED, tickers: Array.from({ length: 60 }, (_, i) => `T${i}`), scoreRows: 40 }),

@@ -135,5 +135,5 @@ export function histogramChart(
     ...label,
     isSpare: all.length > 4 && i % 2 === 1,
   }));
-  return plotSvg({ finding, marks, xLabels, yLabels: tickLabels(y, "count"), height: 150 });
+  return plotSvg({ finding, marks, xLabels, yLabels: tickLabels(y, "count"), height: 140 });
 }

@@ -17,7 +17,9 @@ export interface LineChart {
   readonly lines: readonly { readonly name: string; readonly values: Float64Array }[];
   /** Thin lines behind these, of the same shape. */
   readonly faint?: readonly Float64Array[];
-  readonly band?: { readonly low: Float64Array; readonly high: Float64Array } | undefined;
+  readonly band?: LineBand | undefined;
+  /** A darker band within it. */
+  readonly inner?: LineBand | undefined;
   /** Horizontal dashed lines. */
   readonly levels?: readonly number[];
   /** A vertical line. */
@@ -25,6 +27,11 @@ export interface LineChart {
   /** Short ticks up from the x axis. */
   readonly ticks?: readonly number[];
   readonly height?: number;
+}
+
+interface LineBand {
+  readonly low: Float64Array;
+  readonly high: Float64Array;
 }
 
 /** The length of a tick on the grid. */
@@ -35,7 +42,7 @@ export function lineChart(chart: LineChart): ScaledChart {
 }
 
 function drawn(chart: LineChart, within: readonly number[]): string {
-  const { finding, x, xKind, unit, lines, faint = [], band, levels = [], at, height = 160 } = chart;
+  const { finding, x, xKind, unit, lines, faint = [], band, inner, levels = [], at, height = 160 } = chart;
   const ups = (chart.ticks ?? []).filter((value) => value >= x[0]! && value <= x.at(-1)!);
   const y = linearScale([...valuesOf(chart), ...within]);
   const [first, last] = [x[0]!, x.at(-1)!];
@@ -43,6 +50,7 @@ function drawn(chart: LineChart, within: readonly number[]): string {
   const marks = [
     yGrid(y),
     band === undefined ? "" : mark("band", bandPath(band, column, y, x)),
+    inner === undefined ? "" : mark("band inner", bandPath(inner, column, y, x)),
     ...levels.map((level) => mark("level", horizontalAt(gridY(y.share(level))))),
     at === undefined ? "" : mark("at", segment(column(at), 0, column(at), GRID)),
     mark("at", ups.map((value) => segment(column(value), GRID - TICK_LENGTH, column(value), GRID)).join("")),
@@ -56,12 +64,13 @@ function drawn(chart: LineChart, within: readonly number[]): string {
   return plotSvg({ finding, marks, xLabels, yLabels: tickLabels(y, unit), height, readout });
 }
 
-function* valuesOf({ lines, faint = [], band, levels }: LineChart): Iterable<number> {
+function* valuesOf({ lines, faint = [], band, inner, levels }: LineChart): Iterable<number> {
   for (const { values } of lines) yield* values;
   for (const values of faint) yield* values;
-  if (band !== undefined) {
-    yield* band.low;
-    yield* band.high;
+  for (const ends of [band, inner]) {
+    if (ends === undefined) continue;
+    yield* ends.low;
+    yield* ends.high;
   }
   if (levels !== undefined) yield* levels;
 }
@@ -86,12 +95,7 @@ export function linePath(
   );
 }
 
-function bandPath(
-  { low, high }: NonNullable<LineChart["band"]>,
-  column: (value: Day) => number,
-  y: Scale,
-  x: Int32Array,
-): string {
+function bandPath({ low, high }: LineBand, column: (value: Day) => number, y: Scale, x: Int32Array): string {
   return area(
     Array.from(low, (value, i) => ({
       x: column(x[i]!),

@@ -26,8 +26,8 @@ interface Plot {
   readonly labels?: string;
   /** CSS pixels. */
   readonly height: number;
-  /** The width for row names on the left. */
-  readonly isWide?: boolean;
+  /** Classes of the style sheet: with `rows`, there is space for the names of rows on the left. */
+  readonly kind?: string;
   /** Attributes that the script reads for its readout. */
   readonly readout?: string;
 }
@@ -40,10 +40,9 @@ export function plotSvg({
   yLabels,
   labels: words = "",
   height,
-  isWide,
+  kind = "chart",
   readout,
 }: Plot): string {
-  const kind = isWide ? "chart rows" : "chart";
   return `<svg class="${kind}" role="img" aria-label="${escapeText(finding)}" height="${height}"${readout ?? ""}>
 <svg class="marks" viewBox="0 0 ${GRID} ${GRID}" width="100%" height="100%" preserveAspectRatio="none">${marks.join("")}</svg>
 ${xLabels.map(xLabel).join("")}${yLabels.map(yLabel).join("")}${words}</svg>`;

@@ -87,7 +87,7 @@ function drawn(chart: RowChart, values: readonly number[]): string {
     yLabels: [],
     labels: names.join(""),
     height: Math.max(40, slots * ROW_HEIGHT),
-    isWide: true,
+    kind: slots > 15 ? "chart rows long" : slots < 4 ? "chart rows few" : "chart rows",
   });
 }
 

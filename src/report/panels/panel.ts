@@ -21,6 +21,8 @@ export interface Panel {
   readonly isWide?: boolean;
   /** The measure of order that it shows; the page shows the panels of one of the two at a time. */
   readonly measure?: Measure;
+  /** In a report on one output, panels with the same `card` share a card with a tab each. */
+  readonly tab?: { readonly card: string; readonly label: string };
 }
 
 /** The two measures of order that a page switches between. */
@@ -53,6 +55,8 @@ type KeyMark =
   | "line second"
   | "line faint"
   | "band"
+  | "band inner"
+  | "bar bad"
   | "level"
   | "at"
   | "bar"

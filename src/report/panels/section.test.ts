@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ends } from "./panel.ts";
-import { spansOf } from "./section.ts";
+import { ends, type Panel } from "./panel.ts";
+import { cellsOf, spansOf } from "./section.ts";
 
-const plain = (count: number) => Array.from({ length: count }, () => ({}));
+const plain = (count: number) => Array.from({ length: count }, () => ({ isWide: false }));
 
 test("every row of panels is full: thirds, then halves", () => {
   const shares = { third: 2, half: 3, wide: 6 };
@@ -18,11 +18,37 @@ test("every row of panels is full: thirds, then halves", () => {
   }
 });
 
-test("a wide panel ends a row, and both measures of order share a place", () => {
-  assert.deepEqual(spansOf([{}, {}, { isWide: true }, {}]), ["half", "half", "wide", "wide"]);
-  const both = [{ measure: "rank" }, { measure: "ic" }] as const;
-  assert.deepEqual(spansOf([...both, ...both, {}]), ["third", "third", "third", "third", "third"]);
-  assert.deepEqual(spansOf(both), ["wide", "wide"]);
+test("a wide panel ends a row", () => {
+  const [one, wide] = [{ isWide: false }, { isWide: true }];
+  assert.deepEqual(spansOf([one, one, wide, one]), ["half", "half", "wide", "wide"]);
+});
+
+test("the tabs of a card share a place, and so do both measures of order", () => {
+  const panel = (title: string, more: Partial<Panel> = {}): Panel => ({
+    title,
+    finding: "",
+    chart: "",
+    ...more,
+  });
+  const tab = (card: string) => ({ tab: { card, label: "" } });
+  const cells = cellsOf([
+    panel("a", { measure: "rank", ...tab("x") }),
+    panel("b", { measure: "ic", ...tab("x") }),
+    panel("c", tab("x")),
+    panel("d", tab("y")),
+    panel("e", { measure: "rank" }),
+    panel("f", { measure: "ic" }),
+    panel("g", { isWide: true }),
+  ]);
+  assert.deepEqual(
+    cells.map(({ panels, isWide }) => [panels.map(({ title }) => title).join(""), isWide]),
+    [
+      ["abc", false],
+      ["d", false],
+      ["ef", false],
+      ["g", true],
+    ],
+  );
 });
 
 test("from 50 rows on, a list has its ends and says how many rows are between them", () => {

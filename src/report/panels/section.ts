@@ -1,3 +1,4 @@
+import { escapeText } from "../charts/plot.ts";
 import type { Report, ReportedOutput } from "../evidence/reported-outputs.ts";
 import { type Panel, panelHtml } from "./panel.ts";
 
@@ -54,10 +55,14 @@ function chartsHtml({ lead, panels }: Charts, outputs: readonly ReportedOutput[]
   return `${lines}${outputs.length === 1 ? panelsHtml(panels(outputs[0]!)) : besideHtml(outputs, panels)}`;
 }
 
-/** The panels of one output in full rows. */
-export function panelsHtml(panels: readonly Panel[]): string {
-  const spans = spansOf(panels);
-  return `<div class="panels alone">${panels.map((panel, i) => panelHtml(panel, { span: spans[i]! })).join("\n")}</div>`;
+/**
+ * The panels of one output in full rows.
+ * @param rows the name of the rows that they show, if the page has them for several sets of rows.
+ */
+export function panelsHtml(panels: readonly Panel[], rows = "score"): string {
+  const cells = cellsOf(panels);
+  const spans = spansOf(cells);
+  return `<div class="panels alone">${cells.map((cell, i) => cellHtml(cell, spans[i]!, rows)).join("\n")}</div>`;
 }
 
 /** Panels with the same title beside each other, on one scale. */
@@ -78,23 +83,48 @@ export function besideHtml(
   return groups.join("\n");
 }
 
-/**
- * The share of a row that each panel takes, so that no row has a hole: thirds, and halves for what three do not divide. Wide panels have
- * their own rows, and the panels of both measures of order share a place.
- */
-export function spansOf(panels: readonly Pick<Panel, "isWide" | "measure">[]): string[] {
+/** Panels in one place: of both measures of order, or the tabs of a card. */
+interface Cell {
+  readonly panels: readonly Panel[];
+  readonly card: string | undefined;
+  readonly isWide: boolean;
+}
+
+/** Panels that follow each other and share a card, or show the IC after the RankIC, share a cell. */
+export function cellsOf(panels: readonly Panel[]): Cell[] {
+  const cells: { panels: Panel[]; card: string | undefined; isWide: boolean }[] = [];
+  for (const panel of panels) {
+    const last = cells.at(-1);
+    const card = panel.tab?.card;
+    const joins = card === undefined ? panel.measure === "ic" : last?.card === card;
+    if (joins && last !== undefined) last.panels.push(panel);
+    else cells.push({ panels: [panel], card, isWide: panel.isWide ?? false });
+  }
+  return cells;
+}
+
+function cellHtml({ panels, card }: Cell, span: string, rows: string): string {
+  const tabs = Map.groupBy(panels, ({ tab }) => tab?.label ?? "");
+  if (card === undefined || tabs.size < 2)
+    return panels.map((panel) => panelHtml(panel, { span })).join("\n");
+  const inputs = [...tabs.keys()].map(
+    (label, i) =>
+      `<label><input type="radio" name="${card}-${rows}"${i === 0 ? " checked" : ""}>${escapeText(label)}</label>`,
+  );
+  const views = [...tabs.values()].map(
+    (own) => `<div class="view">${own.map((panel) => panelHtml(panel)).join("\n")}</div>`,
+  );
+  return `<div class="card ${span}"><fieldset class="switch"><legend class="unseen">Charts of this card</legend>${inputs.join("")}</fieldset>${views.join("\n")}</div>`;
+}
+
+/** The share of a row that each cell takes, so that no row has a hole: thirds, and halves for what three do not divide. */
+export function spansOf(cells: readonly Pick<Cell, "isWide">[]): string[] {
   const spans: string[] = [];
-  for (let from = 0; from < panels.length; ) {
+  for (let from = 0; from < cells.length; ) {
     let to = from;
-    while (to < panels.length && !panels[to]!.isWide) to++;
-    const run = panels.slice(from, to);
-    const places = run.filter(({ measure }) => measure !== "ic").length;
-    let place = 0;
-    for (const { measure } of run) {
-      spans.push(spanAt(measure === "ic" ? place - 1 : place, places));
-      if (measure !== "ic") place++;
-    }
-    if (to < panels.length) spans.push("wide");
+    while (to < cells.length && !cells[to]!.isWide) to++;
+    for (let place = 0; place < to - from; place++) spans.push(spanAt(place, to - from));
+    if (to < cells.length) spans.push("wide");
     from = to + 1;
   }
   return spans;

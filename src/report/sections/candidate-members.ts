@@ -198,7 +198,7 @@ function stripChart({ strips, heldOut, score, finding }: MembersByDate): string 
     yLabels: [],
     labels: labels.join(""),
     height: Math.max(60, strips.length * STRIP_HEIGHT),
-    isWide: true,
+    kind: "chart rows",
   });
 }
 

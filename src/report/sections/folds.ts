@@ -170,6 +170,7 @@ function foldsPanels({ folds, timelineFinding, skillFinding, beside, besideFindi
   return [
     {
       title: "Walk-forward timeline",
+      tab: { card: "folds", label: "Timeline" },
       finding: timelineFinding,
       chart: foldChart(timelineFinding, folds),
       key: keyLine([
@@ -192,6 +193,7 @@ function foldsPanels({ folds, timelineFinding, skillFinding, beside, besideFindi
     },
     {
       title: "R² by fold",
+      tab: { card: "folds", label: "R² by fold" },
       finding: skillFinding,
       chart: columnChart({
         finding: skillFinding,

@@ -93,8 +93,10 @@ function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
     ? " The spread of an ensemble's members, in the numbers below, shows how much the seed matters. It does not show how far a forecast may be off."
     : "";
   const hasOlder = shown.some(({ olderDate }) => olderDate !== undefined);
+  const inCard = (label: string) => (gap === undefined ? {} : { tab: { card: "forecasts", label } });
   const panels: Panel[] = [
     {
+      ...inCard("Forecasts"),
       title: "Forecasts",
       finding: `${finding}${cut}${seeds}`,
       chart: rowChart({ finding, unit: "mu", rows: shown.map(bareRow), gap }),
@@ -112,6 +114,7 @@ function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
   if (bars.some(({ lower, upper }) => lower !== null || upper !== null)) {
     const doubt = "The same forecasts with their intervals. The next return may be anywhere on its line.";
     panels.push({
+      ...inCard("With intervals"),
       title: "Forecasts with intervals",
       finding: doubt,
       chart: rowChart({

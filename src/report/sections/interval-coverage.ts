@@ -2,11 +2,12 @@ import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { CoverageTable } from "../../evaluate/intervals/coverage.ts";
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
-import { columnChart } from "../charts/column-chart.ts";
+import { columnChart, histogramChart } from "../charts/column-chart.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { countedRows, figure } from "../figures.ts";
 import { END_BARS, ends, keyLine, longYears, numbersTable, type Panel } from "../panels/panel.ts";
+import { histogram } from "../statistics/histogram.ts";
 import { countOf, type IntervalOutcomes } from "../statistics/interval-outcomes.ts";
 
 /** The coverage of intervals by ticker, year and volatility. */
@@ -116,6 +117,7 @@ export function volatilityPanel(
   const labels = tenths.map((_, i) => String(i + 1));
   return {
     title: "Coverage by volatility",
+    tab: { card: "coverage", label: "By volatility" },
     finding,
     chart: columnChart({
       finding,
@@ -187,6 +189,7 @@ export function yearsPanel(
   const level = ["level", `nominal: ${figure(nominal, "share")}`] as const;
   return {
     title: "Coverage by year",
+    tab: { card: "coverage", label: "By year" },
     finding: `${finding}${note}`,
     chart: columnChart({
       finding,
@@ -240,10 +243,11 @@ function tickersFinding(tickers: readonly TickerCoverage[], nominal: number): st
   return `Coverage by ticker ranged from ${figure(worst.coverage, "share")} (${worst.ticker}) to ${figure(best.coverage, "share")} (${best.ticker}); nominal coverage is ${figure(nominal, "share")}.`;
 }
 
-export function tickersPanel({ tickers, tickersFinding: finding, nominal }: GroupedCoverage): Panel {
+export function tickerPanels({ tickers, tickersFinding: finding, nominal }: GroupedCoverage): Panel[] {
   const { shown, gap } = ends(tickers);
-  const cut = gap !== undefined ? ` The ${END_BARS} lowest and the ${END_BARS} highest are shown.` : "";
-  return {
+  const level = ["level", `nominal: ${figure(nominal, "share")}`] as const;
+  const cut = gap === undefined ? "" : ` The ${END_BARS} lowest and the ${END_BARS} highest are shown.`;
+  const each: Panel = {
     title: "Coverage by ticker",
     finding: `${finding}${cut}`,
     chart: rowChart({
@@ -256,12 +260,21 @@ export function tickersPanel({ tickers, tickersFinding: finding, nominal }: Grou
       isJudged: true,
       rows: shown.map(({ ticker, coverage }) => ({ name: ticker, value: coverage })),
     }),
-    key: keyLine([
-      ["bar", "difference from nominal"],
-      ["level", `nominal: ${figure(nominal, "share")}`],
-    ]),
+    key: keyLine([["bar", "difference from nominal"], level]),
     numbers: tickersNumbers(tickers),
   };
+  if (gap === undefined) return [each];
+  const all = `Coverage of all ${countedRows(tickers.length, "ticker")}; nominal coverage is ${figure(nominal, "share")}.`;
+  const counts = histogram(Float64Array.from(tickers, ({ coverage }) => coverage));
+  return [
+    { ...each, tab: { card: "tickers-covered", label: "Coverage by ticker" } },
+    {
+      title: "Coverage of all tickers",
+      tab: { card: "tickers-covered", label: "All tickers" },
+      finding: all,
+      chart: histogramChart(all, counts, "share", nominal),
+    },
+  ];
 }
 
 function tickersNumbers(tickers: readonly TickerCoverage[]): string {

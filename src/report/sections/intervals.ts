@@ -13,7 +13,7 @@ import {
   type GroupedCoverage,
   groupedCoverage,
   type TickerCoverage,
-  tickersPanel,
+  tickerPanels,
   volatilityPanel,
   type YearCoverage,
   yearsPanel,
@@ -193,14 +193,13 @@ function intervalsPanels(data: IntervalsData): Panel[] {
     ...(data.volatility === undefined ? [] : [volatilityPanel(data, data.volatility)]),
     yearsPanel(data, data.others),
     missesPanel(data),
-    tickersPanel(data),
-    ...othersPanel(data),
+    ...tickerPanels(data),
   ];
 }
 
 function rollingPanel({ overTime, nominal }: IntervalsData): Panel {
   const { days, coverage, coverageFinding: finding, rollingDates } = overTime;
-  return linePanel({
+  const panel = linePanel({
     title: `Coverage over ${rollingDates} dates`,
     finding,
     days,
@@ -211,12 +210,13 @@ function rollingPanel({ overTime, nominal }: IntervalsData): Panel {
     level: { value: nominal, meaning: `nominal: ${figure(nominal, "share")}` },
     columns: [["Coverage", coverage]],
   });
+  return { ...panel, tab: { card: "over-time", label: `Coverage over ${rollingDates} dates` } };
 }
 
 function widthPanel({ overTime, bound }: IntervalsData): Panel {
   const { days, width, widthFinding: finding } = overTime;
   const name = bound === "both" ? "median width" : "median distance of the bound from the forecast";
-  return linePanel({
+  const panel = linePanel({
     title: "Width",
     finding,
     days,
@@ -227,18 +227,23 @@ function widthPanel({ overTime, bound }: IntervalsData): Panel {
     level: { value: 0 },
     columns: [["Median", width]],
   });
+  return { ...panel, tab: { card: "over-time", label: "Width" } };
 }
 
-function missesPanel({ misses, n, bound, nominal }: IntervalsData): Panel {
+/** Returns outside their interval, and what the other methods would have given on the same rows. */
+function missesPanel(data: IntervalsData): Panel {
+  const { misses, n, bound, nominal, othersFinding } = data;
   const sides = [
     ...(bound === "upper" ? [] : [{ name: "below", value: misses.below / n }]),
     ...(bound === "lower" ? [] : [{ name: "above", value: misses.above / n }]),
   ];
   const missLevel = (1 - nominal) / sides.length;
+  const bars = rowChart({ finding: misses.finding, unit: "share", rows: sides, level: missLevel });
+  const methods = othersFinding === undefined ? "" : methodsTable(data);
   return {
-    title: "Misses",
-    finding: misses.finding,
-    chart: rowChart({ finding: misses.finding, unit: "share", rows: sides, level: missLevel }),
+    title: methods === "" ? "Misses" : "Misses and other interval methods",
+    finding: methods === "" ? misses.finding : `${misses.finding} ${othersFinding}`,
+    chart: { extent: bars.extent, draw: (within) => `${bars.draw(within)}${methods}` },
     key: keyLine([
       ["bar", "share of returns outside the interval"],
       ["level", `nominal on ${sides.length === 1 ? "this" : "each"} side: ${figure(missLevel, "share")}`],
@@ -247,26 +252,18 @@ function missesPanel({ misses, n, bound, nominal }: IntervalsData): Panel {
 }
 
 /** The requested method beside the others, on the same rows. */
-function othersPanel({ others, othersFinding, method = "asked", coverage, tickers }: IntervalsData): Panel[] {
-  if (others.length === 0 || othersFinding === undefined) return [];
-  const own = [method, figure(coverage, "share"), figure(tickers[0]?.coverage, "share"), "1"];
-  return [
-    {
-      title: "Other interval methods",
-      finding: othersFinding,
-      chart: plainTable({
-        caption: "interval methods on the same rows",
-        columns: ["Method", "Coverage", "Worst ticker", "Score of the chosen method / score of this method"],
-        rows: [
-          own,
-          ...others.map((other) => [
-            other.name,
-            figure(other.coverage, "share"),
-            figure(other.worstTicker, "share"),
-            figure(other.scoreRatio, "number"),
-          ]),
-        ],
-      }),
-    },
-  ];
+function methodsTable({ others, method = "asked", coverage, tickers }: IntervalsData): string {
+  return plainTable({
+    caption: "interval methods on the same rows",
+    columns: ["Method", "Coverage", "Worst ticker", "Score, chosen / this"],
+    rows: [
+      [method, figure(coverage, "share"), figure(tickers[0]?.coverage, "share"), "1"],
+      ...others.map((other) => [
+        other.name,
+        figure(other.coverage, "share"),
+        figure(other.worstTicker, "share"),
+        figure(other.scoreRatio, "number"),
+      ]),
+    ],
+  });
 }

@@ -242,7 +242,7 @@ function quantilesPanel({ quantiles, quantilesFinding }: OrderWorth): Panel {
 }
 
 function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): Panel {
-  return linePanel({
+  const panel = linePanel({
     title: "Top minus bottom, cumulative",
     finding,
     days,
@@ -256,10 +256,11 @@ function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): P
       ["Sum", summed],
     ],
   });
+  return { ...panel, tab: { card: "spread", label: "Top minus bottom" } };
 }
 
 function costsPanel({ nets, dates, finding }: NonNullable<OrderWorth["costs"]>): Panel {
-  return meanPanel({
+  const panel = meanPanel({
     title: "Top minus bottom, after costs",
     finding,
     unit: "return",
@@ -269,6 +270,7 @@ function costsPanel({ nets, dates, finding }: NonNullable<OrderWorth["costs"]>):
     isJudged: true,
     means: nets.map(({ cost, ...net }) => ({ name: basisPoints(cost), dates, ...net })),
   });
+  return { ...panel, tab: { card: "spread", label: "After costs" } };
 }
 
 function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Panel {

@@ -1,4 +1,5 @@
 import { WARNING_TABLE } from "../../contract/problems/warnings.ts";
+import { escapeHtml, visibleLines } from "../../contract/visible-text.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { escapeText } from "../charts/plot.ts";
@@ -7,7 +8,8 @@ import type { CheckVerdict } from "../evidence/check-verdicts.ts";
 import type { ReportedOutput } from "../evidence/reported-outputs.ts";
 import { countedRows, figure } from "../figures.ts";
 import { keyLine, numbersTable, type Panel, plainTable } from "../panels/panel.ts";
-import { chartSection, type Part, panelsOf } from "../panels/section.ts";
+import { chartSection, type Part } from "../panels/section.ts";
+import { configText } from "./config-text.ts";
 
 /** The origin of the numbers, and the warnings and failures of the job. */
 export const originSection = chartSection({
@@ -31,6 +33,8 @@ interface Origin {
     readonly code: string;
     readonly message: string;
   }[];
+  /** The text of the job's section of the config, untrusted; undefined if the output does not have it. */
+  readonly config: string | undefined;
   /** Names with values as text, in the order of the blob. */
   readonly provenance: readonly NamedText[];
   readonly model: readonly NamedText[];
@@ -55,7 +59,9 @@ interface NamedText {
 }
 
 export function originOf({ whole: { document }, replay, audit }: ReportedOutput): Origin {
+  const { config, ...provenance } = document.provenance;
   return {
+    config: config ?? undefined,
     warnings: document.warnings.map(({ code, ticker, message }) => ({
       code,
       ticker,
@@ -65,7 +71,7 @@ export function originOf({ whole: { document }, replay, audit }: ReportedOutput)
         : undefined,
     })),
     failures: document.failures,
-    provenance: named({ ...document.provenance, machine: document.machine, tags: document.tags }),
+    provenance: named({ ...provenance, machine: document.machine, tags: document.tags }),
     model: named(document.model),
     importances: importancesOf(document),
     replay,
@@ -103,6 +109,8 @@ function isLeaf(value: object): boolean {
 }
 
 const MAX_FEATURES = 30;
+/** The table has the others. */
+const MAX_FEATURE_BARS = 15;
 
 type Listed = readonly {
   readonly feature: string;
@@ -178,11 +186,9 @@ function originPanels(origin: Origin): Panel[] {
   return [
     ...checkPanel("Replay", origin.replay),
     ...checkPanel("Audit", origin.audit),
-    warningsPanel(origin),
-    failuresPanel(origin),
-    ...panelsOf("Importances", origin.importances, (importances) => [importancesPanel(importances)]),
-    textsPanel("Model", "The configuration with all defaults filled in.", origin.model),
-    textsPanel("Provenance", "The inputs of the job and the machine that it ran on.", origin.provenance),
+    ...problemPanels(origin),
+    ...(origin.importances.data === undefined ? [] : [importancesPanel(origin.importances.data)]),
+    configPanel(origin),
   ];
 }
 
@@ -194,7 +200,7 @@ function importancesPanel({ features, finding }: NonNullable<Origin["importances
     chart: rowChart({
       finding,
       unit: "share",
-      rows: features.map(({ feature, share, spread }) => ({
+      rows: features.slice(0, MAX_FEATURE_BARS).map(({ feature, share, spread }) => ({
         name: feature,
         value: share,
         ...(spread === undefined ? {} : { low: Math.max(0, share - spread), high: share + spread }),
@@ -231,22 +237,22 @@ function checkPanel(title: string, verdict: CheckVerdict | undefined): Panel[] {
 /** More rows are not readable; the output has them all. */
 const MAX_LINES = 60;
 
-function warningsPanel({ warnings }: Origin): Panel {
-  const rows = warnings.slice(0, MAX_LINES).map(({ code, ticker, message, cure }) => {
-    const whose = ticker === undefined ? "" : ` <bdi>${escapeText(ticker)}</bdi>:`;
-    return `<li><code>${escapeText(code)}</code>${whose} ${escapeText(message)}${cure === undefined ? "" : `<br><span class="faint">${escapeText(cure)}</span>`}</li>`;
-  });
-  return linesPanel("Warnings", warnings.length, rows);
+/** The warnings and the failures; one panel says so if there are none of one kind. */
+function problemPanels({ warnings, failures }: Origin): Panel[] {
+  const warned = linesPanel("Warnings", warnings.length, warnings.slice(0, MAX_LINES).map(warningHtml));
+  const failed = linesPanel("Failures", failures.length, failures.slice(0, MAX_LINES).map(failureHtml));
+  if (failures.length === 0) return [{ ...warned, finding: `${warned.finding} It has no failures.` }];
+  if (warnings.length === 0) return [{ ...failed, finding: `${failed.finding} It has no warnings.` }];
+  return [warned, failed];
 }
 
-function failuresPanel({ failures }: Origin): Panel {
-  const rows = failures
-    .slice(0, MAX_LINES)
-    .map(
-      ({ ticker, code, message }) =>
-        `<li><bdi>${escapeText(ticker)}</bdi>: <code>${escapeText(code)}</code> ${escapeText(message)}</li>`,
-    );
-  return linesPanel("Failures", failures.length, rows);
+function warningHtml({ code, ticker, message, cure }: Origin["warnings"][number]): string {
+  const whose = ticker === undefined ? "" : ` <bdi>${escapeText(ticker)}</bdi>:`;
+  return `<li><code>${escapeText(code)}</code>${whose} ${escapeText(message)}${cure === undefined ? "" : `<br><span class="faint">${escapeText(cure)}</span>`}</li>`;
+}
+
+function failureHtml({ ticker, code, message }: Origin["failures"][number]): string {
+  return `<li><bdi>${escapeText(ticker)}</bdi>: <code>${escapeText(code)}</code> ${escapeText(message)}</li>`;
 }
 
 function linesPanel(title: string, count: number, lines: readonly string[]): Panel {
@@ -258,11 +264,24 @@ function linesPanel(title: string, count: number, lines: readonly string[]): Pan
   return { title, finding, chart: `<ul class="lines">${lines.join("\n")}</ul>` };
 }
 
-function textsPanel(title: string, finding: string, texts: readonly NamedText[]): Panel {
-  const rows = texts.map(({ name, text }) => [name, text]);
+/** The config as it was written; on demand with all defaults, and the inputs and the machine of the job. */
+function configPanel({ config, model, provenance, importances }: Origin): Panel {
+  const finding =
+    config === undefined
+      ? "The output does not have the text of its config. The model has all defaults filled in."
+      : "The config as it was written. The model has all defaults filled in.";
+  const text =
+    config === undefined
+      ? ""
+      : `<pre class="config" tabindex="0" role="group" aria-label="Config"><code>${escapeHtml(visibleLines(configText(config)))}</code></pre>`;
   return {
-    title,
-    finding,
-    chart: `<details class="texts"><summary>${title}: ${texts.length} entries</summary>${plainTable({ caption: title, columns: ["Name", "Value"], rows })}</details>`,
+    title: "Config and provenance",
+    finding: importances.absent === undefined ? finding : `${importances.absent} ${finding}`,
+    chart: `${text}${textsHtml("Model", model)}${textsHtml("Provenance", provenance)}`,
   };
+}
+
+function textsHtml(title: string, texts: readonly NamedText[]): string {
+  const rows = texts.map(({ name, text }) => [name, text]);
+  return `<details class="texts"><summary>${title}: ${texts.length} entries</summary>${plainTable({ caption: title, columns: ["Name", "Value"], rows })}</details>`;
 }

@@ -117,6 +117,7 @@ function tickerPanels({ rows, finding, histogram: counts }: Sizes["tickers"]): P
   const cut = gap !== undefined ? ` The ${END_BARS} best and the ${END_BARS} worst are shown.` : "";
   const panels: Panel[] = [
     {
+      ...(gap === undefined ? {} : { tab: { card: "r2", label: "R² by ticker" } }),
       title: "R² by ticker",
       finding: `${finding}${cut}`,
       chart: rowChart({
@@ -136,6 +137,7 @@ function tickerPanels({ rows, finding, histogram: counts }: Sizes["tickers"]): P
   if (gap !== undefined) {
     const all = `R² of all ${countedRows(rows.length, "ticker")}.`;
     panels.push({
+      tab: { card: "r2", label: "All tickers" },
       title: "R² of all tickers",
       finding: all,
       chart: histogramChart(all, counts, "percent", 0),

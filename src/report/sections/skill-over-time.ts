@@ -272,7 +272,7 @@ function agePanel({ bins, finding }: NonNullable<SkillOverTime["byAge"]>): Panel
 
 function rollingPanel(daily: DailyCorrelation, { days, rollingDates }: SkillOverTime): Panel {
   const { name, measure, rolling, rollingFinding: finding, rollingFunnel } = daily;
-  return linePanel({
+  const panel = linePanel({
     title: `${name}, mean over ${rollingDates} dates`,
     measure,
     finding,
@@ -288,6 +288,7 @@ function rollingPanel(daily: DailyCorrelation, { days, rollingDates }: SkillOver
     level: { value: 0 },
     columns: [[`Mean ${name}`, rolling]],
   });
+  return { ...panel, tab: { card: "daily", label: `Mean of ${rollingDates} dates` } };
 }
 
 function histogramPanel({
@@ -300,6 +301,7 @@ function histogramPanel({
   const { edges, counts } = counted;
   return {
     title: `Distribution of daily ${name}`,
+    tab: { card: "daily", label: "Distribution" },
     measure,
     finding,
     chart: histogramChart(finding, counted, "number", 0),

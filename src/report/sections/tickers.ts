@@ -2,6 +2,7 @@ import type { Metrics } from "../../contract/output/metrics-schemas.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { escapeShortText, escapeText } from "../charts/plot.ts";
+import { sparkLine } from "../charts/spark-line.ts";
 import { type TickerSeries, tickerChart } from "../charts/ticker-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import type { ReportedOutput } from "../evidence/reported-outputs.ts";
@@ -37,6 +38,8 @@ interface TickerRow {
   readonly meanWidth: number | null;
   /** Null if no labelled row has an interval, like coverage and meanWidth. */
   readonly misses: number | null;
+  /** Running sum of squared returns minus squared errors, shape (n): what the forecasts gained over the zero forecast. */
+  readonly gain: Float64Array;
   readonly series: TickerSeries;
   readonly finding: string;
 }
@@ -75,9 +78,25 @@ function tickerRow(
     coverage: hasEnds ? 1 - missed / covered.days.length : null,
     meanWidth: hasEnds ? mean(covered.width) : null,
     misses: hasEnds ? missed : null,
+    gain: gainOverZero(series),
     series,
     finding: findingOf(ticker, metrics, covered, missed),
   };
+}
+
+/** The running sum over the labelled rows; beyond the range of a float64 it is empty. */
+export function gainOverZero({
+  predicted,
+  realised,
+}: Pick<ScoredRows, "predicted" | "realised">): Float64Array {
+  const gains: number[] = [];
+  let sum = 0;
+  for (const [i, y] of realised.entries()) {
+    if (Number.isNaN(y)) continue;
+    sum += y ** 2 - (y - predicted[i]!) ** 2;
+    gains.push(sum);
+  }
+  return Number.isFinite(sum) ? Float64Array.from(gains) : new Float64Array(0);
 }
 
 function findingOf(
@@ -101,9 +120,10 @@ function tableHtml({ common, name }: ReportedOutput, isAmongSeveral: boolean): s
   return `<div class="table">${heading}${table}</div>`;
 }
 
-/** A column of the table: its text, and its sort key. */
+/** A column of the table: its content, and its sort key. */
 interface Column {
   readonly name: string;
+  /** HTML. */
   readonly text: (row: TickerRow) => string;
   readonly order: (row: TickerRow) => number | null;
   /** Hidden on narrow screens. */
@@ -150,10 +170,16 @@ const COLUMNS: readonly Column[] = [
     isSpare: true,
   },
   { name: "Rows", text: ({ n }) => figure(n, "count"), order: ({ n }) => n, isSpare: true },
+  {
+    name: "Gain over zero",
+    text: ({ gain }) => sparkLine(gain),
+    order: ({ gain }) => gain.at(-1) ?? null,
+    isSpare: false,
+  },
 ];
 
 /** The number of dates to draw, shared by all tickers of a page so that a page with many tickers stays small. */
-const ALL_COLUMNS = 40_000;
+const ALL_COLUMNS = 30_000;
 const MAX_COLUMNS = 500;
 const MIN_COLUMNS = 50;
 
@@ -172,7 +198,7 @@ function tickersHtml({ finding, rows }: TickerTable, owner: string): string {
     ["return", "realised return"],
     ["dot miss", "return outside its interval"],
   ]);
-  return `<p>${escapeText(finding)} Open a ticker to compare its forecasts with its realised returns.</p>
+  return `<p>${escapeText(finding)} Open a ticker to compare its forecasts with its realised returns. The last column sums, over the dates, by how much its squared errors were smaller than those of the zero forecast.</p>
 ${key}
 <p class="search" hidden><label>Search for a ticker <input type="search" autocomplete="off" spellcheck="false"></label> <span role="status"></span></p>
 <div class="list" tabindex="0" role="group" aria-label="Tickers of ${escapeText(owner)}"><table class="tickers"><caption class="unseen">Tickers of <bdi>${escapeText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>

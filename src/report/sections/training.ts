@@ -2,12 +2,14 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { byTicker } from "../../outputs/scored-rows.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";
+import type { ScaledChart } from "../charts/scale.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { countedRows, figure } from "../figures.ts";
+import { countedRows, figure, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 import type { Part } from "../panels/section.ts";
+import { courseFan, quantileOf } from "../statistics/course-fan.ts";
 
-/** */
+/** The networks of an output, and how many of them learned something that generalises. */
 interface Training {
   readonly networks: readonly TrainedNetwork[];
   readonly finding: string;
@@ -152,18 +154,80 @@ function againstZero(networks: readonly Course[]): string {
   return ` ${which} had a lower validation loss than the zero forecast.`;
 }
 
-/** More curves are not readable; the table has them all. */
-const MAX_CURVES = 12;
+/** Up to this many networks, each has its curves at once; more are one fan, and single ones open on demand. */
+const MAX_OPEN_CURVES = 4;
+/** More curves would make the page too large; the table has them all. */
+const MAX_CURVES = 200;
 /** The number of ensemble members with a line, in addition to member 0. */
 const MAX_MEMBERS = 19;
 
 /** Training and validation curves of networks. */
 export function trainingPanels({ networks, finding }: Training): Panel[] {
   const shown = networks.slice(0, MAX_CURVES);
-  const cut = shown.length < networks.length ? ` The first ${MAX_CURVES} are shown.` : "";
+  const cut = shown.length < networks.length ? ` The first ${MAX_CURVES} open on demand.` : "";
+  const members = Math.max(...networks.map((network) => network.members.length));
+  const hasZero = shown.some(({ zeroLoss }) => zeroLoss !== undefined);
+  const curves = `<div class="small">${shown.map(curveHtml).join("")}</div>`;
+  const ofEach = keyLine([
+    ["line", "validation loss"],
+    ["line second", "training loss"],
+    ...(members > 0 ? [["line faint", membersKey(members)] as const] : []),
+    ["at", "best epoch"],
+    ...(hasZero ? [["level", "loss of the zero forecast"] as const] : []),
+  ]);
+  const panel = {
+    title: `Training of ${countedRows(networks.length, "network")}`,
+    finding: `${finding}${cut}`,
+    numbers: epochsTable(networks, members > 0),
+  };
+  if (networks.length <= MAX_OPEN_CURVES) return [{ ...panel, key: ofEach, chart: curves, isWide: true }];
+  const fan = fanChart(networks, finding);
+  const each = `<details class="curves"><summary>Curves of single networks</summary>${ofEach}${curves}</details>`;
+  return [
+    {
+      ...panel,
+      key: keyLine([
+        ["line", "median validation loss"],
+        ["line second", "median training loss"],
+        ["band inner", "middle half of the validation losses"],
+        ["band", `${wholePercent(90)} of them`],
+        ["at", "median best epoch"],
+        ...(hasZero ? [["level", "median loss of the zero forecast"] as const] : []),
+      ]),
+      chart: { extent: fan.extent, draw: (within) => `${fan.draw(within)}${each}` },
+    },
+  ];
+}
+
+/** The curves of all networks as quantiles by epoch. */
+function fanChart(networks: readonly TrainedNetwork[], finding: string): ScaledChart {
+  const courses = networks.flatMap((network): Course[] => [network, ...network.members]);
+  const fan = courseFan(courses.map(({ validationLoss }) => validationLoss));
+  const middleOf = (values: readonly number[]) => quantileOf(Float64Array.from(values).sort(), 0.5);
+  const zero = middleOf(courses.flatMap(({ zeroLoss }) => zeroLoss ?? []));
+  return lineChart({
+    finding,
+    x: Int32Array.from(fan.median, (_, i) => i + 1),
+    xKind: "epoch",
+    unit: "number",
+    lines: [
+      { name: "median validation loss", values: fan.median },
+      {
+        name: "median training loss",
+        values: courseFan(networks.map(({ trainLoss }) => trainLoss)).median.subarray(0, fan.median.length),
+      },
+    ],
+    band: { low: fan.low, high: fan.high },
+    inner: { low: fan.lowerQuarter, high: fan.upperQuarter },
+    at: Math.min(fan.median.length, Math.round(middleOf(courses.map(({ bestEpoch }) => bestEpoch)))),
+    levels: Number.isNaN(zero) ? [] : [zero],
+    height: 220,
+  });
+}
+
+function epochsTable(networks: readonly TrainedNetwork[], areEnsembles: boolean): string {
   const haveIc = networks.some(({ validationIc }) => validationIc !== undefined);
-  const areEnsembles = networks.some(({ members }) => members.length > 0);
-  const epochs = numbersTable({
+  return numbersTable({
     caption: "networks",
     columns: [
       "Network",
@@ -186,27 +250,6 @@ export function trainingPanels({ networks, finding }: Training): Panel[] {
       figure(parameters, "count"),
     ]),
   });
-  const hasZero = shown.some(({ zeroLoss }) => zeroLoss !== undefined);
-  const key = keyLine([
-    ["line", "validation loss"],
-    ["line second", "training loss"],
-    ...(areEnsembles
-      ? [["line faint", membersKey(Math.max(...networks.map(({ members }) => members.length)))] as const]
-      : []),
-    ["at", "best epoch"],
-    ...(hasZero ? [["level", "loss of the zero forecast"] as const] : []),
-  ]);
-  const curves = `<div class="small">${shown.map(curveHtml).join("")}</div>`;
-  return [
-    {
-      title: `Training of ${countedRows(networks.length, "network")}`,
-      finding: `${finding}${cut}`,
-      key,
-      chart: curves,
-      numbers: epochs,
-      isWide: true,
-    },
-  ];
 }
 
 function membersKey(members: number): string {

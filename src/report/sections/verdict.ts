@@ -189,8 +189,7 @@ ${baselinesTable(verdict, name)}</div>`;
 }
 
 function factsLine({ facts }: Verdict): string {
-  const { operation, asOf, rows, judgedRows, tickers, dates, firstDay, lastDay, learningEnd } = facts;
-  const learned = learningEnd === null ? "" : ` Training ended on ${learningEnd}.`;
+  const { operation, rows, judgedRows, tickers, dates, firstDay, lastDay } = facts;
   const judged =
     firstDay === undefined || lastDay === undefined
       ? "no row has a realised return"
@@ -199,7 +198,7 @@ function factsLine({ facts }: Verdict): string {
     judgedRows === "score"
       ? ""
       : " No score row has a realised return yet, so the figures and charts of this report are those of forecasts by models that had not learned from the row.";
-  return `${operation} as of ${asOf}: ${judged}.${why}${learned} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines below, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
+  return `${operation}, ${judged}.${why} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines below, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
 }
 
 function baselinesTable({ baselines }: Verdict, name: string): string {
