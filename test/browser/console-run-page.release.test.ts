@@ -65,6 +65,54 @@ test("the page of a run has its intervals as bars, its candidates beside them, a
   await close();
 });
 
+test("a run shows its inputs and its config: what differs from the defaults, and all of it as JSON", async () => {
+  const hostile = "<img src=x onerror=alert(1)>\u202egnp";
+  const payload = JSON.stringify({
+    feature_url: `${service.url}data/feature_engine_own.json`,
+    data_extractor_url: "https://blobs.example/data_extractor_1.json",
+    config: { "ML params": { model: "ridge", n_splits: 15, cv_test_size: 7 } },
+    accept: [hostile],
+  });
+  const { id } = (await service.queue.operations.submit(writer.caller, { operation: "audit", payload }))
+    .operation;
+  const execution = await service.queue.executor.next();
+  for (const [colorScheme, viewport] of [
+    ["light", WIDE],
+    ["dark", NARROW],
+  ] as const) {
+    const { page, unwanted, saved, close } = await openAs(writer, "", { colorScheme, viewport });
+    await show(page, `#/operations/${id}`);
+    await untilText(page, "Inputs and config");
+    await untilText(page, "Rows per test fold cv_test_size");
+    const settings = await page.evaluate<string[]>(
+      `[...document.querySelectorAll(".settings > div")].map(({ innerText }) => innerText.replaceAll(/\\s+/g, " "))`,
+    );
+    assert.deepEqual(settings.slice(0, 2), ["Model model ridge", "Rows per test fold cv_test_size 7"]);
+    assert.ok(!settings.some((text) => text.includes("n_splits")), "it has its default");
+    assert.ok(
+      settings.some((text) => text.includes('accept ["<img src=x onerror=alert(1)>\\u202egnp"]')),
+      String(settings),
+    );
+    await untilText(page, "https://blobs.example/data_extractor_1.json");
+    assert.equal(await page.evaluate(`document.querySelectorAll("main img, a[href^='https:']").length`), 0);
+    assert.match(
+      await page.evaluate<string>(`document.querySelector(".command pre").textContent`),
+      /"n_splits": 15/,
+    );
+    assert.equal(
+      await page.evaluate(`document.querySelector("a[href^='#/job?feature_url']").textContent`),
+      "New job with these inputs",
+    );
+    await page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
+    assert.deepEqual((await judge(page)).violations, []);
+    assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")) <= 0);
+    assert.deepEqual([unwanted, saved], [[], []]);
+    await close();
+  }
+  execution.end({ kind: "lost", reason: "the test is over" });
+  (await service.queue.executor.next()).end({ kind: "lost", reason: "the test is over" });
+});
+
 /** The JSON that the form sends. */
 const FORM_JSON = `document.querySelector("textarea.raw").value`;
 

@@ -93,9 +93,10 @@ test("a read-only key is shown no way to change anything, and the reason", async
   const { id, execution } = await service.begin(only.caller);
   const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
   await untilText(page, "Your key has only the read scope, so you cannot cancel this operation.");
+  await untilText(page, "Show the payload as JSON");
   assert.equal(
     await page.evaluate('[...document.querySelectorAll("button")].map((each) => each.textContent).join()'),
-    "Sign out",
+    "Sign out,Copy",
   );
   for (const view of ["job", "upload", "audit", "replay"]) {
     await show(page, `#/${view}`);

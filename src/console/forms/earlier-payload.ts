@@ -29,40 +29,58 @@ export interface EarlierPayload {
 
 /** Reads the payload of the operation that the address names as `again`; undefined if it names none. */
 export async function earlierPayload(context: ViewContext): Promise<EarlierPayload | undefined> {
-  const { client, params, signal, baseUrl } = context;
+  const { client, params, signal } = context;
   const id = params.get("again");
   if (id === null) return undefined;
   const operation = await client.getOperation(id, { signal });
-  const name = operationName(operation);
   const problem =
     operation.status === "Failed" && operation.error !== null ? withPayloadPaths(operation.error) : undefined;
+  const stored = await storedPayload(operation, context);
+  const initial = stored?.text ?? "{}";
+  return { operation, initial, note: sourceNote(operation, stored, context.baseUrl), problem };
+}
+
+/** The payload of an operation that was submitted before. */
+export interface StoredPayload {
+  /** JSON text. */
+  readonly text: string;
+  /** Where it is stored. The output of a job has no window. */
+  readonly source: "service" | "output";
+}
+
+/** Reads the payload that the service has kept, or that the output of a job records; undefined if there is none. */
+export async function storedPayload(
+  operation: OperationView,
+  context: ViewContext,
+): Promise<StoredPayload | undefined> {
+  const { client, signal } = context;
   try {
-    const initial = await client.getPayload(id, { signal });
-    return { operation, initial, note: noteOf(name, initial, baseUrl), problem };
+    return { text: await client.getPayload(operation.id, { signal }), source: "service" };
   } catch (error) {
     if (!(error instanceof MucastApiError && error.code === "not_found")) throw error;
-    return { operation, ...(await recordedPayload(operation, context)), problem };
+    const text = await recordedPayload(operation, context);
+    return text === undefined ? undefined : { text, source: "output" };
   }
 }
 
 /** What the output of a job records, if an earlier version of the service stored its operation. */
 async function recordedPayload(
-  { result, operation, id, tags }: OperationView,
+  { result, operation, tags }: OperationView,
   { client, signal, baseUrl }: ViewContext,
-): Promise<Pick<EarlierPayload, "initial" | "note">> {
-  const name = operationName({ operation, id });
-  const isJob = FORMS[operation] === "#/job";
-  const recorded =
-    result === null || !isJob
-      ? undefined
-      : await recordedRequest(client, result.output_name, { baseUrl, signal }).catch(() => undefined);
-  if (recorded === undefined)
-    return { initial: "{}", note: `The payload of ${name} is not stored, so the form is empty.` };
-  const initial = payloadOf(recorded, tags === undefined ? [] : [["tags", JSON.stringify(tags)]]);
-  return {
-    initial,
-    note: `Filled in from the output of ${name}, which records the inputs and the config. Check the dates of the window.`,
-  };
+): Promise<string | undefined> {
+  if (result === null || FORMS[operation] !== "#/job") return undefined;
+  const recorded = await recordedRequest(client, result.output_name, { baseUrl, signal }).catch(
+    () => undefined,
+  );
+  return recorded && payloadOf(recorded, tags === undefined ? [] : [["tags", JSON.stringify(tags)]]);
+}
+
+function sourceNote(operation: OperationView, stored: StoredPayload | undefined, baseUrl: string): string {
+  const name = operationName(operation);
+  if (stored === undefined) return `The payload of ${name} is not stored, so the form is empty.`;
+  return stored.source === "service"
+    ? noteOf(name, stored.text, baseUrl)
+    : `Filled in from the output of ${name}, which records the inputs and the config. Check the dates of the window.`;
 }
 
 /** @param payload JSON text. */

@@ -7,6 +7,7 @@ import {
 import { pause } from "../../service-link.ts";
 import type { ViewContext } from "../../view.ts";
 import type { FollowedState, HistoryEntry } from "./panel.ts";
+import { StagePace } from "./stage-pace.ts";
 import { TrainingCurves } from "./training-curves.ts";
 
 const MAX_EVENTS = 50;
@@ -23,6 +24,7 @@ export class FollowedOperation implements FollowedState {
   readonly curves = new TrainingCurves();
   readonly happenings: HistoryEntry[] = [];
   readonly stages: string[] = [];
+  readonly pace = new StagePace();
   readonly #context: ViewContext;
   readonly #onChange: () => void;
   #lastEventId: number | undefined;
@@ -86,6 +88,7 @@ export class FollowedOperation implements FollowedState {
     this.#lastEventId = event.seq;
     switch (event.type) {
       case "progress":
+        this.pace.add(event.data, Date.parse(event.time));
         this.update({ ...this.operation, progress: event.data });
         return;
       case "epochs":

@@ -2,6 +2,7 @@ import { element, fill } from "../../dom.ts";
 import { errorBox, problemBox } from "../../problem.ts";
 import type { View, ViewContext } from "../../view.ts";
 import { kindOf, moment, operationName } from "../../words.ts";
+import { configPanel } from "./config-panel.ts";
 import { FollowedOperation } from "./follow-operation.ts";
 import { forecastPanel } from "./forecast-panel.ts";
 import type { HistoryEntry, Panel } from "./panel.ts";
@@ -19,6 +20,7 @@ const PANELS = [
   resultPanel,
   verdictPanel,
   forecastPanel,
+  configPanel,
   trainingPanel,
   codesPanel,
   historyPanel,

@@ -1,4 +1,5 @@
 import type { OperationView } from "../../../client/index.ts";
+import type { StagePace } from "./stage-pace.ts";
 import type { TrainingCurves } from "./training-curves.ts";
 
 /** An event in the history of an operation. */
@@ -15,6 +16,8 @@ export interface FollowedState {
   readonly happenings: readonly HistoryEntry[];
   /** Stages that have been reached, in order. */
   readonly stages: readonly string[];
+  /** How fast the current stage is. */
+  readonly pace: StagePace;
 }
 
 /** A part of the page of an operation. It is hidden if it has nothing to show. */

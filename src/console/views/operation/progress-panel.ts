@@ -3,7 +3,7 @@ import { figure } from "../../../report/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { errorWords } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
-import { bytes, mark, operationName, stageWords, textElement } from "../../words.ts";
+import { bytes, duration, mark, operationName, stageWords, textElement } from "../../words.ts";
 import type { FollowedState, Panel } from "./panel.ts";
 
 /** The stages of a job, in order. An audit has its checks instead, a replay the stages of a job. */
@@ -55,7 +55,7 @@ export function progressPanel(context: ViewContext): Panel {
           ? "Waiting for a free core. The service next starts the oldest operation of the caller with the fewest running operations."
           : progress === null
             ? "Started."
-            : progressWords(operation, progress);
+            : progressWords(operation, progress) + leftWords(now.pace.remaining(progress));
     },
   };
 }
@@ -101,6 +101,10 @@ function progressWords(operation: string, { stage, done, total }: Progress): str
   if (total === null) return `${stageWords(stage)}: ${amount(done)}${noun} so far`;
   const share = total === 0 ? "" : ` (${(Math.floor((1_000 * done) / total) / 10).toFixed(1)} %)`;
   return `${stageWords(stage)}: ${amount(done)} of ${amount(total)}${noun}${share}`;
+}
+
+function leftWords(milliseconds: number | undefined): string {
+  return milliseconds === undefined ? "" : `, about ${duration(milliseconds)} left`;
 }
 
 function unitOf(operation: string, stage: string): string {

@@ -1,10 +1,10 @@
 import type { OperationView } from "../../../client/index.ts";
-import { element, fill } from "../../dom.ts";
+import { element } from "../../dom.ts";
+import { downloadLink } from "../../download-link.ts";
 import { againAddress } from "../../forms/earlier-payload.ts";
-import { errorWords } from "../../problem.ts";
 import { openReport } from "../../report-tab.ts";
 import type { ViewContext } from "../../view.ts";
-import { code, textElement } from "../../words.ts";
+import { code } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
 const VERDICT_OPERATIONS = new Set(["audit", "replay"]);
@@ -24,7 +24,7 @@ export function resultPanel(context: ViewContext): Panel {
           "p",
           { class: "buttons" },
           isJob && reportLink(operation, context),
-          download(output_name, isJob ? "Download output" : "Download verdict", context),
+          downloadLink(output_name, isJob ? "Download output" : "Download verdict", context),
           context.mayWrite && againLink(operation),
           isJob &&
             context.mayWrite &&
@@ -61,35 +61,6 @@ function reportLink({ id }: OperationView, context: ViewContext): HTMLElement {
   const button = element("button", { type: "button", class: "main" }, "Open report");
   button.addEventListener("click", () => {
     void openReport(button, () => context.client.createReportLink(id, { signal: context.signal }), context);
-  });
-  return button;
-}
-
-/** A link cannot send a key, so the bytes come through fetch if a key is needed. */
-function download(
-  name: string,
-  words: string,
-  { client, baseUrl, hasCredentials, notify, signal }: ViewContext,
-): HTMLElement {
-  const path = `${baseUrl}data/${encodeURIComponent(name)}`;
-  if (!hasCredentials) return element("a", { class: "button", href: path, download: name }, words);
-  const button = element("button", { type: "button" }, words);
-  button.addEventListener("click", async () => {
-    button.disabled = true;
-    fill(button, "Downloading\u2026");
-    try {
-      const blob = await (await client.getBlob(name, { signal })).blob();
-      const url = URL.createObjectURL(blob);
-      element("a", { href: url, download: name }).click();
-      // By then the browser has started to read it.
-      setTimeout(() => URL.revokeObjectURL(url), 60_000);
-    } catch (error) {
-      if (!signal.aborted)
-        notify(`Could not read ${textElement(name, 100).textContent}. ${errorWords(error)}`, "failed");
-    } finally {
-      button.disabled = false;
-      fill(button, words);
-    }
   });
   return button;
 }

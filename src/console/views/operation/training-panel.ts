@@ -22,13 +22,13 @@ export function trainingPanel(): Panel {
     const curves = followed!.curves;
     offer(select, curves.networks);
     choice.hidden = curves.networks.length < 2;
-    const { points, caption } = chosen(curves, select.value);
+    const { points, caption, best } = chosen(curves, select.value);
     const text = JSON.stringify([caption, points]);
     if (text === drawn) return;
     drawn = text;
     // A table that the reader has opened stays open.
     const isOpen = figureElement.querySelector("details")?.open ?? false;
-    fill(figureElement, ...drawing(points, caption, curves.leftOut, isOpen));
+    fill(figureElement, ...drawing(points, caption, best?.epoch, curves.leftOut, isOpen));
   };
   select.addEventListener("change", draw);
   return {
@@ -52,17 +52,22 @@ function offer(select: HTMLSelectElement, networks: readonly string[]): void {
 function chosen(
   curves: TrainingCurves,
   value: string,
-): { readonly points: readonly CurvePoint[]; readonly caption: string } {
+): {
+  readonly points: readonly CurvePoint[];
+  readonly caption: string;
+  readonly best: CurvePoint | undefined;
+} {
   const { networks } = curves;
   const isOne = networks.length === 1;
   if (value === ALL && !isOne) {
     const points = curves.median();
     const which = `Median of ${counted(networks.length, "network")}, for epochs that at least half have reached`;
-    return { points, caption: `${which}. ${bestWords(lowest(points))}` };
+    const best = lowest(points);
+    return { points, caption: `${which}. ${bestWords(best)}`, best };
   }
   const name = networks[isOne ? 0 : Number(value)]!;
   const { points, best } = curves.of(name);
-  return { points, caption: `${textElement(name, 40).textContent}. ${bestWords(best)}` };
+  return { points, caption: `${textElement(name, 40).textContent}. ${bestWords(best)}`, best };
 }
 
 function lowest(points: readonly CurvePoint[]): CurvePoint | undefined {
@@ -80,6 +85,7 @@ function bestWords(best: CurvePoint | undefined): string {
 function drawing(
   points: readonly CurvePoint[],
   caption: string,
+  bestEpoch: number | undefined,
   leftOut: number,
   isOpen: boolean,
 ): HTMLElement[] {
@@ -91,9 +97,10 @@ function drawing(
       { class: "key" },
       element("li", { class: "first" }, "training loss"),
       element("li", { class: "second" }, "validation loss"),
+      bestEpoch !== undefined && element("li", { class: "best" }, `best epoch, ${bestEpoch}`),
       element("li", {}, "x-axis: epoch; y-axis: loss of scaled returns"),
     ),
-    lineChart(caption, [
+    lineChart(caption, bestEpoch, [
       { kind: "first", values: points.map(({ epoch, train }) => ({ x: epoch, y: train })) },
       { kind: "second", values: points.map(({ epoch, validation }) => ({ x: epoch, y: validation })) },
     ]) as unknown as HTMLElement,
@@ -158,9 +165,9 @@ const TICKS = 4;
 
 /**
  * Lines over whole numbers, such as epochs. Marks lie on a grid that stretches; text is placed beside it in pixels.
- * @param name what the chart shows, in a sentence.
+ * @param name what the chart shows, in a sentence. @param best the place of a vertical mark.
  */
-function lineChart(name: string, lines: readonly Line[]): SVGSVGElement {
+function lineChart(name: string, best: number | undefined, lines: readonly Line[]): SVGSVGElement {
   const points = lines.flatMap(({ values }) => values);
   const [firstX, lastX] = extentOf(points.map(({ x }) => x));
   const [low, high] = padded(extentOf(points.flatMap(({ y }) => (y === null ? [] : [y]))));
@@ -177,6 +184,7 @@ function lineChart(name: string, lines: readonly Line[]): SVGSVGElement {
       height: HEIGHT,
     },
     ...levels.map((y) => svgElement("path", { class: "grid", d: `M0 ${down(y)}H${GRID}` })),
+    ...(best === undefined ? [] : [svgElement("path", { class: "best", d: `M${across(best)} 0V${GRID}` })]),
     ...lines.map(({ kind, values }) =>
       svgElement("path", {
         class: `line ${kind}`,
