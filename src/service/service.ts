@@ -93,7 +93,10 @@ async function start(
     log.warn({ lines }, "log lines were dropped, because the disk was full or their reader had stopped"),
   );
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination });
-  const telemetry = await openTelemetry({ log, lostLines: () => destination.lost, env });
+  const telemetry = await openTelemetry({
+    ...{ log, env, webhooks: settings.webhooks },
+    lostLines: () => destination.lost,
+  });
   resources.add(() => telemetry.close());
   const lock =
     settings.database_url === undefined

@@ -98,6 +98,26 @@ describe("the metrics", () => {
     assert.match(lines[0]!, /a metric could not be read/);
   });
 
+  it("begin at 0 for every known label, so that the first failure is an increase", async () => {
+    const found = await samples(await openTelemetry({ log: noLog, env: {}, webhooks: [{ name: "desk" }] }));
+    for (const sample of [
+      'mucast_operation_failures_total{operation="run_dl_job",code="internal"}',
+      'mucast_operations_ended_total{operation="audit",status="Failed"}',
+      'mucast_attempts_lost_total{operation="replay"}',
+      'mucast_request_processes_total{kind="report",outcome="process_lost"}',
+      'mucast_webhook_deliveries_total{target="desk",outcome="failed"}',
+    ]) {
+      assert.equal(found.get(sample), 0, sample);
+    }
+  });
+
+  it("have names that end in _total exactly if they are counters", async () => {
+    const { body } = await (await open()).metrics();
+    const types = [...body.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
+    assert.ok(types.length > 20);
+    for (const [, name, type] of types) assert.equal(name!.endsWith("_total"), type === "counter", name);
+  });
+
   it("count requests by route, and streams and deliveries", async () => {
     const telemetry = await open();
     const route = "/v1/operations/:id";

@@ -4,6 +4,7 @@ import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
 import type { Log } from "./log.ts";
 import {
+  DELIVERY_OUTCOMES,
   type DeliveryOutcome,
   type Gauges,
   METHODS,
@@ -18,6 +19,13 @@ import {
 const JOB_BUCKETS = [
   0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200,
 ];
+/** Default metrics of prom-client that are gauges with names of counters. Others have the same numbers by type. */
+const MISNAMED_GAUGES = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
+
 const REQUEST_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
@@ -86,8 +94,8 @@ export class Metrics {
   );
   readonly #streams = this.#gauge("event_streams", "Streams of events that are open.");
 
-  /** @param lostLines the number of lines that the log has lost. */
-  constructor(log: Log, lostLines: () => number) {
+  /** @param lostLines the number of lines that the log has lost. @param targets names of the webhooks. */
+  constructor(log: Log, lostLines: () => number, targets: readonly string[]) {
     this.#log = log;
     new Counter({
       name: "mucast_log_lines_lost_total",
@@ -99,7 +107,8 @@ export class Metrics {
       },
     });
     collectDefaultMetrics({ register: this.#registry });
-    this.#beginAtZero();
+    for (const name of MISNAMED_GAUGES) this.#registry.removeSingleMetric(name);
+    this.#beginAtZero(targets);
     this.#readGauge(
       "operations_queued",
       "Operations waiting to start, for all services on the database.",
@@ -112,15 +121,22 @@ export class Metrics {
     this.#readGauge("cores_in_use", "Cores that its running jobs have.", (gauges) => gauges.coresTaken());
   }
 
-  /** Counters start at 0, so that their first event is an increase. */
-  #beginAtZero(): void {
+  /** Counters with known labels start at 0, so that their first event is an increase. */
+  #beginAtZero(targets: readonly string[]): void {
+    const codes = Object.keys(ERROR_TABLE);
     for (const operation of SUBMITTED_OPERATIONS) {
       this.#submitted.inc({ operation }, 0);
       this.#attempts.inc({ operation }, 0);
       this.#lost.inc({ operation }, 0);
       for (const status of OPERATION_STATUSES.filter(isEnded)) this.#ended.inc({ operation, status }, 0);
+      for (const code of codes) this.#failures.inc({ operation, code }, 0);
     }
-    for (const kind of REQUEST_KINDS) this.#requestProcesses.inc({ kind, outcome: "done" }, 0);
+    for (const kind of REQUEST_KINDS) {
+      for (const outcome of ["done", ...codes]) this.#requestProcesses.inc({ kind, outcome }, 0);
+    }
+    for (const target of targets) {
+      for (const outcome of DELIVERY_OUTCOMES) this.#deliveries.inc({ target, outcome }, 0);
+    }
   }
 
   set gauges(gauges: Gauges) {

@@ -10,14 +10,21 @@ import { noTraces, type Traces, wantsTraces } from "./traces.ts";
 export async function openTelemetry({
   log,
   lostLines = () => 0,
+  webhooks = [],
   env,
 }: {
   readonly log: Log;
   /** The number of lines that the log has lost. */
   readonly lostLines?: () => number;
+  /** The targets of events. */
+  readonly webhooks?: readonly { readonly name: string }[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }): Promise<Telemetry> {
-  const metrics = new Metrics(log, lostLines);
+  const metrics = new Metrics(
+    log,
+    lostLines,
+    webhooks.map(({ name }) => name),
+  );
   const traces = wantsTraces(env) ? await openTraces(log) : noTraces;
   return {
     requestStarted: (request) => {
