@@ -40,6 +40,30 @@ test("a candidate is dropped whose known losses exceed the smallest by more than
   assert.ok(dropped > 0);
 });
 
+test("a candidate is compared on at least 30 dates that the best has too", () => {
+  const day = 290;
+  const behindWithin = (common: number) => {
+    const tickers = TICKERS.map((ticker) => {
+      const [zero, best, other] = ticker.predicted as [Float64Array, Float64Array, Float64Array];
+      const from = ticker.labelDays.findIndex((label) => label > 200);
+      const start = ticker.labelDays.findIndex((label) => label > 200 - common);
+      const worst = ticker.predicted[3]!.map((value, i) => (i < from ? value : Number.NaN));
+      return {
+        ...ticker,
+        predicted: [
+          zero,
+          best.map((value, i) => (i < start ? Number.NaN : value)),
+          other.map(() => Number.NaN),
+          worst,
+        ],
+      };
+    });
+    return behindAt(tickers, day);
+  };
+  assert.deepEqual(behindWithin(40), [3]);
+  assert.deepEqual(behindWithin(29), []);
+});
+
 test("later labels drop no candidate", () => {
   const day = 200;
   const changed = TICKERS.map((ticker) => ({

@@ -39,7 +39,7 @@ export function comparisonDays(tickers: readonly Pick<TestedTicker, "folds">[], 
 
 /**
  * The candidates that are too far behind at the close of a day, by losses known then. Candidate 0 never is, because gains are measured
- * against it. Candidates with fewer than MIN_DATES dates are not compared.
+ * against it. A candidate with fewer than MIN_DATES dates, alone or in common with the best, is not compared.
  * @param dropped earlier.
  */
 export function* candidatesBehind(
@@ -56,7 +56,7 @@ export function* candidatesBehind(
   const { best } = chosenMembers(series, known, "best", isOut, differences);
   return [...series.excess.keys()].filter((c) => {
     if (c === 0 || isOut(c) || differences.datesOf(c, known) < MIN_DATES) return false;
-    const { mean, error } = differences.of(c, best, known);
-    return mean > MAX_T_BEHIND * error;
+    const { mean, error, dates } = differences.of(c, best, known);
+    return dates >= MIN_DATES && mean > MAX_T_BEHIND * error;
   });
 }

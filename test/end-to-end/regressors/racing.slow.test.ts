@@ -85,15 +85,37 @@ test("a race drops candidates that are far behind and has the forecasts of the o
   }
 });
 
-test("a ticker that the config itself cannot fit has the forecasts of members that can", async () => {
-  const config = configOf(
-    { racing: true, candidates: [{ model: "ridge" }, OVERFITTED] },
-    { model: "lightgbm", scaler: "none", model_params: { monotone_constraints: [1, 0, 0, 0, 0, 0] } },
-  );
-  const { output } = await runJob(dirty, config);
-  const [first, ridge] = output.choice!.candidates;
-  assert.ok(first!.tickers < ridge!.tickers);
-  assert.ok(Object.values(output.mu).every(Number.isFinite));
+/** Fails on tickers with fewer or more features. */
+const SIX_FEATURES = {
+  ...{ model: "lightgbm", scaler: "none" },
+  model_params: { n_estimators: 5, monotone_constraints: [1, 0, 0, 0, 0, 0] },
+};
+
+test("a race loses no ticker that the config itself cannot fit", async () => {
+  const candidates = [{ model: "ridge", scaler: "standard" }, OVERFITTED];
+  for (const own of [candidates, candidates.slice(1)]) {
+    const [whole, race] = [
+      await runJob(dirty, configOf({ candidates: own }, SIX_FEATURES)),
+      await runJob(dirty, configOf({ candidates: own, racing: true }, SIX_FEATURES)),
+    ];
+    const { candidates: found } = race.output.choice!;
+    assert.ok(found[0]!.tickers < found[1]!.tickers);
+    assert.ok(droppedOn(race.output).some((date) => date !== undefined));
+    assert.deepEqual(Object.keys(race.output.mu), Object.keys(whole.output.mu));
+    assert.deepEqual(race.output.failures, whole.output.failures);
+  }
+});
+
+test("without a ticker that the config itself can fit, a race drops none and has the same forecasts and warnings", async () => {
+  const failing = { ...SIX_FEATURES, model_params: { monotone_constraints: [1] } };
+  const candidates = [{ model: "lasso", model_params: { alpha: 1e-9, max_iter: 2 } }, OVERFITTED];
+  const { output: whole } = await runJob(dirty, configOf({ candidates }, failing));
+  const { output } = await runJob(dirty, configOf({ candidates, racing: true }, failing));
+  assert.deepEqual(output.mu, whole.mu);
+  assert.deepEqual(output.cross_validation, whole.cross_validation);
+  const sorted = ({ warnings }: OutputBlob) => warnings.map((warning) => JSON.stringify(warning)).sort();
+  assert.deepEqual(sorted(output), sorted(whole));
+  assert.ok(output.warnings.some(({ code, ticker }) => code === "not_converged" && ticker !== undefined));
 });
 
 test(

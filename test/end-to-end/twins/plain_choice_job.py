@@ -213,7 +213,7 @@ class Choice:
         """The candidates that a race drops on this day."""
         best = self.best(day)
         others = [(c, self.differences(c, best, day)) for c in self.eligible(day) if c != 0]
-        return [c for c, differences in others if differences and mean(differences) > 2 * error(differences)]
+        return [c for c, series in others if len(series) >= MIN_ROWS and mean(series) > 2 * error(series)]
 
     @cache
     def members(self, day):
@@ -397,6 +397,17 @@ class Choice:
         }
 
 
+def stand_ins(candidates, day=math.inf):
+    """For each ticker that candidate 0 could not fit, the first candidate left that could in folds that begin before a day."""
+    found = set()
+    for ticker in {ticker for job in candidates for ticker in job.tickers if not candidates[0].has(ticker)}:
+        for c, job in enumerate(candidates):
+            if job.dropped == math.inf and any(job.begins[ticker, d] < day for d in job.forecasts(ticker)):
+                found.add(c)
+                break
+    return found
+
+
 def race(params, candidates):
     """A choice that has dropped candidates in between."""
     starts = sorted(fold["start"] for folds in Choice(params, candidates, {0}).folds.values() for fold in folds)
@@ -404,12 +415,12 @@ def race(params, candidates):
     days = {starts[len(starts) * 5 * r // folds] for r in range(1, -(-folds // 5))} if starts else set()
     for day in sorted(days):
         # Losses that are known at the close of a day are those of folds that begin before it.
-        for c in Choice(params, candidates, {0}).behind(day):
+        for c in set(Choice(params, candidates, {0}).behind(day)) - stand_ins(candidates, day):
             candidates[c].dropped = day
     fitted = {0}
     while True:
         choice = Choice(params, candidates, fitted)
-        further = set(choice.members(None)) - fitted
+        further = (set(choice.members(None)) | stand_ins(candidates)) - fitted
         if not further:
             return choice
         fitted |= further

@@ -52,7 +52,7 @@ export class CandidateProgress {
     const before = this.#done[candidate] ?? 0;
     return (done) => {
       this.#done[candidate] = before + done;
-      this.#onFits(sum(this.#done), this.#planned && sum(this.#planned));
+      this.#report();
     };
   }
 
@@ -61,9 +61,15 @@ export class CandidateProgress {
     if (this.#planned !== undefined) this.#done[candidate] = this.#planned[candidate]!;
   }
 
-  /** The fits that the candidate has not had are planned no longer. */
-  drop(candidate: number): void {
-    if (this.#planned !== undefined) this.#planned[candidate] = this.#done[candidate] ?? 0;
+  /** The fits that these candidates have not had are planned no longer. */
+  drop(candidates: readonly number[]): void {
+    if (this.#planned === undefined || candidates.length === 0) return;
+    for (const c of candidates) this.#planned[c] = this.#done[c] ?? 0;
+    this.#report();
+  }
+
+  #report(): void {
+    this.#onFits(sum(this.#done), this.#planned && sum(this.#planned));
   }
 }
 

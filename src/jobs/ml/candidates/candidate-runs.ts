@@ -91,7 +91,7 @@ export class CandidateRuns {
 
   /** Says that candidates get no further fits. */
   drop(candidates: readonly number[]): void {
-    for (const c of candidates) this.#progress.drop(c);
+    this.#progress.drop(candidates);
   }
 
   async #runCandidate(c: number, part: FitPart, pool: FitOptions["pool"]): Promise<void> {
@@ -123,7 +123,8 @@ export class CandidateRuns {
     if (!isFinal) return;
     for (const fits of fitted) {
       const isWhole = this.outcomes[c].forecasts.has(fits.ticker);
-      if (isWhole && !this.bases.has(fits.ticker)) this.bases.set(fits.ticker, { candidate: c, fits });
+      const isFirst = c < (this.bases.get(fits.ticker)?.candidate ?? Number.POSITIVE_INFINITY);
+      if (isWhole && isFirst) this.bases.set(fits.ticker, { candidate: c, fits });
     }
   }
 

@@ -82,7 +82,7 @@ function combined(
     outOfFold: outOfFold.subarray(warmUpRows),
     score: { ...score, predicted },
     warnings: [
-      ...first.warnings.filter(({ code }) => code !== "fewer_folds"),
+      ...fitted[base]!.warnings.filter(({ code }) => code !== "fewer_folds"),
       ...fewerPublished(first, folds.length, choice),
     ],
     listed: [...first.listed, ...unscaledIn(fitted, base)],
