@@ -3,9 +3,10 @@ import { test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/outputs/outputs.testing.ts";
-import { HANG_MS, type Page, type Route } from "./browser.testing.ts";
+import { HANG_MS, judge, type Page, type Route } from "./browser.testing.ts";
 import {
   beyondRefusals,
+  NARROW,
   open,
   openAs,
   reader,
@@ -14,6 +15,7 @@ import {
   signIn,
   until,
   untilText,
+  WIDE,
   writer,
 } from "./console-pages.testing.ts";
 import type { StartedJob } from "./console-service.testing.ts";
@@ -195,6 +197,62 @@ test("two to eight jobs are chosen and compared in one report, by keyboard", asy
   assert.equal(await page.evaluate(`${boxes}.filter((box) => box.disabled || box.checked).length`), 0);
   assert.deepEqual(unwanted, []);
   await close();
+});
+
+test("the settings in which chosen runs differ are a table, wide and narrow, and follow the choice", async () => {
+  const owner = await service.signedWith("read", "write");
+  for (const ml of [
+    { model: "ridge", n_splits: 5 },
+    { model: "ridge", cv_test_size: 9 },
+    { model: "lasso", cv_test_size: 9, model_params: { alpha: 0.5 } },
+  ]) {
+    const payload = JSON.stringify({
+      feature_url: `https://blobs.example/feature_engine_${ml.model}.json`,
+      data_extractor_url: "https://blobs.example/data_extractor_1.json",
+      config: { "ML params": ml },
+    });
+    const submission = { operation: "run_ml_job", payload } as const;
+    const { id } = (await service.queue.operations.submit(owner.caller, submission)).operation;
+    service.succeed({ id, execution: await service.queue.executor.next() }, mlText());
+    await service.queue.ended(owner.caller, id);
+  }
+  for (const [colorScheme, viewport] of [
+    ["light", WIDE],
+    ["dark", NARROW],
+  ] as const) {
+    const { page, unwanted, close } = await openAs(owner, "", { colorScheme, viewport });
+    const boxes = "[...document.querySelectorAll('tbody input[type=checkbox]')]";
+    await until(page, `${boxes}.length === 3`);
+    assert.equal(await page.evaluate("document.querySelector('.differences').hidden"), true);
+    for (const chosen of [2, 1]) await page.evaluate(`${boxes}[${chosen}].click()`);
+    await page.click("text=Show how their settings differ");
+    await untilText(page, "n_splits");
+    const rows = `JSON.stringify([...document.querySelectorAll(".differences tbody tr")].map((row) => [...row.children].map((each) => each.textContent)))`;
+    assert.deepEqual(JSON.parse(await page.evaluate<string>(rows)), [
+      ["Folds n_splits", "5", "15 (default)"],
+      ["Rows per test fold cv_test_size", "–", "9"],
+    ]);
+    await page.evaluate(`${boxes}[0].click()`);
+    await untilText(page, "model_params.alpha");
+    assert.deepEqual(JSON.parse(await page.evaluate<string>(rows)).slice(0, 2), [
+      [
+        "Features feature_url",
+        "feature_engine_ridge.json",
+        "feature_engine_ridge.json",
+        "feature_engine_lasso.json",
+      ],
+      ["Model model", "ridge", "ridge", "lasso"],
+    ]);
+    const { violations } = await judge(page);
+    assert.deepEqual(violations, []);
+    assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")) <= 0);
+    const cut = `[...document.querySelectorAll(".differences :is(th, td)")].filter((each) => each.scrollWidth > each.clientWidth + 1).length`;
+    assert.equal(await page.evaluate(cut), 0);
+    await page.click(".chosen .plain");
+    assert.equal(await page.evaluate("document.querySelector('.differences').hidden"), true);
+    assert.deepEqual(unwanted, []);
+    await close();
+  }
 });
 
 test("shows no error to a reader who leaves the list while it is being filtered", async () => {
