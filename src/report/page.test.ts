@@ -196,3 +196,28 @@ test("a config is text with its own lines, and invisible characters in it have n
   );
   assert.doesNotMatch(html, /\[U\+000A\]/);
 });
+
+test("a run with a cut has the charts of its order and its sizes for its score rows and for its out-of-fold rows", () => {
+  const html = page(reported(mlText({ config: INTERVALS, fitRows: 300, folds: 10 })));
+  assert.match(html, /<input type="radio" name="rows" id="show-score" checked>Score rows/);
+  for (const title of ["RankIC, cumulative", "Return by forecast quantile", "Calibration"])
+    assert.equal(html.split(`<h3>${title}<`).length, 3, title);
+  assert.equal(html.split("<h3>Coverage by ticker<").length, 2);
+  assert.match(textOf(html), /judged on 1,600 out-of-fold rows of 8 tickers over 200 dates/);
+  assert.match(
+    html,
+    /<p class="intro of-folds">Out-of-fold forecasts have no intervals\. This section shows the score rows\./,
+  );
+});
+
+test("a run without a cut, a network and several outputs have no switch of rows; a network says why", () => {
+  const texts = [
+    [mlText({ isOpen: true })],
+    [dlText({ config: INTERVALS })],
+    [dlText({ isOpen: true })],
+    [mlText(), mlText({ seed: 2 })],
+  ];
+  const pages = texts.map((some) => page(reported(...some)));
+  for (const html of pages) assert.doesNotMatch(html, /name="rows"|class="of-folds"/);
+  for (const html of pages.slice(1, 3)) assert.match(html, /Networks record no out-of-fold rows/);
+});

@@ -33,6 +33,9 @@ export const SECTIONS: readonly Section[] = [
 /** Which measure of order the page shows. It needs no script: the style sheet hides the panels of the other one. */
 const MEASURES = `<fieldset class="switch"><legend class="unseen">Measure of order</legend><label><input type="radio" name="measure" id="show-rank" checked>RankIC</label><label><input type="radio" name="measure" id="show-ic">IC</label></fieldset>`;
 
+/** Which rows it shows, for an output that has both. */
+const ROWS = `<fieldset class="switch"><legend class="unseen">Rows</legend><label><input type="radio" name="rows" id="show-score" checked>Score rows</label><label><input type="radio" name="rows" id="show-folds">Out of fold</label></fieldset>`;
+
 /** The page of a report: one HTML document that makes no requests and is readable without its script. */
 export function page(report: Report): string {
   const title = escapeText(report.title);
@@ -53,7 +56,7 @@ export function page(report: Report): string {
 <body>
 <header><h1>${title}</h1>
 ${identityHtml(report)}</header>
-<div class="toolbar"><nav aria-label="Sections"><ul>${sections.map(({ id, title: name, short = name }) => `<li><a href="#${id}">${short}</a></li>`).join("")}</ul></nav><div class="switches" role="region" aria-label="What the charts show">${MEASURES}</div></div>
+<div class="toolbar"><nav aria-label="Sections"><ul>${sections.map(({ id, title: name, short = name }) => `<li><a href="#${id}">${short}</a></li>`).join("")}</ul></nav><div class="switches" role="region" aria-label="What the charts show">${report.outputs[0]?.outOfFold === undefined ? "" : ROWS}${MEASURES}</div></div>
 <main>
 ${sections.map(({ id, title: name, html }) => `<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>\n${html}</section>`).join("\n")}
 </main>

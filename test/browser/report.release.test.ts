@@ -287,7 +287,7 @@ test("one switch chooses between RankIC and IC, by pointer and by keyboard, with
     const { page, unwanted, close } = await open("a classical job", { javaScriptEnabled });
     const ranks = await page.evaluate<string[]>(shownTitles);
     assert.ok(ranks.length >= 3 && ranks.every((title) => title.includes("RankIC")), ranks.join());
-    await page.click(".switch label:last-of-type");
+    await page.click(".switch label:has(#show-ic)");
     const ics = await page.evaluate<string[]>(shownTitles);
     assert.deepEqual(
       ics,
@@ -296,6 +296,19 @@ test("one switch chooses between RankIC and IC, by pointer and by keyboard, with
     await page.focus("#show-ic");
     await page.keyboard.press("ArrowLeft");
     assert.deepEqual(await page.evaluate<string[]>(shownTitles), ranks);
+    assert.deepEqual(unwanted, []);
+    await close();
+  }
+});
+
+test("a switch chooses between score rows and out-of-fold rows, with and without scripts", async () => {
+  for (const javaScriptEnabled of [true, false]) {
+    const { page, unwanted, close } = await open("a classical job", { javaScriptEnabled });
+    const judged = `[...document.querySelectorAll(".facts")].filter((facts) => facts.checkVisibility()).map((facts) => /judged on [\\d,]+ ([a-z-]+) rows/.exec(facts.textContent)[1])`;
+    assert.deepEqual(await page.evaluate(judged), ["score"]);
+    await page.click(".switch label:has(#show-folds)");
+    assert.deepEqual(await page.evaluate(judged), ["out-of-fold"]);
+    assert.ok((await overhang(page)) <= 0);
     assert.deepEqual(unwanted, []);
     await close();
   }

@@ -80,9 +80,13 @@ export function outputEvidence(output: OutputDocument): OutputEvidence {
  * model's own, without shrinkage, and have no interval.
  */
 export function withLabels(evidence: OutputEvidence): OutputEvidence {
-  const { dateCount, outOfFold = [] } = evidence;
-  const tested = outOfFold.filter(({ days }) => days.length > 0);
-  if (dateCount > 0 || tested.length === 0) return evidence;
+  return evidence.dateCount > 0 ? evidence : (onOutOfFoldRows(evidence) ?? evidence);
+}
+
+/** The same output, judged on its out-of-fold rows; undefined if it has none. */
+export function onOutOfFoldRows(evidence: OutputEvidence): OutputEvidence | undefined {
+  const tested = (evidence.outOfFold ?? []).filter(({ days }) => days.length > 0);
+  if (tested.length === 0) return undefined;
   const rows = tested.map((row) => {
     const unknown = new Float64Array(row.days.length).fill(Number.NaN);
     return { ...row, lower: unknown, upper: unknown };
@@ -134,13 +138,17 @@ function coverageOf(rows: readonly ScoredRows[], alpha: number): CoverageTable {
   );
 }
 
+/** Why a report on networks shows no rows before the cut. */
+export const NO_FOLDS =
+  "Networks record no out-of-fold rows, and of the calibration rows only the figures of the verdict, so no chart can show them.";
+
 /** The reason why there are no labelled rows. */
 export function whyNoLabels({ rows, document }: OutputEvidence): string {
   if (document.warnings.some(({ code }) => code === "disabled")) {
     return "The job was disabled in its config, so there are no forecasts.";
   }
   if (rows.length === 0) return "The output has no forecasts.";
-  return "No realised return is known for these forecasts yet.";
+  return `No realised return is known for these forecasts yet.${document.operation === "run_dl_job" ? ` ${NO_FOLDS}` : ""}`;
 }
 
 /** The reason why no date has a correlation across tickers. */

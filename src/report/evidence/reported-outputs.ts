@@ -6,7 +6,7 @@ import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type AdjustedVerdict, adjustedVerdict } from "./adjusted-verdict.ts";
 import type { CheckVerdicts } from "./check-verdicts.ts";
 import { type ComparisonTests, comparisonTests } from "./comparison-tests.ts";
-import { type OutputEvidence, rowEvidence, withLabels } from "./output-evidence.ts";
+import { type OutputEvidence, onOutOfFoldRows, rowEvidence, withLabels } from "./output-evidence.ts";
 
 /** An output with the verdicts of replays and audits on it. */
 export interface CheckedOutput extends CheckVerdicts {
@@ -29,6 +29,8 @@ export interface ReportedOutput extends CheckVerdicts {
   readonly whole: OutputEvidence;
   /** The output on the rows that all outputs of the report have; a single one without labelled score rows on its out-of-fold rows. */
   readonly common: OutputEvidence;
+  /** The output on its out-of-fold rows, if it has those and labelled score rows; only with one output. */
+  readonly outOfFold?: OutputEvidence;
   /** The verdict on the common rows, adjusted for the number of outputs; only with several outputs. */
   readonly adjusted?: AdjustedVerdict | undefined;
 }
@@ -46,7 +48,7 @@ export function reportOf(outputs: readonly CheckedOutput[]): Report {
     return { name: names[i]!, whole: evidence, common: evidence, replay, audit };
   });
   if (outputs.length === 1) {
-    return { title, outputs: reported.map((output) => ({ ...output, common: withLabels(output.whole) })) };
+    return { title, outputs: reported.map(alone) };
   }
   const common = onCommonRows(whole);
   const tests = comparisonTests(common.map(({ labelled }) => labelled));
@@ -58,6 +60,13 @@ export function reportOf(outputs: readonly CheckedOutput[]): Report {
     outputs: reported.map((output, i) => ({ ...output, common: common[i]!, adjusted: adjusted[i] })),
     tests,
   };
+}
+
+/** A single output on its own rows, and beside its score rows on its out-of-fold rows. */
+function alone(output: ReportedOutput): ReportedOutput {
+  const common = withLabels(output.whole);
+  const outOfFold = common.judgedRows === "score" ? onOutOfFoldRows(output.whole) : undefined;
+  return { ...output, common, ...(outOfFold && common.dateCount > 0 ? { outOfFold } : {}) };
 }
 
 /** The state of the verdict on an output in its report. */

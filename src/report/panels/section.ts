@@ -38,21 +38,50 @@ export function panelsOf<T>(
 interface Charts {
   /** HTML. */
   readonly lead?: string;
+  /** Whether the page also has its panels for the out-of-fold rows. */
+  readonly isByRows?: boolean;
   readonly panels: (output: ReportedOutput) => readonly Panel[];
+}
+
+/** A sentence for readers who look at out-of-fold rows in a section that only shows score rows. @param why a sentence. */
+export function scoreRowsNote({ outputs }: Report, why = ""): string {
+  if (outputs[0]?.outOfFold === undefined) return "";
+  return `<p class="intro of-folds">${[why, "This section shows the score rows."].join(" ").trim()}</p>\n`;
 }
 
 /** A section of charts. With several outputs, charts with the same title are side by side, on one scale. */
 export function chartSection({
   lead,
+  isByRows,
   panels,
   ...section
 }: Charts & Pick<Section, "id" | "title" | "short">): Section {
-  return { ...section, html: ({ outputs }) => chartsHtml({ ...(lead && { lead }), panels }, outputs) };
+  return {
+    ...section,
+    html: ({ outputs }) =>
+      chartsHtml({ ...(lead && { lead }), ...(isByRows && { isByRows }), panels }, outputs),
+  };
 }
 
-function chartsHtml({ lead, panels }: Charts, outputs: readonly ReportedOutput[]): string {
+function chartsHtml({ lead, isByRows, panels }: Charts, outputs: readonly ReportedOutput[]): string {
   const lines = lead === undefined ? "" : `<p class="intro">${lead}</p>\n`;
-  return `${lines}${outputs.length === 1 ? panelsHtml(panels(outputs[0]!)) : besideHtml(outputs, panels)}`;
+  if (outputs.length > 1) return `${lines}${besideHtml(outputs, panels)}`;
+  const [output] = outputs as readonly [ReportedOutput];
+  const html = (on: ReportedOutput, rows?: string) => panelsHtml(panels(on), rows);
+  return `${lines}${isByRows ? byRowsHtml(output, html) : html(output)}`;
+}
+
+/**
+ * A part of a report on one output for its score rows and, if it has them, for its out-of-fold rows; the page shows one of the two.
+ * @param html of the part, for an output whose `common` are these rows.
+ */
+export function byRowsHtml(
+  output: ReportedOutput,
+  html: (output: ReportedOutput, rows: string) => string,
+): string {
+  const { outOfFold } = output;
+  if (outOfFold === undefined) return html(output, "score");
+  return `<div class="of-score">${html(output, "score")}</div><div class="of-folds">${html({ ...output, common: outOfFold }, "folds")}</div>`;
 }
 
 /**

@@ -5,7 +5,7 @@ import { rowChart } from "../charts/row-chart.ts";
 import { type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts";
 import { countedRows, figure } from "../figures.ts";
 import { keyLine, linePanel, type Panel, plainTable } from "../panels/panel.ts";
-import { chartSection, type Part, panelsOf } from "../panels/section.ts";
+import { chartSection, type Part, panelsOf, type Section, scoreRowsNote } from "../panels/section.ts";
 import { medianWidths } from "../statistics/interval-outcomes.ts";
 import { ROLLING_DATES, rollingRatio } from "../statistics/running-sums.ts";
 import {
@@ -19,12 +19,18 @@ import {
   yearsPanel,
 } from "./interval-coverage.ts";
 
-/** The intervals and their actual coverage. */
-export const intervalsSection = chartSection({
+const charts = chartSection({
   id: "intervals",
   title: "Intervals",
   panels: ({ common }) => panelsOf("Intervals", intervalsOf(common), intervalsPanels),
 });
+
+/** The intervals and their actual coverage. */
+export const intervalsSection: Section = {
+  ...charts,
+  html: (report) =>
+    `${scoreRowsNote(report, "Out-of-fold forecasts have no intervals.")}${charts.html(report)}`,
+};
 
 /** Intervals and their actual coverage. */
 interface IntervalsData extends GroupedCoverage {

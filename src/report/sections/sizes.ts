@@ -14,6 +14,7 @@ import { type Histogram, histogram } from "../statistics/histogram.ts";
 export const sizesSection = chartSection({
   id: "sizes",
   title: "Sizes",
+  isByRows: true,
   panels: ({ common }) => panelsOf("Sizes", sizesOf(common), sizesPanels),
 });
 

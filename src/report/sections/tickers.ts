@@ -5,18 +5,22 @@ import { escapeShortText, escapeText } from "../charts/plot.ts";
 import { sparkLine } from "../charts/spark-line.ts";
 import { type TickerSeries, tickerChart } from "../charts/ticker-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import type { ReportedOutput } from "../evidence/reported-outputs.ts";
+import type { Report, ReportedOutput } from "../evidence/reported-outputs.ts";
 import { countedRows, figure } from "../figures.ts";
 import { keyLine } from "../panels/panel.ts";
-import type { Part, Section } from "../panels/section.ts";
+import { type Part, type Section, scoreRowsNote } from "../panels/section.ts";
 import { countOf, type IntervalOutcomes } from "../statistics/interval-outcomes.ts";
 
 /** The table of tickers; each row opens to the forecasts of its ticker. */
 export const tickersSection: Section = {
   id: "tickers",
   title: "Tickers",
-  html: ({ outputs }) => outputs.map((output) => tableHtml(output, outputs.length > 1)).join("\n"),
+  html: (report) => `${scoreRowsNote(report)}${tablesHtml(report)}`,
 };
+
+function tablesHtml({ outputs }: Report): string {
+  return outputs.map((output) => tableHtml(output, outputs.length > 1)).join("\n");
+}
 
 /** Tickers by code point. */
 interface TickerTable {

@@ -3,11 +3,11 @@ import type { FindingState, Verdict as ForecastVerdict, RowsVerdict } from "../.
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import { escapeText } from "../charts/plot.ts";
 import { verdictSentences } from "../evidence/adjusted-verdict.ts";
-import { JUDGED_ROWS, type OutputEvidence } from "../evidence/output-evidence.ts";
+import { JUDGED_ROWS, NO_FOLDS, type OutputEvidence } from "../evidence/output-evidence.ts";
 import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import { countedRows, figure, wholePercent } from "../figures.ts";
 import { type Panel, plainTable, sentenceHtml } from "../panels/panel.ts";
-import { besideHtml, panelsHtml, panelsOf, type Section } from "../panels/section.ts";
+import { besideHtml, byRowsHtml, panelsHtml, panelsOf, type Section } from "../panels/section.ts";
 import { cumulativePanels, skillOverTime } from "./skill-over-time.ts";
 import { type Tile, tileHtml, tilesOf } from "./verdict-tiles.ts";
 
@@ -124,8 +124,12 @@ const BADGES: Readonly<Record<Verdict["state"], "some" | "none" | "unknown">> = 
 
 function aloneHtml(output: ReportedOutput): string {
   const verdict = verdictOf(output);
-  return `<div class="verdict answer"><div>${answerHtml(verdict)}</div>${panelsHtml(sumPanels(output))}</div>
-${figuresHtml(verdict, output.name)}`;
+  const sums = byRowsHtml(output, (on, rows) => panelsHtml(sumPanels(on), rows));
+  const figures = byRowsHtml(output, (on) =>
+    figuresHtml(on === output ? verdict : verdictOf(on), on.name, on !== output),
+  );
+  return `<div class="verdict answer"><div>${answerHtml(verdict)}</div>${sums}</div>
+${figures}`;
 }
 
 function besideVerdictHtml(output: ReportedOutput): string {
@@ -182,23 +186,27 @@ export function chipsOf(
 }
 
 /** The tiles on one baseline; below them what they were computed from, and the forecasts that any model has to beat. */
-function figuresHtml(verdict: Verdict, name: string): string {
+function figuresHtml(verdict: Verdict, name: string, isSwitched = false): string {
   return `<ul class="tiles">${verdict.tiles.map(tileHtml).join("\n")}</ul>
-<div class="facts"><p class="faint">${sentenceHtml(factsLine(verdict))}</p>
+<div class="facts"><p class="faint">${sentenceHtml(factsLine(verdict, isSwitched))}</p>
 ${baselinesTable(verdict, name)}</div>`;
 }
 
-function factsLine({ facts }: Verdict): string {
+const WHY_FOLDS = {
+  score: "",
+  out_of_fold:
+    " No score row has a realised return yet, so the figures and charts of this report are those of forecasts by models that had not learned from the row.",
+} as const;
+
+/** @param isSwitched whether the reader chose these rows. */
+function factsLine({ facts }: Verdict, isSwitched: boolean): string {
   const { operation, rows, judgedRows, tickers, dates, firstDay, lastDay } = facts;
   const judged =
     firstDay === undefined || lastDay === undefined
       ? "no row has a realised return"
       : `judged on ${figure(rows, "count")} ${JUDGED_ROWS[judgedRows]} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay)} to ${formatDay(lastDay)}`;
-  const why =
-    judgedRows === "score"
-      ? ""
-      : " No score row has a realised return yet, so the figures and charts of this report are those of forecasts by models that had not learned from the row.";
-  return `${operation}, ${judged}.${why} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines below, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
+  const isOfNetworks = operation === "run_dl_job" && rows > 0;
+  return `${operation}, ${judged}.${isOfNetworks ? ` ${NO_FOLDS}` : ""}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines below, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
 }
 
 function baselinesTable({ baselines }: Verdict, name: string): string {
