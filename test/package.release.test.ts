@@ -50,7 +50,10 @@ for (const [name, node] of Object.entries(NODES)) {
     const used =
       'import { readConsoleFiles } from "./node_modules/mucast/dist/service/http/page/console-files.js"; console.log([...readConsoleFiles().files.keys()].filter((path) => /main|client.js|css/.test(path)).sort().join())';
     const { stdout } = run(node, ["--input-type=module", "-e", used], folder);
-    assert.equal(stdout, "client/client.js,console-forms.css,console-run.css,console.css,console/main.js\n");
+    assert.equal(
+      stdout,
+      "charts.css,client/client.js,console-forms.css,console-run.css,console.css,console/main.js\n",
+    );
   });
 
   test(`the installed package prints the schemas that the repository publishes on ${name}`, () => {

@@ -95,14 +95,14 @@ function drawing(
     element(
       "ul",
       { class: "key" },
-      element("li", { class: "first" }, "training loss"),
-      element("li", { class: "second" }, "validation loss"),
+      element("li", { class: "validation" }, "validation loss"),
+      element("li", { class: "train" }, "training loss"),
       bestEpoch !== undefined && element("li", { class: "best" }, `best epoch, ${bestEpoch}`),
       element("li", {}, "x-axis: epoch; y-axis: loss of scaled returns"),
     ),
     lineChart(caption, bestEpoch, [
-      { kind: "first", values: points.map(({ epoch, train }) => ({ x: epoch, y: train })) },
-      { kind: "second", values: points.map(({ epoch, validation }) => ({ x: epoch, y: validation })) },
+      { kind: "line", values: points.map(({ epoch, validation }) => ({ x: epoch, y: validation })) },
+      { kind: "line second", values: points.map(({ epoch, train }) => ({ x: epoch, y: train })) },
     ]) as unknown as HTMLElement,
     ...(leftOut === 0
       ? []
@@ -153,8 +153,8 @@ function drawing(
 
 /** One line of a chart; null is a gap. */
 interface Line {
-  /** A class of the style sheet. */
-  readonly kind: "first" | "second";
+  /** Classes of the style sheet, the same as in a report: validation is solid and training dashed. */
+  readonly kind: "line" | "line second";
   readonly values: readonly { readonly x: number; readonly y: number | null }[];
 }
 
@@ -184,10 +184,10 @@ function lineChart(name: string, best: number | undefined, lines: readonly Line[
       height: HEIGHT,
     },
     ...levels.map((y) => svgElement("path", { class: "grid", d: `M0 ${down(y)}H${GRID}` })),
-    ...(best === undefined ? [] : [svgElement("path", { class: "best", d: `M${across(best)} 0V${GRID}` })]),
+    ...(best === undefined ? [] : [svgElement("path", { class: "at", d: `M${across(best)} 0V${GRID}` })]),
     ...lines.map(({ kind, values }) =>
       svgElement("path", {
-        class: `line ${kind}`,
+        class: kind,
         d: polyline(values.map(({ x, y }): Point | null => (y === null ? null : [across(x), down(y)]))),
       }),
     ),

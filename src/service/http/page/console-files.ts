@@ -13,7 +13,8 @@ const STATIC = new URL("../web/", SOURCES);
 
 /** The module that the page loads; it imports all others. */
 export const CONSOLE_ENTRY = "console/main.js";
-export const CONSOLE_STYLES = ["console.css", "console-forms.css", "console-run.css"] as const;
+/** Colours and marks of charts are those of the reports too. */
+export const CONSOLE_STYLES = ["charts.css", "console.css", "console-forms.css", "console-run.css"] as const;
 export const CONSOLE_ICON = "console.svg";
 /** Fetched by the module beside it when the reader opens a form. */
 export const CONSOLE_FORMS = "console/forms/forms.json";
