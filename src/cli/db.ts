@@ -1,14 +1,24 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Command } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
+import { counted } from "../contract/errors/wording.ts";
+import type { Migration } from "../service/database/open-database.ts";
 import type { DataLock } from "../service/lock/data-lock.ts";
+import type { ServiceSettings } from "../service/settings/load-settings.ts";
 
 /** Adds `mucast db`. The database is loaded only when it is opened. */
 export function addDb(program: Command): void {
   const db = program
     .command("db")
-    .description("dump, restore and unlock the embedded database of a service")
+    .description("show and migrate the database of a service; dump, restore and unlock the embedded one")
     .addHelpText("after", HELP);
+  withSettings(db.command("status"))
+    .description("show the version of the database, and what this program would change; changes nothing")
+    .action(status);
+  withSettings(db.command("migrate"))
+    .description("bring the tables to the version of this program, as a service does when it starts")
+    .action(migrate);
   withSettings(db.command("dump"))
     .description("dump the database while no service has it open; stdout carries the path of the dump")
     .action(dump);
@@ -29,16 +39,75 @@ function withSettings(command: Command): Command {
 
 const HELP = `
 Examples:
+  DATABASE_URL=postgres://… mucast db status
+  mucast db migrate --data-dir /var/lib/mucast
   mucast db dump --data-dir /var/lib/mucast
   mucast db restore --data-dir /var/lib/mucast
   mucast db unlock --data-dir /var/lib/mucast
 
 A service dumps its own database to backups/ in its data folder when it starts, every hour and when it ends, if something
-has changed. Dumps do not contain blobs. For PostgreSQL (DATABASE_URL), use its own tools instead.`;
+has changed. Dumps do not contain blobs. For PostgreSQL (DATABASE_URL), use its own tools instead of dump, restore and unlock. The embedded
+database is shown and migrated only while no service has it open.`;
 
 interface DbFlags {
   readonly dataDir?: string;
   readonly settings?: string;
+}
+
+async function status(flags: DbFlags): Promise<void> {
+  const { version, known, kind } = await withDatabase(flags, async (options) => {
+    const { openUnmigrated } = await import("../service/database/open-database.ts");
+    const { MIGRATIONS, schemaVersion } = await import("../service/database/schema.ts");
+    const database = await openUnmigrated(options);
+    try {
+      return { version: await schemaVersion(database), known: MIGRATIONS.length, kind: database.kind };
+    } finally {
+      await database.close();
+    }
+  });
+  process.stdout.write(
+    `${KINDS[kind]}, version ${version}; this mucast has version ${known}\n${advice(version, known)}\n`,
+  );
+}
+
+const KINDS = { pglite: "embedded database", postgres: "PostgreSQL" } as const;
+
+function advice(version: number, known: number): string {
+  if (version > known) return "A newer mucast has migrated it. This one refuses it: start the newer program.";
+  if (version === known) return "Nothing to migrate.";
+  const steps = known - version;
+  return `${counted(steps, "step")} to apply, by mucast db migrate or by the next service that starts. Back up the database first: there is no way back.`;
+}
+
+async function migrate(flags: DbFlags): Promise<void> {
+  let done: Migration | undefined;
+  await withDatabase(flags, async (options) => {
+    const { openDatabase } = await import("../service/database/open-database.ts");
+    const database = await openDatabase(options, (migration) => {
+      done = migration;
+    });
+    await database.close();
+  });
+  process.stdout.write(
+    done === undefined
+      ? "Nothing to migrate.\n"
+      : `Migrated the database from version ${done.from} to ${done.to} in ${done.seconds} s.\n`,
+  );
+}
+
+/** @param body gets what opens the database; nothing else has the embedded one open meanwhile. */
+async function withDatabase<T>(
+  flags: DbFlags,
+  body: (options: { databaseUrl: string | undefined; dataDir: string; lock?: DataLock }) => Promise<T>,
+): Promise<T> {
+  const settings = await settingsOf(flags);
+  const { database_url: databaseUrl, data_dir: dataDir } = settings;
+  if (databaseUrl !== undefined) return await body({ databaseUrl, dataDir });
+  return await withFolder(flags, (folder, lock) => {
+    const path = join(folder, "database");
+    if (!existsSync(path)) throw new MucastError("invalid_request", `there is no ${path}`, { path });
+    return body({ databaseUrl: undefined, dataDir: folder, lock });
+  });
 }
 
 async function dump(flags: DbFlags): Promise<void> {
@@ -69,7 +138,7 @@ async function restore({ from, ...flags }: DbFlags & { from?: string }): Promise
     const read = await readDump(path);
     const { taken_at, operations } = read.header;
     const aside = await restoreDatabase(dataDir, read, () => lock.endIfLost());
-    process.stdout.write(`restored the database of ${taken_at} with ${count(operations)}, from ${path}
+    process.stdout.write(`restored the database of ${taken_at} with ${counted(operations, "operation")}, from ${path}
 ${aside === undefined ? "" : `the previous database is in ${aside}\n`}
 It does not contain anything from after ${taken_at}:
   operations submitted since then are unknown, though their outputs are still there;
@@ -85,10 +154,6 @@ async function unlock(flags: DbFlags): Promise<void> {
   const { unlockDataFolder } = await import("../service/lock/unlock.ts");
   const { pid, host } = unlockDataFolder(dataDir);
   process.stdout.write(`unlocked ${dataDir}; process ${pid} on ${host} held the lock\n`);
-}
-
-function count(operations: number): string {
-  return operations === 1 ? "1 operation" : `${operations} operations`;
 }
 
 /** Locks the data folder, which no service may have open meanwhile. */
@@ -109,10 +174,14 @@ async function withFolder<T>(
 }
 
 /** @throws MucastError invalid_request if the database is PostgreSQL. */
-async function dataFolder({ dataDir, settings: file }: DbFlags): Promise<string> {
-  const { loadSettings } = await import("../service/settings/load-settings.ts");
-  const settings = loadSettings({ data_dir: dataDir, settings: file }, process.env);
+async function dataFolder(flags: DbFlags): Promise<string> {
+  const settings = await settingsOf(flags);
   if (settings.database_url === undefined) return settings.data_dir;
   const message = "the database is PostgreSQL (DATABASE_URL); use its own tools, such as pg_dump";
   throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
+}
+
+async function settingsOf({ dataDir, settings: file }: DbFlags): Promise<ServiceSettings> {
+  const { loadSettings } = await import("../service/settings/load-settings.ts");
+  return loadSettings({ data_dir: dataDir, settings: file }, process.env);
 }

@@ -107,13 +107,16 @@ async function start(
       : undefined;
   resources.add(() => lock?.release());
   if (storage.folder !== undefined) await openBlobFolder(storage.folder, settings.data_dir);
-  const database = await openDatabase({
-    databaseUrl: settings.database_url,
-    connections: settings.database_connections,
-    dataDir: settings.data_dir,
-    lock,
-    onPanic: (line) => endAtPanic(log, settings.data_dir, line),
-  });
+  const database = await openDatabase(
+    {
+      databaseUrl: settings.database_url,
+      connections: settings.database_connections,
+      dataDir: settings.data_dir,
+      lock,
+      onPanic: (line) => endAtPanic(log, settings.data_dir, line),
+    },
+    (migration) => log.info(migration, "migrated the database"),
+  );
   resources.add(() => database.close());
   if (database.dump) {
     resources.add(startDumps({ dataDir: settings.data_dir, dump: () => database.dump!(), log }));

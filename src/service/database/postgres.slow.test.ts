@@ -98,7 +98,7 @@ test("migrations may take long, also while another service migrates", async () =
   await slow.query("select pg_sleep(0.6)");
   await slow.query("commit");
   await slow.end();
-  assert.deepEqual((await migrated)[0], { status: "fulfilled", value: undefined });
+  assert.equal((await migrated)[0].status, "fulfilled");
   await assert.rejects(
     database.query("select pg_sleep(600)"),
     isUnavailable,

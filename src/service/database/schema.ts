@@ -1,5 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Database } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 
 /** The lock of migrations: one program at a time changes the tables. The number is arbitrary. */
 const ADVISORY_LOCK = 7_283_115_001;
@@ -8,10 +8,11 @@ const ADVISORY_LOCK = 7_283_115_001;
  * Brings the tables to this program's version with numbered steps, forward only, in one transaction. On large tables a step takes
  * minutes, and services that start meanwhile wait for it.
  * @param version of the tables of a dump, into which its rows fit.
+ * @returns the version before; 0 for a new database.
  * @throws MucastError unavailable if a newer program has migrated the tables.
  */
-export async function migrate(database: Database, version = MIGRATIONS.length): Promise<void> {
-  await database.transaction(async (statements) => {
+export function migrate(database: Database, version = MIGRATIONS.length): Promise<number> {
+  return database.transaction(async (statements) => {
     await statements.query("select pg_advisory_xact_lock($1)", [ADVISORY_LOCK]);
     await statements.query(
       "create table if not exists mucast.migrations (version int primary key, applied_at timestamptz not null default now())",
@@ -26,7 +27,20 @@ export async function migrate(database: Database, version = MIGRATIONS.length): 
       for (const step of steps) await statements.query(step);
       await statements.query("insert into mucast.migrations (version) values ($1)", [index + 1]);
     }
+    return done;
   }, "long");
+}
+
+/** The version of the tables; 0 for a new database. Changes nothing. */
+export async function schemaVersion(statements: Queryable): Promise<number> {
+  const { rows: found } = await statements.query<{ exists: boolean }>(
+    "select to_regclass('mucast.migrations') is not null as exists",
+  );
+  if (!found[0]!.exists) return 0;
+  const { rows } = await statements.query<{ version: number | null }>(
+    "select max(version) as version from mucast.migrations",
+  );
+  return rows[0]!.version ?? 0;
 }
 
 function tooNew(version: number): MucastError {
