@@ -9,7 +9,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ TINY = Path(__file__).parents[3] / "examples/tiny/data"
 CONFIG: dict[str, object] = {
     "ML params": {"model": "ridge", "cv_test_size": 3, "n_splits": 5, "intervals": {"alpha": 0.2}}
 }
+KINDS: tuple[Literal["features", "prices", "output"], ...] = ("features", "prices", "output")
 # As long as it takes on a busy machine.
 TIMEOUT = 300.0
 
@@ -65,6 +66,15 @@ def tiny_frames() -> tuple[pd.DataFrame, pd.DataFrame]:
     ]
     wide = pd.DataFrame(prices["prices"], index=pd.to_datetime(prices["dates"]))
     return pd.concat(columns, ignore_index=True), wide
+
+
+def test_lists_blobs_by_kind_and_newest_first(client: Client, tiny: ForecastResult) -> None:
+    blobs = list(client.blobs())
+    names = {kind: [blob["name"] for blob in client.blobs(kind=kind)] for kind in KINDS}
+    assert tiny.output_url in [blob["url"] for blob in blobs]
+    assert [blob["created_at"] for blob in blobs] == sorted((blob["created_at"] for blob in blobs), reverse=True)
+    assert len(blobs) == sum(len(of_kind) for of_kind in names.values())
+    assert all(name.startswith("feature_engine_") for name in names["features"])
 
 
 class Job(TypedDict):

@@ -9,7 +9,7 @@ import { newId } from "./fields/field-control.ts";
 import { JOB_FOLDS, reveal } from "./fields/folds.ts";
 import { formParts } from "./fields/schema-fields.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
-import { makeDataSection } from "./inputs/data-section.ts";
+import { DataSection } from "./inputs/data-section.ts";
 import type { ReadyInputs } from "./inputs/input-forms.ts";
 import { offerKnownBlobs } from "./inputs/url-fields.ts";
 import { addModelParameters } from "./model-parameters.ts";
@@ -56,17 +56,17 @@ export const showJobForm: View = async (container, context) => {
   };
   const take = (blobs: ReadyInputs) =>
     Object.entries(blobs).every(([name, url]) => shown?.form.set([name], url));
-  const data = await makeDataSection(
+  const data = await DataSection.open({
     context,
-    (blobs) => {
+    onChosen: (blobs) => {
       if (!take(blobs)) context.notify(NOT_CHOSEN, "failed");
       showChosen();
     },
-    (blobs) => {
+    onStored: (blobs) => {
       for (const { refresh } of forms.values()) refresh();
       context.notify(take(blobs) ? "Stored. The form now has its URL." : OFFERED_LATER);
     },
-  );
+  });
   const showChosen = () =>
     data.show(shown?.form.valueAt(["feature_url"]), shown?.form.valueAt(["data_extractor_url"]));
   const first =

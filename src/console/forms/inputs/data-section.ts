@@ -15,95 +15,104 @@ const MAX_SHOWN = 5;
 /** Blobs of each kind that are listed, as many as a page of the service has. */
 const MAX_LISTED = 100;
 
-/** The choice of a job's inputs. */
-export interface DataSection {
-  readonly element: HTMLElement;
-  /** Marks the set with these URLs as chosen. @returns whether there is one. */
-  show(feature: RawJson | undefined, prices: RawJson | undefined): boolean;
+interface DataSectionParts {
+  readonly context: ViewContext;
+  /** Called with the set that the reader chooses. */
+  readonly onChosen: (inputs: ReadyInputs) => void;
+  /** Called with inputs that the reader has added. */
+  readonly onStored: (inputs: ReadyInputs) => void;
 }
 
-/**
- * The stored sets of inputs, newest first, and the ways to add one.
- * @param onChosen called with the set that the reader chooses. @param onStored called with inputs that the reader has added.
- */
-export async function makeDataSection(
-  context: ViewContext,
-  onChosen: (inputs: ReadyInputs) => void,
-  onStored: (inputs: ReadyInputs) => void,
-): Promise<DataSection> {
-  const group = newId();
-  const list = element("div");
-  let sets: readonly StoredSet[] = [];
-  let chosen: readonly [RawJson | undefined, RawJson | undefined] = [undefined, undefined];
-  const isChosen = ({ features, prices }: StoredSet) =>
-    features.url === chosen[0] && prices.url === chosen[1];
-  const noSets = () => {
+/** The choice of a job's inputs: the stored sets, newest first, and the ways to add one. */
+export class DataSection {
+  readonly element: HTMLElement;
+  readonly #parts: DataSectionParts;
+  readonly #group = newId();
+  readonly #list = element("div");
+  #items: readonly SetItem[] = [];
+  /** The URLs of the form. */
+  #urls: readonly (RawJson | undefined)[] = [];
+
+  private constructor(parts: DataSectionParts) {
+    this.#parts = parts;
+    this.element = element("fieldset", { class: "group data" }, element("legend", {}, "Data"), this.#list);
+  }
+
+  static async open(parts: DataSectionParts): Promise<DataSection> {
+    const section = new DataSection(parts);
+    await section.#read();
+    section.element.append(
+      element(
+        "details",
+        { class: "inputs", open: section.#items.length === 0 },
+        element("summary", {}, "Add data: a file of prices, or input blobs"),
+        makeInputs(parts.context, (inputs) => section.#stored(inputs)),
+      ),
+    );
+    return section;
+  }
+
+  /** Marks the set with these URLs as chosen. @returns whether there is one. */
+  show(feature: RawJson | undefined, prices: RawJson | undefined): boolean {
+    this.#urls = [feature, prices];
+    this.#mark();
+    return this.#items.some(({ radio }) => radio.checked);
+  }
+
+  async #read(): Promise<void> {
+    const { context } = this.#parts;
+    try {
+      this.#showSets(await readSets(context));
+    } catch (error) {
+      context.signal.throwIfAborted();
+      const words = `Stored inputs could not be listed. ${errorWords(error)}`;
+      fill(this.#list, element("p", { class: "hint" }, words));
+    }
+  }
+
+  #stored(inputs: ReadyInputs): void {
+    this.#parts.onStored(inputs);
+    // It rejects only after the reader has left.
+    void this.#read().catch(() => undefined);
+  }
+
+  #showSets(sets: readonly StoredSet[]): void {
+    this.#items = sets.map((set) => setItem(set, this.#group, this.#parts.onChosen));
+    const elements = this.#items.map((item) => item.element);
+    const older = elements.slice(MAX_SHOWN);
+    fill(
+      this.#list,
+      sets.length === 0 && this.#noSets(),
+      ...elements.slice(0, MAX_SHOWN),
+      older.length > 0 &&
+        element("details", {}, element("summary", {}, counted(older.length, "older set")), ...older),
+    );
+    this.#mark();
+  }
+
+  #mark(): void {
+    for (const { set, element: item, radio } of this.#items) {
+      radio.checked = set.features.url === this.#urls[0] && set.prices.url === this.#urls[1];
+      if (radio.checked) reveal(item);
+    }
+  }
+
+  #noSets(): HTMLElement {
+    const { context } = this.#parts;
     const button = element("button", { type: "button" }, "Use the example data");
     button.addEventListener("click", async () => {
       button.disabled = true;
       try {
-        stored(await storeExample(context));
+        this.#stored(await storeExample(context));
       } catch (error) {
         button.disabled = false;
         if (!context.signal.aborted)
           context.notify(`The example data could not be stored. ${errorWords(error)}`, "failed");
       }
     });
-    return element(
-      "p",
-      { class: "beside" },
-      element("span", { class: "hint" }, "No inputs are stored yet."),
-      button,
-    );
-  };
-  const stored = (inputs: ReadyInputs) => {
-    onStored(inputs);
-    void read().catch(() => undefined);
-  };
-  let items: readonly SetItem[] = [];
-  const mark = () => {
-    for (const { set, element: item, radio } of items) {
-      radio.checked = isChosen(set);
-      if (radio.checked) reveal(item);
-    }
-  };
-  const showSets = () => {
-    items = sets.map((set) => setItem(set, group, onChosen));
-    const elements = items.map((item) => item.element);
-    const older = elements.slice(MAX_SHOWN);
-    fill(
-      list,
-      sets.length === 0 && noSets(),
-      ...elements.slice(0, MAX_SHOWN),
-      older.length > 0 &&
-        element("details", {}, element("summary", {}, counted(older.length, "older set")), ...older),
-    );
-    mark();
-  };
-  const read = async () => {
-    try {
-      sets = await readSets(context);
-      showSets();
-    } catch (error) {
-      context.signal.throwIfAborted();
-      fill(list, element("p", { class: "hint" }, `Stored inputs could not be listed. ${errorWords(error)}`));
-    }
-  };
-  await read();
-  const adding = element(
-    "details",
-    { class: "inputs", open: sets.length === 0 },
-    element("summary", {}, "Add data: a file of prices, or input blobs"),
-    makeInputs(context, stored),
-  );
-  return {
-    element: element("fieldset", { class: "group data" }, element("legend", {}, "Data"), list, adding),
-    show: (feature, prices) => {
-      chosen = [feature, prices];
-      mark();
-      return sets.some(isChosen);
-    },
-  };
+    const words = element("span", { class: "hint" }, "No inputs are stored yet.");
+    return element("p", { class: "beside" }, words, button);
+  }
 }
 
 async function readSets({ client, signal }: ViewContext): Promise<readonly StoredSet[]> {

@@ -20,8 +20,8 @@ const PANELS = [
   resultPanel,
   verdictPanel,
   forecastPanel,
-  configPanel,
   trainingPanel,
+  configPanel,
   codesPanel,
   historyPanel,
 ] as const;
