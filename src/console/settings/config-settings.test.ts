@@ -39,6 +39,23 @@ test("the settings of a job have the defaults of its schema and of its model, an
   );
 });
 
+test("another spelling of a default is no change", () => {
+  const setting = (value: string, byDefault: string | undefined) => ({ path: ["x"], value, byDefault });
+  for (const [value, byDefault] of [
+    ["1", "1.0"],
+    ["1e-3", "0.001"],
+    ["-2.50", "-2.5"],
+  ] as const)
+    assert.ok(!isChanged(setting(value, byDefault)), value);
+  for (const [value, byDefault] of [
+    ["1", "2"],
+    ["", "0"],
+    ["true", "1"],
+    ["1", undefined],
+  ] as const)
+    assert.ok(isChanged(setting(value, byDefault)), value);
+});
+
 test("settings of networks and audits have the defaults of their job, and a replay or another operation has none", () => {
   const config = {
     "NN params": { "Dot prediction": { "current option": "lstm", training_params: { epochs: 20 } } },

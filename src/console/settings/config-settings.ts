@@ -35,10 +35,14 @@ export function settingsOf(operation: string, payload: RawJson, schemas: FormSch
   );
 }
 
-/** Whether a setting says something that its default does not. */
+/** Whether a setting says something that its default does not. Another spelling of the same number does not. */
 export function isChanged({ value, byDefault }: Setting): boolean {
-  return value !== byDefault;
+  if (value === byDefault) return false;
+  const areNumbers = [value, byDefault].every((text) => text !== undefined && NUMBER.test(text));
+  return !areNumbers || Number(value) !== Number(byDefault);
 }
+
+const NUMBER = /^-?\d[\d.eE+-]*$/;
 
 /** The name of a setting without the sections that every config of its job has. */
 export function settingName({ path }: Pick<Setting, "path">): string {
