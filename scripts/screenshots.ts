@@ -23,17 +23,17 @@ interface Picture {
   readonly elements: readonly [first: string, last: string];
 }
 
-const VERDICT = ["h1", ".verdict table"] as const;
-const firstCharts = (section: string) =>
-  [`h2[id=${section}]`, `section[aria-labelledby=${section}] figure:nth-of-type(4)`] as const;
+const VERDICT = ["h1", ".of-score .facts table"] as const;
+const charts = (section: string) =>
+  [`h2[id=${section}]`, `section[aria-labelledby=${section}] .panels`] as const;
 
 const LIGHT: readonly Picture[] = [
   { file: "report-verdict-light", elements: VERDICT },
-  { file: "report-intervals-light", elements: firstCharts("intervals") },
+  { file: "report-intervals-light", elements: charts("intervals") },
 ];
 const DARK: readonly Picture[] = [
   { file: "report-verdict-dark", elements: VERDICT },
-  { file: "report-skill-dark", elements: firstCharts("skill") },
+  { file: "report-skill-dark", elements: charts("skill") },
 ];
 
 async function screenshots(output: string): Promise<void> {

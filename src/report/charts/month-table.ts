@@ -46,5 +46,5 @@ function cellHtml(cell: YearCell | undefined, largest: number): string {
   const strength =
     largest === 0 || dates < SHADED_DATES ? 0 : Math.min(3, Math.ceil((3 * Math.abs(value)) / largest));
   const text = Math.abs(value).toFixed(2).replace(/^0/, "");
-  return `<td class="${value < 0 ? "below" : "above"}${strength}">${value < 0 ? "\u2212" : ""}${text}</td>`;
+  return `<td class="${value < 0 ? "below" : "above"}${strength}">${value < 0 && /[1-9]/.test(text) ? "\u2212" : ""}${text}</td>`;
 }
