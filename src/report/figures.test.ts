@@ -5,14 +5,16 @@ import { bandFigure, countedRows, figure, muRange, signedFigure } from "./figure
 
 const plain = (text: string) => text.replaceAll("\u2212", "-").replaceAll("\u202f", " ").replaceAll(",", "");
 
-test("figures have four significant digits, their unit, and a sign if they may be negative", () => {
+test("figures have the decimals of their unit or four significant digits, their unit, and a sign if they may be negative", () => {
   const cases: readonly [number | null, Parameters<typeof figure>[1], string][] = [
     [0.0123456, "number", "0.01235"],
     [-0.0014811, "number", "\u22120.001481"],
     [0.99999, "number", "1.000"],
     [1234.56, "number", "1,235"],
     [0, "number", "0"],
-    [0.5144952, "share", "51.45\u202f%"],
+    [0.5144952, "share", "51.4\u202f%"],
+    [0.0005169, "share", "0.05169\u202f%"],
+    [12.345, "share", "1,234.5\u202f%"],
     [1, "share", "100.0\u202f%"],
     [0.0005169, "percent", "+0.05169\u202f%"],
     [-0.01207, "percent", "\u22121.207\u202f%"],

@@ -32,7 +32,7 @@ const NARROW_SPACE = "\u202f";
 export const NO_FIGURE = "\u2013";
 
 /**
- * A number for readers, with its unit: four significant digits, or the decimals of a compared figure. Percentages that can be negative show their sign. Returns are
+ * A number for readers, with its unit: four significant digits, one decimal of a share, or the decimals of a compared figure. Percentages that can be negative show their sign. Returns are
  * log-returns, shown in percent.
  */
 export function figure(value: number | null | undefined, unit: Unit): string {
@@ -43,7 +43,7 @@ export function figure(value: number | null | undefined, unit: Unit): string {
     case "number":
       return decimal(value);
     case "share":
-      return `${decimal(100 * value)}${NARROW_SPACE}%`;
+      return `${share(100 * value)}${NARROW_SPACE}%`;
     case "percent":
     case "return":
       return `${value > 0 ? "+" : ""}${decimal(100 * value)}${NARROW_SPACE}%`;
@@ -58,6 +58,11 @@ function compared(value: number, { decimals, factor, symbol, isSigned }: Compare
   const text = Math.abs(scaled).toFixed(decimals);
   const sign = Number(text) === 0 ? "" : scaled < 0 ? MINUS : isSigned ? "+" : "";
   return `${sign}${grouped(text)}${symbol && NARROW_SPACE}${symbol}`;
+}
+
+/** A percentage with one decimal, or with four digits if that would leave nothing of it. */
+function share(percentage: number): string {
+  return percentage === 0 || percentage >= 0.1 ? grouped(percentage.toFixed(1)) : decimal(percentage);
 }
 
 /** A difference of two figures of a unit, with its sign. */

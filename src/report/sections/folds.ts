@@ -198,7 +198,7 @@ function foldsPanels({ folds, timelineFinding, skillFinding, beside, besideFindi
       chart: columnChart({
         finding: skillFinding,
         labels: folds.map(({ fold }) => String(fold)),
-        unit: "percent",
+        unit: "r2",
         series: [folds.map(({ r2Zero }) => r2Zero)],
         isJudged: true,
       }),

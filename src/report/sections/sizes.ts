@@ -79,9 +79,9 @@ function tickerFinding(rows: Sizes["tickers"]["rows"], median: number | null): s
   const [best, worst] = [rows[0], rows.at(-1)];
   if (best === undefined || worst === undefined)
     return "No ticker has an R²: all returns are 0, or forecasts are extremely large.";
-  if (rows.length === 1) return `${best.ticker} has an R² against zero of ${figure(best.r2Zero, "percent")}.`;
+  if (rows.length === 1) return `${best.ticker} has an R² against zero of ${figure(best.r2Zero, "r2")}.`;
   const good = rows.filter(({ r2Zero }) => r2Zero > 0).length;
-  return `Forecasts beat the zero forecast for ${figure(good, "count")} of ${countedRows(rows.length, "ticker")}. The median R² is ${figure(median, "percent")}, the best ${figure(best.r2Zero, "percent")} (${best.ticker}), the worst ${figure(worst.r2Zero, "percent")} (${worst.ticker}).`;
+  return `Forecasts beat the zero forecast for ${figure(good, "count")} of ${countedRows(rows.length, "ticker")}. The median R² is ${figure(median, "r2")}, the best ${figure(best.r2Zero, "r2")} (${best.ticker}), the worst ${figure(worst.r2Zero, "r2")} (${worst.ticker}).`;
 }
 
 function sizesPanels(sizes: Sizes): Panel[] {
@@ -123,7 +123,7 @@ function tickerPanels({ rows, finding, histogram: counts }: Sizes["tickers"]): P
       finding: `${finding}${cut}`,
       chart: rowChart({
         finding,
-        unit: "percent",
+        unit: "r2",
         gap,
         isJudged: true,
         rows: shown.map(({ ticker, r2Zero }) => ({ name: ticker, value: r2Zero })),
@@ -131,7 +131,7 @@ function tickerPanels({ rows, finding, histogram: counts }: Sizes["tickers"]): P
       numbers: numbersTable({
         caption: "R² by ticker",
         columns: ["Ticker", "Rows", "R² against zero"],
-        rows: rows.map(({ ticker, n, r2Zero }) => [ticker, figure(n, "count"), figure(r2Zero, "percent")]),
+        rows: rows.map(({ ticker, n, r2Zero }) => [ticker, figure(n, "count"), figure(r2Zero, "r2")]),
       }),
     },
   ];
@@ -141,7 +141,7 @@ function tickerPanels({ rows, finding, histogram: counts }: Sizes["tickers"]): P
       tab: { card: "r2", label: "All tickers" },
       title: "R² of all tickers",
       finding: all,
-      chart: histogramChart(all, counts, "percent", 0),
+      chart: histogramChart(all, counts, "r2", 0),
     });
   }
   return panels;

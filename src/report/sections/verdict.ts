@@ -206,7 +206,7 @@ function factsLine({ facts }: Verdict, isSwitched: boolean): string {
       ? "no row has a realised return"
       : `judged on ${figure(rows, "count")} ${JUDGED_ROWS[judgedRows]} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay)} to ${formatDay(lastDay)}`;
   const isOfNetworks = operation === "run_dl_job" && rows > 0;
-  return `${operation}, ${judged}.${isOfNetworks ? ` ${NO_FOLDS}` : ""}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines below, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
+  return `${operation}, ${judged}.${isOfNetworks ? ` ${NO_FOLDS}` : ""}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines of the tiles, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
 }
 
 function baselinesTable({ baselines }: Verdict, name: string): string {
