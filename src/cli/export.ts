@@ -12,6 +12,7 @@ import { untilSignal } from "./terminal/signals.ts";
 
 interface ExportFlags extends OutputFlags {
   readonly out?: string;
+  readonly rawText?: boolean;
   readonly mlflow?: boolean;
 }
 
@@ -42,10 +43,11 @@ export function addExport(program: Command): void {
       "--out <file>",
       "a file ending in .csv or .parquet, or - for CSV on stdout; an existing file is replaced",
     )
+    .option("--raw-text", "CSV: keep tickers that begin with =, +, - or @ as they are, without an apostrophe")
     .option("--mlflow", "record the output as a run of the MLflow server [env: MLFLOW_TRACKING_URI]")
     .addHelpText("after", HELP)
     .action(async (named: readonly string[], flags: ExportFlags) => {
-      const { out, mlflow } = flags;
+      const { out, mlflow, rawText: isRaw = false } = flags;
       const output = await oneOutput(named, flags);
       const tracker = mlflow ? requiredTracker() : undefined;
       if (out === undefined && tracker === undefined) {
@@ -53,7 +55,7 @@ export function addExport(program: Command): void {
       }
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
       const done = await untilSignal(async (signal) => ({
-        ...(await tableOf(output, out, { ...reading, signal })),
+        ...(await tableOf(output, out, isRaw, { ...reading, signal })),
         ...(tracker === undefined ? {} : { mlflow: await runOf(output, tracker, { ...reading, signal }) }),
       }));
       const stream = out === TO_STDOUT ? process.stderr : process.stdout;
@@ -69,11 +71,11 @@ function requiredTracker(): Tracker {
   throw invalidRequest([{ path: TRACKER_VARIABLES.url, message }]);
 }
 
-async function tableOf(output: string, out: string | undefined, reading: Reading) {
+async function tableOf(output: string, out: string | undefined, isRaw: boolean, reading: Reading) {
   if (out === undefined) return {};
   const rows = await (out === TO_STDOUT
-    ? streamForecasts(output, process.stdout, reading)
-    : exportForecasts({ output, out }, reading));
+    ? streamForecasts(output, process.stdout, reading, { isRaw })
+    : exportForecasts({ output, out, isRaw }, reading));
   return { export: out, rows };
 }
 

@@ -11,14 +11,22 @@ import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { COLUMNS, type Column, type ColumnKind } from "./columns.ts";
 import { type ForecastPart, forecastParts } from "./forecast-parts.ts";
 
+/** How a table is written. */
+export interface TableOptions {
+  /** CSV: keeps texts that begin as formulas do; a spreadsheet would compute them. */
+  readonly isRaw?: boolean;
+}
+
 /** The writer for each file extension. The Parquet writer is loaded on demand. */
-const FORMATS: Readonly<Record<string, (parts: readonly ForecastPart[]) => Promise<Content>>> = {
-  ".csv": async (parts) => forecastsCsv(parts),
+const FORMATS: Readonly<
+  Record<string, (parts: readonly ForecastPart[], options: TableOptions) => Promise<Content>>
+> = {
+  ".csv": async (parts, options) => forecastsCsv(parts, options),
   ".parquet": async (parts) => (await import("./export-forecasts.ts")).forecastsParquet(parts),
 };
 
 /** A request for an export. */
-interface ExportRequest {
+interface ExportRequest extends TableOptions {
   /** The output of a job: a path, a file: URL or an https URL. */
   readonly output: string;
   /** The path of the file; its extension selects the format, and an existing file is replaced. */
@@ -30,7 +38,10 @@ interface ExportRequest {
  * @returns the number of rows.
  * @throws MucastError invalid_request for another extension; of reading the output; invalid_data, output_failed.
  */
-export async function exportForecasts({ output, out }: ExportRequest, reading: Reading): Promise<number> {
+export async function exportForecasts(
+  { output, out, ...options }: ExportRequest,
+  reading: Reading,
+): Promise<number> {
   const extension = extname(out).toLowerCase();
   const format = Object.hasOwn(FORMATS, extension) ? FORMATS[extension] : undefined;
   if (format === undefined) {
@@ -39,7 +50,7 @@ export async function exportForecasts({ output, out }: ExportRequest, reading: R
   }
   const parts = [...forecastParts(await openDocument(output, reading))];
   const { signal } = reading;
-  const content = await format(parts);
+  const content = await format(parts, options);
   await replaceByStaged(await stageFile(dirname(out), basename(out), content, { signal, shown: out }));
   return rowCount(parts);
 }
@@ -49,9 +60,17 @@ export async function exportForecasts({ output, out }: ExportRequest, reading: R
  * @returns the number of rows.
  * @throws MucastError of reading the output; invalid_data. Errors of the stream.
  */
-export async function streamForecasts(output: string, to: Writable, reading: Reading): Promise<number> {
+export async function streamForecasts(
+  output: string,
+  to: Writable,
+  reading: Reading,
+  options: TableOptions = {},
+): Promise<number> {
   const parts = [...forecastParts(await openDocument(output, reading))];
-  await pipeline(forecastsCsv(parts), to, { end: false, ...(reading.signal && { signal: reading.signal }) });
+  await pipeline(forecastsCsv(parts, options), to, {
+    end: false,
+    ...(reading.signal && { signal: reading.signal }),
+  });
   return rowCount(parts);
 }
 
@@ -61,25 +80,29 @@ function rowCount(parts: readonly ForecastPart[]): number {
 
 /**
  * The forecasts as CSV (RFC 4180, lines end with LF): a header, then one line per row. Numbers have the fewest digits that give the
- * same float64 back, dates are YYYY-MM-DD, and missing values are empty. Yields one piece of text per part.
+ * same float64 back, dates are YYYY-MM-DD, and missing values are empty. A text that a spreadsheet would take for a formula, such as a ticker
+ * "=A1", gets an apostrophe in front. Yields one piece of text per part.
  */
-export function* forecastsCsv(parts: Iterable<ForecastPart>): Generator<string> {
+export function* forecastsCsv(
+  parts: Iterable<ForecastPart>,
+  { isRaw = false }: TableOptions = {},
+): Generator<string> {
   yield `${COLUMNS.map(({ name }) => name).join(",")}\n`;
   for (const part of parts) {
     let text = "";
     for (let row = 0; row < part.days.length; row++) {
-      text += `${COLUMNS.map((column) => cell(column, part, row)).join(",")}\n`;
+      text += `${COLUMNS.map((column) => cell(column, part, row, isRaw)).join(",")}\n`;
     }
     if (text !== "") yield text;
   }
 }
 
-function cell(column: Column, part: ForecastPart, row: number): string {
+function cell(column: Column, part: ForecastPart, row: number, isRaw: boolean): string {
   const value = column.of(part, row);
   if (value === undefined || Number.isNaN(value)) return "";
   switch (column.kind) {
     case "text":
-      return quoted(value as string);
+      return quoted(isRaw ? (value as string) : withoutFormula(value as string));
     case "date":
       return formatDay(value as number);
     case "integer":
@@ -88,6 +111,10 @@ function cell(column: Column, part: ForecastPart, row: number): string {
     default:
       return column satisfies never;
   }
+}
+
+function withoutFormula(text: string): string {
+  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
 }
 
 function quoted(text: string): string {

@@ -68,7 +68,7 @@ function partsOf(text: string): readonly [OutputBlob, ForecastPart[]] {
 for (const [name, text] of OUTPUTS) {
   test(`CSV returns every number, name and date of an output: ${name}`, () => {
     const [output, parts] = partsOf(text);
-    const [header, ...lines]: string[][] = parse([...forecastsCsv(parts)].join(""));
+    const [header, ...lines]: string[][] = parse([...forecastsCsv(parts, { isRaw: true })].join(""));
     assert.deepEqual(
       header,
       COLUMNS.map((column) => column.name),
@@ -93,6 +93,17 @@ for (const [name, text] of OUTPUTS) {
     assert.deepEqual(await forecastsParquet(parts), bytes);
   });
 }
+
+test("a text that a spreadsheet would compute has an apostrophe in a CSV, unless it is to be raw", () => {
+  const tickers = ["+A", "-B", "=C1", "@D", "E=1"];
+  const [, parts] = partsOf(mlText({ tickers }));
+  const namesOf = (pieces: Iterable<string>) => {
+    const [, ...lines]: string[][] = parse([...pieces].join(""));
+    return [...new Set(lines.map(([ticker]) => ticker))];
+  };
+  assert.deepEqual(namesOf(forecastsCsv(parts)), ["'+A", "'-B", "'=C1", "'@D", "E=1"]);
+  assert.deepEqual(namesOf(forecastsCsv(parts, { isRaw: true })), tickers);
+});
 
 test("an output without forecasts gives a table without rows", async () => {
   const [, parts] = partsOf(mlText({ tickers: [] }));

@@ -141,6 +141,10 @@ describe("names", () => {
     assert.match(error.message, /did you mean alpha\?/);
   });
 
+  it("near an alias suggest the documented name", () => {
+    assert.match(refusal("lightgbm", '{"num_leafs": 3}').message, /did you mean num_leaves\?/);
+  });
+
   it("that are refused are not among the accepted ones", () => {
     const { accepted } = refusal("lightgbm", '{"learning_rat": 1}').data;
     assert.ok(accepted?.includes("learning_rate"));

@@ -104,8 +104,10 @@ function nameArguments(
     } else if (parameter === undefined) {
       found.hasUnknown = true;
       // The search for a suggestion takes time, and the error lists no more faults.
-      const suggestion =
+      const nearest =
         found.faults.length < MAX_FAULTS ? nearestName(name, known.byAnyName.keys()) : undefined;
+      // The name that the library documents, in place of an alias.
+      const suggestion = nearest === undefined ? undefined : known.byAnyName.get(nearest)!.name;
       found.faults.push(unknownName(at, name, model, suggestion));
     } else {
       keep(found, parameter, name, value, at);
