@@ -8,6 +8,7 @@ import { VERDICT_STATES } from "../src/contract/output/verdict.ts";
 import { outputDocument } from "../src/outputs/open-document.ts";
 import { outputVerdict } from "../src/outputs/output-verdict.ts";
 import { dlText, mlText } from "../src/outputs/outputs.testing.ts";
+import { typesetFigures } from "../src/report/figures.ts";
 import { page } from "../src/report/page.ts";
 import { reported, reportedData } from "../src/report/reported.testing.ts";
 import { readForecast } from "../src/service/forecast/read-forecast.ts";
@@ -67,7 +68,7 @@ for (const [name, text] of Object.entries(OUTPUTS)) {
     assert.equal(said.sentences.join(" "), verdict.sentence);
     const html = unescaped(page(reported(text)));
     for (const sentence of [verdict.title, ...said.sentences]) {
-      assert.ok(html.includes(sentence), sentence);
+      assert.ok(html.includes(typesetFigures(sentence)), sentence);
     }
 
     const shown = outputTable([{ name: "o", output, verdict, hitRateError: null }]);

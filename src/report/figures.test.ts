@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bandFigure, countedRows, figure, muRange, signedFigure } from "./figures.ts";
+import { bandFigure, countedRows, figure, muRange, signedFigure, typesetFigures } from "./figures.ts";
 
 const plain = (text: string) => text.replaceAll("\u2212", "-").replaceAll("\u202f", " ").replaceAll(",", "");
 
@@ -16,16 +16,20 @@ test("figures have the decimals of their unit or four significant digits, their 
     [0.0005169, "share", "0.05169\u202f%"],
     [12.345, "share", "1,234.5\u202f%"],
     [1, "share", "100.0\u202f%"],
-    [0.0005169, "percent", "+0.05169\u202f%"],
-    [-0.01207, "percent", "\u22121.207\u202f%"],
-    [0, "return", "0\u202f%"],
+    [0.0005169, "return", "+0.052\u202f%"],
+    [-0.01207, "return", "\u22121.207\u202f%"],
+    [4.33123, "return", "+433.1\u202f%"],
+    [-0.00001, "sum", "0.0"],
+    [145.12, "sum", "145.1"],
+    [0.96451, "ratio", "0.965"],
+    [0, "return", "0.000\u202f%"],
     [20_120, "count", "20,120"],
     [1e12, "number", "1.000e+12"],
     [-3e-9, "number", "\u22123.000e\u22129"],
     [null, "number", "\u2013"],
     [Number.NaN, "share", "\u2013"],
     [Number.POSITIVE_INFINITY, "count", "\u2013"],
-    [1e308, "percent", "\u2013"],
+    [1e308, "return", "\u2013"],
     [0.02149, "ic", "+0.021"],
     [-0.0004, "ic", "0.000"],
     [-0.0006, "ic", "\u22120.001"],
@@ -63,11 +67,18 @@ test("a figure equals its number, to four significant digits", () => {
 test("counts have their noun, and bands have both ends", () => {
   assert.equal(countedRows(1, "row"), "1 row");
   assert.equal(countedRows(1_006, "date"), "1,006 dates");
-  assert.equal(plain(bandFigure({ low: -0.1, high: 0.2 }, "percent")), "-10.00 % to +20.00 %");
+  assert.equal(plain(bandFigure({ low: -0.1, high: 0.2 }, "return")), "-10.0 % to +20.0 %");
 });
 
 test("a range of forecasts names its unit once, also if an end does not exist", () => {
   assert.equal(muRange(-0.00015, 0.0002), "\u22121.5 to +2.0\u202fbp");
   assert.equal(muRange(null, 0.0002), "\u2013 to +2.0\u202fbp");
   assert.equal(muRange(-0.00015, null), "\u22121.5\u202fbp to \u2013");
+});
+
+test("a sentence of an output has the minus sign and the percent sign of the other figures", () => {
+  assert.equal(
+    typesetFigures("Sizes: worse than zero (R² -2.97% against zero, t = -0.26) until 2020-01-02."),
+    "Sizes: worse than zero (R² \u22122.97\u202f% against zero, t = \u22120.26) until 2020-01-02.",
+  );
 });

@@ -1,11 +1,12 @@
-/** How a number is formatted. Shares and counts are never negative; `percent` and `return` show their sign. */
-export type Unit = "number" | "share" | "percent" | "return" | "count" | ComparedUnit;
+/** How a number is formatted. Shares and counts are never negative; `return` shows its sign. */
+export type Unit = "number" | "share" | "return" | "count" | ComparedUnit;
 
 /**
  * The figures by which runs are compared. They have the same decimals everywhere, so that a column of them lines up: an IC or a rank IC, an
- * R², a coverage or a hit rate and an RMSE in percent, a forecast (a log-return) in basis points, and a t.
+ * R², a coverage or a hit rate and an RMSE in percent, a forecast (a log-return) in basis points, a t, the sum of the ICs of many dates, and
+ * a ratio.
  */
-export type ComparedUnit = "ic" | "r2" | "coverage" | "rmse" | "mu" | "t";
+export type ComparedUnit = "ic" | "r2" | "coverage" | "rmse" | "mu" | "t" | "sum" | "ratio";
 
 interface ComparedFormat {
   readonly decimals: number;
@@ -22,7 +23,15 @@ export const COMPARED_FORMATS: Readonly<Record<ComparedUnit, ComparedFormat>> = 
   rmse: { decimals: 3, factor: 100, symbol: "%", isSigned: false },
   mu: { decimals: 1, factor: 1e4, symbol: "bp", isSigned: true },
   t: { decimals: 2, factor: 1, symbol: "", isSigned: false },
+  sum: { decimals: 1, factor: 1, symbol: "", isSigned: false },
+  ratio: { decimals: 3, factor: 1, symbol: "", isSigned: false },
 };
+
+/** The return of a day, to a tenth of a basis point. */
+const DAILY_RETURN: ComparedFormat = { decimals: 3, factor: 100, symbol: "%", isSigned: true };
+/** The sum of the returns of many days. */
+const SUMMED_RETURN: ComparedFormat = { ...DAILY_RETURN, decimals: 1 };
+const LARGE_RETURN = 0.1;
 
 const DIGITS = 4;
 const MINUS = "\u2212";
@@ -32,8 +41,8 @@ const NARROW_SPACE = "\u202f";
 export const NO_FIGURE = "\u2013";
 
 /**
- * A number for readers, with its unit: four significant digits, one decimal of a share, or the decimals of a compared figure. Percentages that can be negative show their sign. Returns are
- * log-returns, shown in percent.
+ * A number for readers, with its unit: four significant digits, one decimal of a share, or the decimals of a compared figure. A return is
+ * in percent with its sign.
  */
 export function figure(value: number | null | undefined, unit: Unit): string {
   if (value === null || value === undefined || !Number.isFinite(1e4 * value)) return NO_FIGURE;
@@ -44,9 +53,8 @@ export function figure(value: number | null | undefined, unit: Unit): string {
       return decimal(value);
     case "share":
       return `${share(100 * value)}${NARROW_SPACE}%`;
-    case "percent":
     case "return":
-      return `${value > 0 ? "+" : ""}${decimal(100 * value)}${NARROW_SPACE}%`;
+      return compared(value, Math.abs(value) < LARGE_RETURN ? DAILY_RETURN : SUMMED_RETURN);
     default:
       return compared(value, COMPARED_FORMATS[unit]);
   }
@@ -70,6 +78,11 @@ export function signedFigure(difference: number | null, unit: Unit): string {
   const text = figure(difference === null ? null : Math.abs(difference), unit).replace(/^\+/, "");
   const sign = difference === null || !/[1-9]/.test(text) ? "" : difference < 0 ? MINUS : "+";
   return `${sign}${text}`;
+}
+
+/** A sentence of an output as the other figures of a page look: `-2.97%` with a minus sign and a narrow space. */
+export function typesetFigures(sentence: string): string {
+  return sentence.replaceAll(/(?<=[ (])-(?=\d)/g, MINUS).replaceAll(/(?<=\d)%/g, `${NARROW_SPACE}%`);
 }
 
 /** A whole percentage, for example the coverage of a band; its sign stays on the same line. */

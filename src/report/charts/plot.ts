@@ -114,7 +114,6 @@ const AXIS_FORMATS: Readonly<Record<Unit, AxisFormat>> = {
   number: PLAIN,
   count: PLAIN,
   share: SHARES,
-  percent: { ...SHARES, isSigned: true },
   return: { ...SHARES, isSigned: true },
 };
 

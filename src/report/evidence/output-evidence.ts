@@ -140,7 +140,7 @@ function coverageOf(rows: readonly ScoredRows[], alpha: number): CoverageTable {
 
 /** Why a report on networks shows no rows before the cut. */
 export const NO_FOLDS =
-  "Networks record no out-of-fold rows, and of the calibration rows only the figures of the verdict, so no chart can show them.";
+  "Networks record no out-of-fold rows, and for the calibration rows they record only the figures of the verdict, so no chart can show them.";
 
 /** The reason why there are no labelled rows. */
 export function whyNoLabels({ rows, document }: OutputEvidence): string {

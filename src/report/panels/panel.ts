@@ -61,6 +61,7 @@ type KeyMark =
   | "at"
   | "bar"
   | "bar second"
+  | "bar bad"
   | "dot"
   | "dot second"
   | "dot miss"

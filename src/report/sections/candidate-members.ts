@@ -122,7 +122,7 @@ function findingOf(
     members.length === 1
       ? `candidate ${members[0]} alone forecasts`
       : `${figure(members.length, "count")} candidates forecast`;
-  return `${which}; ${changed}. In the end, ${now}.${own}`;
+  return `${which}; ${changed}. At the end, ${now}.${own}`;
 }
 
 const STRIP_HEIGHT = 20;
@@ -132,7 +132,7 @@ const MAX_NAME_LENGTH = 14;
 export function membersPanel(data: MembersByDate): Panel {
   const { changes, score, finding } = data;
   return {
-    title: "Who forecast when",
+    title: "Members over time",
     finding,
     chart: stripChart(data),
     key: keyLine([

@@ -18,7 +18,7 @@ import { type MembersByDate, membersByDate, membersPanel } from "./candidate-mem
 const charts = chartSection({
   id: "candidates",
   title: "Candidates",
-  lead: "Figures are of the held-out rows: of regressors the published out-of-fold rows, of networks the calibration part. A gain is the mean squared error of candidate 0, the config itself, less that of another forecast, as a share of the mean squared return of the rows from which the first fold learned; if returns have become larger since, gains are larger than differences of R². If a job chooses by IC, it is the mean IC less that of candidate 0.",
+  lead: "Figures are for the held-out rows: for regressors the published out-of-fold rows, for networks the calibration rows. A gain is the mean squared error of candidate 0, which is the config itself, minus the mean squared error of the forecast, as a share of the mean squared return of the rows from which the first fold learned; if returns have become larger since, gains are larger than differences in R². If the job chooses by IC, a gain is the mean IC minus the mean IC of candidate 0.",
   panels: ({ whole }) =>
     whole.document.choice === undefined ? [] : panelsOf("Candidates", candidatesOf(whole), candidatePanels),
 });
@@ -129,7 +129,7 @@ const R2_FIGURE: MeasuredFigure = ["r2", "r2", "an R² of"];
 const IC_FIGURE: MeasuredFigure = ["ic", "ic", "a mean IC of"];
 
 /** The unit of gains. */
-const GAIN_UNITS: Readonly<Record<ChoiceMeasure, Unit>> = { squared_error: "percent", ic: "number" };
+const GAIN_UNITS: Readonly<Record<ChoiceMeasure, Unit>> = { squared_error: "r2", ic: "ic" };
 
 /** The rows that judge candidates, in words. */
 const HELD_OUT: Readonly<Record<Operation, string>> = {
@@ -184,7 +184,7 @@ function gainFinding(choice: OutputChoice, dates: number): string {
   if (t === null) return `The chosen forecasts never differed from those of candidate 0, ${over}.`;
   const needed = neweyWestQuantile(dates);
   const judged = t > needed ? "is beyond" : "is within";
-  return `Choosing in advance gained ${figure(gain, unit)}${unit === "number" ? " of IC" : ""} over candidate 0, ${over}; its t of ${figure(t, "t")} ${judged} what chance gives (up to ${figure(needed, "t")}).`;
+  return `Choosing in advance gained ${figure(gain, unit)}${unit === "ic" ? " of IC" : ""} over candidate 0, ${over}; its t of ${figure(t, "t")} ${judged} what chance gives (up to ${figure(needed, "t")}).`;
 }
 
 /** Jobs accept at most 100 candidates; another program may write more. */

@@ -101,7 +101,7 @@ function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
     row("RMSE", "rmse", "lower", ({ table }) => table.pooled.rmse),
     row("Slope of returns on forecasts", "t", "near 1", (evidence) => heldOutSlope(evidence).value),
     row("Coverage minus nominal coverage", "coverage", "near 0", coverageGap),
-    row("Interval score", "share", "lower", ({ coverage }) => coverage?.pooled.interval_score),
+    row("Interval score", "rmse", "lower", ({ coverage }) => coverage?.pooled.interval_score),
   ];
 }
 

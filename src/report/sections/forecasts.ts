@@ -112,7 +112,7 @@ function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
     },
   ];
   if (bars.some(({ lower, upper }) => lower !== null || upper !== null)) {
-    const doubt = "The same forecasts with their intervals. The next return may be anywhere on its line.";
+    const doubt = "The same forecasts with their intervals: the next return may fall anywhere on the line.";
     panels.push({
       ...inCard("With intervals"),
       title: "Forecasts with intervals",

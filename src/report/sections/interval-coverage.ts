@@ -105,7 +105,13 @@ function thinClause({ coverage }: OutputEvidence, intervals: Intervals): string 
 
 function feedbackClause({ method, pooled }: Intervals, dateCount: number): string {
   if (method !== "adaptive" || dateCount < MIN_DATES) return "";
-  return ` The overall coverage of ${figure(pooled.coverage, "share")} follows from the feedback on misses in any market; the evidence is in these tenths.`;
+  return ` The overall coverage of ${figure(pooled.coverage, "share")} follows in any market, because adaptive intervals react to misses; judge them by these tenths.`;
+}
+
+/** The key of bars that end below nominal; none if there is no such bar. */
+function belowNominal(groups: readonly { readonly coverage: number | null }[], nominal: number) {
+  const isBelow = groups.some(({ coverage }) => coverage !== null && coverage < nominal);
+  return isBelow ? [["bar bad", "below nominal"] as const] : [];
 }
 
 export function volatilityPanel(
@@ -130,9 +136,14 @@ export function volatilityPanel(
     }),
     key: keyLine(
       other === undefined
-        ? [["bar", "tenths of each ticker's days; 1 is the quietest"], level]
+        ? [
+            ["bar", "tenths of each ticker's days; 1 is the quietest"],
+            ...belowNominal(tenths, nominal),
+            level,
+          ]
         : [
             ["bar", `${method}, by tenths of each ticker's days; 1 is the quietest`],
+            ...belowNominal(tenths, nominal),
             ["bar second", other[0]],
             level,
           ],
@@ -202,8 +213,8 @@ export function yearsPanel(
     }),
     key: keyLine(
       other === undefined
-        ? [["bar", "coverage"], level]
-        : [["bar", method], ["bar second", other.name], level],
+        ? [["bar", "coverage"], ...belowNominal(long, nominal), level]
+        : [["bar", method], ...belowNominal(long, nominal), ["bar second", other.name], level],
     ),
     numbers: coverageNumbers(
       "coverage by year",
@@ -260,7 +271,7 @@ export function tickerPanels({ tickers, tickersFinding: finding, nominal }: Grou
       isJudged: true,
       rows: shown.map(({ ticker, coverage }) => ({ name: ticker, value: coverage })),
     }),
-    key: keyLine([["bar", "difference from nominal"], level]),
+    key: keyLine([["bar", "difference from nominal"], ...belowNominal(tickers, nominal), level]),
     numbers: tickersNumbers(tickers),
   };
   if (gap === undefined) return [each];

@@ -188,7 +188,7 @@ function othersFinding(
   const ratio =
     other.scoreRatio === null
       ? ""
-      : `; the interval score of ${method} divided by that of ${other.name} is ${figure(other.scoreRatio, "number")} (below 1 is better)`;
+      : `; the interval score of ${method} intervals divided by the score of ${other.name} intervals is ${figure(other.scoreRatio, "ratio")} (below 1 is better)`;
   return `On the same rows, coverage was ${figure(pooled.coverage, "share")} for ${method} intervals and ${figure(other.coverage, "share")} for ${other.name} intervals${ratio}.`;
 }
 
@@ -261,14 +261,14 @@ function missesPanel(data: IntervalsData): Panel {
 function methodsTable({ others, method = "asked", coverage, tickers }: IntervalsData): string {
   return plainTable({
     caption: "interval methods on the same rows",
-    columns: ["Method", "Coverage", "Worst ticker", "Score, chosen / this"],
+    columns: ["Method", "Coverage", "Worst ticker", "Score ratio"],
     rows: [
-      [method, figure(coverage, "share"), figure(tickers[0]?.coverage, "share"), "1"],
+      [method, figure(coverage, "share"), figure(tickers[0]?.coverage, "share"), figure(1, "ratio")],
       ...others.map((other) => [
         other.name,
         figure(other.coverage, "share"),
         figure(other.worstTicker, "share"),
-        figure(other.scoreRatio, "number"),
+        figure(other.scoreRatio, "ratio"),
       ]),
     ],
   });

@@ -150,7 +150,7 @@ function turnoverOf({ days, autocorrelation, replaced }: Turnover): OrderWorth["
   const [topReplaced, bottomReplaced] = [mean(replaced.top), mean(replaced.bottom)];
   const text = Number.isNaN(topReplaced)
     ? ""
-    : `. Each day, ${figure(topReplaced, "share")} of the top quantile and ${figure(bottomReplaced, "share")} of the bottom quantile was replaced`;
+    : `. Each day, ${figure(topReplaced, "share")} of the top quantile and ${figure(bottomReplaced, "share")} of the bottom quantile were replaced`;
   return {
     days,
     autocorrelation,
@@ -159,15 +159,13 @@ function turnoverOf({ days, autocorrelation, replaced }: Turnover): OrderWorth["
     mean: centre,
     topReplaced,
     bottomReplaced,
-    finding: `The rank correlation of the forecasts of successive dates was ${figure(centre, "number")} on average (1 means that the order stays the same)${text}.`,
+    finding: `The rank correlation of the forecasts of successive dates was ${figure(centre, "ic")} on average (1 means that the order stays the same)${text}.`,
   };
 }
 
 function horizonsFinding(horizons: readonly HorizonSkill[]): string {
   if (horizons.length === 0) return "No returns over several days are known yet.";
-  const text = horizons.map(
-    ({ horizon, ic }) => `${figure(ic, "number")} over ${countedRows(horizon, "day")}`,
-  );
+  const text = horizons.map(({ horizon, ic }) => `${figure(ic, "ic")} over ${countedRows(horizon, "day")}`);
   const banded = horizons.filter(({ band }) => band !== null);
   const above = banded.filter(({ band }) => band!.low > 0).map(({ horizon }) => horizon);
   const judged =
@@ -175,8 +173,14 @@ function horizonsFinding(horizons: readonly HorizonSkill[]): string {
       ? "too few dates for a band"
       : above.length === 0
         ? `no ${wholePercent(95)} band is above 0`
-        : `the ${wholePercent(95)} band is above 0 over ${above.join(", ")} ${above.length === 1 && above[0] === 1 ? "day" : "days"}`;
+        : `the ${wholePercent(95)} band is above 0 over ${inWords(above)} ${above.length === 1 && above[0] === 1 ? "day" : "days"}`;
   return `The mean IC was ${text.join(", ")}; ${judged}.`;
+}
+
+/** Such as `1, 2 and 5`. */
+function inWords(numbers: readonly number[]): string {
+  const [last, ...before] = numbers.toReversed();
+  return before.length === 0 ? String(last) : `${before.toReversed().join(", ")} and ${last}`;
 }
 
 /** A cost in whole basis points. */
@@ -193,7 +197,7 @@ function costsOf(spread: QuantileReturns["spread"], { replaced }: Turnover): Ord
   const left = `after costs per side, the spread is ${text.join(", ")}`;
   const end =
     breakEven > 0 && Number.isFinite(breakEven)
-      ? `, and it is 0 at ${figure(breakEven / BASIS_POINT, "number")} bp`
+      ? `, and it is 0 at ${figure(breakEven / BASIS_POINT, "sum")} bp`
       : "";
   return { ...found, finding: `${much}; ${left}${end}.` };
 }
@@ -279,7 +283,7 @@ function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Pane
   return meanPanel({
     title: "IC by horizon",
     finding,
-    unit: "number",
+    unit: "ic",
     meaning: "mean IC of the forecasts with the summed returns of the following days",
     caption: "IC by horizon",
     headings: ["Days", "IC"],
@@ -303,7 +307,7 @@ function turnoverPanel(stays: NonNullable<OrderWorth["turnover"]>): Panel {
     finding,
     days,
     values: isLong ? rolling : autocorrelation,
-    unit: "number",
+    unit: "ic",
     name,
     meaning: `rank autocorrelation of the forecasts from one date to the next, ${name}`,
     level: { value: 0 },

@@ -54,7 +54,7 @@ function calibrationFinding(bins: readonly CalibrationBin[]): string {
     return `All forecasts are ${figure(low.predicted, "return")}; the mean return was ${figure(low.realised, "return")}.`;
   }
   const asFar = (high.realised - low.realised) / (high.predicted - low.predicted);
-  const rose = `From the lowest bin to the highest, forecasts rise by ${figure(high.predicted - low.predicted, "return")} and returns by ${figure(high.realised - low.realised, "return")}, ${figure(asFar, "number")} times as much`;
+  const rose = `From the lowest bin to the highest, forecasts rise by ${figure(high.predicted - low.predicted, "return")} and returns by ${figure(high.realised - low.realised, "return")}, ${figure(asFar, "ratio")} times as much`;
   const banded = bins.filter(({ band }) => band !== null);
   if (banded.length === 0) return `${rose}.`;
   const fitting = banded.filter(({ band, predicted }) => band!.low <= predicted && predicted <= band!.high);

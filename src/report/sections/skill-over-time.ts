@@ -165,9 +165,9 @@ function correlationOverTime(
 }
 
 function sumFinding(name: string, sum: number, funnel: number, dates: number): string {
-  const total = `The ${name} adds up to ${figure(sum, "number")} over ${countedRows(dates, "date")}`;
+  const total = `The ${name} adds up to ${figure(sum, "sum")} over ${countedRows(dates, "date")}`;
   if (Number.isNaN(funnel)) return `${total}; there are too few figures for a no-skill band.`;
-  const band = `the ${wholePercent(95)} no-skill band of ±${figure(funnel, "number")}`;
+  const band = `the ${wholePercent(95)} no-skill band of ±${figure(funnel, "sum")}`;
   if (Math.abs(sum) <= funnel) return `${total}, inside ${band}: no evidence of skill.`;
   return `${total}, ${sum > 0 ? "above" : "below"} ${band}.`;
 }
@@ -184,7 +184,7 @@ function rollingFinding(name: string, rolling: Float64Array, funnel: number, day
     if (rolling[i]! > rolling[high]!) high = i;
     if (Math.abs(rolling[i]!) > funnel) outside++;
   }
-  const range = `from ${figure(rolling[low]!, "number")} (ending ${formatDay(days[low]!)}) to ${figure(rolling[high]!, "number")} (ending ${formatDay(days[high]!)})`;
+  const range = `from ${figure(rolling[low]!, "ic")} (ending ${formatDay(days[low]!)}) to ${figure(rolling[high]!, "ic")} (ending ${formatDay(days[high]!)})`;
   const share = figure(outside / (rolling.length - first), "share");
   const left = Number.isNaN(funnel)
     ? ""
@@ -210,8 +210,10 @@ function periodsFinding<T extends PeriodSkill>(
   if (long.length === 0) return `${all}.`;
   const best = long.reduce((a, b) => (of(b) > of(a) ? b : a));
   const worst = long.reduce((a, b) => (of(b) < of(a) ? b : a));
+  const counted =
+    long.length === periods.length ? "" : ` among those with at least ${MIN_PERIOD_DATES} dates`;
   if (long.length === 1) return `${all}: ${figure(of(best), "ic")} in ${nameOf(best)}.`;
-  return `${all}, best in ${nameOf(best)} (${figure(of(best), "ic")}) and worst in ${nameOf(worst)} (${figure(of(worst), "ic")}).`;
+  return `${all}, best in ${nameOf(best)} (${figure(of(best), "ic")}) and worst in ${nameOf(worst)} (${figure(of(worst), "ic")})${counted}.`;
 }
 
 function meanOf(name: DailyCorrelation["name"]): (period: PeriodSkill) => number {
@@ -242,7 +244,7 @@ function cumulativePanel(daily: DailyCorrelation, { days, refits }: SkillOverTim
     finding,
     days,
     values: cumulative,
-    unit: "number",
+    unit: "sum",
     name: `cumulative ${name}`,
     meaning: `sum of the daily ${name}`,
     band: { half: funnel, meaning: NO_SKILL },
@@ -259,7 +261,7 @@ function agePanel({ bins, finding }: NonNullable<SkillOverTime["byAge"]>): Panel
   return meanPanel({
     title: "RankIC by age of the model",
     finding,
-    unit: "number",
+    unit: "ic",
     meaning: "mean RankIC by dates since the models were fitted",
     caption: "RankIC by age of the model",
     headings: ["Dates since the fit", "RankIC"],
@@ -279,7 +281,7 @@ function rollingPanel(daily: DailyCorrelation, { days, rollingDates }: SkillOver
     finding,
     days,
     values: rolling,
-    unit: "number",
+    unit: "ic",
     name: `mean ${name}`,
     meaning: `mean ${name} over the last ${rollingDates} dates`,
     band: {
@@ -305,13 +307,13 @@ function histogramPanel({
     tab: { card: "daily", label: "Distribution" },
     measure,
     finding,
-    chart: histogramChart(finding, counted, "number", 0),
+    chart: histogramChart(finding, counted, "ic", 0),
     numbers: numbersTable({
       caption: `${name} of ${values.length} dates`,
       columns: ["From", "To", "Dates"],
       rows: Array.from(counts, (count, i) => [
-        figure(edges[i], "number"),
-        figure(edges[i + 1], "number"),
+        figure(edges[i], "ic"),
+        figure(edges[i + 1], "ic"),
         figure(count, "count"),
       ]),
     }),

@@ -55,7 +55,7 @@ test("the finding of a network whose early stopping monitored the IC has the IC 
   const { networks } = reportOn(JSON.stringify(document)).training.data!;
   assert.match(
     networks[0]!.finding,
-    /epoch 4 was the best of 12 epochs, with a validation IC of 0\.03000 and a validation loss of 1\.000/,
+    /epoch 4 was the best of 12 epochs, with a validation IC of \+0\.030 and a validation loss of 1\.000/,
   );
 });
 

@@ -82,9 +82,7 @@ function nameOf(name: string, others: number): string {
 function bestOf({ validationLoss, validationIc, bestEpoch, zeroLoss }: Course): string {
   const best = validationLoss[bestEpoch - 1];
   const ic =
-    validationIc === undefined
-      ? ""
-      : `a validation IC of ${figure(validationIc[bestEpoch - 1], "number")} and `;
+    validationIc === undefined ? "" : `a validation IC of ${figure(validationIc[bestEpoch - 1], "ic")} and `;
   const of = countedRows(validationLoss.length, "epoch");
   return `epoch ${bestEpoch} was the best of ${of}, with ${ic}a validation loss of ${figure(best, "number")}${comparedWithZero(best, zeroLoss)}`;
 }
@@ -137,7 +135,7 @@ function findingOf(trained: readonly TrainedNetwork[]): string {
     first === 0
       ? "none was best after its first epoch"
       : `${figure(first, "count")} ${first === 1 ? "was" : "were"} best after the first epoch, so what ${first === 1 ? "it" : "they"} learned later did not generalise`;
-  const late = `${figure(last, "count")} ${last === 1 ? "was" : "were"} best after the last epoch`;
+  const late = `${last === 0 ? "none" : figure(last, "count")} ${last <= 1 ? "was" : "were"} best after the last epoch`;
   return `Of ${all}, ${early}; ${late}.${againstZero(networks)}`;
 }
 
@@ -244,7 +242,7 @@ function epochsTable(networks: readonly TrainedNetwork[], areEnsembles: boolean)
       figure(validationLoss.length, "count"),
       figure(bestEpoch, "count"),
       figure(validationLoss[bestEpoch - 1], "number"),
-      ...(haveIc ? [figure(validationIc?.[bestEpoch - 1], "number")] : []),
+      ...(haveIc ? [figure(validationIc?.[bestEpoch - 1], "ic")] : []),
       figure(zeroLoss, "number"),
       ...(areEnsembles ? [figure(members.length, "count"), epochsOf(members)] : []),
       figure(parameters, "count"),

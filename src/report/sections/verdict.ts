@@ -1,3 +1,4 @@
+import type { Operation } from "../../contract/config/job-operations.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { FindingState, Verdict as ForecastVerdict, RowsVerdict } from "../../contract/output/verdict.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
@@ -5,7 +6,7 @@ import { escapeText } from "../charts/plot.ts";
 import { verdictSentences } from "../evidence/adjusted-verdict.ts";
 import { JUDGED_ROWS, NO_FOLDS, type OutputEvidence } from "../evidence/output-evidence.ts";
 import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
-import { countedRows, figure, wholePercent } from "../figures.ts";
+import { countedRows, figure, typesetFigures, wholePercent } from "../figures.ts";
 import { type Panel, plainTable, sentenceHtml } from "../panels/panel.ts";
 import { besideHtml, byRowsHtml, panelsHtml, panelsOf, type Section } from "../panels/section.ts";
 import { cumulativePanels, skillOverTime } from "./skill-over-time.ts";
@@ -35,7 +36,7 @@ interface Verdict {
 }
 
 interface Facts {
-  readonly operation: string;
+  readonly operation: Operation;
   /** Each as `YYYY-MM-DD`. */
   readonly learningEnd: string | null;
   readonly asOf: string;
@@ -162,11 +163,11 @@ function answerHtml({ state, title, sentences, judged }: Verdict): string {
   const chips = parts.map(([name, own]) => {
     const found = judged?.[CHIPS[name]]?.state ?? "too_few";
     const [kind, path] = CHIP_LOOKS[found] ?? CHIP_LOOKS.too_few;
-    const text = sentenceHtml(own.join(" ").slice(name.length));
+    const text = sentenceHtml(typesetFigures(own.join(" ").slice(name.length)));
     return `<li class="chip ${kind}"><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg><p><b>${name}</b>${text}</p></li>`;
   });
   return `<p class="badge ${BADGES[state] ?? "unknown"}">${escapeText(title)}</p>
-<div class="sentences">${rest.map((sentence) => `<p>${sentenceHtml(sentence)}</p>`).join("")}</div>
+<div class="sentences">${rest.map((sentence) => `<p>${sentenceHtml(typesetFigures(sentence))}</p>`).join("")}</div>
 <ul class="chips">${chips.join("\n")}</ul>`;
 }
 
@@ -185,18 +186,29 @@ export function chipsOf(
   return chips;
 }
 
-/** The tiles on one baseline; below them what they were computed from, and the forecasts that any model has to beat. */
+/**
+ * The tiles on one baseline; below them what they were computed from, and the forecasts that any model has to beat. Without a realised
+ * return, only what exists.
+ */
 function figuresHtml(verdict: Verdict, name: string, isSwitched = false): string {
-  return `<ul class="tiles">${verdict.tiles.map(tileHtml).join("\n")}</ul>
-<div class="facts"><p class="faint">${sentenceHtml(factsLine(verdict, isSwitched))}</p>
-${baselinesTable(verdict, name)}</div>`;
+  const hasReturns = verdict.facts.dates > 0;
+  const tiles = hasReturns ? verdict.tiles : verdict.tiles.filter(({ value }) => value !== null);
+  const list = tiles.length === 0 ? "" : `<ul class="tiles">${tiles.map(tileHtml).join("\n")}</ul>\n`;
+  const table = hasReturns ? `\n${baselinesTable(verdict, name)}` : "";
+  return `${list}<div class="facts"><p class="faint">${sentenceHtml(factsLine(verdict, isSwitched))}</p>${table}</div>`;
 }
 
 const WHY_FOLDS = {
   score: "",
   out_of_fold:
-    " No score row has a realised return yet, so the figures and charts of this report are those of forecasts by models that had not learned from the row.",
+    " No score row has a realised return yet, so this report shows out-of-fold forecasts, each by a model that had not learned from the row.",
 } as const;
+
+/** The rows of the slope, which a job fits on rows before the cut. */
+const SLOPE_ROWS: Readonly<Record<Operation, string>> = {
+  run_ml_job: "The slope is measured on the out-of-fold rows.",
+  run_dl_job: "The slope is measured on the calibration rows.",
+};
 
 /** @param isSwitched whether the reader chose these rows. */
 function factsLine({ facts }: Verdict, isSwitched: boolean): string {
@@ -205,8 +217,9 @@ function factsLine({ facts }: Verdict, isSwitched: boolean): string {
     firstDay === undefined || lastDay === undefined
       ? "no row has a realised return"
       : `judged on ${figure(rows, "count")} ${JUDGED_ROWS[judgedRows]} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay)} to ${formatDay(lastDay)}`;
+  const slope = judgedRows === "score" ? ` ${SLOPE_ROWS[operation]}` : "";
   const isOfNetworks = operation === "run_dl_job" && rows > 0;
-  return `${operation}, ${judged}.${isOfNetworks ? ` ${NO_FOLDS}` : ""}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines of the tiles, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
+  return `${operation}, ${judged}.${isOfNetworks ? ` ${NO_FOLDS}` : ""}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines of the tiles, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.${slope}`;
 }
 
 function baselinesTable({ baselines }: Verdict, name: string): string {

@@ -56,7 +56,7 @@ function earlierEvents(follow: () => void): HTMLElement {
   const button = element("button", { type: "button" }, "Show history");
   const words = element(
     "p",
-    {},
+    { class: "earlier" },
     button,
     " ",
     element("span", { class: "hint" }, "Loads the stored events: history and training curves."),

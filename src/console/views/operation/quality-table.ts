@@ -42,7 +42,7 @@ export function qualityTable({ metrics, intervals }: ForecastView): HTMLElement[
     element(
       "p",
       {},
-      "On rows that the models did not learn from, all tickers together. In the verdict and in the list of runs, R² gives each ticker the same weight.",
+      "On rows that the models did not learn from, all tickers together. In the verdict and in the list of runs, R² gives each ticker the same weight, and with fewer than five tickers IC is measured over time.",
     ),
     element(
       "div",
