@@ -187,12 +187,12 @@
   }
 
   /** With as many digits as the grid can tell. */
-  function valueAt({ low, high, unit }, row) {
-    const factor = unit === "number" || unit === "count" ? 1 : 100;
+  function valueAt({ low, high, symbol, signed, ...data }, row) {
+    const factor = Number(data.factor);
     const span = factor * (Number(high) - Number(low));
     const value = factor * Number(low) + span * (1 - row / GRID);
     const digits = Math.max(0, Math.min(12, Math.ceil(-Math.log10(span / GRID))));
-    const sign = value < 0 ? "\u2212" : unit === "percent" || unit === "return" ? "+" : "";
-    return `${sign}${Math.abs(value).toFixed(digits)}${factor === 100 ? "\u202f%" : ""}`;
+    const sign = value < 0 ? "\u2212" : signed === "true" ? "+" : "";
+    return `${sign}${Math.abs(value).toFixed(digits)}${symbol === "" ? "" : `\u202f${symbol}`}`;
   }
 })();

@@ -3,7 +3,7 @@ import { scaleLinear } from "d3-scale";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Unit } from "../figures.ts";
 import { area, GRID, gridX, gridY, type Point, polyline, segment } from "./path.ts";
-import { type AxisLabel, mark, plotSvg, tickLabels, timeLabels, yGrid } from "./plot.ts";
+import { AXIS_FORMATS, type AxisLabel, mark, plotSvg, tickLabels, timeLabels, yGrid } from "./plot.ts";
 import { extentOf, linearScale, type Scale, type ScaledChart } from "./scale.ts";
 
 /** Lines over a common x: dates or epochs. */
@@ -59,7 +59,8 @@ function drawn(chart: LineChart, within: readonly number[]): string {
       mark(i === 0 ? "line" : "line second", linePath(values, x, column, y), name),
     ),
   ];
-  const readout = ` data-x="${xKind}" data-from="${first}" data-to="${last}" data-low="${brief(y.low)}" data-high="${brief(y.high)}" data-unit="${unit}"`;
+  const { factor, symbol, isSigned } = AXIS_FORMATS[unit];
+  const readout = ` data-x="${xKind}" data-from="${first}" data-to="${last}" data-low="${brief(y.low)}" data-high="${brief(y.high)}" data-factor="${factor}" data-symbol="${symbol}" data-signed="${isSigned}"`;
   const xLabels = xKind === "day" ? timeLabels(first, last) : epochLabels(first, last);
   return plotSvg({ finding, marks, xLabels, yLabels: tickLabels(y, unit), height, readout });
 }

@@ -109,7 +109,7 @@ interface AxisFormat {
 const SHARES: AxisFormat = { factor: 100, symbol: "%", isSigned: false };
 const PLAIN: AxisFormat = { factor: 1, symbol: "", isSigned: false };
 
-const AXIS_FORMATS: Readonly<Record<Unit, AxisFormat>> = {
+export const AXIS_FORMATS: Readonly<Record<Unit, AxisFormat>> = {
   ...COMPARED_FORMATS,
   number: PLAIN,
   count: PLAIN,
