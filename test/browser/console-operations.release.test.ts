@@ -22,7 +22,7 @@ test("follows a network job while it trains, through an outage of the service, t
   await untilText(page, "Running for");
   onEvents({ progress: { stage: "fit", done: 12, total: 120 } });
   onEvents({ epochs: { points: points("AAPL", 1, 12) } });
-  await untilText(page, "Fit: 12 of 120 epochs (10.0 %)");
+  await untilText(page, "Fit: 12 of 120 epochs (10.0\u202f%)");
   await untilText(page, "AAPL. Best validation loss: 0.09167 (epoch 12).");
   const spoken = `[...document.querySelectorAll("[role=status]")].map((each) => each.textContent).join("|")`;
   const before = await page.evaluate<string>(spoken);
@@ -102,7 +102,7 @@ test("shows the results of a job as text, whatever its tickers are called: forec
   assert.doesNotMatch(found.html, /[\u202e\u200b\ufeff]/);
   await page.click(".codes:not([open]) summary");
   await untilText(page, "https://evil.example/?q=1: it ends early");
-  await untilText(page, "90 % interval");
+  await untilText(page, "90\u202f% interval");
   await untilText(page, "No skill, worse than zero on the out-of-fold rows: ");
   await page.click(".view > div > p > button");
   await untilText(page, "succeeded");

@@ -19,7 +19,7 @@ export function candidateTable({ candidates, count, honest, best, measure }: Cho
     ({ isSpare, value }) => !isSpare || new Set(candidates.map(value)).size > 1,
   );
   const claimed = candidates.find(({ number }) => number === best)?.[key];
-  const words = `Chosen among ${counted(count, "candidate")}. Candidate ${best}, the best afterwards, has ${name} ${figure(claimed, unit)} on its held-out rows, the forecasts chosen in advance ${figure(honest[key], unit)}. Gains are over candidate 0${measure === "ic" ? "" : ", in units of the mean squared return of the first training rows"}.${count > candidates.length ? ` The table shows the ${candidates.length} with the largest gains.` : ""}`;
+  const words = `Chosen among ${counted(count, "candidate")}. Candidate ${best}, the best in hindsight, has ${name} ${figure(claimed, unit)} on its held-out rows, the forecasts chosen in advance ${figure(honest[key], unit)}. Gains are over candidate 0${measure === "ic" ? "" : ", in units of the mean squared return of the first training rows"}.${count > candidates.length ? ` The table shows the ${candidates.length} with the largest gains.` : ""}`;
   return [
     element("h3", {}, "Candidates"),
     element("p", {}, words),

@@ -49,9 +49,9 @@ export function forecastTable({ forecasts, window, intervals }: ForecastView): H
   ];
 }
 
-/** `90 %` for an alpha of 0.1. */
+/** `90\u202f%` for an alpha of 0.1. */
 function levelOf(alpha: number): string {
-  return `${Number((100 * (1 - alpha)).toPrecision(6))} %`;
+  return `${Number((100 * (1 - alpha)).toPrecision(6))}\u202f%`;
 }
 
 interface TableParts {

@@ -99,7 +99,7 @@ function progressWords(operation: string, { stage, done, total }: Progress): str
   const amount = (count: number) => (stage === "read" ? bytes(count) : figure(count, "count"));
   const noun = stage === "read" ? "" : ` ${unitOf(operation, stage)}`;
   if (total === null) return `${stageWords(stage)}: ${amount(done)}${noun} so far`;
-  const share = total === 0 ? "" : ` (${(Math.floor((1_000 * done) / total) / 10).toFixed(1)} %)`;
+  const share = total === 0 ? "" : ` (${(Math.floor((1_000 * done) / total) / 10).toFixed(1)}\u202f%)`;
   return `${stageWords(stage)}: ${amount(done)} of ${amount(total)}${noun}${share}`;
 }
 

@@ -252,7 +252,7 @@ function stateOf({ status, progress, error }: OperationView): Node | string | un
   if (status !== "Running" || progress === null) return undefined;
   const { stage, done, total } = progress;
   const isShare = total !== null && total > 0;
-  return `${stageWords(stage)}${isShare ? ` ${Math.floor((100 * done) / total)} %` : ""}`;
+  return `${stageWords(stage)}${isShare ? ` ${Math.floor((100 * done) / total)}\u202f%` : ""}`;
 }
 
 /** Maximum number of codes in a cell; the page of the operation has all. */
