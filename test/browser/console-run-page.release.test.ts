@@ -25,6 +25,8 @@ const LAYOUT = `(() => {
   };
 })()`;
 
+const HEADERS = '[...document.querySelectorAll(".forecasts thead th")].map((cell) => cell.textContent)';
+
 test("the page of a run has its intervals as bars, its candidates beside them, and its verdict in one sentence", async () => {
   const begun = await service.begin(writer.caller);
   const config = { intervals: { alpha: 0.1 }, n_splits: 2, choice: CHOICE };
@@ -61,6 +63,36 @@ test("the page of a run has its intervals as bars, its candidates beside them, a
       `${viewport.width} pixels`,
     );
   }
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a run without score rows has no empty columns, and the coverage of its out-of-fold rows", async () => {
+  const of = async (market: Parameters<typeof mlText>[0]) => {
+    const begun = await service.begin(writer.caller);
+    service.succeed(
+      begun,
+      mlText({ config: { intervals: { alpha: 0.1 } }, fitRows: 240, folds: 8, ...market }),
+    );
+    await service.queue.ended(writer.caller, begun.id);
+    return `#/operations/${begun.id}`;
+  };
+  const { page, unwanted, close } = await openAs(writer);
+  await show(page, await of({ tickers: TICKERS, isOpen: true }));
+  await untilText(page, "Out-of-fold rows");
+  assert.deepEqual(await page.evaluate(HEADERS), ["Ticker", "mu", "90 % interval"]);
+  const shown = () => page.evaluate<string>("document.querySelector('.beside-table').innerText");
+  assert.match(await shown(), /Coverage\s+[\d.]+\u202f%/);
+  await show(page, await of({ tickers: TICKERS }));
+  await untilText(page, "Score rows");
+  assert.deepEqual(await page.evaluate(HEADERS), [
+    "Ticker",
+    "mu",
+    "90 % interval",
+    "R² against zero",
+    "Hit rate",
+    "Coverage",
+  ]);
   assert.deepEqual(unwanted, []);
   await close();
 });

@@ -99,6 +99,21 @@ test("accepts files dropped onto the list, up to a limit", async () => {
   await close();
 });
 
+test("the chooser of a price CSV names a file that is dropped onto it", async () => {
+  const { page, unwanted, close } = await open("#/job");
+  await unfold(page);
+  const names = await page.evaluate(`(() => {
+    const data = new DataTransfer();
+    data.items.add(new File(["Date,AAA"], "prices.csv"));
+    const zone = document.querySelector(".prepare .drop");
+    zone.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    return [zone.querySelector("input").files[0].name, zone.querySelector(".file").textContent];
+  })()`);
+  assert.deepEqual(names, ["prices.csv", "prices.csv (8 bytes)"]);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
 test("a price CSV becomes both inputs of a job, and its faults and faulty options are reported at their fields", async () => {
   const { page, unwanted, close } = await open("#/job");
   await unfold(page);

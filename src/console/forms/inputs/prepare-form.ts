@@ -200,8 +200,10 @@ function fileChooser(words: typeof PRICES, onChosen: () => void): FileChooser {
     name,
   );
   onFilesDropped(zone, ([first]) => {
-    // Otherwise the chooser would still name the previous file.
-    input.value = "";
+    const chosen = new DataTransfer();
+    if (first !== undefined) chosen.items.add(first);
+    // Otherwise the chooser would name the previous file, or none.
+    input.files = chosen.files;
     choose(first);
   });
   return {

@@ -4,7 +4,7 @@ import { element } from "../../dom.ts";
 
 type Quality = ForecastView["metrics"]["score"];
 
-/** A figure of a set of rows; `coverage` is that of the intervals on the score rows. */
+/** A figure of a set of rows; `coverage` is that of the intervals on these rows. */
 type QualityRow = readonly [
   name: string,
   unit: Unit,
@@ -24,10 +24,11 @@ const ROWS: readonly QualityRow[] = [
 ];
 
 /** How good the forecasts of all tickers were, on each set of rows that the models did not learn from. */
-export function qualityTable({ metrics, intervals }: ForecastView): HTMLElement[] {
+export function qualityTable({ metrics, intervals, verdict }: ForecastView): HTMLElement[] {
+  const heldOut = verdict?.judged.find(({ rows }) => rows === "out_of_fold");
   const sets = [
     ["Score rows", metrics.score, intervals?.pooled.coverage] as const,
-    ["Out-of-fold rows", metrics.out_of_fold, undefined] as const,
+    ["Out-of-fold rows", metrics.out_of_fold, heldOut?.intervals?.figure] as const,
   ].flatMap(([name, quality, coverage]) =>
     quality === undefined || quality.pooled.n === 0 ? [] : [{ name, quality, coverage }],
   );
