@@ -52,3 +52,23 @@ test("the error of a misspelt flag suggests the nearest one, and says how to get
   await assert.rejects(program.parseAsync(words), { code: "commander.unknownOption" });
   assert.match(told, /unknown option '--feature-urls'\s+\(Did you mean --feature-url\?\)\s+Run with --help/);
 });
+
+for (const [words, told] of [
+  [["prepare", "--price", "x", "--out", "y"], /unknown option '--price'\s+\(Did you mean --prices\?\)/],
+  [["report", "x", "--ot", "y"], /unknown option '--ot'\s+\(Did you mean --out\?\)/],
+  [["prepare", "--out", "y"], /required option '--prices <file>' not specified\s+Run with --help/],
+] as const) {
+  test(`a required flag that is misspelt or missing: mucast ${words.join(" ")}`, async () => {
+    let written = "";
+    const program = createProgram();
+    program.commands
+      .find((command) => command.name() === words[0])!
+      .configureOutput({
+        writeErr: (text) => {
+          written += text;
+        },
+      });
+    await assert.rejects(program.parseAsync(["node", "mucast", ...words]), { name: "CommanderError" });
+    assert.match(written, told);
+  });
+}

@@ -55,22 +55,21 @@ interface DbFlags {
 }
 
 async function status(flags: DbFlags): Promise<void> {
-  const { version, known, kind } = await withDatabase(flags, async (options) => {
+  const { version, known, name } = await withDatabase(flags, async (options) => {
     const { openUnmigrated } = await import("../service/database/open-database.ts");
     const { MIGRATIONS, schemaVersion } = await import("../service/database/schema.ts");
     const database = await openUnmigrated(options);
     try {
-      return { version: await schemaVersion(database), known: MIGRATIONS.length, kind: database.kind };
+      const name = database.kind === "pglite" ? `embedded database in ${options.dataDir}` : "PostgreSQL";
+      return { version: await schemaVersion(database), known: MIGRATIONS.length, name };
     } finally {
       await database.close();
     }
   });
   process.stdout.write(
-    `${KINDS[kind]}, version ${version}; this mucast has version ${known}\n${advice(version, known)}\n`,
+    `${name}, version ${version}; this mucast has version ${known}\n${advice(version, known)}\n`,
   );
 }
-
-const KINDS = { pglite: "embedded database", postgres: "PostgreSQL" } as const;
 
 function advice(version: number, known: number): string {
   if (version > known) return "A newer mucast has migrated it. This one refuses it: start the newer program.";

@@ -4,6 +4,7 @@ import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { type ApiKey, newKeySchema } from "../service/auth/key-store.ts";
 import type { Keys } from "./access/key-access.ts";
+import { addRequiredOption } from "./required-option.ts";
 import { table } from "./terminal/output-table.ts";
 
 /** Adds `mucast keys`. The database is loaded only if no service has it open. */
@@ -12,9 +13,10 @@ export function addKeys(program: Command): void {
     .command("keys")
     .description("create, list and revoke the API keys of a service with auth: keys")
     .addHelpText("after", HELP);
-  withSettings(keys.command("create"))
-    .description("create a key; stdout carries its token, which is shown only once")
-    .requiredOption("--name <text>", "who or what the key is for")
+  const create = withSettings(keys.command("create")).description(
+    "create a key; stdout carries its token, which is shown only once",
+  );
+  addRequiredOption(create, "--name <text>", "who or what the key is for")
     .option("--scopes <words>", "comma-separated: read, write, admin", "read,write")
     .action(async (flags: KeyFlags & { name: string; scopes: string }) => {
       await createKey(flags);

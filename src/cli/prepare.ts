@@ -3,6 +3,7 @@ import { blobLimits } from "../contract/blob-limits.ts";
 import { COMPRESSIONS, INPUT_FORMATS } from "../contract/config/input-formats.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
 import { type PreparedBlobs, type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
+import { addRequiredOption } from "./required-option.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface PrepareFlags extends Omit<PrepareOptions, "tickers"> {
@@ -14,16 +15,17 @@ interface PrepareFlags extends Omit<PrepareOptions, "tickers"> {
 }
 
 export function addPrepare(program: Command): void {
-  program
+  const command = program
     .command("prepare")
     .description(
       "turn prices into the two input blobs, with a documented set of features and with features of your own",
-    )
-    .requiredOption(
-      "--prices <file>",
-      "prices as CSV or Parquet, with one column per ticker or one row per (date, ticker); a CSV may be gzipped (.gz)",
-    )
-    .requiredOption("--out <dir>", "folder; the two blobs go to its data/")
+    );
+  addRequiredOption(
+    command,
+    "--prices <file>",
+    "prices as CSV or Parquet, with one column per ticker or one row per (date, ticker); a CSV may be gzipped (.gz)",
+  );
+  addRequiredOption(command, "--out <dir>", "folder; the two blobs go to its data/")
     .option(
       "--features <file>",
       "features of your own as CSV or Parquet, with one row per (date, ticker) and one column per feature",

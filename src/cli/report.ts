@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { writeReport } from "../report/write-report.ts";
 import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
+import { addRequiredOption } from "./required-option.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface ReportFlags extends OutputFlags {
@@ -23,13 +24,13 @@ export function addReport(program: Command): void {
   const command = program
     .command("report")
     .description("write an HTML report of what the forecasts of an output are worth; several are compared");
-  withOutputs(command)
+  const withFiles = withOutputs(command)
     .option("--replay <location...>", "files with the verdicts that mucast replay printed for the outputs")
     .option(
       "--audit <location...>",
       "files with the verdicts that mucast audit printed for the blobs and configs of the outputs",
-    )
-    .requiredOption("--out <file>", "the HTML file; an existing file is replaced")
+    );
+  addRequiredOption(withFiles, "--out <file>", "the HTML file; an existing file is replaced")
     .addHelpText("after", HELP)
     .action(async (named: readonly string[], flags: ReportFlags) => {
       const { replay = [], audit = [], out } = flags;

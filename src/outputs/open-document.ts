@@ -76,7 +76,7 @@ function checkedOutput(name: string, value: unknown): OutputBlob {
     return readOutput(value);
   } catch (cause) {
     const message = isInput(value)
-      ? `${name} is an input blob, not the output of a job`
+      ? `${name} is an input blob, not the output of a job, which is called ml_engine_… or nn_engine_…`
       : `${name}: ${(cause as TypeError).message}`;
     throw new MucastError("unreadable_blob", message, { source: name }, { cause });
   }

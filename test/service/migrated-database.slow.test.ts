@@ -33,7 +33,9 @@ for (const database of DATABASES) {
       assert.deepEqual([current.code, current.stderr], [0, ""]);
       assert.match(
         current.stdout,
-        new RegExp(`version ${KNOWN}; this mucast has version ${KNOWN}\nNothing to migrate\\.\n$`),
+        new RegExp(
+          `^(?:PostgreSQL|embedded database in ${dataDir}), version ${KNOWN}; this mucast has version ${KNOWN}\nNothing to migrate\\.\n$`,
+        ),
       );
       assert.equal((await db("migrate")).stdout, "Nothing to migrate.\n");
 

@@ -46,8 +46,9 @@ export interface NumberHints {
 
 export const PRICE_HINTS: NumberHints = {
   currency: "; write prices without a currency sign",
-  // For example in a column `Currency` next to the columns of the tickers.
-  letters: "; leave out the columns of a wide file that are no ticker's",
+  // For example in a column `Currency` next to the columns of the tickers, or in a long file with a misspelt header.
+  letters:
+    "; leave out the columns of a wide file that are no ticker's, or name those of a long file Date, Ticker and Adj Close",
 };
 
 const CURRENCY_SIGN = /\p{Sc}/u;
