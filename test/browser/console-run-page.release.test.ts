@@ -80,7 +80,7 @@ test("a run without score rows has no empty columns, and the coverage of its out
   const { page, unwanted, close } = await openAs(writer);
   await show(page, await of({ tickers: TICKERS, isOpen: true }));
   await untilText(page, "Out-of-fold rows");
-  assert.deepEqual(await page.evaluate(HEADERS), ["Ticker", "mu", "90 % interval"]);
+  assert.deepEqual(await page.evaluate(HEADERS), ["Ticker", "mu", "90\u202f% interval"]);
   const shown = () => page.evaluate<string>("document.querySelector('.beside-table').innerText");
   assert.match(await shown(), /Coverage\s+[\d.]+\u202f%/);
   await show(page, await of({ tickers: TICKERS }));
@@ -88,7 +88,7 @@ test("a run without score rows has no empty columns, and the coverage of its out
   assert.deepEqual(await page.evaluate(HEADERS), [
     "Ticker",
     "mu",
-    "90 % interval",
+    "90\u202f% interval",
     "R² against zero",
     "Hit rate",
     "Coverage",
