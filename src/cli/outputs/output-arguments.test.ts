@@ -36,7 +36,7 @@ async function withBlobUrl<T>(url: string | undefined, work: () => T | Promise<T
 
 after(() => rmSync(folder, { recursive: true }));
 
-test("outputs are those of the folder and of its data folder, newest first", async () => {
+test("finds the outputs in a folder and in its data folder, newest first", async () => {
   const found = await findOutputs(blobs);
   assert.deepEqual(
     found.map(({ path }) => path),

@@ -10,7 +10,7 @@ import { payloadOf, type RecordedRequest, recordedRequest } from "./recorded-req
 const INTRODUCTION =
   "Checks the inputs and the forecasts of a job for look-ahead. The audit cuts both blobs and runs the job again, compares the blobs with those of an earlier day, tests every feature, and permutes the labels.";
 
-/** Audits the inputs of a job. The address may have `operation`, the id of a job that succeeded, or `again`, that of an earlier audit. */
+/** Audits the inputs of a job. The address may have `operation`, the id of a job that succeeded, or `again`, the id of an earlier audit. */
 export const showAuditForm: View = async (container, context) => {
   const [schemas, earlier] = await Promise.all([formSchemas(), earlierPayload(context)]);
   const audited = earlier ?? (await auditedJob(context));

@@ -15,7 +15,7 @@ test("each operation has a form that submits it again, one of a later service no
   ]);
 });
 
-test("the places of a failed job's problem are those of its payload", () => {
+test("a failed job's problem points to places in its payload", () => {
   const problem = (paths: readonly string[]) =>
     ({ path: paths[0], faults: paths.map((path) => ({ path, message: "m" })) }) as unknown as Problem;
   const found = withPayloadPaths(

@@ -8,7 +8,7 @@ import { PayloadForm } from "./payload/payload-form.ts";
 const INTRODUCTION =
   "Runs the job of an output again on the same inputs and compares the two outputs number by number. Only output_url is required. Fill in the other fields if the inputs have moved since. An output of an older version that did not record its config needs that config, byte for byte, as config in the JSON.";
 
-/** Replays an output. The address may have `output`, its URL, or `operation`, the id of a job that succeeded, or `again`, that of an earlier replay. */
+/** Replays an output. The address may have `output`, its URL, or `operation`, the id of a job that succeeded, or `again`, the id of an earlier replay. */
 export const showReplayForm: View = async (container, context) => {
   const [schemas, output, earlier] = await Promise.all([
     formSchemas(),
