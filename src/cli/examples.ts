@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { EXAMPLE_CONFIGS, exampleConfigText } from "../contract/config/example-configs.ts";
-import { entryNamed } from "./known-name.ts";
+import { entryNamed } from "./arguments/known-name.ts";
 
 const BY_NAME = new Map(EXAMPLE_CONFIGS.map((example) => [example.name, example]));
 

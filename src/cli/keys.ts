@@ -4,7 +4,7 @@ import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { type ApiKey, newKeySchema } from "../service/auth/key-store.ts";
 import type { Keys } from "./access/key-access.ts";
-import { addRequiredOption } from "./required-option.ts";
+import { addRequiredOption } from "./arguments/required-option.ts";
 import { table } from "./terminal/output-table.ts";
 
 /** Adds `mucast keys`. The database is loaded only if no service has it open. */

@@ -3,7 +3,7 @@ import { blobLimits } from "../contract/blob-limits.ts";
 import { COMPRESSIONS, INPUT_FORMATS } from "../contract/config/input-formats.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
 import { type PreparedBlobs, type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
-import { addRequiredOption } from "./required-option.ts";
+import { addRequiredOption } from "./arguments/required-option.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface PrepareFlags extends Omit<PrepareOptions, "tickers"> {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { writeReport } from "../report/write-report.ts";
+import { addRequiredOption } from "./arguments/required-option.ts";
 import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
-import { addRequiredOption } from "./required-option.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface ReportFlags extends OutputFlags {

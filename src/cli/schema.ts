@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../contract/api/published-schemas.ts";
-import { entryNamed } from "./known-name.ts";
+import { entryNamed } from "./arguments/known-name.ts";
 
 const NAMES = Object.keys(PUBLISHED_SCHEMAS) as SchemaName[];
 const BY_NAME = new Map(NAMES.map((name) => [name as string, name]));

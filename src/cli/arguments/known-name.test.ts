@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { refusedCommand } from "./refused-command.testing.ts";
+import { refusedCommand } from "../refused-command.testing.ts";
 
 for (const [command, near, meant] of [
   ["examples", "pooled-lightgbn", "pooled-lightgbm"],

@@ -1,5 +1,5 @@
-import { MucastError } from "../contract/errors/errors.ts";
-import { nearestName } from "../contract/errors/nearest-name.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { nearestName } from "../../contract/errors/nearest-name.ts";
 
 /**
  * The entry of a table that an argument names.
