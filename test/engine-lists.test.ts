@@ -12,7 +12,7 @@ import {
   NETWORKS,
   OPTIMIZERS,
   trainingParamsSchema,
-} from "../src/contract/config/networks.ts";
+} from "../src/contract/config/networks/networks.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
 import { LIBRARY_TITLES, MODELS } from "../src/contract/model-params/models.ts";
 import type { EngineRequest, TaskKind } from "../src/engine/pool/protocol.ts";

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { table } from "../../src/cli/terminal/output-table.ts";
-import { LOSS_TYPES } from "../../src/contract/config/networks.ts";
+import { LOSS_TYPES } from "../../src/contract/config/networks/networks.ts";
 import { type Train, withEngine } from "../networks/shared-engine.ts";
 import type { Table } from "../table.ts";
 import { isJoint, MINIMA, OPTIONS } from "./planted-minima.ts";

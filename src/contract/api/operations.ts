@@ -2,7 +2,7 @@ import { z } from "zod";
 import { dlConfigSchema } from "../config/dl-config.ts";
 import { SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
 import { mlConfigSchema } from "../config/ml-config.ts";
-import { architecturesOf } from "../config/networks.ts";
+import { architecturesOf } from "../config/networks/networks.ts";
 import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
 import { TAG_LIMITS } from "../config/tag-limits.ts";
 import { tagSchema } from "../config/tags.ts";

@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { MODELS } from "../model-params/models.ts";
 import { dotPredictionSchema } from "./dl-config.ts";
 import { mlParamsSchema } from "./ml-config.ts";
-import { LOSS_TYPES, NETWORKS } from "./networks.ts";
+import { LOSS_TYPES, NETWORKS } from "./networks/networks.ts";
 
 const read = (name: string) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
 const page = read("config.md");

@@ -8,7 +8,7 @@ import {
   architecturesOf,
   NETWORKS,
   trainingParamsSchema,
-} from "./networks.ts";
+} from "./networks/networks.ts";
 import { crossSectionSchema, shrinkageSchema, targetSchema } from "./panel-settings.ts";
 import { networkWindowSchema, refitEverySchema, refitStartSchema } from "./refit-settings.ts";
 

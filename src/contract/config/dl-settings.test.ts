@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../errors/errors.ts";
 import { parseDlSettings } from "./dl-settings.ts";
-import { ARCHITECTURES, LOSS_TYPES } from "./networks.ts";
+import { ARCHITECTURES, LOSS_TYPES } from "./networks/networks.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 

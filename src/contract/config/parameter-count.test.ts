@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { ARCHITECTURES, type NetworkSpec, parameterCount } from "./networks.ts";
+import { ARCHITECTURES, type NetworkSpec, parameterCount } from "./networks/networks.ts";
 
 const weights = (...shapes: readonly (readonly number[])[]) =>
   shapes.reduce((sum, shape) => sum + shape.reduce((product, size) => product * size, 1), 0);

@@ -1,5 +1,5 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import { checkNetworkSize } from "../../contract/config/network-faults.ts";
+import { checkNetworkSize } from "../../contract/config/networks/network-faults.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/problem.ts";

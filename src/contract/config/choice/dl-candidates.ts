@@ -3,8 +3,8 @@ import { canonicalJson, type RawJson, type RawObject, rawNumbers } from "../../j
 import type { Warning } from "../../problems/warnings.ts";
 import { dataProcessingSchema } from "../dl-config.ts";
 import type { DlSettings } from "../dl-settings.ts";
-import { settingPath } from "../network-encoders.ts";
-import { trainingParamsSchema } from "../networks.ts";
+import { settingPath } from "../networks/network-encoders.ts";
+import { trainingParamsSchema } from "../networks/networks.ts";
 import type { SearchPoint } from "./candidate-search.ts";
 import { type Choice, namedValues, readCandidates, withFaults } from "./candidates.ts";
 import type { DlCandidate, DlChoice } from "./choice-config.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Fault, MucastError } from "../errors/errors.ts";
-import { parseDlSettings } from "./dl-settings.ts";
+import { type Fault, MucastError } from "../../errors/errors.ts";
+import { parseDlSettings } from "../dl-settings.ts";
 import { networkFaults } from "./network-faults.ts";
 
 type Section = Readonly<Record<string, unknown>>;

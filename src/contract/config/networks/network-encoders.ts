@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Fault } from "../errors/errors.ts";
-import { joinPath } from "../errors/faults.ts";
-import { LIMITS } from "./limits.ts";
+import type { Fault } from "../../errors/errors.ts";
+import { joinPath } from "../../errors/faults.ts";
+import { LIMITS } from "../limits.ts";
 
 const layerWidths = z.array(z.int().min(1).max(LIMITS.layerWidth)).min(1).max(LIMITS.layers);
 const dropout = (value: number) => z.number().min(0).lt(1).default(value);

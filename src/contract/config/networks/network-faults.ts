@@ -1,9 +1,10 @@
 import { z } from "zod";
-import type { Fault } from "../errors/errors.ts";
-import { invalidRequest } from "../errors/faults.ts";
-import { counted } from "../errors/wording.ts";
-import { lookbackSchema } from "./dl-config.ts";
-import { LIMITS } from "./limits.ts";
+import type { Fault } from "../../errors/errors.ts";
+import { invalidRequest } from "../../errors/faults.ts";
+import { counted } from "../../errors/wording.ts";
+import { lookbackSchema } from "../dl-config.ts";
+import { LIMITS } from "../limits.ts";
+import type { RefitStart } from "../refit-settings.ts";
 import { memberOf, settingPath } from "./network-encoders.ts";
 import {
   ARCHITECTURES,
@@ -15,7 +16,6 @@ import {
   parameterCount,
   type TrainingSpec,
 } from "./networks.ts";
-import type { RefitStart } from "./refit-settings.ts";
 
 const predictionSchema = z.object({
   "current option": z.enum(ARCHITECTURES),

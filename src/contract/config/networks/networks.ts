@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LIMITS } from "./limits.ts";
+import { LIMITS } from "../limits.ts";
 import {
   attentionContext,
   CNN,
