@@ -10,7 +10,14 @@ import { isBuilt } from "./build-folder.ts";
  * `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `ray` adds Ray for both jobs on a cluster, `dev` adds what the
  * engine's tests need, and `lint` has only its linter.
  */
-export type EnvironmentFlavour = "ml" | "dl" | "ray" | "dev" | "lint";
+const FLAVOURS = ["ml", "dl", "ray", "dev", "lint"] as const;
+
+export type EnvironmentFlavour = (typeof FLAVOURS)[number];
+
+/** The environments that set-up makes: those of the flavours, and that of uv, which makes the others. */
+export const ENVIRONMENT_NAMES = [...FLAVOURS, "uv"] as const;
+
+type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];
 
 /** The environments of the two jobs on this machine. */
 export type JobEnvironment = "ml" | "dl";
@@ -37,7 +44,7 @@ const PACKAGE_FOLDER = fileURLToPath(new URL("../../..", import.meta.url));
 export const PYTHON_VARIABLE = "MUCAST_PYTHON";
 
 /** The hashed lock of a flavour. */
-export function lockFile(name: EnvironmentFlavour | "uv"): string {
+export function lockFile(name: EnvironmentName): string {
   return join(PACKAGE_FOLDER, "engine", `requirements-${name}.txt`);
 }
 
@@ -45,11 +52,11 @@ export function lockFile(name: EnvironmentFlavour | "uv"): string {
  * The path of an environment, whether it exists or not. Its name contains the hash of its lock, so another version of mucast makes another
  * one. It is in the checkout, or, for an installed package, in the user's cache.
  */
-export function environmentFolder(name: EnvironmentFlavour | "uv"): string {
+export function environmentFolder(name: EnvironmentName): string {
   return join(environmentsFolder(), `${name}-${digestOf(name).slice(0, 16)}`);
 }
 
-function digestOf(name: EnvironmentFlavour | "uv"): string {
+function digestOf(name: EnvironmentName): string {
   return createHash("sha256")
     .update(readFileSync(lockFile(name)))
     .digest("hex");
