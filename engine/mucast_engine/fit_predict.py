@@ -14,6 +14,7 @@ from mucast_engine.constant import describe_constant
 from mucast_engine.estimator import is_linear, make_estimator, make_scaler
 from mucast_engine.failure import TaskError, sentence_of
 from mucast_engine.importances import Columns, columns_of, largest_importances
+from mucast_engine.permutation import permuted_rows
 from mucast_engine.tree_counts import first_trees
 
 
@@ -24,7 +25,9 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     `x` (n, k) and `y` (m), m <= n. With `task["views"]` fits do not copy rows that their library copies; with
     `task["absent"]` NaN in `x` is filled from the training rows of each fit. With `task["tree_counts"]`, each fit also
     predicts with its first trees: predictions and diagnoses are those of all fits for the first count, then those for
-    the next, up to the estimator's own.
+    the next, up to the estimator's own. With `task["permutation"]`, `{"groups": [[column, ...], ...], "seed": [...]}`,
+    each fit that has `"strata": [rows, ...]` also predicts its rows once per group, the columns of the group shuffled
+    within strata. These predictions follow all others: fit by fit, then group by group.
     Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...], "unconverged_fits": count, "diagnoses": [...]}`.
     `diagnoses` has an entry for each fit marked `diagnose`, in order: `"importances": [[column, value], ...]` if its
     library has them, and `"constant": {...}` if it predicts one constant for at least two rows.
@@ -33,6 +36,7 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     x, y = store.read(task["x"]), store.read(task["y"])
     predictions: list[list[Matrix]] = [[] for _ in _tree_counts(task)]
     diagnoses: list[list[Message]] = [[] for _ in predictions]
+    permuted: list[Matrix] = []
     seconds: list[float] = []
     result: Message = {"unconverged_fits": 0}
     with _own_checks(task["estimator"]) as check:
@@ -40,15 +44,17 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
             started = time.perf_counter()
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                by_count = _one_fit(task, fit, x, y, check)
+                by_count, of_groups = _one_fit(task, fit, x, y, check)
             result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
             seconds.append(time.perf_counter() - started)
             for own, its_diagnoses, (predicted, diagnosis) in zip(predictions, diagnoses, by_count, strict=True):
                 own.append(predicted)
                 if diagnosis is not None:
                     its_diagnoses.append(diagnosis)
+            permuted += of_groups
             progress({"fit": index, "seconds": seconds[-1]})
-    result["predictions"] = store.hand_over(task["predictions"]["ref"], np.concatenate(list(chain(*predictions))))
+    values = np.concatenate([*chain(*predictions), *permuted])
+    result["predictions"] = store.hand_over(task["predictions"]["ref"], values)
     result["diagnoses"] = list(chain(*diagnoses))
     result["seconds"] = seconds
     return result
@@ -88,7 +94,10 @@ def _finite(what: str, values: Matrix) -> Matrix:
 Prediction = tuple[Matrix, Message | None]
 
 
-def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) -> list[Prediction]:
+def _one_fit(
+    task: Message, fit: Message, x: Matrix, y: Matrix, check: Check
+) -> tuple[list[Prediction], list[Matrix]]:
+    """The predictions for each count of trees, and those of the rows with each group of features shuffled."""
     (a, b), (c, d) = fit["train"], fit["predict"]
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
@@ -122,7 +131,17 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
         predicted = _usable(raw, d - c, fit)
         found = None if columns is None else _diagnosis(task, own, columns, train_x, train_y, predicted)
         results.append((predicted, found))
-    return results
+    with _library_errors(predicting, fit):
+        permuted = [_usable(_predict(model, rows), d - c, fit) for rows in _permutations(task, fit, score_x)]
+    return results, permuted
+
+
+def _permutations(task: Message, fit: Message, score_x: Matrix) -> Iterator[Matrix]:
+    if "strata" not in fit:
+        return
+    groups, seed = task["permutation"]["groups"], task["permutation"]["seed"]
+    for group, columns in enumerate(groups):
+        yield permuted_rows(score_x, columns, fit["strata"], [*seed, fit["predict"][0], group])
 
 
 @contextmanager

@@ -12,8 +12,8 @@ if "mucast_engine" in sys.orig_argv and "node" in sys.orig_argv:
 
     from mucast_engine import fit_predict
 
-    def sleep(task: Any, fit: Any, *_: Any) -> list[tuple[Any, None]]:
+    def sleep(task: Any, fit: Any, *_: Any) -> tuple[list[tuple[Any, None]], list[Any]]:
         time.sleep(task["estimator"]["params"]["alpha"])
-        return [(np.zeros(fit["predict"][1] - fit["predict"][0]), None)]
+        return [(np.zeros(fit["predict"][1] - fit["predict"][0]), None)], []
 
     fit_predict._one_fit = sleep

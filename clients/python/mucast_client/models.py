@@ -612,6 +612,29 @@ class OutputChoice(TypedDict):
     """What the choice was made from."""
 
 
+class PermutationImportanceGroupsItem(TypedDict):
+    features: list[str]
+    """Features that are shuffled together."""
+    loss: float | None
+    """`figure` minus the same with these features shuffled."""
+    t: float | None
+    """Newey-West t of the loss over dates, lag 5."""
+
+
+class PermutationImportance(TypedDict):
+    """run_ml_job with importance: how much order the out-of-fold forecasts lose if a group of correlated features is shuffled."""
+
+    form: str
+    dates: int
+    """Dates that count."""
+    figure: float | None
+    """Mean RankIC of the out-of-fold forecasts, before shrinkage, over dates with at least 5 tickers; with fewer than 30 such dates, the pooled correlation over time."""
+    quantile: float | None
+    """The t that a single group exceeds by chance in 5 % of cases; null if there are too few dates."""
+    groups: list[PermutationImportanceGroupsItem]
+    """Largest loss first."""
+
+
 class OutputBlobCrossValidationValueFoldsItem(TypedDict):
     train_start: str
     train_end: str
@@ -905,6 +928,7 @@ class OutputBlob(TypedDict):
     pooled: NotRequired[PooledFit]
     refits: NotRequired[Refits]
     choice: NotRequired[OutputChoice]
+    importance: NotRequired[PermutationImportance]
     cross_validation: NotRequired[dict[str, OutputBlobCrossValidationValue]]
     training: NotRequired[dict[str, OutputBlobTrainingValue]]
     metrics: OutputBlobMetrics

@@ -46,10 +46,21 @@ export const mlParamsSchema = z
     refit_every: refitEverySchema,
     window: windowSchema,
     choice: mlChoiceSchema.optional(),
+    importance: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Measures how much order the out-of-fold forecasts lose when a feature is shuffled. Not with choice.",
+      ),
   })
   .refine((params) => !conflicting(params), {
     path: ["test_size"],
     error: "test_size is the old name of cv_test_size and both are given with different values; keep one",
+  })
+  .refine(({ importance, choice }) => !importance || choice === undefined, {
+    path: ["importance"],
+    error:
+      "importance measures the features of one model, and choice has several; remove choice, and run the candidate to examine by itself",
   });
 
 function conflicting(params: { cv_test_size?: number | undefined; test_size?: number | undefined }): boolean {

@@ -27,6 +27,8 @@ export interface MlSettings extends PanelSettings, RefitSettings {
   readonly scaler: ScalerName;
   readonly shrinkage: ShrinkageChoice;
   readonly fit: FitKind;
+  /** Whether the job measures what each group of features contributes to the order of its forecasts. Our addition. */
+  readonly importance: boolean;
   /** Absent if the job tries no other candidates. */
   readonly choice?: MlCandidates;
 }
@@ -54,6 +56,7 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
     refit_every,
     window,
     choice: givenChoice,
+    importance,
     ...rest
   } = params;
   rest satisfies NoField;
@@ -75,6 +78,7 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
     target,
     crossSection: cross_section,
     ...refitSettings(refit_every, window),
+    importance,
   };
   const own = [...warnings, ...resolved.warnings];
   if (givenChoice === undefined) return { settings, warnings: own };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { choiceSchema } from "./choice.ts";
+import { permutationImportanceSchema } from "./importance.ts";
 import { byTicker, count, forecastTablesSchema, maybe, metricsSchema } from "./metrics-schemas.ts";
 import { jobOperationSchema } from "./operation-schemas.ts";
 import { verdictSchema } from "./verdict.ts";
@@ -275,6 +276,7 @@ export const outputBlobSchema = z
     pooled: pooledFitSchema.optional(),
     refits: refitsSchema.optional(),
     choice: choiceSchema.optional(),
+    importance: permutationImportanceSchema.optional(),
     cross_validation: byTicker(crossValidationSchema).optional(),
     training: byTicker(trainingSchema).optional(),
     metrics: forecastTablesSchema,

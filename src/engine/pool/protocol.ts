@@ -62,6 +62,11 @@ export interface FitPredictTask {
    * all fits for the first count, then those for the next.
    */
   readonly tree_counts?: readonly number[];
+  /**
+   * Each fit with `strata` also predicts its rows once per group, the columns of the group shuffled within strata. These predictions follow
+   * all others, fit by fit, then group by group. Not with `tree_counts`.
+   */
+  readonly permutation?: Permutation;
   /** x has NaN if a row lacks a column: each fit uses the mean of the column over its training rows, or 0 if these lack it, too. */
   readonly absent?: true;
   /**
@@ -70,9 +75,19 @@ export interface FitPredictTask {
   readonly predictions: { readonly ref: string };
 }
 
+/** Shuffled features, to measure how much the forecasts need them. */
+export interface Permutation {
+  /** Columns of x that are shuffled together. */
+  readonly groups: readonly (readonly number[])[];
+  /** The order also depends on the rows to predict and on the number of the group. */
+  readonly seed: readonly number[];
+}
+
 export interface FitRows {
   readonly train: Rows;
   readonly predict: Rows;
+  /** The sizes of runs of the rows to predict; a value never leaves its run. Requires `permutation`. */
+  readonly strata?: readonly number[];
   /** Reports the importances of this fit's features, and explains a constant prediction. */
   readonly diagnose?: true;
 }
@@ -98,7 +113,7 @@ export interface ConstantDescription {
 }
 
 export interface FitPredictResult {
-  /** Shape (sum of the predicted rows, times the number of `tree_counts`). Up to 1,024 of them lie in the message, except from a cluster. */
+  /** Shape (sum of the predicted rows, times the number of `tree_counts`; then those of `permutation`). Up to 1,024 of them lie in the message, except from a cluster. */
   readonly predictions: ArrayRef | InlineArray;
   /** For each fit, with its prediction. */
   readonly seconds: readonly number[];

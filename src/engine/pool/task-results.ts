@@ -14,13 +14,13 @@ const CHECKS: Checks = {
   trial: () => undefined,
   device: (_task, { device }) => (typeof device === "string" ? undefined : "device"),
   fit_predict: (
-    { fits, predictions: { ref }, tree_counts: { length: counts } = [1] },
+    { fits, predictions: { ref }, tree_counts: { length: counts } = [1], permutation },
     { predictions, seconds, diagnoses },
   ) => {
-    const rows = fits.reduce((sum, { predict: [from, to] }) => sum + to - from, 0);
     if (!areNumbers(seconds, fits.length)) return "seconds";
     if (diagnoses.length !== counts * fits.filter(({ diagnose }) => diagnose).length) return "diagnoses";
-    return isArray(predictions, ref, counts * rows) ? undefined : "predictions";
+    const permuted = (permutation?.groups.length ?? 0) * rowsOf(fits.filter(({ strata }) => strata));
+    return isArray(predictions, ref, counts * rowsOf(fits) + permuted) ? undefined : "predictions";
   },
   train_network: wrongMember,
   train_joint: wrongMember,
@@ -33,6 +33,10 @@ const CHECKS: Checks = {
     return undefined;
   },
 };
+
+function rowsOf(fits: TaskOf<"fit_predict">["fits"]): number {
+  return fits.reduce((sum, { predict: [from, to] }) => sum + to - from, 0);
+}
 
 function wrongMember(task: TrainNetworkTask | TrainJointTask, result: TrainResult): string | undefined {
   const { predictions, weights, epochs, best_epoch: best, zero_validation_loss: zero, parameters } = result;

@@ -20,6 +20,8 @@ import { ALL_FITS, type FitPart, isInPart } from "./fit-part.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
 import { importancesOf, notConverged, type SpreadImportance } from "./fitted-ticker.ts";
+import { withDateStrata } from "./importance/date-strata.ts";
+import { permutationOf, splitPredictions } from "./importance/permuted-predictions.ts";
 import { type PlannedFit, type PlannedRefit, refusedColumns } from "./plan-fits.ts";
 import { matrixBytes, type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
 import { type FitSize, roomForFits, workerBytes } from "./pooled-memory.ts";
@@ -79,11 +81,11 @@ export async function fitPooled(
   const run = fitRunner(plan, union, options);
   const matrix = await inTurns(writePooledMatrix(plan, union, workFolder), signal);
   for (const { x } of panels) removeArray(x.ref);
-  const fits = await runFits(plan, matrix, union.warnings.length > 0, run, options);
+  const fits = await runFits(plan, matrix, union, run, options);
   timings.finishAll();
   for (const { ref } of [matrix.x, matrix.y]) removeArray(ref);
   return {
-    fitted: await inTurns(pooledTickers(plan, fits, union.warnings, settings), signal),
+    fitted: await inTurns(pooledTickers(plan, fits, union.warnings, options), signal),
     failures: [],
     pooled: pooledFit(plan, union, fits),
     listed: listedOfPool(plan, union.names.length),
@@ -206,28 +208,29 @@ const NODE_ENGINE_BYTES = 128 * 2 ** 20;
 async function runFits(
   plan: PooledPlan,
   matrix: PooledMatrix,
-  hasAbsent: boolean,
+  union: FeatureUnion,
   runTask: FitRunner,
   options: PooledOptions,
 ): Promise<PooledFits> {
-  const { timings, onFits } = options;
+  const { timings, onFits, groups } = options;
   await options.trial;
   const planned = pooledFits(plan, options.part);
-  const { folds, first, refits } = planned;
+  const { first, refits } = planned;
+  const folds = groups === undefined ? planned.folds : withDateStrata(planned.folds, plan);
   const total = allFits(planned).length;
   let [done, tasks] = [0, 0];
   onFits(0, total);
   const runFit = async (fit: PlannedFit, label: string, signal: AbortSignal) => {
-    const task = fitTask(fit, label, tasks++, matrix, hasAbsent, options);
+    const task = fitTask(fit, label, tasks++, matrix, union, options);
     const result = await runTask(learnedRows(fit), task, {
       signal,
       onProgress: ({ seconds }) => timings.add(POOLED, seconds),
     });
-    const predicted = readArray(result.predictions);
+    const split = splitPredictions(readArray(result.predictions), [fit], groups?.length ?? 0);
     if (!("base64" in result.predictions)) removeArray(task.predictions.ref);
     done = Math.min(done + 1, total);
     onFits(done, total);
-    return { result, predicted, from: fit.predict[0] };
+    return { result, ...split, from: fit.predict[0] };
   };
   const results = new Map<number, FitPredictions>();
   let firstBlock: BlockPredictions | undefined;
@@ -261,8 +264,8 @@ function fitTask(
   label: string,
   number: number,
   { x, y }: PooledMatrix,
-  hasAbsent: boolean,
-  { settings: { estimator, scaler }, workFolder }: FitOptions,
+  { names, warnings: absent }: FeatureUnion,
+  { settings: { estimator, scaler }, workFolder, groups }: FitOptions,
 ): FitPredictTask {
   return {
     task: "fit_predict",
@@ -274,7 +277,8 @@ function fitTask(
     fits: [fit],
     predictions: { ref: join(workFolder, `pooled-p${number}.npy`) },
     views: true,
-    ...(hasAbsent ? { absent: true } : {}),
+    ...(absent.length > 0 ? { absent: true } : {}),
+    ...(groups && { permutation: permutationOf(groups, names) }),
   };
 }
 

@@ -13,6 +13,8 @@ import type { FitTimings } from "../shared/timings.ts";
 import type { FitPool } from "./candidates/shared-fits.ts";
 import type { FitPart } from "./fit-part.ts";
 import { type FitRows, type FittedTicker, fittedTicker } from "./fitted-ticker.ts";
+import type { FeatureGroup } from "./importance/feature-groups.ts";
+import { permutationOf } from "./importance/permuted-predictions.ts";
 import { cutFits, type FitPlan, fitsPerTask, listedOfFeatures, type PlannedFit } from "./plan-fits.ts";
 import { type BlockPredictions, runRefits } from "./run-refits.ts";
 
@@ -29,6 +31,8 @@ export interface FitOptions {
   readonly blocks?: readonly RefitBlock[];
   /** The fits to run; absent for all. */
   readonly part?: FitPart;
+  /** The groups of features that every fold shuffles; absent without `importance`. */
+  readonly groups?: readonly FeatureGroup[];
   readonly timings: FitTimings;
 }
 
@@ -86,14 +90,15 @@ async function fitMatrix(
   onFit: () => void,
 ): Promise<FittedTicker | Failure> {
   const { pool, expectedTickers, timings, trial } = options;
-  const tasks = new TickerTasks(panel.ticker, matrix, index, plan, options, onFit);
+  const tasks = new TickerTasks(panel, matrix, index, plan, options, onFit);
   let refits: Promise<MucastError | BlockPredictions[]> | undefined;
   try {
     // It ends when the job is canceled; `capacity` ends only with the attempt to reach a cluster.
     await trial;
     const { slots } = await pool.capacity;
     const size = fitsPerTask(plan.fits.length + plan.refits.length, expectedTickers, slots);
-    const base = cutFits(plan.fits, size).map((fits) => tasks.run(fits).catch(tickerError));
+    const parts = cutFits(plan.fits, size);
+    const base = parts.map((fits) => tasks.run(fits).catch(tickerError));
     const first = { ...plan.fits.at(-1)!, block: plan.first };
     refits = runRefits(first, cutFits(plan.refits, size), async (fits) => {
       const result = await tasks.run(fits);
@@ -103,7 +108,10 @@ async function fitMatrix(
     // The first error in time order of the fits: which error occurs first depends on the number of workers.
     const error = [...results, refitted].find((result) => result instanceof MucastError);
     if (error) return failureOf(panel, error, error !== refitted);
-    const done = { fits: results as FitPredictResult[], refits: refitted as BlockPredictions[] };
+    const done = {
+      fits: (results as FitPredictResult[]).map((result, i) => ({ result, fits: parts[i]! })),
+      refits: refitted as BlockPredictions[],
+    };
     return fittedTicker(panel, plan, done, options);
   } finally {
     await refits?.catch(() => undefined);
@@ -146,7 +154,7 @@ interface TickerMatrix {
 
 /** The tasks of one ticker's fits. */
 class TickerTasks {
-  readonly #ticker: string;
+  readonly #panel: FitRows;
   readonly #matrix: TickerMatrix;
   readonly #index: number;
   readonly #options: FitOptions;
@@ -158,14 +166,14 @@ class TickerTasks {
 
   /** @param onFit called once after each fit of the plan, even if a worker dies and the engine tries again. */
   constructor(
-    ticker: string,
+    panel: FitRows,
     matrix: TickerMatrix,
     index: number,
     plan: FitPlan,
     options: FitOptions,
     onFit: () => void,
   ) {
-    this.#ticker = ticker;
+    this.#panel = panel;
     this.#matrix = matrix;
     this.#index = index;
     this.#options = options;
@@ -174,14 +182,19 @@ class TickerTasks {
   }
 
   run(fits: readonly PlannedFit[]): Promise<FitPredictResult> {
-    const { settings, pool, workFolder, signal, timings } = this.#options;
+    const { settings, pool, workFolder, signal, timings, groups } = this.#options;
+    const { ticker, columns } = this.#panel;
     const predictions = join(workFolder, `p${this.#index}-${this.#started.length}.npy`);
-    const result = pool.run(fitTask(this.#ticker, settings, this.#matrix, fits, predictions), {
+    const task = {
+      ...fitTask(ticker, settings, this.#matrix, fits, predictions),
+      ...(groups && { permutation: permutationOf(groups, columns, ticker) }),
+    };
+    const result = pool.run(task, {
       signal,
       onProgress: ({ fit, seconds }) => {
         // A worker that dies may have reported some; the second attempt reports them again.
         if (!this.#untold.delete(predictedRows(fits[fit]!))) return;
-        timings.add(this.#ticker, seconds);
+        timings.add(ticker, seconds);
         this.#onFit();
       },
     });

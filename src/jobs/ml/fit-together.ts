@@ -1,6 +1,7 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
+import { inTurns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -15,11 +16,16 @@ import { noRefit } from "../shared/ticker-warnings.ts";
 import { fitPooled, type PooledOutcome } from "./fit-pooled.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { type FitOutcome, type FitProgress, fitTickers } from "./fit-tickers.ts";
+import { type FeatureGroup, groupFeatures } from "./importance/feature-groups.ts";
 import { listedOfFeatures } from "./plan-fits.ts";
 import type { ListedPanel } from "./pooled-tickers.ts";
 
 /** The results of the fits, and the blocks of score rows that they were planned for. */
-export type BlockedOutcome = PooledOutcome & { readonly blocks: readonly RefitBlock[] };
+export type BlockedOutcome = PooledOutcome & {
+  readonly blocks: readonly RefitBlock[];
+  /** With `importance`: the groups of features that the folds shuffled. */
+  readonly groups?: readonly FeatureGroup[];
+};
 
 /** Called after each fit; `total` is undefined while the job still plans fits. */
 export type OnFits = (done: number, total: number | undefined) => void;
@@ -40,12 +46,13 @@ export function progressOf(onFits: OnFits): (progress: FitProgress) => void {
 
 /** Whether something needs the rows of all tickers before the first is fitted. */
 export function comparesTickers(settings: MlSettings): boolean {
-  const { fit, target, crossSection, choice } = settings;
+  const { fit, target, crossSection, choice, importance } = settings;
   return (
     fit === "pooled" ||
     target === "relative" ||
     crossSection ||
     choice !== undefined ||
+    importance ||
     recordsRefits(settings)
   );
 }
@@ -95,18 +102,27 @@ export async function fitCompared(
   onFits: OnFits,
 ): Promise<BlockedOutcome> {
   const { settings, signal } = options;
+  const grouped = settings.importance
+    ? { groups: await inTurns(groupFeatures(prepared.panels, settings.fit === "pooled"), signal) }
+    : {};
   const warnings = [...prepared.warnings, ...noRefit(blocks, settings)];
   if (settings.fit === "per_ticker") {
     const readAgain = () => late?.joined(prepared, blocks, signal) ?? panelsInMemory(prepared);
-    const outcome = await fitTickers(readAgain, { ...options, blocks, onFits: progressOf(onFits) });
-    return perTickerOutcome(outcome, blocks, warnings);
+    const outcome = await fitTickers(readAgain, {
+      ...options,
+      ...grouped,
+      blocks,
+      onFits: progressOf(onFits),
+    });
+    return { ...perTickerOutcome(outcome, blocks, warnings), ...grouped };
   }
   const memoryLimit = memoryLimitOf({ memoryBytes, cluster });
   const { panels, failures: short } = await withLate(late, prepared, blocks, options);
-  const outcome = await fitPooled(panels, { ...options, blocks, onFits, memoryLimit });
+  const outcome = await fitPooled(panels, { ...options, ...grouped, blocks, onFits, memoryLimit });
   const failures = [...failuresWithout(outcome.failures, short), ...outcome.failures];
   return {
     ...outcome,
+    ...grouped,
     blocks,
     failures: failures.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
     warnings: [...warnings, ...outcome.warnings],

@@ -15,7 +15,8 @@ import type { ScoreRows } from "../shared/score-tables.ts";
 import { type Importance, type RowFacts, rowFacts } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
-import { type FitPlan, learnedRows, planWarnings } from "./plan-fits.ts";
+import { splitPredictions } from "./importance/permuted-predictions.ts";
+import { type FitPlan, learnedRows, type PlannedFit, planWarnings } from "./plan-fits.ts";
 import { type BlockPredictions, constantOf, failedRefitWarnings } from "./run-refits.ts";
 
 /** The forecasts of one ticker, without the features that they were made from. */
@@ -31,6 +32,8 @@ export interface FittedTicker {
   };
   /** Shape (sum of the folds' test rows): forecasts out of fold, in time order; NaN for folds that were not fitted. */
   readonly outOfFold: Float64Array;
+  /** With `importance`, for each group of features: the same with the group shuffled. */
+  readonly permuted?: readonly Float64Array[];
   readonly score: ScoreRows;
   /** The models that forecast the score rows, in time order. */
   readonly models: readonly ScoreModel[];
@@ -50,8 +53,8 @@ export type FitRows = PanelRows & { readonly listed: readonly Listed[] };
 
 /** The results of a ticker's fits, in time order. */
 interface DoneFits {
-  /** Results of the folds and of the first block. */
-  readonly fits: readonly FitPredictResult[];
+  /** Results of the folds and of the first block, by task. */
+  readonly fits: readonly { readonly result: FitPredictResult; readonly fits: readonly PlannedFit[] }[];
   readonly refits: readonly BlockPredictions[];
 }
 
@@ -59,12 +62,16 @@ interface DoneFits {
 export function fittedTicker(
   panel: FitRows,
   plan: FitPlan,
-  { fits: results, refits: refitted }: DoneFits,
-  { settings, blocks = ONE_BLOCK }: Pick<FitOptions, "settings" | "blocks">,
+  { fits: tasks, refits: refitted }: DoneFits,
+  { settings, blocks = ONE_BLOCK, groups }: Pick<FitOptions, "settings" | "blocks" | "groups">,
 ): FittedTicker {
   const { folds, learn } = plan;
   const { ticker, columns } = panel;
-  const predicted = concatenate(results.map(({ predictions }) => readArray(predictions)));
+  const results = tasks.map(({ result }) => result);
+  const parts = tasks.map(({ result, fits }) =>
+    splitPredictions(readArray(result.predictions), fits, groups?.length ?? 0),
+  );
+  const predicted = concatenate(parts.map((part) => part.predicted));
   const byBlock = [...firstBlockOf(plan, results, predicted), ...refitted];
   const constant = constantOf(byBlock);
   const { importances, lastImportances } = importancesOf(byBlock, columns);
@@ -74,6 +81,11 @@ export function fittedTicker(
     models: scoreModels(panel, learn, byBlock),
     folds,
     outOfFold: outOfFoldReturns(panel, plan, predicted),
+    ...(groups && {
+      permuted: groups.map((_, g) =>
+        outOfFoldReturns(panel, plan, concatenate(parts.map(({ permuted }) => permuted[g]!))),
+      ),
+    }),
     rows,
     ...(importances && { importances }),
     ...(lastImportances && { lastImportances }),

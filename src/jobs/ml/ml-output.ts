@@ -33,6 +33,7 @@ import {
 import { verdictWarnings } from "../shared/ticker-warnings.ts";
 import type { PooledFit } from "./fit-pooled.ts";
 import type { FittedTicker, SpreadImportance } from "./fitted-ticker.ts";
+import { type ImportanceResult, importanceOf } from "./importance/importance-output.ts";
 
 /** The forecasts of one ticker, with their intervals and its out-of-fold metrics. */
 interface EvaluatedTicker extends ScoredTicker {
@@ -159,10 +160,12 @@ type MlOutputParts = Pick<
   readonly pooled?: PooledFit | undefined;
   /** Present if the job tried several candidates. */
   readonly choice?: ChoiceResult | undefined;
+  /** Present with `importance`. */
+  readonly importance?: ImportanceResult | undefined;
 };
 
 /** The output blob of run_ml_job. */
-export function mlOutput({ settings, evaluation, pooled, choice, ...parts }: MlOutputParts): OrderedJson {
+export function mlOutput({ settings, evaluation, pooled, choice, importance, ...parts }: MlOutputParts): OrderedJson {
   const { tickers } = evaluation;
   return jobDocument({
     ...parts,
@@ -173,6 +176,7 @@ export function mlOutput({ settings, evaluation, pooled, choice, ...parts }: MlO
       ...(pooled === undefined ? {} : { pooled: pooledOf(pooled) }),
       ...(evaluation.blocks.length === 0 ? {} : { refits: refitsOf(evaluation, pooled, settings) }),
       ...(choice === undefined ? {} : { choice: choiceOf(choice, candidateSettings(settings)) }),
+      ...(importance === undefined ? {} : { importance: importanceOf(importance) }),
       cross_validation: new Map(
         tickers.map((ticker) => [ticker.score.ticker, () => crossValidationOf(ticker)]),
       ),
@@ -221,7 +225,7 @@ function candidateSettings({ choice }: MlSettings): OrderedJson[] {
 /** The resolved configuration: what was fitted, with every default filled in. */
 function modelOf(settings: MlSettings): OrderedJson {
   const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, ...others } = settings;
-  const { fit, target, crossSection, refitEvery, window, ...rest } = others;
+  const { fit, target, crossSection, refitEvery, window, importance, ...rest } = others;
   // The first two follow from the parameters; the member `choice` of the output records the third.
   const { estimator: _, columnDemands: __, choice: ___, ...unrecorded } = rest;
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
@@ -238,6 +242,7 @@ function modelOf(settings: MlSettings): OrderedJson {
     ...(fit === "per_ticker" ? {} : { fit }),
     ...recordedPanelSettings({ target, crossSection }),
     ...recordedRefitSettings(refitSettings(refitEvery, window)),
+    ...(importance ? { importance } : {}),
   };
 }
 

@@ -17,6 +17,8 @@ export type RowRange = readonly [from: number, to: number];
 export interface PlannedFit {
   readonly train: RowRange;
   readonly predict: RowRange;
+  /** Also predicts its rows with features shuffled within runs of these sizes. */
+  readonly strata?: readonly number[];
   /** Set for fits that predict score rows: the engine reports the importances of their features, and explains a constant forecast. */
   readonly diagnose?: true;
 }
@@ -43,12 +45,13 @@ export interface FitPlan {
   readonly learn: Int32Array;
 }
 
-/** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. @param part to fit now. */
+/** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. @param part to fit now. @param shuffles whether folds also predict with shuffled features. */
 export function planFits(
   panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins">,
   { cvTestSize, nSplits, window }: Pick<MlSettings, "cvTestSize" | "nSplits" | "window">,
   jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
   part: FitPart = ALL_FITS,
+  shuffles = false,
 ): FitPlan {
   const { fit, days } = panel;
   const { isFinal } = part;
@@ -62,6 +65,7 @@ export function planFits(
   const fits: PlannedFit[] = inPart.map(({ trainStart, trainEnd, testStart, testEnd }) => ({
     train: [trainStart, trainEnd],
     predict: [testStart, testEnd],
+    ...(shuffles ? { strata: [testEnd - testStart] } : {}),
   }));
   const planned = blocks.map(({ learnEnd, scoreStart, scoreEnd }, block) => ({
     block,

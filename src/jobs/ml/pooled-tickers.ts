@@ -1,4 +1,3 @@
-import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
@@ -10,6 +9,7 @@ import { hasForecasts } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { rowFacts } from "../shared/ticker-fits.ts";
+import type { FitOptions } from "./fit-ticker.ts";
 import { type FittedTicker, fittedRows, scoreModels } from "./fitted-ticker.ts";
 import { planWarnings } from "./plan-fits.ts";
 import type { BlockPredictions } from "./run-refits.ts";
@@ -21,6 +21,8 @@ export type ListedPanel = PanelOnDisk & { readonly listed: readonly Listed[] };
 export interface FitPredictions {
   readonly result: FitPredictResult;
   readonly predicted: Float64Array;
+  /** With `importance`, for each group of features: the same with the group shuffled within dates. */
+  readonly permuted: readonly Float64Array[];
   /** The matrix row of the first of them. */
   readonly from: number;
 }
@@ -41,7 +43,7 @@ export function* pooledTickers(
   plan: PooledPlan<ListedPanel>,
   fits: PooledFits,
   absent: readonly Warning[],
-  settings: MlSettings,
+  { settings, groups }: Pick<FitOptions, "settings" | "groups">,
 ): Pausable<FittedTicker[]> {
   const absentOf = Map.groupBy(absent, ({ ticker }) => ticker);
   const fitted: FittedTicker[] = [];
@@ -58,6 +60,9 @@ export function* pooledTickers(
       models: scoreModels(panel, member.learn, byBlock),
       folds,
       outOfFold: outOfFoldReturns(member, plan, fits.folds),
+      ...(groups && {
+        permuted: groups.map((_, g) => outOfFoldReturns(member, plan, fits.folds, ({ permuted }) => permuted[g]!)),
+      }),
       rows,
       warnings: [...planWarnings(panel, folds, settings), ...(absentOf.get(ticker) ?? [])],
       // One regressor learns from all rows, so a ticker's own rows are never too few for the features.
@@ -90,11 +95,15 @@ function outOfFoldReturns(
   { panel, places, folds }: PooledMember<ListedPanel>,
   plan: PooledPlan,
   fits: PooledFits["folds"],
+  predictedBy = ({ predicted }: FitPredictions) => predicted,
 ): Float64Array {
   const parts = folds.map(({ fold, testStart, testEnd }) => {
     const fit = fits.get(fold);
     if (fit === undefined) return new Float64Array(testEnd - testStart).fill(Number.NaN);
-    const predicted = predictionsAt(places.subarray(testStart, testEnd), fit);
+    const predicted = predictionsAt(places.subarray(testStart, testEnd), {
+      predicted: predictedBy(fit),
+      from: fit.from,
+    });
     return forecastReturns(panel, panel.fit.subarray(testStart, testEnd), predicted, plan.folds[fold]!.from);
   });
   return concatenate(parts);

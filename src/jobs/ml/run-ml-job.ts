@@ -42,6 +42,7 @@ import {
   progressOf,
   readPanels,
 } from "./fit-together.ts";
+import { evaluateImportance } from "./importance/importance-output.ts";
 import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
 
 /**
@@ -67,6 +68,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
       mlEvaluationUnits(fitted, settings),
       context,
     );
+    const importance = await inTurns(evaluateImportance(evaluation.tickers, outcome.groups), context.signal);
     const listed = [...outcome.listed, ...wildForecasts(evaluation.tickers)];
     const aboutTickers = [
       ...aboutAll,
@@ -83,6 +85,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
       evaluation,
       pooled,
       choice: outcome.choice,
+      importance,
       warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
       failures,
       tags: request.tags,

@@ -1,3 +1,4 @@
+import type { OutputImportance } from "../../contract/output/importance.ts";
 import { WARNING_TABLE } from "../../contract/problems/warnings.ts";
 import { escapeHtml, visibleLines } from "../../contract/visible-text.ts";
 import { mean } from "../../evaluate/statistics.ts";
@@ -10,6 +11,7 @@ import { countedRows, figure } from "../figures.ts";
 import { keyLine, numbersTable, type Panel, plainTable } from "../panels/panel.ts";
 import { chartSection, type Part } from "../panels/section.ts";
 import { configText } from "./config-text.ts";
+import { featureLossPanels } from "./feature-losses.ts";
 
 /** The origin of the numbers, and the warnings and failures of the job. */
 export const originSection = chartSection({
@@ -49,6 +51,7 @@ interface Origin {
     }[];
     readonly finding: string;
   }>;
+  readonly losses: OutputImportance | undefined;
   readonly replay: CheckVerdict | undefined;
   readonly audit: CheckVerdict | undefined;
 }
@@ -74,6 +77,7 @@ export function originOf({ whole: { document }, replay, audit }: ReportedOutput)
     provenance: named({ ...provenance, machine: document.machine, tags: document.tags }),
     model: named(document.model),
     importances: importancesOf(document),
+    losses: document.importance,
     replay,
     audit,
   };
@@ -187,6 +191,7 @@ function originPanels(origin: Origin): Panel[] {
     ...checkPanel("Replay", origin.replay),
     ...checkPanel("Audit", origin.audit),
     ...problemPanels(origin),
+    ...featureLossPanels(origin.losses),
     ...(origin.importances.data === undefined ? [] : [importancesPanel(origin.importances.data)]),
     configPanel(origin),
   ];

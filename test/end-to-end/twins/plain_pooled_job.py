@@ -234,7 +234,8 @@ class Job:
         return results, {"fit_rows": len(train), "features": len(columns), "fold_rows": fold_rows}
 
 
-def run(params, tickers):
+def prepared(params, tickers):
+    """What a Job takes after `params`, with the tickers that fail and the counts of rows on thin dates."""
     failures, thin = set(), []
     if params.get("cross_section"):
         tickers, count = z_scored(tickers)
@@ -251,7 +252,12 @@ def run(params, tickers):
         short = {ticker for ticker, rows in tickers.items() if len(rows["fit"]) < MINIMUM_FIT_ROWS}
         failures |= short
         tickers = {ticker: rows for ticker, rows in tickers.items() if ticker not in short}
-    job = Job(params, tickers, everyone, targets, widths)
+    return (tickers, everyone, targets, widths), failures, thin
+
+
+def run(params, tickers):
+    parts, failures, thin = prepared(params, tickers)
+    job = Job(params, *parts)
     results, pooled = job.pooled() if params.get("fit") == "pooled" else job.per_ticker()
     return {
         "failures": failures,

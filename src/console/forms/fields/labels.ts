@@ -17,6 +17,7 @@ const LABELS: Readonly<Record<string, string>> = {
   fit: "Regressors",
   target: "Target",
   cross_section: "Add z-scores across tickers",
+  importance: "Measure the importance of features",
   refit_every: "Dates between refits",
   window: "Training window (dates)",
   refit_start: "Initial weights of a refit",

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { mayGrow } from "../schema/open-schema.ts";
+
+const maybe = z.number().nullable();
+
+/** The member `importance` of an output of run_ml_job. Our addition. */
+export const permutationImportanceSchema = z
+  .strictObject({
+    form: mayGrow(z.enum(["cross_section", "time_series"])),
+    dates: z.int().nonnegative().describe("Dates that count."),
+    figure: maybe.describe(
+      "Mean RankIC of the out-of-fold forecasts, before shrinkage, over dates with at least 5 tickers; with fewer than 30 such dates, the pooled correlation over time.",
+    ),
+    quantile: maybe.describe(
+      "The t that a single group exceeds by chance in 5 % of cases; null if there are too few dates.",
+    ),
+    groups: z
+      .array(
+        z.strictObject({
+          features: z.array(z.string()).describe("Features that are shuffled together."),
+          loss: maybe.describe("`figure` minus the same with these features shuffled."),
+          t: maybe.describe("Newey-West t of the loss over dates, lag 5."),
+        }),
+      )
+      .describe("Largest loss first."),
+  })
+  .meta({
+    id: "PermutationImportance",
+    description:
+      "run_ml_job with importance: how much order the out-of-fold forecasts lose if a group of correlated features is shuffled.",
+  });
+
+export type OutputImportance = z.infer<typeof permutationImportanceSchema>;

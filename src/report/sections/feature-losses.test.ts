@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OutputImportance } from "../../contract/output/importance.ts";
+import { featureLossPanels } from "./feature-losses.ts";
+
+const IMPORTANCE: OutputImportance = {
+  form: "cross_section",
+  dates: 150,
+  figure: 0.041,
+  quantile: 1.73,
+  groups: [
+    { features: ["mom_5", "mom_10", "<b>"], loss: 0.0301, t: 3.5 },
+    { features: ["size"], loss: 0.001, t: 0.4 },
+    { features: ["season"], loss: 0, t: null },
+  ],
+};
+
+test("the panel names what the order would lose without each group", () => {
+  const [panel] = featureLossPanels(IMPORTANCE);
+  assert.equal(
+    panel!.finding,
+    "Without mom_5 and 2 more, the mean RankIC falls from +0.041 to +0.011 (t = 3.50). 1 of 3 groups of features exceeds a t of 1.73, as 5 % of useless features do by chance.",
+  );
+  assert.match(panel!.numbers!, /mom_5, mom_10, &lt;b/);
+});
+
+test("groups that lower nothing are said to", () => {
+  const groups = IMPORTANCE.groups.map((group) => ({ ...group, loss: -0.001, t: -0.5 }));
+  const [panel] = featureLossPanels({ ...IMPORTANCE, groups });
+  assert.equal(
+    panel!.finding,
+    "None of 3 groups of features lowers the mean RankIC when it is shuffled.",
+  );
+});
+
+test("few dates are not judged, and an output without importances has no panel", () => {
+  const [panel] = featureLossPanels({ ...IMPORTANCE, dates: 20, quantile: null });
+  assert.match(panel!.finding, /^The importance of features is not judged: 20 out-of-fold dates, 30 needed\.$/);
+  assert.deepEqual(featureLossPanels(undefined), []);
+});
