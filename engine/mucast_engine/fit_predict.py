@@ -94,9 +94,7 @@ def _finite(what: str, values: Matrix) -> Matrix:
 Prediction = tuple[Matrix, Message | None]
 
 
-def _one_fit(
-    task: Message, fit: Message, x: Matrix, y: Matrix, check: Check
-) -> tuple[list[Prediction], list[Matrix]]:
+def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) -> tuple[list[Prediction], list[Matrix]]:
     """The predictions for each count of trees, and those of the rows with each group of features shuffled."""
     (a, b), (c, d) = fit["train"], fit["predict"]
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):

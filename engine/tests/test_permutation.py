@@ -71,4 +71,3 @@ def test_a_fit_also_predicts_its_shuffled_rows(
             del own["fits"][0]["strata"]
             expected = values_of(fit_predict(own, store, lambda _: None)["predictions"])
             np.testing.assert_array_equal(parts[index, group], expected)
-

@@ -38,6 +38,7 @@ test("fills in every default of run_ml_job", () => {
     fit: "per_ticker",
     target: "return",
     cross_section: false,
+    importance: false,
   });
 });
 

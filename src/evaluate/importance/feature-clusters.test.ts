@@ -59,9 +59,7 @@ test("copies, mirrored and monotone features are one cluster, and independent on
 test("rows of different samples are compared only if they are ranked together", () => {
   const random = seededRandom(6);
   // Both features are high in one sample and low in the other, and independent within each.
-  const samples = [0, 100].map((level) =>
-    Float64Array.from({ length: 600 }, () => level + random.normal()),
-  );
+  const samples = [0, 100].map((level) => Float64Array.from({ length: 600 }, () => level + random.normal()));
   assert.equal(clusterFeatures(rankDistances(samples, 2, false), 2).length, 2);
   assert.equal(clusterFeatures(rankDistances(samples, 2, true), 2).length, 1);
 });

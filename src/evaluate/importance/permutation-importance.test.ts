@@ -20,8 +20,8 @@ function market(random: Random, features: readonly Feature[], tickers: number, d
   const sum = (values: readonly number[][], weight: (feature: Feature) => number, i: number) =>
     features.reduce((total, feature, f) => total + weight(feature) * values[f]![i]!, 0);
   // Ticker t has the rows t, t + tickers, …
-  const ofTicker = (valueOf: (i: number) => number, t: number) =>
-    Float64Array.from({ length: dates }, (_, d) => valueOf(d * tickers + t));
+  const ofTicker = (at: (i: number) => number, t: number) =>
+    Float64Array.from({ length: dates }, (_, d) => at(d * tickers + t));
   const rows = Array.from({ length: tickers }, (_, t): ForecastRows => {
     const realised = ofTicker((i) => noise[i]! + sum(x, ({ effect }) => effect, i), t);
     const predicted = ofTicker((i) => sum(x, ({ learned }) => learned, i), t);
@@ -80,10 +80,13 @@ test("few tickers are judged over time, and nothing without dates", () => {
   assert.equal(found.dates, 300);
   assert.ok(found.groups[0]!.t! > 5);
   const empty = atOnce(permutationImportance([], [[]]));
-  assert.deepEqual({ ...empty, form: "", groups: empty.groups }, {
-    ...{ form: "", dates: 0, figure: null, quantile: null },
-    groups: [{ loss: null, t: null }],
-  });
+  assert.deepEqual(
+    { ...empty, form: "", groups: empty.groups },
+    {
+      ...{ form: "", dates: 0, figure: null, quantile: null },
+      groups: [{ loss: null, t: null }],
+    },
+  );
 });
 
 test("about one in twenty useless features is beyond chance, and nearly all useful ones", () => {

@@ -10,11 +10,7 @@ export type FeatureSample = Float64Array;
  *   compared.
  * @returns shape (k, k), row-major. A feature without two different ranks is at distance 1 from all others.
  */
-export function rankDistances(
-  samples: readonly FeatureSample[],
-  k: number,
-  together: boolean,
-): Float64Array {
+export function rankDistances(samples: readonly FeatureSample[], k: number, together: boolean): Float64Array {
   const ranked = together ? centredRanks(samples, k) : samples.flatMap((sample) => centredRanks([sample], k));
   const products = new Float64Array(k * k);
   // Of the first feature of each pair, over the rows that have the second.

@@ -165,7 +165,14 @@ type MlOutputParts = Pick<
 };
 
 /** The output blob of run_ml_job. */
-export function mlOutput({ settings, evaluation, pooled, choice, importance, ...parts }: MlOutputParts): OrderedJson {
+export function mlOutput({
+  settings,
+  evaluation,
+  pooled,
+  choice,
+  importance,
+  ...parts
+}: MlOutputParts): OrderedJson {
   const { tickers } = evaluation;
   return jobDocument({
     ...parts,

@@ -61,7 +61,9 @@ export function* pooledTickers(
       folds,
       outOfFold: outOfFoldReturns(member, plan, fits.folds),
       ...(groups && {
-        permuted: groups.map((_, g) => outOfFoldReturns(member, plan, fits.folds, ({ permuted }) => permuted[g]!)),
+        permuted: groups.map((_, g) =>
+          outOfFoldReturns(member, plan, fits.folds, ({ permuted }) => permuted[g]!),
+        ),
       }),
       rows,
       warnings: [...planWarnings(panel, folds, settings), ...(absentOf.get(ticker) ?? [])],

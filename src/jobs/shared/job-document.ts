@@ -31,7 +31,9 @@ import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
 import { fitOf, medianSpacing, type TickerFit } from "./ticker-fits.ts";
 
 /** How the models were fitted, by ticker: `cross_validation` of run_ml_job, `training` of run_dl_job. */
-type Fitting = Members<Pick<OutputBlob, "cross_validation" | "training" | "pooled" | "refits" | "choice" | "importance">>;
+type Fitting = Members<
+  Pick<OutputBlob, "cross_validation" | "training" | "pooled" | "refits" | "choice" | "importance">
+>;
 
 /** Everything the output blob of a job is made of. */
 export interface DocumentParts {

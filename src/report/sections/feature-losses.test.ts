@@ -27,14 +27,14 @@ test("the panel names what the order would lose without each group", () => {
 test("groups that lower nothing are said to", () => {
   const groups = IMPORTANCE.groups.map((group) => ({ ...group, loss: -0.001, t: -0.5 }));
   const [panel] = featureLossPanels({ ...IMPORTANCE, groups });
-  assert.equal(
-    panel!.finding,
-    "None of 3 groups of features lowers the mean RankIC when it is shuffled.",
-  );
+  assert.equal(panel!.finding, "None of 3 groups of features lowers the mean RankIC when it is shuffled.");
 });
 
 test("few dates are not judged, and an output without importances has no panel", () => {
   const [panel] = featureLossPanels({ ...IMPORTANCE, dates: 20, quantile: null });
-  assert.match(panel!.finding, /^The importance of features is not judged: 20 out-of-fold dates, 30 needed\.$/);
+  assert.match(
+    panel!.finding,
+    /^The importance of features is not judged: 20 out-of-fold dates, 30 needed\.$/,
+  );
   assert.deepEqual(featureLossPanels(undefined), []);
 });

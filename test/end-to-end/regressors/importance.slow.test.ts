@@ -70,6 +70,9 @@ test("changes nothing else in the output, and its bytes do not depend on the num
     assert.deepEqual({ ...rest.forecasts, ...rest.mu }, { ...plain.output.forecasts, ...plain.output.mu });
     assert.deepEqual(rest.cross_validation, plain.output.cross_validation);
     assert.deepEqual(rest.metrics, plain.output.metrics);
-    assert.deepEqual({ ...rest.model, importance: undefined }, { ...plain.output.model, importance: undefined });
+    assert.deepEqual(
+      { ...rest.model, importance: undefined },
+      { ...plain.output.model, importance: undefined },
+    );
   }
 });

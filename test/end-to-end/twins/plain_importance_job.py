@@ -35,7 +35,9 @@ def matrix_of(tickers, keys, names):
 def groups_of(tickers, is_pooled):
     """The names of each group; with fewer than 20,000 rows, all of them are compared."""
     names = names_of(tickers)
-    parts = [[(ticker, d) for d in tickers[ticker]["fit"]] for ticker in sorted(tickers)]
+    parts = [
+        [(ticker, d) for d in tickers[ticker]["fit"]] for ticker in sorted(tickers)
+    ]
     ranks, there = [], []
     for keys in [sum(parts, [])] if is_pooled else parts:
         values = matrix_of(tickers, keys, names)
@@ -53,11 +55,19 @@ def groups_of(tickers, is_pooled):
         for b, second in enumerate(names):
             rows = there[:, a] & there[:, b]
             size = math.sqrt((ranks[rows, a] ** 2).sum() * (ranks[rows, b] ** 2).sum())
-            together = {first, second} in ({name, f"{name} (z)"} for name in (first, second))
+            together = {first, second} in (
+                {name, f"{name} (z)"} for name in (first, second)
+            )
             if a != b and not together:
-                distances[a, b] = 1 - abs((ranks[rows, a] * ranks[rows, b]).sum()) / size if size > 0 else 1
+                distances[a, b] = (
+                    1 - abs((ranks[rows, a] * ranks[rows, b]).sum()) / size
+                    if size > 0
+                    else 1
+                )
     distances = (distances + distances.T) / 2
-    labels = fcluster(linkage(squareform(distances, checks=False), "average"), 0.3, "distance")
+    labels = fcluster(
+        linkage(squareform(distances, checks=False), "average"), 0.3, "distance"
+    )
     clusters = {}
     for name, label in zip(names, labels):
         clusters.setdefault(label, []).append(name)
@@ -75,14 +85,23 @@ class ImportanceJob(Job):
 
     def fit(self, train, test, columns):
         got = super().fit(train, test, columns)
-        if not test or not set(test) <= {(t, d) for t, rows in self.tickers.items() for d in rows["fit"]}:
+        if not test or not set(test) <= {
+            (t, d) for t, rows in self.tickers.items() for d in rows["fit"]
+        }:
             return got
-        x, rows = matrix_of(self.tickers, train, columns), matrix_of(self.tickers, test, columns)
+        x, rows = (
+            matrix_of(self.tickers, train, columns),
+            matrix_of(self.tickers, test, columns),
+        )
         filled(x, rows)
         x, rows = scaled(self.params.get("scaler", "none"), x, rows)
         model = regressor(self.params["model"], self.params.get("model_params", {}))
         model.fit(x, np.array([self.target(*key) for key in train]))
-        sizes = [len(list(same)) for _, same in groupby(d for _, d in test)] if self.is_pooled else [len(test)]
+        sizes = (
+            [len(list(same)) for _, same in groupby(d for _, d in test)]
+            if self.is_pooled
+            else [len(test)]
+        )
         seed = [] if self.is_pooled else list(test[0][0].encode())
         known = test[0][1] if not self.is_pooled else self.first_of(test)
         for g, group in enumerate(self.groups):
@@ -119,7 +138,9 @@ def products(forecasts, labels, keys):
     by_date = {}
     for ticker in sorted({ticker for ticker, _ in keys}):
         own = [key for key in keys if key[0] == ticker]
-        sides = [np.array([values[key] for key in own]) for values in (forecasts, labels)]
+        sides = [
+            np.array([values[key] for key in own]) for values in (forecasts, labels)
+        ]
         if any(len(side) < 2 or side.std(ddof=1) == 0 for side in sides):
             continue
         p, y = [(side - side.mean()) / side.std(ddof=1) for side in sides]
@@ -143,11 +164,20 @@ def run(params, tickers):
     tickers = parts[0]
     job = ImportanceJob(params, *parts)
     results, _ = job.pooled() if job.is_pooled else job.per_ticker()
-    own = {(t, d): p for t, (folds, _) in results.items() for _, tested in folds for d, p in tested}
+    own = {
+        (t, d): p
+        for t, (folds, _) in results.items()
+        for _, tested in folds
+        for d, p in tested
+    }
     labels = {(t, d): tickers[t]["label"][d] for t, d in own}
     days = sorted({d for _, d in own})
     by_date = [sorted(key for key in own if key[1] == d) for d in days]
-    dates = [keys for keys in by_date if len(keys) >= FEWEST and len({labels[key] for key in keys}) > 1]
+    dates = [
+        keys
+        for keys in by_date
+        if len(keys) >= FEWEST and len({labels[key] for key in keys}) > 1
+    ]
     if len(dates) >= MINIMUM_DATES:
         form = "cross_section"
         whole = rank_ics(own, labels, dates)
@@ -161,9 +191,22 @@ def run(params, tickers):
     groups = []
     for names, values in zip(job.groups, shuffled):
         losses = [a - b for a, b in zip(whole, values)]
-        groups.append({"features": names, "loss": float(np.mean(losses)), "t": newey_west_t(losses)})
+        groups.append(
+            {
+                "features": names,
+                "loss": float(np.mean(losses)),
+                "t": newey_west_t(losses),
+            }
+        )
     groups.sort(key=lambda group: -group["loss"])
-    return {"failures": failures, "tickers": {}, "form": form, "dates": len(whole), "figure": float(np.mean(whole)), "groups": groups}
+    return {
+        "failures": failures,
+        "tickers": {},
+        "form": form,
+        "dates": len(whole),
+        "figure": float(np.mean(whole)),
+        "groups": groups,
+    }
 
 
 if __name__ == "__main__":

@@ -21,10 +21,7 @@ const MAX_PRODUCTS = 1e9;
  * @param isPooled compares rows of different tickers, as a pooled fit does; otherwise only those of the same ticker.
  * @returns groups and their features in the order of the columns.
  */
-export function* groupFeatures(
-  panels: readonly PanelOnDisk[],
-  isPooled: boolean,
-): Pausable<FeatureGroup[]> {
+export function* groupFeatures(panels: readonly PanelOnDisk[], isPooled: boolean): Pausable<FeatureGroup[]> {
   const learning = panels
     .filter(({ joins }) => joins === undefined)
     .sort((a, b) => compareCodePoints(a.ticker, b.ticker));
