@@ -19,7 +19,7 @@ test("the panel names what the order would lose without each group", () => {
   const [panel] = featureLossPanels(IMPORTANCE);
   assert.equal(
     panel!.finding,
-    "Without mom_5 and 2 more, the mean RankIC falls from +0.041 to +0.011 (t = 3.50). 1 of 3 groups of features exceeds a t of 1.73, as 5 % of useless features do by chance.",
+    "Without mom_5, mom_10 and 1 more, the mean RankIC falls from +0.041 to +0.011 (t = 3.50). 1 of 3 groups of features exceeds a t of 1.73, as 5 % of useless features do by chance.",
   );
   assert.match(panel!.numbers!, /mom_5, mom_10, &lt;b/);
 });

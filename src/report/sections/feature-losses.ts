@@ -27,7 +27,7 @@ export function featureLossPanels(importance: OutputImportance | undefined): Pan
         finding,
         unit: "ic",
         rows: measured.slice(0, MAX_BARS).map((group) => ({
-          name: shortName(group),
+          name: barName(group),
           value: group.loss!,
           ...bandOf(group, quantile),
         })),
@@ -62,20 +62,25 @@ function findingOf(importance: OutputImportance, quantile: number): string {
     return `None of ${count} of features lowers the ${measure} when it is shuffled.`;
   }
   const beyond = groups.filter(({ t }) => t !== null && t >= quantile).length;
-  const most = `Without ${shortName(first)}, the ${measure} falls from ${figure(whole, "ic")} to ${figure(whole - first.loss, "ic")} (t = ${figure(first.t, "t")}).`;
+  const most = `Without ${shortNames(first)}, the ${measure} falls from ${figure(whole, "ic")} to ${figure(whole - first.loss, "ic")} (t = ${figure(first.t, "t")}).`;
   const those = beyond === 0 ? "None" : figure(beyond, "count");
   return `${most} ${those} of ${count} of features ${beyond === 1 ? "exceeds" : "exceed"} a t of ${figure(quantile, "t")}, as 5 % of useless features do by chance.`;
 }
 
-/** The band of a loss; none if its t does not exist. */
-function bandOf({ loss, t }: GroupLoss, quantile: number): { low: number; high: number } | undefined {
-  if (loss === null || t === null || t === 0) return undefined;
-  const half = Math.abs((quantile * loss) / t);
-  return { low: loss - half, high: loss + half };
+/** The band of a loss; a point if its t does not exist. */
+function bandOf({ loss, t }: GroupLoss, quantile: number): { low: number; high: number } {
+  const half = loss === null || t === null || t === 0 ? 0 : Math.abs((quantile * loss) / t);
+  return { low: (loss ?? 0) - half, high: (loss ?? 0) + half };
 }
 
-function shortName({ features: [first, ...others] }: GroupLoss): string {
-  return others.length === 0 ? first! : `${first} and ${others.length} more`;
+function barName({ features: [first, ...others] }: GroupLoss): string {
+  return others.length === 0 ? first! : `${first} +${others.length}`;
+}
+
+/** At most two names, so that a sentence stays readable. */
+function shortNames({ features }: GroupLoss): string {
+  const rest = features.length - 2;
+  return rest > 0 ? `${features.slice(0, 2).join(", ")} and ${rest} more` : features.join(" and ");
 }
 
 function namesOf({ features }: GroupLoss): string {
