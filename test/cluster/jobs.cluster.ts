@@ -143,6 +143,13 @@ describe("on a cluster of two nodes", { timeout: 3_600_000 }, () => {
     });
   }
 
+  for (const fit of ["per_ticker", "pooled"]) {
+    test(`importance of features of ${fit} fits leaves the bytes of this machine`, () => {
+      const params = { model: "lightgbm", fit, n_splits: 3, cv_test_size: 10, importance: true };
+      return assertSame(runMlJob, JSON.stringify({ "ML params": params }), {}, panels);
+    });
+  }
+
   for (const settings of [
     {},
     { fit: "pooled", target: "relative", cross_section: true, shrinkage: "pooled" },
