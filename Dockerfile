@@ -3,7 +3,8 @@
 #   docker build --target ml -t mucast-ml .    run_ml_job and the service
 #   docker build --target dl -t mucast-dl .    the same, and run_dl_job: adds PyTorch, 5.2 GB
 #   docker build --target ray -t mucast-ray .  both jobs on a Ray cluster, and the nodes of that cluster: adds Ray
-# docs/deploying.md and docs/cluster.md say how they are used. Debian 12: Python 3.11, and Node as in tools/node.
+# docs/deploying.md and docs/cluster.md say how they are used; `npm run release -- build-args` prints the arguments VERSION, COMMIT and
+# SOURCE, which the labels show. Debian 12: Python 3.11, and Node as in tools/node.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 # What every stage that runs something needs. LightGBM loads libgomp; tini reaps what killed workers leave.
@@ -45,7 +46,7 @@ WORKDIR /source
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json CHANGELOG.md LICENSE README.md ./
-COPY scripts/build.ts scripts/
+COPY scripts/build.ts scripts/tree-commit.ts scripts/
 COPY bin bin
 COPY docs docs
 COPY engine/mucast_engine engine/mucast_engine
@@ -54,7 +55,9 @@ COPY examples/tiny/data examples/tiny/data
 COPY schemas schemas
 COPY src src
 COPY web web
-RUN node scripts/build.ts && npm pack --ignore-scripts --pack-destination /tmp
+# The full commit that is built, because the context has no `.git`.
+ARG COMMIT
+RUN MUCAST_COMMIT="$COMMIT" node scripts/build.ts && npm pack --ignore-scripts --pack-destination /tmp
 WORKDIR /opt/mucast
 RUN cp /source/package.json /source/package-lock.json . \
     && npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
@@ -62,6 +65,14 @@ RUN cp /source/package.json /source/package-lock.json . \
     && chmod 0755 bin/mucast.cjs
 
 FROM system AS runtime
+ARG VERSION
+ARG COMMIT
+ARG SOURCE
+LABEL org.opencontainers.image.title=mucast \
+    org.opencontainers.image.licenses=Apache-2.0 \
+    org.opencontainers.image.version="$VERSION" \
+    org.opencontainers.image.revision="$COMMIT" \
+    org.opencontainers.image.source="$SOURCE"
 COPY --from=package /opt/mucast /opt/mucast
 RUN ln -s /opt/mucast/bin/mucast.cjs /usr/local/bin/mucast \
     && install --directory --owner=node --group=node --mode=0700 /var/lib/mucast

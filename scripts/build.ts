@@ -1,10 +1,14 @@
-/** Compiles src/ into dist/ and copies Swagger UI to web/, for the npm package. */
+/** Compiles src/ into dist/, notes the commit there, and copies Swagger UI to web/, for the npm package. */
 import { spawnSync } from "node:child_process";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { SWAGGER_FILES } from "../src/service/http/page/swagger-files.ts";
+import { commitToBuild } from "./tree-commit.ts";
 
 /** Four checkers take as long as one, and do twice the work. */
 const ONE_CHECKER = ["--checkers", "1"];
+
+// Before the build writes anything.
+const commit = commitToBuild(process.env);
 
 rmSync("dist", { recursive: true, force: true });
 // The console is compiled with a browser's types, and includes the client, which the second run overwrites.
@@ -14,6 +18,8 @@ for (const project of ["src/console/tsconfig.build.json", "tsconfig.build.json"]
   if (error) throw error;
   process.exitCode ||= status ?? 1;
 }
+
+if (commit !== undefined) writeFileSync("dist/commit", `${commit}\n`);
 
 const swagger = "node_modules/@fastify/swagger-ui/static";
 for (const name of SWAGGER_FILES) cpSync(`${swagger}/${name}`, `web/swagger-ui/${name}`);

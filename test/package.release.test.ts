@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { headCommit } from "../src/contract/machine/git-commit.ts";
 import type { OutputBlob } from "../src/contract/output/output-blob.ts";
 import { resultRecordSchema } from "../src/contract/output/result-record.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
@@ -54,6 +55,14 @@ for (const [name, node] of Object.entries(NODES)) {
       stdout,
       "charts.css,client/client.js,console-forms.css,console-run.css,console.css,console/main.js\n",
     );
+  });
+
+  test(`the installed package names its version and its commit on ${name}`, () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+    const commit = readFileSync(join(folder, "node_modules/mucast/dist/commit"), "utf8").trim();
+    assert.equal(commit.slice(0, 40), headCommit("."));
+    const shown = commit.replace(/^(.{7})[0-9a-f]*/, "$1");
+    assert.equal(mucastOn(node, ["--version"]).stdout, `mucast ${version} (${shown})\n`);
   });
 
   test(`the installed package prints the schemas that the repository publishes on ${name}`, () => {

@@ -49,7 +49,9 @@ const { output_url: output } = await runMlJob(request, {
 const seconds = (performance.now() - started) / 1_000;
 const { user, system } = process.cpuUsage();
 const path = fileURLToPath(output);
-const text = readFileSync(path, "latin1").replace(/"created_at":"[^"]*"/, "");
+const text = readFileSync(path, "latin1")
+  .replace(/"created_at":"[^"]*"/, "")
+  .replace(/"commit":"[^"]*",/, "");
 rmSync(path);
 const digest = createHash("sha256").update(text).digest("hex");
 process.stdout.write(`${JSON.stringify({ node: (user + system) / 1e6, ...engine, seconds, digest })}\n`);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { settingNames, settingsSchema } from "../contract/settings.ts";
+import { MUCAST_BUILD_TEXT, MUCAST_COMMIT, MUCAST_VERSION } from "../contract/version.ts";
 import { SETTINGS_FILE } from "../service/settings/load-settings.ts";
 import { createProgram } from "./commands.ts";
 
@@ -15,6 +16,13 @@ test("README.md has a row for each command, in the order of the help", () => {
     [...rows].map(([, name]) => name),
     commands.map((command) => command.name()),
   );
+});
+
+test("the version names the commit, as in 0.2.0 (1a2b3c4)", () => {
+  const text = createProgram().version();
+  assert.equal(text, `mucast ${MUCAST_BUILD_TEXT}`);
+  const commit = MUCAST_COMMIT === undefined ? /^$/ : /^ \([0-9a-f]{7}(-dirty)?\)$/;
+  assert.match(text.slice(`mucast ${MUCAST_VERSION}`.length), commit);
 });
 
 test("each command has its own help, which says what it does", () => {

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
-import { MUCAST_VERSION } from "../contract/version.ts";
+import { MUCAST_BUILD_TEXT } from "../contract/version.ts";
 import { addAudit } from "./audit.ts";
 import { addChoose } from "./choose.ts";
 import { addCompletion } from "./completion.ts";
@@ -49,7 +49,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
 export function createProgram(): Command {
   const program = new Command("mucast")
     .description("Trains next-day return forecasts and writes one blob for a portfolio optimizer.")
-    .version(MUCAST_VERSION, "-v, --version")
+    .version(`mucast ${MUCAST_BUILD_TEXT}`, "-v, --version")
     .exitOverride()
     .configureOutput({ writeErr: (text) => process.stderr.write(withoutSignature(text)) })
     .showHelpAfterError("Run with --help to see the flags.")

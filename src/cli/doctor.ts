@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { MUCAST_VERSION } from "../contract/version.ts";
+import { MUCAST_BUILD_TEXT } from "../contract/version.ts";
 import { engineStatus } from "../engine/environment/engine-status.ts";
 import { installedEnvironment, namedPython } from "../engine/environment/environment.ts";
 import { clusterStatus } from "./cluster-check.ts";
@@ -25,7 +25,7 @@ export function addDoctor(program: Command): void {
         ray || named || isRayInstalled() ? engineStatus("ray") : undefined,
       ]);
       const lines = [
-        `mucast  ${MUCAST_VERSION}`,
+        `mucast  ${MUCAST_BUILD_TEXT}`,
         `node    ${process.versions.node} (${process.execPath})`,
         `system  ${process.platform}-${process.arch}${process.platform === "linux" ? "" : ", untested"}`,
         "",

@@ -1,6 +1,35 @@
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { COMMIT_PATTERN, headCommit, textOf } from "./machine/git-commit.ts";
 
-/** The version of mucast, from its package: two folders up, both here and in the compiled package. */
+/** The folder of the package: two folders up, both here and in the compiled package. */
+const PACKAGE = new URL("../../", import.meta.url);
+
+/** The version of mucast, from its package. */
 export const MUCAST_VERSION: string = JSON.parse(
-  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+  readFileSync(new URL("package.json", PACKAGE), "utf8"),
 ).version;
+
+/**
+ * The commit of this code: full, with `-dirty` if the package was built with changes that were not committed. Undefined if it is
+ * unknown, as in an image that was built without the argument COMMIT.
+ */
+export const MUCAST_COMMIT: string | undefined = builtCommit() ?? headCommit(fileURLToPath(PACKAGE));
+
+/** The version with the commit as semver's build metadata, such as 0.2.0+1a2b3c4 or 0.2.0+1a2b3c4-dirty. */
+export const MUCAST_BUILD: string =
+  MUCAST_COMMIT === undefined ? MUCAST_VERSION : `${MUCAST_VERSION}+${shortCommit(MUCAST_COMMIT)}`;
+
+/** The version with the commit as people read it, such as 0.2.0 (1a2b3c4). */
+export const MUCAST_BUILD_TEXT: string =
+  MUCAST_COMMIT === undefined ? MUCAST_VERSION : `${MUCAST_VERSION} (${shortCommit(MUCAST_COMMIT)})`;
+
+/** What scripts/build.ts wrote into the compiled package; undefined in a checkout. */
+function builtCommit(): string | undefined {
+  const commit = textOf(fileURLToPath(new URL("../commit", import.meta.url)))?.trim();
+  return commit !== undefined && COMMIT_PATTERN.test(commit) ? commit : undefined;
+}
+
+function shortCommit(commit: string): string {
+  return commit.replace(/^([0-9a-f]{7})[0-9a-f]*/, "$1");
+}

@@ -38,7 +38,8 @@ async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: Json
   refuseCrashes(facts, after);
   const versions = changedVersions(facts.provenance, after.provenance);
   const machine = changedMachine(facts, after);
-  const isOlder = facts.provenance.config === undefined || versions.some(({ name }) => name === "mucast");
+  const isOtherBuild = versions.some(({ name }) => name === "mucast" || name === "commit");
+  const isOlder = facts.provenance.config === undefined || isOtherBuild;
   const differences = new Differences();
   const [before, now] = [await comparedText(recorded), await comparedText(replayed)];
   if (before.sha256 !== now.sha256) {
@@ -116,13 +117,17 @@ function quotedText(value: unknown): string | null {
   return typeof value === "string" ? value.slice(0, MAX_QUOTED.text) : null;
 }
 
-/** The versions that differ between two outputs, and the lock of the Python environment if both record it. */
+/** The versions that differ between two outputs, the commit of mucast, and the lock of the Python environment if both record it. */
 function changedVersions(recorded: RecordedProvenance, replayed: RecordedProvenance): ChangedFact[] {
   const locks =
     recorded.lock_sha256 === undefined
       ? []
       : changedFacts({ lock: recorded.lock_sha256 }, { lock: replayed.lock_sha256 });
-  return [...changedFacts(recorded.versions, replayed.versions), ...locks].slice(0, REPLAY_LISTS.facts);
+  const commits = changedFacts({ commit: recorded.commit }, { commit: replayed.commit });
+  return [...changedFacts(recorded.versions, replayed.versions), ...commits, ...locks].slice(
+    0,
+    REPLAY_LISTS.facts,
+  );
 }
 
 /**

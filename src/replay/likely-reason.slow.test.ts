@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
 import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
+import { MUCAST_COMMIT } from "../contract/version.ts";
 import type { OpenEngine } from "../jobs/shared/job.ts";
 import { compareOutputs } from "./compare-outputs.ts";
 import { JsonFile } from "./json-file.ts";
@@ -56,6 +57,23 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
     assert.equal(differences?.first.path, "mu.ALFA");
     assert.equal(differences?.numbers, 1);
     assert.equal(differences?.others, 1);
+  });
+
+  test("names the commit that differs, and compares with another commit as with an older version", async () => {
+    const other = "0123456789abcdef0123456789abcdef01234567-dirty";
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        document.provenance.commit = other;
+        delete document.metrics.score.pooled.up_share;
+      }),
+    );
+    const { reason, versions, lacks, differences } = await replay({ outputUrl });
+    assert.equal(reason?.code, "versions");
+    assert.deepEqual(versions, [{ name: "commit", recorded: other, replayed: MUCAST_COMMIT ?? null }]);
+    assert.match(reason!.message, new RegExp(`^other versions: commit ${other}, now `));
+    assert.deepEqual(lacks, ["metrics.score.pooled.up_share"]);
+    assert.deepEqual([differences!.numbers, differences!.others], [0, 1]);
   });
 
   test("names the kernels that differ if the numbers do, and is identical if they agree", async () => {

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
+import { MUCAST_COMMIT } from "../contract/version.ts";
 import { CONFIG, changed, edited, noEngine, type Place, placeOf, replay } from "./replay.testing.ts";
 
-const LATER = ["config", "lock_sha256", "threads", "kernel_level"] as const;
+const LATER = ["config", "commit", "lock_sha256", "threads", "kernel_level"] as const;
 
 describe("a replay of an output of another version or another program", { timeout: 900_000 }, () => {
   let place: Place;
@@ -36,6 +37,7 @@ describe("a replay of an output of another version or another program", { timeou
       "metrics.intervals.constants",
       "model.intervals.method",
       "provenance.config",
+      ...(MUCAST_COMMIT === undefined ? [] : ["provenance.commit"]),
       "provenance.lock_sha256",
       "provenance.threads",
       "provenance.kernel_level",

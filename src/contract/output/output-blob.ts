@@ -309,6 +309,13 @@ export const outputBlobSchema = z
         ),
       config_sha256: z.string().regex(/^[0-9a-f]{64}$/),
       versions: z.record(z.string(), z.string()),
+      commit: z
+        .string()
+        .regex(/^([0-9a-f]{40}|[0-9a-f]{64})(-dirty)?$/)
+        .optional()
+        .describe(
+          "The commit of mucast, with -dirty if it was built with changes that were not committed; absent if it is unknown.",
+        ),
       lock_sha256: z
         .string()
         .regex(/^[0-9a-f]{64}$/)

@@ -21,7 +21,7 @@ export const REPLAY_REASONS = {
   versions: {
     verdict: "differs",
     advice:
-      "Install the versions that the output records (with `mucast setup` of that version of mucast) and replay there. A later version may compute other last digits.",
+      "Install the version and commit of mucast that the output records, run its `mucast setup`, and replay there. Another version may compute other last digits.",
   },
   instruction_set: {
     verdict: "differs",

@@ -13,7 +13,7 @@ import {
 } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { MUCAST_VERSION } from "../../contract/version.ts";
+import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import { lockSha256 } from "../../engine/environment/environment.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import {
@@ -206,13 +206,14 @@ export function provenance(facts: {
     // A service looks for it in the last bytes of an output, so nothing long may follow it.
     config_sha256: recorded?.configSha256 ?? createHash("sha256").update(facts.config).digest("hex"),
     versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...versions },
+    ...(MUCAST_COMMIT === undefined ? {} : { commit: MUCAST_COMMIT }),
     lock_sha256: lockSha256,
     seed: facts.seed,
     threads_per_fit: 1,
     threads: threads && plain(threads),
     kernel_level: kernelLevel,
     device: facts.device,
-  } satisfies Members<Omit<OutputBlob["provenance"], "requested_window">>;
+  } satisfies Members<Omit<OutputBlob["provenance"], "requested_window" | "commit">>;
 }
 
 /** Null if the text contains the signature of a URL, however its letters are escaped: without the signature it cannot run again. */

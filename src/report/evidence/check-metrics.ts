@@ -2,7 +2,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { JudgedRows, RowsVerdict } from "../../contract/output/verdict.ts";
-import { MUCAST_VERSION } from "../../contract/version.ts";
+import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
@@ -22,8 +22,8 @@ const ABSOLUTE = 1e-12;
  * learned.
  */
 const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential"]);
-/** Another version may word the same findings differently. */
-const NOT_COMPARED_BETWEEN_VERSIONS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
+/** Another version or commit may word the same findings differently. */
+const NOT_COMPARED_BETWEEN_BUILDS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
 const NOT_COMPUTABLE_OUT_OF_FOLD = new Set(["r2_mean"]);
 const NOT_COMPUTABLE_WITHOUT_MEANS = new Set(["r2_mean"]);
 
@@ -84,10 +84,10 @@ function checkVerdict(
   { document, rows, outOfFold, meanTable }: OutputEvidence,
   comparison: Comparison,
 ): void {
-  const { verdict } = document;
+  const { verdict, provenance } = document;
   if (verdict === undefined) return;
-  const skipped =
-    document.provenance.versions.mucast === MUCAST_VERSION ? NOT_COMPUTABLE : NOT_COMPARED_BETWEEN_VERSIONS;
+  const isSameBuild = provenance.versions.mucast === MUCAST_VERSION && provenance.commit === MUCAST_COMMIT;
+  const skipped = isSameBuild ? NOT_COMPUTABLE : NOT_COMPARED_BETWEEN_BUILDS;
   comparison.check("verdict", verdict, headlineOf(verdict.judged), skipped);
   const judged = new Map<JudgedRows, RowsVerdict>([["score", scoreVerdict(document, rows).judged[0]!]]);
   if (outOfFold !== undefined) {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { OperationView } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { MUCAST_VERSION } from "../../contract/version.ts";
+import { MUCAST_BUILD } from "../../contract/version.ts";
 import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
@@ -14,7 +14,7 @@ type OutputLocation = Pick<JobOutput, "space" | "name" | "etag">;
 /** Outputs whose report can be drawn: one, or several side by side. */
 export interface ReportedOutputs {
   readonly outputs: readonly OutputLocation[];
-  /** ETag of the page, with its quotes: the same outputs and the same version of mucast give the same bytes. */
+  /** ETag of the page, with its quotes: the same outputs and the same build of mucast give the same bytes. */
   readonly etag: string;
 }
 
@@ -57,7 +57,7 @@ export class Reports {
       outputs.push({ space, name, etag });
     }
     const places = outputs.flatMap(({ space, name, etag }) => [space, name, etag]);
-    const bound = JSON.stringify([MUCAST_VERSION, ...places]);
+    const bound = JSON.stringify([MUCAST_BUILD, ...places]);
     return { outputs, etag: `"${createHash("sha256").update(bound).digest("base64url")}"` };
   }
 

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
+import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import { noLog, openLog } from "./log.ts";
 import { openTelemetry } from "./open-telemetry.ts";
 import { DELIVERY_OUTCOMES, type Telemetry, type WatchedOperation } from "./telemetry.ts";
@@ -42,6 +43,12 @@ it("docs/observability.md names every metric of mucast, and no other", async () 
 });
 
 describe("the metrics", () => {
+  it("name the version and the commit of the service", async () => {
+    const commit = MUCAST_COMMIT === undefined ? "" : `,commit="${MUCAST_COMMIT}"`;
+    const found = await samples(await open());
+    assert.equal(found.get(`mucast_build_info{version="${MUCAST_VERSION}"${commit}}`), 1);
+  });
+
   it("count operations, their ends and their lost attempts", async () => {
     const telemetry = await open();
     telemetry.queued(operation);

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { isEnded, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
 import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
+import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
 import {
   DELIVERY_OUTCOMES,
@@ -106,6 +107,7 @@ export class Metrics {
         this.inc(lostLines());
       },
     });
+    this.#describeBuild();
     collectDefaultMetrics({ register: this.#registry });
     for (const name of MISNAMED_GAUGES) this.#registry.removeSingleMetric(name);
     this.#beginAtZero(targets);
@@ -119,6 +121,17 @@ export class Metrics {
       gauges.requestProcesses(),
     );
     this.#readGauge("cores_in_use", "Cores that its running jobs have.", (gauges) => gauges.coresTaken());
+  }
+
+  /** Always 1: other metrics can be joined with its labels. An unknown commit has no label. */
+  #describeBuild(): void {
+    const labels = {
+      version: MUCAST_VERSION,
+      ...(MUCAST_COMMIT === undefined ? {} : { commit: MUCAST_COMMIT }),
+    };
+    const name = "mucast_build_info";
+    const help = "The version and the commit of this service.";
+    new Gauge({ name, help, labelNames: ["version", "commit"], registers: [this.#registry] }).set(labels, 1);
   }
 
   /** Counters with known labels start at 0, so that their first event is an increase. */

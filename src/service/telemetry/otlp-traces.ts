@@ -19,7 +19,7 @@ import {
 } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Timing } from "../../contract/output/status-blob.ts";
-import { MUCAST_VERSION } from "../../contract/version.ts";
+import { MUCAST_BUILD, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
 import {
   METHODS,
@@ -40,7 +40,7 @@ const CLOSE_MILLISECONDS = 3_000;
 export function otlpTraces(log: Log): Traces {
   const env = detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] });
   const resource = defaultResource()
-    .merge(resourceFromAttributes({ "service.name": "mucast", "service.version": MUCAST_VERSION }))
+    .merge(resourceFromAttributes({ "service.name": "mucast", "service.version": MUCAST_BUILD }))
     .merge(env);
   const processor = new BatchSpanProcessor({
     exporter: loggingFailures(new OTLPTraceExporter(), log),

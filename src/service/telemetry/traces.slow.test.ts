@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { after, beforeEach, describe, it } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
+import { MUCAST_BUILD } from "../../contract/version.ts";
 import { noLog, openLog } from "./log.ts";
 import { openTelemetry } from "./open-telemetry.ts";
 import { FakeOtlpReceiver, type ReceivedSpan } from "./otlp-receiver.testing.ts";
@@ -163,8 +164,8 @@ describe("sending", () => {
     assert.equal(receiver.headers.at(-1)!["x-tenant"], "t1");
     const resource = receiver.resources.at(-1)!;
     assert.deepEqual(
-      [resource["service.name"], resource["deployment.environment.name"]],
-      ["forecasts", "test"],
+      [resource["service.name"], resource["service.version"], resource["deployment.environment.name"]],
+      ["forecasts", MUCAST_BUILD, "test"],
     );
   });
 

@@ -25,7 +25,10 @@ const PAGE_POLICY = {
 };
 const PAGE_HEADERS = { ...PAGE_POLICY, "content-type": "text/html; charset=utf-8" };
 
-const ETAG = { type: "string", description: "Identifies the output and the version of mucast." } as const;
+const ETAG = {
+  type: "string",
+  description: "Identifies the output and the version and commit of mucast.",
+} as const;
 
 /** `GET /v1/operations/{id}/report`, `POST` of both links to reports, and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
