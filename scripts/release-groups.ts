@@ -156,12 +156,15 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   },
   {
     name: "package",
-    processes: [["test/package.release.test.ts"]],
+    processes: [["test/package.release.test.ts"], ["scripts/release/prepare-release.release.test.ts"]],
     paths: [
       "package.json",
       "tsconfig.build.json",
       "bin/",
       "scripts/build.ts",
+      "scripts/tree-commit.ts",
+      "scripts/release.ts",
+      "scripts/release/",
       "src/client/",
       "test/installed-package.testing.ts",
     ],

@@ -23,6 +23,21 @@ test("workflows pin actions by commit, and run what a developer runs", () => {
   assert.match(read(".github/workflows/ci.yml"), /^ +- run: \.ci\/run$/m);
 });
 
+test("the release workflow calls the commands of the release script, and marks what no test can run", () => {
+  const workflow = read(".github/workflows/release.yml");
+  const usage = read("scripts/release.ts");
+  const called = [...workflow.matchAll(/(?:npm run release --|node scripts\/release\.ts) ([\w-]+)/g)].map(
+    ([, name]) => name!,
+  );
+  assert.deepEqual([...new Set(called)], ["check", "prepare", "build-args"]);
+  for (const name of called) assert.match(usage, new RegExp(`^.*npm run release -- ${name} `, "m"));
+  const steps = workflow.split(/^ {6}- /m);
+  for (const step of steps.filter(
+    (text) => /\b(?:docker|cosign|gh|npm publish) [a-z]/.test(text) && /run:/.test(text),
+  ))
+    assert.match(step, /^name: .* \(not run\)$/m, step);
+});
+
 test("the pre-commit hook runs the quick checks, and Git can start it", () => {
   assert.match(read("scripts/hooks/pre-commit"), /^exec npm run --silent check$/m);
   assert.ok(statSync("scripts/hooks/pre-commit").mode & 0o100);
