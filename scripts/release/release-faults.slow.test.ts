@@ -22,7 +22,7 @@ beforeEach(() => {
   for (const name of READ) cpSync(name, join(folder, name));
   edit("package.json", (text) => text.replace(`/${PLACEHOLDER}/`, "/example/"));
   edit("Dockerfile", (text) => text.replace(/^(ARG NODE_IMAGE=[^@\n]+).*$/m, `$1@sha256:${"0".repeat(64)}`));
-  edit("CHANGELOG.md", (text) => text.replace(/(?<=## \[Unreleased\]\n)[\s\S]*?(?=## )/, "\n"));
+  edit("CHANGELOG.md", (text) => text.replace(/(?<=## \[Unreleased\]\n)[\s\S]*?(?=^## )/m, "\n"));
   git("init", "--quiet", "--initial-branch", "main");
   commit();
   git("tag", tag);
