@@ -1,12 +1,13 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import { crossSection } from "../cross-section.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import { MIN_DATES, neweyWestQuantile } from "../newey-west.ts";
 import { type LabelsByDate, labelsByDate, valuesByDate } from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "../verdict/date-t.ts";
-import { MIN_ORDER_TICKERS, type OrderForm, orderByDate } from "../verdict/order.ts";
+import { type OrderForm, orderByDate } from "../verdict/order.ts";
 
 /** One-sided: chance alone exceeds the quantile once in twenty groups. */
 const PROBABILITY = 0.95;

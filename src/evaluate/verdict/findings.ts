@@ -27,7 +27,7 @@ const COVERAGE_SLACK = 0.1;
 /** Whether forecasts rank the returns of a date better than chance, and whether the part that they add to the training mean does too. */
 export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number): Pausable<OrderFinding> {
   const own = yield* orderByDate(rows);
-  const hasMeans = !rows.some(({ trainingMean }) => trainingMean.some(Number.isNaN));
+  const hasMeans = !rows.some(lacksMean);
   const ofMean = hasMeans ? yield* orderByDate(rows, "training_mean") : undefined;
   const added = hasMeans ? yield* orderByDate(rows, "beyond_mean") : undefined;
   const dates = own.days.length;
@@ -77,7 +77,10 @@ function orderSentence(
   if (state === "evidence") return `Order: evidence of skill (${numbers}).`;
   if (state === "worse") return `Order: worse than chance (${numbers}).`;
   if (t < quantile) return `Order: no evidence of skill (${numbers}).`;
-  const rest = added_figure == null ? "nothing" : `${name} ${added_figure.toFixed(3)}, t = ${tText(addedT)}`;
+  const rest =
+    added_figure == null || addedT === null
+      ? "nothing"
+      : `${name} ${added_figure.toFixed(3)}, t = ${tText(addedT)}`;
   return `Order: no more than the training mean's (${numbers}; what the forecasts add to the mean: ${rest}).`;
 }
 
@@ -109,8 +112,12 @@ export function* sizesFinding(rows: readonly ForecastRows[]): Pausable<SizesFind
     t: finite(tests[best].clarkWest),
     quantile,
     against: { zero: test("zero"), mean: test("mean") },
-    sentence: sizesSentence(state, tests, quantile),
+    sentence: sizesSentence(state, tests, quantile, !rows.some(lacksMean)),
   };
+}
+
+function lacksMean({ trainingMean }: ForecastRows): boolean {
+  return trainingMean.some(Number.isNaN);
 }
 
 /** The baseline with the smaller squared error; zero if there is no mean. */
@@ -123,16 +130,44 @@ function sizesSentence(
   state: FindingState,
   { dates, zero, mean: ofMean }: SizeTests,
   quantile: number | null,
+  hasMeans: boolean,
 ) {
   if (state === "too_few" || quantile === null) return tooFew("Sizes", dates);
   const r2 =
     zero.r2 === null ? "no R²" : `R² ${percentText(zero.r2)} against zero with equal weight for each ticker`;
-  const nested = `Clark-West t = ${tText(zero.clarkWest)} against zero and ${tText(ofMean.clarkWest)} against the training mean over ${datesText(dates)}, ${quantile.toFixed(2)} needed`;
+  const nested = clarkWestText(
+    { zero, mean: ofMean },
+    `over ${datesText(dates)}, ${quantile.toFixed(2)} needed`,
+    hasMeans,
+  );
   if (state === "evidence") return `Sizes: evidence of skill (${r2}; ${nested}).`;
   if (state === "worse") {
-    return `Sizes: worse than zero (${r2}, t = ${tText(zero.squaredError)}; ${nested}).`;
+    return `Sizes: worse than zero (${r2}, t = ${tText(zero.squaredError!)}; ${nested}).`;
   }
   return `Sizes: no evidence of skill (${r2}; ${nested}).`;
+}
+
+/** Each baseline as a test and as a sentence names it. */
+const BASELINE_NAMES = {
+  zero: ["zero", "a forecast of zero"],
+  mean: ["the training mean", "the training mean"],
+} as const satisfies Record<Baseline, readonly [string, string]>;
+
+/** The t against each baseline, or why there is none: all its terms are 0 then. @param needed the end of the clause about a t. */
+function clarkWestText(tests: Pick<SizeTests, Baseline>, needed: string, hasMeans: boolean): string {
+  const baselines = ["zero", "mean"] as const;
+  const tested = baselines.flatMap((name) => {
+    const { clarkWest } = tests[name];
+    return clarkWest === null ? [] : [`${tText(clarkWest)} against ${BASELINE_NAMES[name][0]}`];
+  });
+  const equal = baselines.filter((name) => tests[name].clarkWest === null && (name === "zero" || hasMeans));
+  return [
+    ...(tested.length === 0 ? [] : [`Clark-West t = ${tested.join(" and ")} ${needed}`]),
+    ...(equal.length === 0
+      ? []
+      : [`the forecasts add nothing to ${equal.map((name) => BASELINE_NAMES[name][1]).join(" or ")}`]),
+    ...(hasMeans ? [] : ["the training mean is not known"]),
+  ].join("; ");
 }
 
 /** The number of labels of a date with an interval, and how many lie inside: shape (dates) each, in time order. */
@@ -218,8 +253,7 @@ function finite(t: number | null): number | null {
   return t === null ? null : finiteOrNull(t);
 }
 
-function tText(t: number | null): string {
-  if (t === null) return "none";
+function tText(t: number): string {
   if (Number.isFinite(t)) return t.toFixed(2);
   return t > 0 ? "+infinity" : "-infinity";
 }

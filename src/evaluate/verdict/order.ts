@@ -1,12 +1,10 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import { type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
 import { MIN_DATES } from "../newey-west.ts";
 import { type DateLayout, dateLayout, valuesByDate } from "../rows-by-date.ts";
 import { correlation, largestMagnitude, mean, rootMeanSquare, sampleDeviation } from "../statistics.ts";
-
-/** Fewer tickers on a date hardly have an order. */
-export const MIN_ORDER_TICKERS = 5;
 
 /** How to measure an order: across the tickers of a date, or, with fewer than MIN_ORDER_TICKERS, over the dates of each ticker. */
 export type OrderForm = "cross_section" | "time_series";

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import { MIN_DATES, neweyWestQuantile } from "../newey-west.ts";
 import { intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
-import { MIN_ORDER_TICKERS } from "./order.ts";
 import { verdictOf } from "./verdict.ts";
 
 interface MarketOptions {
@@ -258,6 +258,27 @@ test("constant forecasts have no order, and the verdict says so", () => {
   assert.equal(found.state, "none");
   assert.equal(found.judged[0]!.order.t, null);
   assert.match(found.sentence, /forecasts of a date do not differ/);
+  assert.match(
+    found.sentence,
+    /Clark-West t = -?[\d.]+ against the training mean over 60 dates, .* needed; the forecasts add nothing to a forecast of zero\)/,
+  );
+});
+
+test("a test that cannot be made is named in words, whether the forecasts equal the baseline or it is not known", () => {
+  const rows = market(2, { tickers: 6, dates: 60 });
+  const sentence = (more: (row: ForecastRows) => Partial<ForecastRows>) =>
+    atOnce(sizesFinding(rows.map((row) => ({ ...row, ...more(row) })))).sentence;
+  assert.match(
+    sentence(({ predicted }) => ({
+      predicted: predicted.map(() => 0),
+      trainingMean: predicted.map(() => 0),
+    })),
+    /weight for each ticker; the forecasts add nothing to a forecast of zero or the training mean\)\.$/,
+  );
+  assert.match(
+    sentence(({ trainingMean }) => ({ trainingMean: trainingMean.map(() => Number.NaN) })),
+    /Clark-West t = -?[\d.]+ against zero over 60 dates, .* needed; the training mean is not known\)\.$/,
+  );
 });
 
 test("250 dates of score rows make the headline, and rows that disagree are named", () => {

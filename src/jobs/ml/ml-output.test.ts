@@ -276,7 +276,7 @@ test("warns no_skill of forecasts that only follow the drift, but not of those t
   assert.deepEqual(others, []);
   assert.match(
     warning!.message,
-    /^No evidence of skill on the out-of-fold rows\. .* Clark-West t = \d{2,}\.\d\d against zero and none against the training mean over 100 dates, 2\.14 needed\)\.$/,
+    /^No evidence of skill on the out-of-fold rows\. .* Clark-West t = \d{2,}\.\d\d against zero over 100 dates, 2\.14 needed; the forecasts add nothing to the training mean\)\.$/,
   );
   assert.deepEqual(told(drift.map((mean, i) => mean + 0.3 * (labels[60 + i]! - 0.01))), []);
 });
