@@ -1,9 +1,9 @@
 import type { Intervals } from "../contract/config/intervals.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import type { Verdict } from "../contract/output/verdict.ts";
-import { labelled } from "../evaluate/forecast-rows.ts";
+import { type ForecastRows, labelled } from "../evaluate/forecast-rows.ts";
 import { coverageByDate, type IntervalEvidence } from "../evaluate/verdict/findings.ts";
-import { type JudgedSet, verdictOf } from "../evaluate/verdict/verdict.ts";
+import { headlined, type JudgedSet, verdictOf } from "../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "./open-document.ts";
 import type { OutputSummary } from "./output-summary.ts";
 import type { ScoredRows } from "./scored-rows.ts";
@@ -26,6 +26,21 @@ export function outputVerdict(output: OutputDocument): Verdict | undefined {
 /** The verdict of score rows only, such as those that several outputs share. */
 export function scoreVerdict(document: OutputSummary, rows: readonly ScoredRows[]): Verdict {
   return atOnce(verdictOf([scoreSet(document, rows)], intervalsOf(document.metrics)));
+}
+
+/**
+ * The verdict of out-of-fold rows only. For all rows of the output it is the job's, which knows the training means; for some of them, or an
+ * older output, it is computed without these means and contains less.
+ * @param rows all labelled.
+ */
+export function outOfFoldVerdict(
+  { verdict, metrics }: OutputSummary,
+  rows: readonly ForecastRows[],
+): Verdict {
+  const recorded = verdict?.judged.find((set) => set.rows === "out_of_fold");
+  const count = rows.reduce((sum, { days }) => sum + days.length, 0);
+  if (recorded !== undefined && count === metrics.out_of_fold?.pooled.n) return headlined([recorded]);
+  return atOnce(verdictOf([{ rows: "out_of_fold", forecasts: rows }], undefined));
 }
 
 /** Outputs that name no method come from a version that only had `split`. */

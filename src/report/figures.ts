@@ -80,6 +80,13 @@ export function signedFigure(difference: number | null, unit: Unit): string {
   return `${sign}${text}`;
 }
 
+/** The difference of two compared figures as they are shown, so that a reader who subtracts them gets the same. */
+export function figureDifference(first: number, second: number, unit: ComparedUnit): string {
+  const { decimals, factor } = COMPARED_FORMATS[unit];
+  const shown = (value: number) => Number((value * factor).toFixed(decimals));
+  return signedFigure((shown(first) - shown(second)) / factor, unit);
+}
+
 /** A sentence of an output as the other figures of a page look: `-2.97%` with a minus sign and a narrow space. */
 export function typesetFigures(sentence: string): string {
   return sentence.replaceAll(/(?<=[ (])-(?=\d)/g, MINUS).replaceAll(/(?<=\d)%/g, `${NARROW_SPACE}%`);

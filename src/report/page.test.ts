@@ -96,6 +96,25 @@ test("every section that a file exports is on the page", async () => {
   );
 });
 
+test("a report on networks without realised returns says why once, and has neither empty sections nor empty columns", () => {
+  const open = () => dlText({ isOpen: true, config: INTERVALS });
+  const sectionsOf = (html: string) => [...html.matchAll(/<h2 id="([^"]+)">/g)].map(([, id]) => id);
+  const html = page(reported(open()));
+  assert.deepEqual(sectionsOf(html), ["verdict", "forecasts", "folds", "tickers", "origin"]);
+  const shown = textOf(html);
+  for (const sentence of [
+    /No realised return is known for these forecasts yet\./g,
+    /Networks record no out-of-fold/g,
+  ])
+    assert.equal(shown.match(sentence)?.length, 1, String(sentence));
+  assert.doesNotMatch(
+    html,
+    /id="show-rank"|<th [^>]*>(?:<bdi>)?(?:R² against zero|Hit rate|Misses|Gain over zero)</,
+  );
+  const two = page(reported(open(), open()));
+  assert.deepEqual(sectionsOf(two), ["comparison", ...sectionsOf(html)]);
+});
+
 test("charts with the same title are side by side on one scale", () => {
   const html = page(
     reported(mlText({ config: INTERVALS }), mlText({ config: INTERVALS, seed: 2, skill: 0.4 })),

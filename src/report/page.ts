@@ -1,7 +1,7 @@
 import { escapeText } from "./charts/plot.ts";
 import type { Report } from "./evidence/reported-outputs.ts";
 import { REPORT_POLICY, SCRIPT, STYLE } from "./page-policy.ts";
-import type { Section } from "./panels/section.ts";
+import { hasReturns, type Section } from "./panels/section.ts";
 import { candidatesSection } from "./sections/candidates.ts";
 import { comparisonSection } from "./sections/comparison.ts";
 import { foldsSection } from "./sections/folds.ts";
@@ -39,6 +39,10 @@ const ROWS = `<fieldset class="switch"><legend class="unseen">Rows</legend><labe
 /** The page of a report: one HTML document that makes no requests and is readable without its script. */
 export function page(report: Report): string {
   const title = escapeText(report.title);
+  const switches = [
+    ...(report.outputs[0]?.outOfFold === undefined ? [] : [ROWS]),
+    ...(hasReturns(report) ? [MEASURES] : []),
+  ].join("");
   const sections = SECTIONS.flatMap((section) => {
     const html = section.html(report);
     return html === undefined ? [] : [{ ...section, html }];
@@ -56,7 +60,7 @@ export function page(report: Report): string {
 <body>
 <header><h1>${title}</h1>
 ${identityHtml(report)}</header>
-<div class="toolbar"><nav aria-label="Sections"><ul>${sections.map(({ id, title: name, short = name }) => `<li><a href="#${id}">${short}</a></li>`).join("")}</ul></nav><div class="switches" role="region" aria-label="What the charts show">${report.outputs[0]?.outOfFold === undefined ? "" : ROWS}${MEASURES}</div></div>
+<div class="toolbar"><nav aria-label="Sections"><ul>${sections.map(({ id, title: name, short = name }) => `<li><a href="#${id}">${short}</a></li>`).join("")}</ul></nav>${switches === "" ? "" : `<div class="switches" role="region" aria-label="What the charts show">${switches}</div>`}</div>
 <main>
 ${sections.map(({ id, title: name, html }) => `<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>\n${html}</section>`).join("\n")}
 </main>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseDay } from "../../contract/market/dates.ts";
-import { escapeShortText, escapeText, timeLabels } from "./plot.ts";
+import { escapeShortText, escapeText, rowName, timeLabels } from "./plot.ts";
 
 test("markup is text", () => {
   assert.equal(escapeText(`<b a='1'>&"`), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;");
@@ -49,6 +49,14 @@ test("a long text is cut between characters, never within one, and before it is 
   assert.equal(escapeShortText("🦄🦄🦄🦄", 4), "🦄🦄🦄🦄");
   assert.equal(escapeShortText("🦄🦄🦄🦄🦄", 4), "🦄🦄🦄…");
   assert.equal(escapeShortText("<<<<<", 3), "&lt;&lt;…");
+});
+
+test("a shortened name of a row has the whole name as its tooltip", () => {
+  assert.equal(rowName("AAPL", 0.25, 4), '<text class="y" x="-6" y="25%" dy=".35em">AAPL</text>');
+  assert.equal(
+    rowName("<A>BCDE", 0.5, 4, "o "),
+    '<text class="y" x="-6" y="50%" dy=".35em"><title>&lt;A&gt;BCDE</title>o &lt;A&gt;…</text>',
+  );
 });
 
 function labels(first: string, last: string): string[] {

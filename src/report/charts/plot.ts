@@ -139,6 +139,17 @@ export function escapeShortText(text: string, most: number): string {
   return escapeHtml(shortVisibleText(text, most));
 }
 
+/** In characters: a name may be of any length. */
+const MAX_TOOLTIP = 100;
+
+/** The name of a row, as SVG text at a share of the height. A shortened one has the whole as its tooltip. */
+export function rowName(name: string, at: number, most: number, before = ""): string {
+  const short = escapeShortText(name, most);
+  const whole = escapeShortText(name, MAX_TOOLTIP);
+  const tooltip = short === whole ? "" : `<title>${whole}</title>`;
+  return `<text class="y" x="-6" y="${percent(at)}" dy=".35em">${tooltip}${before}${short}</text>`;
+}
+
 /** The maximum number of labels on a time axis. */
 const MAX_LABELS = 6;
 

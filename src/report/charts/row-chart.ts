@@ -1,6 +1,6 @@
 import { figure, type Unit } from "../figures.ts";
 import { box, dot, GRID, gridX, segment } from "./path.ts";
-import { type AxisLabel, escapeShortText, mark, plotSvg, tickLabels, xGrid } from "./plot.ts";
+import { type AxisLabel, mark, plotSvg, rowName, tickLabels, xGrid } from "./plot.ts";
 import { extentOf, linearScale, type Scale, type ScaledChart } from "./scale.ts";
 
 /** A row: a bar from the base or, with `low` and `high`, a dot within its interval. */
@@ -76,7 +76,9 @@ function drawn(chart: RowChart, values: readonly number[]): string {
       rows.map((row, i) => (isBounded(row) ? dot(gridX(x.share(row.value)), middle(i)) : "")).join(""),
     ),
   ];
-  const names = rows.map((row, i) => nameText(row, (slotOf(i) + 0.5) / slots));
+  const names = rows.map(({ name, isOlder }, i) =>
+    rowName(name, (slotOf(i) + 0.5) / slots, MAX_NAME_LENGTH, isOlder ? "\u25cb " : ""),
+  );
   if (gap !== undefined) names.push(gapText(gap.rows, (gap.after + 0.5) / slots));
   return plotSvg({
     finding,
@@ -108,9 +110,4 @@ function bar({ value }: ChartRow, i: number, count: number, x: Scale, base: numb
 
 function gapText(rows: number, at: number): string {
   return `<text class="y" x="-6" y="${Number((100 * at).toFixed(2))}%" dy=".35em">${figure(rows, "count")} more</text>`;
-}
-
-function nameText({ name, isOlder }: ChartRow, at: number): string {
-  const text = `${isOlder ? "\u25cb " : ""}${escapeShortText(name, MAX_NAME_LENGTH)}`;
-  return `<text class="y" x="-6" y="${Number((100 * at).toFixed(2))}%" dy=".35em">${text}</text>`;
 }

@@ -20,7 +20,7 @@ export interface AdjustedSkill {
   /** Clark-West tests against zero and against the training mean. */
   readonly zero: number | null;
   readonly mean: number | null;
-  /** The test with the smaller t of the two, since sizes need both. */
+  /** The test with the smaller t of the two, since sizes need both; the one against zero if the training means are not known. */
   readonly sizes: AdjustedTest;
   /** Tests that the order is worse than chance, and that the squared error is larger than that of zero. */
   readonly worseOrder: AdjustedTest;
@@ -105,6 +105,7 @@ function adjustedSkill(series: readonly ComparedSeries[], resamples: Resamples):
   const alone = [zero, ofMean].map((terms) => terms.map(({ values, scale }) => dateT(values, scale)));
   const weaker = series.map((_, k) => {
     const [against, beside] = [alone[0]![k]!, alone[1]![k]!];
+    if (ofMean[k]!.values.some(Number.isNaN)) return against === null ? NO_TERMS : zero[k]!;
     if (against === null || beside === null) return NO_TERMS;
     return against <= beside ? zero[k]! : ofMean[k]!;
   });

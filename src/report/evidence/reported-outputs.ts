@@ -1,7 +1,7 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { Verdict } from "../../contract/output/verdict.ts";
-import { scoreVerdict } from "../../outputs/output-verdict.ts";
+import { outOfFoldVerdict, scoreVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type AdjustedVerdict, adjustedVerdict } from "./adjusted-verdict.ts";
 import type { CheckVerdicts } from "./check-verdicts.ts";
@@ -27,7 +27,7 @@ export interface ReportedOutput extends CheckVerdicts {
   readonly name: string;
   /** The output on all its rows. */
   readonly whole: OutputEvidence;
-  /** The output on the rows that all outputs of the report have; a single one without labelled score rows on its out-of-fold rows. */
+  /** The output on the rows that all outputs of the report have; without labelled score rows, on out-of-fold rows. */
   readonly common: OutputEvidence;
   /** The output on its out-of-fold rows, if it has those and labelled score rows; only with one output. */
   readonly outOfFold?: OutputEvidence;
@@ -85,10 +85,18 @@ function distinctNames(names: readonly string[]): string[] {
 const SAME_LABEL = 1e-9;
 
 /**
- * The same outputs on the rows, by ticker and date, that all of them have.
+ * The same outputs on the rows, by ticker and date, that all of them have: on out-of-fold rows if no output has a labelled score row and
+ * each has out-of-fold rows.
  * @throws MucastError invalid_data if two outputs have different returns for one row, because they come from different prices.
  */
 function onCommonRows(outputs: readonly OutputEvidence[]): OutputEvidence[] {
+  if (outputs.some(({ dateCount }) => dateCount > 0)) return sharedRows(outputs);
+  const tested = outputs.flatMap((output) => onOutOfFoldRows(output) ?? []);
+  return sharedRows(tested.length === outputs.length ? tested : outputs);
+}
+
+/** @throws MucastError invalid_data for different returns of one row. */
+function sharedRows(outputs: readonly OutputEvidence[]): OutputEvidence[] {
   const byTicker = outputs.map(({ rows }) => new Map(rows.map((row) => [row.ticker, row])));
   const kept: ScoredRows[][] = outputs.map(() => []);
   for (const { ticker } of outputs[0]!.rows) {
@@ -110,12 +118,13 @@ function onCommonRows(outputs: readonly OutputEvidence[]): OutputEvidence[] {
         kept.map((others) => others[at]!),
       ),
     );
-    const { document } = output;
+    const { document, judgedRows } = output;
+    const isScored = judgedRows === "score";
     return {
       ...output,
-      ...rowEvidence(rows, document.metrics.intervals?.alpha),
+      ...rowEvidence(rows, isScored ? document.metrics.intervals?.alpha : undefined),
       // Outputs side by side are judged on the same rows.
-      verdict: scoreVerdict(document, rows),
+      verdict: isScored ? scoreVerdict(document, rows) : outOfFoldVerdict(document, rows),
     };
   });
 }

@@ -40,7 +40,14 @@ interface Charts {
   readonly lead?: string;
   /** Whether the page also has its panels for the out-of-fold rows. */
   readonly isByRows?: boolean;
+  /** Whether the page lacks the section if no realised return is known: the verdict says so once. */
+  readonly needsReturns?: boolean;
   readonly panels: (output: ReportedOutput) => readonly Panel[];
+}
+
+/** Whether a realised return is known for any row that the report judges. */
+export function hasReturns({ outputs }: Report): boolean {
+  return outputs.some(({ common }) => common.dateCount > 0);
 }
 
 /** A sentence for readers who look at out-of-fold rows in a section that only shows score rows. @param why a sentence. */
@@ -53,13 +60,16 @@ export function scoreRowsNote({ outputs }: Report, why = ""): string {
 export function chartSection({
   lead,
   isByRows,
+  needsReturns = false,
   panels,
   ...section
 }: Charts & Pick<Section, "id" | "title" | "short">): Section {
   return {
     ...section,
-    html: ({ outputs }) =>
-      chartsHtml({ ...(lead && { lead }), ...(isByRows && { isByRows }), panels }, outputs),
+    html: (report) =>
+      needsReturns && !hasReturns(report)
+        ? undefined
+        : chartsHtml({ ...(lead && { lead }), ...(isByRows && { isByRows }), panels }, report.outputs),
   };
 }
 

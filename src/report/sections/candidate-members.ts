@@ -2,7 +2,7 @@ import { scaleLinear } from "d3-scale";
 import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { box, gridX } from "../charts/path.ts";
-import { escapeShortText, mark, plotSvg, timeLabels } from "../charts/plot.ts";
+import { mark, plotSvg, rowName, timeLabels } from "../charts/plot.ts";
 import { countedRows, figure } from "../figures.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 
@@ -187,10 +187,9 @@ function stripChart({ strips, heldOut, score, finding }: MembersByDate): string 
             .join(""),
         ),
   ];
-  const labels = strips.map(({ number, label }, i) => {
-    const at = Number(((100 * (i + 0.5)) / strips.length).toFixed(2));
-    return `<text class="y" x="-6" y="${at}%" dy=".35em">${escapeShortText(`${number} ${label}`, MAX_NAME_LENGTH)}</text>`;
-  });
+  const labels = strips.map(({ number, label }, i) =>
+    rowName(`${number} ${label}`, (i + 0.5) / strips.length, MAX_NAME_LENGTH),
+  );
   return plotSvg({
     finding,
     marks,

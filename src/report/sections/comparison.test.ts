@@ -141,6 +141,45 @@ test("a careful reader chooses none without skill, and neither of two equal ones
   assert.deepEqual([open.rows, open.tests.pairs.length], [0, 0]);
 });
 
+test("outputs without a labelled score row are compared on their out-of-fold rows, and the report says so", () => {
+  const config = { intervals: {} };
+  const open = [mlText({ isOpen: true, skill: 0.1, config }), mlText({ isOpen: true, seed: 2, config })];
+  const { comparison, outputs } = reportedData(...open);
+  const documents: OutputBlob[] = open.map((text) => JSON.parse(text));
+  const { n } = documents[0]!.metrics.out_of_fold!.pooled;
+  assert.deepEqual(
+    [comparison!.rows, comparison!.judgedRows, comparison!.leftOut],
+    [n, "out_of_fold", [0, 0]],
+  );
+  assert.match(comparison!.rowsFinding, new RegExp(`^The outputs share ${n} out-of-fold rows with realised`));
+  const value = (name: string) => comparison!.metrics.find((metric) => metric.name === name)?.values;
+  assert.deepEqual(
+    value("R² against zero"),
+    documents.map(({ metrics }) => metrics.out_of_fold!.pooled.r2_zero),
+  );
+  assert.equal(value("Interval score"), undefined, "out-of-fold rows have no intervals");
+  for (const [k, { metrics, verdict: written }] of documents.entries()) {
+    const { verdict, skill, tickers } = outputs[k]!;
+    const judged = written!.judged.find(({ rows }) => rows === "out_of_fold")!;
+    assert.deepEqual([verdict.facts.judgedRows, verdict.facts.rows], ["out_of_fold", n]);
+    assert.equal(skill.data!.days.length, metrics.out_of_fold!.cross_section.dates);
+    assert.ok(tickers.data!.rows.every((row) => row.n > 0));
+    const tested = comparison!.tests.skill![k]!;
+    assert.deepEqual(
+      [tested.order.t, tested.zero, tested.mean],
+      [judged.order.t, judged.sizes.against.zero.clark_west_t, null],
+      "no output records the training means of these rows",
+    );
+    assert.ok(tested.sizes.p !== null, "so its sizes are tested against zero");
+    assert.ok(verdict.sentences.includes(judged.order.sentence), "the sentences are the job's");
+  }
+  const [first] = open as [string];
+  const beside = reportedData(first, mlText({ skill: 0.1, config }));
+  assert.equal(beside.comparison!.judgedRows, "score", "one has labelled score rows");
+  const network = reportedData(first, dlText({ isOpen: true, config }));
+  assert.deepEqual([network.comparison!.judgedRows, network.comparison!.rows], ["score", 0]);
+});
+
 test("outputs with other prices are refused, with the row and both returns", () => {
   const other = mlText({ market: 2 });
   const realised = (text: string) => (JSON.parse(text) as OutputBlob).forecasts.AAA!.realised[0];
@@ -197,4 +236,7 @@ test("without a common ticker nothing is compared", () => {
   );
   assert.deepEqual([comparison!.rows, comparison!.tests.pairs], [0, []]);
   assert.ok(outputs.every(({ skill }) => skill.absent !== undefined));
+  assert.ok(
+    outputs.every(({ verdict }) => verdict.facts.whyNone?.startsWith("No row that all outputs have")),
+  );
 });

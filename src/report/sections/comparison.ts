@@ -5,12 +5,13 @@ import { heldOutSlope } from "../evidence/held-out-slope.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { type Report, type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import {
+  type ComparedUnit,
   countedRows,
   figure,
+  figureDifference,
   NO_FIGURE,
   pFigure,
   signedFigure,
-  type Unit,
   wholePercent,
 } from "../figures.ts";
 import { numbersTable, plainTable } from "../panels/panel.ts";
@@ -33,12 +34,14 @@ interface Comparison {
   readonly rows: number;
   readonly dates: number;
   readonly tickers: number;
+  /** What the rows are. */
+  readonly judgedRows: OutputEvidence["judgedRows"];
   /** For each output, the labelled rows that are not among them. */
   readonly leftOut: readonly number[];
   readonly rowsFinding: string;
   readonly metrics: readonly {
     readonly name: string;
-    readonly unit: Unit;
+    readonly unit: ComparedUnit;
     /** Which of two values is better. */
     readonly better: "higher" | "lower" | "near 0" | "near 1";
     readonly values: readonly (number | null)[];
@@ -57,18 +60,19 @@ interface Comparison {
 /** @returns undefined for one output. */
 export function comparisonOf({ outputs, tests }: Report): Comparison | undefined {
   if (tests === undefined) return undefined;
-  const { table, dateCount, labelled } = outputs[0]!.common;
+  const { table, dateCount, labelled, judgedRows } = outputs[0]!.common;
   const rows = table.pooled.n;
   const tickers = labelled.filter(({ days }) => days.length > 0).length;
-  const leftOut = outputs.map(({ whole }) => whole.table.pooled.n - rows);
+  const leftOut = outputs.map(({ whole }) => labelledRows(whole, judgedRows) - rows);
   const names = outputs.map(({ name }) => name);
   return {
     names,
     rows,
     dates: dateCount,
     tickers,
+    judgedRows,
     leftOut,
-    rowsFinding: rowsFinding(rows, dateCount, tickers, leftOut),
+    rowsFinding: rowsFinding({ rows, dates: dateCount, tickers, judgedRows, leftOut }),
     metrics: metricsOf(outputs),
     tests,
     skillFinding: skillFinding(tests, names),
@@ -78,11 +82,23 @@ export function comparisonOf({ outputs, tests }: Report): Comparison | undefined
   };
 }
 
-function rowsFinding(rows: number, dates: number, tickers: number, leftOut: readonly number[]): string {
+/** The number of rows of an output that have a realised return. */
+function labelledRows({ table, outOfFold = [] }: OutputEvidence, rows: OutputEvidence["judgedRows"]): number {
+  return rows === "score" ? table.pooled.n : outOfFold.reduce((sum, { days }) => sum + days.length, 0);
+}
+
+function rowsFinding({
+  rows,
+  dates,
+  tickers,
+  judgedRows,
+  leftOut,
+}: Pick<Comparison, "rows" | "dates" | "tickers" | "judgedRows" | "leftOut">): string {
   const most = leftOut.reduce((a, b) => Math.max(a, b));
   const rest =
     most === 0 ? "no rows are excluded" : `up to ${countedRows(most, "row")} per output are excluded`;
-  return `The outputs share ${countedRows(rows, "row")} with realised returns, for ${countedRows(tickers, "ticker")} on ${countedRows(dates, "date")}; ${rest}.`;
+  const kind = judgedRows === "score" ? "row" : "out-of-fold row";
+  return `The outputs share ${countedRows(rows, kind)} with realised returns, for ${countedRows(tickers, "ticker")} on ${countedRows(dates, "date")}; ${rest}.`;
 }
 
 function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
@@ -92,7 +108,7 @@ function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
     better: Comparison["metrics"][number]["better"],
     of: (evidence: OutputEvidence) => number | null | undefined,
   ) => ({ name, unit, better, values: outputs.map(({ common }) => of(common) ?? null) });
-  return [
+  const all = [
     row("IC", "ic", "higher", ({ table }) => table.cross_section.ic_mean),
     row("RankIC", "ic", "higher", ({ table }) => table.cross_section.rank_ic_mean),
     row("R² against zero", "r2", "higher", ({ table }) => table.pooled.r2_zero),
@@ -103,6 +119,7 @@ function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
     row("Coverage minus nominal coverage", "coverage", "near 0", coverageGap),
     row("Interval score", "rmse", "lower", ({ coverage }) => coverage?.pooled.interval_score),
   ];
+  return all.filter(({ values }) => values.some((value) => value !== null));
 }
 
 function coverageGap({ document, coverage }: OutputEvidence): number | null {
@@ -235,7 +252,7 @@ function comparisonHtml(comparison: Comparison): string {
   });
   return `<p class="lead">${escapeText(choice.sentence)}</p>
 <p>${escapeText(rowsFinding)} <span class="faint">${escapeText(left.join("; "))}.</span></p>
-${table}
+${metrics.length === 0 ? "" : table}
 <h3>Against the baselines</h3>
 <p>${escapeText(comparison.skillFinding)}</p>
 ${tests.skill === undefined ? "" : skillTable(comparison, tests.skill)}
@@ -247,15 +264,16 @@ ${tests.confidence === undefined ? "" : confidenceTable(comparison, tests.confid
 ${tests.pairs.length === 0 ? "" : pairsTable(comparison)}`;
 }
 
-function difference([first, second]: readonly (number | null)[], unit: Unit): string {
-  if (first == null || second == null) return NO_FIGURE;
-  return signedFigure(first - second, unit);
+function difference([first, second]: readonly (number | null)[], unit: ComparedUnit): string {
+  return first == null || second == null ? NO_FIGURE : figureDifference(first, second, unit);
 }
 
 function skillTable(
   { names, tests: { form } }: Comparison,
   skill: NonNullable<Comparison["tests"]["skill"]>,
 ): string {
+  // No output records the training means of out-of-fold rows.
+  const hasMeans = skill.some(({ mean }) => mean !== null);
   return plainTable({
     caption: "tests against the baselines",
     columns: [
@@ -263,7 +281,7 @@ function skillTable(
       `${capital(orderName(form))}, t`,
       "adjusted p",
       "Sizes against zero, t",
-      "against the training mean, t",
+      ...(hasMeans ? ["against the training mean, t"] : []),
       "adjusted p",
     ],
     rows: skill.map(({ order, zero, mean, sizes }, k) => [
@@ -271,7 +289,7 @@ function skillTable(
       figure(order.t, "t"),
       pFigure(order.p),
       figure(zero, "t"),
-      figure(mean, "t"),
+      ...(hasMeans ? [figure(mean, "t")] : []),
       pFigure(sizes.p),
     ]),
   });

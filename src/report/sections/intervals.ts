@@ -3,9 +3,17 @@ import type { JointMisses } from "../../contract/output/metrics-schemas.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import { type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts";
+import type { ReportedOutput } from "../evidence/reported-outputs.ts";
 import { countedRows, figure } from "../figures.ts";
 import { keyLine, linePanel, type Panel, plainTable } from "../panels/panel.ts";
-import { chartSection, type Part, panelsOf, type Section, scoreRowsNote } from "../panels/section.ts";
+import {
+  chartSection,
+  hasReturns,
+  type Part,
+  panelsOf,
+  type Section,
+  scoreRowsNote,
+} from "../panels/section.ts";
 import { medianWidths } from "../statistics/interval-outcomes.ts";
 import { ROLLING_DATES, rollingRatio } from "../statistics/running-sums.ts";
 import {
@@ -25,11 +33,15 @@ const charts = chartSection({
   panels: ({ common }) => panelsOf("Intervals", intervalsOf(common), intervalsPanels),
 });
 
-/** The intervals and their actual coverage. */
+/** The intervals and their actual coverage; left out if nothing is known of it, which the verdict says. */
 export const intervalsSection: Section = {
   ...charts,
-  html: (report) =>
-    `${scoreRowsNote(report, "Out-of-fold forecasts have no intervals.")}${charts.html(report)}`,
+  html: (report) => {
+    const isKnown = ({ whole: { document } }: ReportedOutput) =>
+      document.metrics.intervals === null || coverageBefore(document.metrics.intervals) !== undefined;
+    if (!hasReturns(report) && !report.outputs.some(isKnown)) return undefined;
+    return `${scoreRowsNote(report, "Out-of-fold forecasts have no intervals.")}${charts.html(report)}`;
+  },
 };
 
 /** Intervals and their actual coverage. */
@@ -89,14 +101,21 @@ export function intervalsOf(evidence: OutputEvidence): Part<IntervalsData> {
   };
 }
 
-function whyNoCoverage(evidence: OutputEvidence, { pooled }: Intervals): string {
-  const before = pooled.prequential;
+function whyNoCoverage(evidence: OutputEvidence, intervals: Intervals): string {
+  const before = coverageBefore(intervals);
+  // The verdict says why there are no realised returns.
+  if (evidence.dateCount === 0) return before ?? whyNoLabels(evidence);
   const why =
-    evidence.dateCount === 0 || evidence.judgedRows !== "score"
-      ? whyNoLabels(evidence)
-      : "No row with a realised return has an interval.";
-  if (before == null || before.coverage === null) return why;
-  return `${why} On ${countedRows(before.n, "row")} before the cut, the coverage of the same method was ${figure(before.coverage, "share")}.`;
+    evidence.judgedRows === "score"
+      ? "No row with a realised return has an interval."
+      : whyNoLabels(evidence);
+  return before === undefined ? why : `${why} ${before}`;
+}
+
+function coverageBefore({ pooled }: Intervals): string | undefined {
+  const before = pooled.prequential;
+  if (before == null || before.coverage === null) return undefined;
+  return `On ${countedRows(before.n, "row")} before the cut, the coverage of the same method was ${figure(before.coverage, "share")}.`;
 }
 
 function overTime(

@@ -17,6 +17,7 @@ export const orderSection = chartSection({
   title: "Value of the order",
   short: "Order",
   isByRows: true,
+  needsReturns: true,
   lead: "Returns in this section are simple returns, because they measure how money grows. The figures are not those of a strategy: they assume trades at the same close from which the forecasts are made.",
   panels: ({ common }) => panelsOf("Order", orderWorth(common), orderPanels),
 });

@@ -15,6 +15,7 @@ export const sizesSection = chartSection({
   id: "sizes",
   title: "Sizes",
   isByRows: true,
+  needsReturns: true,
   panels: ({ common }) => panelsOf("Sizes", sizesOf(common), sizesPanels),
 });
 

@@ -19,6 +19,7 @@ export const skillSection = chartSection({
   title: "Skill over time",
   short: "Skill",
   isByRows: true,
+  needsReturns: true,
   lead: "IC is the correlation of forecasts and returns across the tickers of a date. RankIC is the correlation of their ranks. 0 means no skill.",
   panels: ({ common }) => panelsOf("Skill over time", skillOverTime(common), skillPanels),
 });

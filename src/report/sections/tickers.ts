@@ -173,7 +173,12 @@ const COLUMNS: readonly Column[] = [
     order: ({ misses }) => misses,
     isSpare: true,
   },
-  { name: "Rows", text: ({ n }) => figure(n, "count"), order: ({ n }) => n, isSpare: true },
+  {
+    name: "Rows",
+    text: ({ n }) => figure(n, "count"),
+    order: ({ n }) => (n === 0 ? null : n),
+    isSpare: true,
+  },
   {
     name: "Gain over zero",
     text: ({ gain }) => sparkLine(gain),
@@ -192,30 +197,41 @@ const MAX_NAME_LENGTH = 40;
 
 /** All tickers. Each row opens to its forecasts against realised returns. */
 function tickersHtml({ finding, rows }: TickerTable, owner: string): string {
-  const columns = Math.max(MIN_COLUMNS, Math.min(MAX_COLUMNS, Math.floor(ALL_COLUMNS / rows.length)));
-  const head = COLUMNS.map(
+  const dates = Math.max(MIN_COLUMNS, Math.min(MAX_COLUMNS, Math.floor(ALL_COLUMNS / rows.length)));
+  // What no ticker has, as coverage without intervals, has no column.
+  const columns = COLUMNS.filter(({ order }) => rows.some((row) => order(row) !== null));
+  const head = columns.map(
     ({ name, isSpare }) => `<th scope="col" aria-sort="none"${isSpare ? ' class="spare"' : ""}>${name}</th>`,
   );
+  const hasReturns = rows.some(({ n }) => n > 0);
   const key = keyLine([
     ["line", "forecast"],
     ["band", "interval"],
-    ["return", "realised return"],
-    ["dot miss", "return outside its interval"],
+    ...(hasReturns
+      ? ([
+          ["return", "realised return"],
+          ["dot miss", "return outside its interval"],
+        ] as const)
+      : []),
   ]);
-  return `<p>${escapeText(finding)} Open a ticker to compare its forecasts with its realised returns. The last column sums, over the dates, by how much its squared errors were smaller than those of the zero forecast.</p>
+  const meanings = hasReturns
+    ? " Open a ticker to compare its forecasts with its realised returns. The last column sums, over the dates, by how much its squared errors were smaller than those of the zero forecast."
+    : "";
+  return `<p>${escapeText(finding)}${meanings}</p>
 ${key}
 <p class="search" hidden><label>Search for a ticker <input type="search" autocomplete="off" spellcheck="false"></label> <span role="status"></span></p>
 <div class="list" tabindex="0" role="group" aria-label="Tickers of ${escapeText(owner)}"><table class="tickers"><caption class="unseen">Tickers of <bdi>${escapeText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>
-${rows.map((row) => rowHtml(row, columns)).join("\n")}
+${rows.map((row) => rowHtml(row, columns, dates)).join("\n")}
 </table></div>`;
 }
 
-function rowHtml(row: TickerRow, columns: number): string {
-  const cells = COLUMNS.map(({ text, order, isSpare }) => {
+/** @param dates the number of dates that the chart draws. */
+function rowHtml(row: TickerRow, columns: readonly Column[], dates: number): string {
+  const cells = columns.map(({ text, order, isSpare }) => {
     const value = order(row);
     const sort = value === null ? "" : ` data-v="${Number(value.toPrecision(6))}"`;
     return `<td${isSpare ? ' class="spare"' : ""}${sort}>${text(row)}</td>`;
   });
   return `<tbody><tr><th scope="row"><details><summary><bdi>${escapeShortText(row.ticker, MAX_NAME_LENGTH)}</bdi></summary></details></th>${cells.join("")}</tr>
-<tr class="more"><td colspan="${COLUMNS.length + 1}"><p>${escapeText(row.finding)}</p>${tickerChart(row.finding, row.series, columns)}</td></tr></tbody>`;
+<tr class="more"><td colspan="${columns.length + 1}"><p>${escapeText(row.finding)}</p>${tickerChart(row.finding, row.series, dates)}</td></tr></tbody>`;
 }

@@ -4,11 +4,11 @@ import type { FindingState, Verdict as ForecastVerdict, RowsVerdict } from "../.
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import { escapeText } from "../charts/plot.ts";
 import { verdictSentences } from "../evidence/adjusted-verdict.ts";
-import { JUDGED_ROWS, NO_FOLDS, type OutputEvidence } from "../evidence/output-evidence.ts";
+import { JUDGED_ROWS, NO_FOLDS, type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts";
 import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import { countedRows, figure, typesetFigures, wholePercent } from "../figures.ts";
 import { type Panel, plainTable, sentenceHtml } from "../panels/panel.ts";
-import { besideHtml, byRowsHtml, panelsHtml, panelsOf, type Section } from "../panels/section.ts";
+import { besideHtml, byRowsHtml, hasReturns, panelsHtml, panelsOf, type Section } from "../panels/section.ts";
 import { cumulativePanels, skillOverTime } from "./skill-over-time.ts";
 import { type Tile, tileHtml, tilesOf } from "./verdict-tiles.ts";
 
@@ -16,10 +16,12 @@ import { type Tile, tileHtml, tilesOf } from "./verdict-tiles.ts";
 export const verdictSection: Section = {
   id: "verdict",
   title: "Verdict",
-  html: ({ outputs }) =>
-    outputs.length === 1
-      ? aloneHtml(outputs[0]!)
-      : `<div class="beside">${outputs.map(besideVerdictHtml).join("\n")}</div>${besideHtml(outputs, sumPanels)}`,
+  html: (report) => {
+    const { outputs } = report;
+    if (outputs.length === 1) return aloneHtml(outputs[0]!);
+    const sums = hasReturns(report) ? besideHtml(outputs, sumPanels) : "";
+    return `<div class="beside">${outputs.map(besideVerdictHtml).join("\n")}</div>${sums}`;
+  },
 };
 
 /** The conclusion for the reader. */
@@ -48,6 +50,8 @@ interface Facts {
   readonly dates: number;
   readonly firstDay: Day | undefined;
   readonly lastDay: Day | undefined;
+  /** Why no row has a label; undefined if one has. */
+  readonly whyNone: string | undefined;
 }
 
 /** A row of the table of forecasts: the model, the zero forecast, the historical mean. */
@@ -73,13 +77,14 @@ export function verdictOf(output: ReportedOutput): Verdict {
         ? ["The output has no ticker with a forecast."]
         : (adjusted?.sentences ?? verdictSentences(alone)),
     judged: (adjusted ?? { judged: alone?.judged[0] }).judged,
-    facts: factsOf(common),
+    facts: factsOf(output),
     tiles: tilesOf(common),
     baselines: baselineRows(common),
   };
 }
 
-function factsOf({ document, judgedRows, rows, labelled, dateCount, table }: OutputEvidence): Facts {
+function factsOf({ whole, common }: ReportedOutput): Facts {
+  const { document, judgedRows, rows, labelled, dateCount, table } = common;
   const { operation, window } = document;
   const firsts = labelled.flatMap(({ days }) => days[0] ?? []);
   const lasts = labelled.flatMap(({ days }) => days.at(-1) ?? []);
@@ -93,8 +98,11 @@ function factsOf({ document, judgedRows, rows, labelled, dateCount, table }: Out
     dates: dateCount,
     firstDay: firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b)),
     lastDay: lasts.length === 0 ? undefined : lasts.reduce((a, b) => Math.max(a, b)),
+    whyNone: dateCount > 0 ? undefined : whole.dateCount > 0 ? NONE_SHARED : whyNoLabels(whole),
   };
 }
+
+const NONE_SHARED = "No row that all outputs have has a realised return.";
 
 /** The model beside the forecasts that any model has to beat, on the same rows. */
 function baselineRows({ modelName, table, zeroTable, meanTable }: OutputEvidence): ForecastMetrics[] {
@@ -125,10 +133,11 @@ const BADGES: Readonly<Record<Verdict["state"], "some" | "none" | "unknown">> = 
 
 function aloneHtml(output: ReportedOutput): string {
   const verdict = verdictOf(output);
-  const sums = byRowsHtml(output, (on, rows) => panelsHtml(sumPanels(on), rows));
   const figures = byRowsHtml(output, (on) =>
     figuresHtml(on === output ? verdict : verdictOf(on), on.name, on !== output),
   );
+  if (verdict.facts.dates === 0) return `<div class="verdict">${answerHtml(verdict)}</div>\n${figures}`;
+  const sums = byRowsHtml(output, (on, rows) => panelsHtml(sumPanels(on), rows));
   return `<div class="verdict answer"><div>${answerHtml(verdict)}</div>${sums}</div>
 ${figures}`;
 }
@@ -195,7 +204,8 @@ function figuresHtml(verdict: Verdict, name: string, isSwitched = false): string
   const tiles = hasReturns ? verdict.tiles : verdict.tiles.filter(({ value }) => value !== null);
   const list = tiles.length === 0 ? "" : `<ul class="tiles">${tiles.map(tileHtml).join("\n")}</ul>\n`;
   const table = hasReturns ? `\n${baselinesTable(verdict, name)}` : "";
-  return `${list}<div class="facts"><p class="faint">${sentenceHtml(factsLine(verdict, isSwitched))}</p>${table}</div>`;
+  const facts = factsLine(verdict, isSwitched, tiles.length > 0);
+  return `${list}<div class="facts"><p class="faint">${sentenceHtml(facts)}</p>${table}</div>`;
 }
 
 const WHY_FOLDS = {
@@ -211,15 +221,17 @@ const SLOPE_ROWS: Readonly<Record<Operation, string>> = {
 };
 
 /** @param isSwitched whether the reader chose these rows. */
-function factsLine({ facts }: Verdict, isSwitched: boolean): string {
-  const { operation, rows, judgedRows, tickers, dates, firstDay, lastDay } = facts;
-  const judged =
-    firstDay === undefined || lastDay === undefined
-      ? "no row has a realised return"
-      : `judged on ${figure(rows, "count")} ${JUDGED_ROWS[judgedRows]} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay)} to ${formatDay(lastDay)}`;
+function factsLine({ facts }: Verdict, isSwitched: boolean, hasTiles: boolean): string {
+  const { operation, judgedRows, whyNone } = facts;
   const slope = judgedRows === "score" ? ` ${SLOPE_ROWS[operation]}` : "";
-  const isOfNetworks = operation === "run_dl_job" && rows > 0;
-  return `${operation}, ${judged}.${isOfNetworks ? ` ${NO_FOLDS}` : ""}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines of the tiles, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.${slope}`;
+  const tiles = `On the lines of the tiles, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.${slope}`;
+  if (whyNone !== undefined) return [`${operation}.`, whyNone, ...(hasTiles ? [tiles] : [])].join(" ");
+  const networks = operation === "run_dl_job" ? ` ${NO_FOLDS}` : "";
+  return `${operation}, judged on ${judgedText(facts)}.${networks}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are next-day log-returns in percent; returns of quantiles are simple returns. ${tiles}`;
+}
+
+function judgedText({ rows, judgedRows, tickers, dates, firstDay, lastDay }: Facts): string {
+  return `${figure(rows, "count")} ${JUDGED_ROWS[judgedRows]} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay!)} to ${formatDay(lastDay!)}`;
 }
 
 function baselinesTable({ baselines }: Verdict, name: string): string {
