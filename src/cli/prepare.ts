@@ -2,8 +2,14 @@ import { type Command, Option } from "commander";
 import { blobLimits } from "../contract/blob-limits.ts";
 import { COMPRESSIONS, INPUT_FORMATS } from "../contract/config/input-formats.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
-import { type PreparedBlobs, type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
+import {
+  type PreparedBlobs,
+  type PrepareOptions,
+  type PrepareRequest,
+  preparePrices,
+} from "../prepare/prepare-prices.ts";
 import { addRequiredOption } from "./arguments/required-option.ts";
+import { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface PrepareFlags extends Omit<PrepareOptions, "tickers"> {
@@ -51,22 +57,46 @@ export function addPrepare(program: Command): void {
     )
     .action(async ({ prices, features, out, tickers, json, ...options }: PrepareFlags) => {
       const chosen = tickers?.split(",").map((ticker) => ticker.trim());
+      const { finish, ...following } = follow(process.stderr, json === true);
       const prepared = await untilSignal((signal) =>
         preparePrices({
           csvPath: prices,
           featuresPath: features,
           outFolder: out,
           options: { ...options, tickers: chosen },
-          report: (sentence) => process.stderr.write(`${sentence}\n`),
+          ...following,
           signal,
           limits: { tickers: blobLimits(process.env).tickers },
         }),
-      );
+      ).finally(finish);
       const isText = process.stdout.isTTY === true && json !== true;
       process.stdout.write(
         isText ? preparedText(prepared) : `${JSON.stringify(asRecord(prepared), null, 2)}\n`,
       );
     });
+}
+
+/** A preparation that takes no longer shows no progress. */
+const QUIET_MS = 2_000;
+
+/**
+ * Writes sentences to stderr and, on a terminal, a bar. A reader of JSON gets no bar.
+ * @returns what `preparePrices` calls, and what ends the bar.
+ */
+export function follow(
+  stream: ConstructorParameters<typeof Reporter>[0]["stream"],
+  isJson: boolean,
+): Required<Pick<PrepareRequest, "report" | "onProgress">> & { finish: () => void } {
+  const hasBar = stream.isTTY === true && !isJson;
+  const reporter = new Reporter({ format: "text", quiet: !hasBar, stream });
+  const started = performance.now();
+  return {
+    report: (sentence) => reporter.write({}, sentence),
+    onProgress: (progress) => {
+      if (performance.now() - started >= QUIET_MS) reporter.report({ kind: "progress", ...progress });
+    },
+    finish: () => reporter.finish(),
+  };
 }
 
 /** What a person needs for the next command. */

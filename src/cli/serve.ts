@@ -1,5 +1,7 @@
+import { sep } from "node:path";
 import { type Command, Option } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
+import { printable } from "../contract/errors/wording.ts";
 import { shellWord } from "../contract/machine/shell-word.ts";
 import { findEnvironment, SETUP_COMMANDS, type UserEnvironment } from "../engine/environment/environment.ts";
 import type { ServiceSettings, SettingFlags } from "../service/settings/load-settings.ts";
@@ -45,7 +47,7 @@ the user's data folder. On SIGTERM, SIGINT or a closed terminal, running jobs ha
 the queue for the next start. Another signal, a second or more later, ends it at once. Without a terminal on stdin, stdout or
 stderr, as under nohup, SIGHUP is ignored.
 
-stdout carries the address of the service and how to use it; stderr carries the log, one JSON object per line.`;
+stdout carries the address of the service, its data folder and how to use it; stderr carries the log, one JSON object per line.`;
 
 const CLOSING_SECONDS = 30;
 
@@ -95,12 +97,15 @@ function exitAfter(milliseconds: number): void {
   }, milliseconds);
 }
 
-type WelcomeSettings = Pick<ServiceSettings, "auth" | "oidc_issuer" | "database_url" | "data_dir">;
+type WelcomeSettings = Pick<
+  ServiceSettings,
+  "auth" | "oidc_issuer" | "database_url" | "data_dir" | "blob_url"
+>;
 
 const WAIT_SECONDS = 60;
 
 /**
- * What `mucast serve` prints: its address, and lines of curl that run a job on the example blobs.
+ * What `mucast serve` prints: its address, its data folder, and lines of curl that run a job on the example blobs.
  * @param missing the missing Python environment, without which jobs fail.
  */
 async function welcome(
@@ -113,7 +118,7 @@ async function welcome(
   const first = [...firstSteps(settings), ...(missing === undefined ? [] : [noEngine(missing)])];
   const lines = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)];
   return `mucast listens on ${address}
-${first.map((step) => `\n${step}\n`).join("")}
+${dataLine(settings)}${first.map((step) => `\n${step}\n`).join("")}
 Run a job on the example blobs:
 
 ${indented(lines.join("\n"))}
@@ -127,6 +132,16 @@ ${indented(lines.join("\n"))}
 
 /** How this process was started: `npm run mucast` in a checkout, which may have no `mucast` command. */
 const COMMAND = process.env.npm_lifecycle_event === "mucast" ? "npm run --silent mucast --" : "mucast";
+
+/** The data folder; nothing if both the database and the blobs are elsewhere. */
+export function dataLine({
+  database_url,
+  data_dir,
+  blob_url,
+}: Pick<WelcomeSettings, "database_url" | "data_dir" | "blob_url">): string {
+  const isUsed = database_url === undefined || blob_url.startsWith(`${data_dir}${sep}`);
+  return isUsed ? `Its data folder is ${printable(data_dir)}\n` : "";
+}
 
 function noEngine(missing: UserEnvironment): string {
   return `There is no Python environment, so jobs will fail. Install it with \`${SETUP_COMMANDS[missing]}\`.`;

@@ -3,6 +3,7 @@ import { openBlob } from "../blob/open-blob.ts";
 import type { BlobPolicy } from "../blob/policy.ts";
 import { readOutput } from "../client/read-output.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { NOT_AN_OUTPUT } from "../contract/errors/wrong-document.ts";
 import { readWholeJson } from "../contract/json/whole-json.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { ForecastRows } from "../evaluate/forecast-rows.ts";
@@ -78,7 +79,7 @@ function checkedOutput(name: string, value: unknown): OutputBlob {
     const message = isInput(value)
       ? `${name} is an input blob, not the output of a job, which is called ml_engine_… or nn_engine_…`
       : `${name}: ${(cause as TypeError).message}`;
-    throw new MucastError("unreadable_blob", message, { source: name }, { cause });
+    throw new MucastError("unreadable_blob", message, { source: name, ...NOT_AN_OUTPUT }, { cause });
   }
 }
 

@@ -1,7 +1,9 @@
-/** Limits of a file of prices or of features; one more is too_large. */
+/** Limits of a file of prices or of features, and how its reading is followed. One more than a limit is too_large. */
 export interface FileLimits {
   /** Bytes, decompressed. A Parquet table may have as many values as a CSV of this size. */
   readonly csvBytes?: number;
   /** As many as a job accepts by default. */
   readonly tickers?: number;
+  /** Called with the number of bytes of each part that was read, decompressed. */
+  readonly onBytes?: ((count: number) => void) | undefined;
 }

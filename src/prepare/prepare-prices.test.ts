@@ -10,7 +10,7 @@ import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { BlockStore } from "../ingest/block-store.ts";
 import { readBytes } from "../ingest/parquet/table-twin.testing.ts";
 import { FEATURE_NAMES } from "./features/feature-set.ts";
-import { type PrepareOptions, preparePrices } from "./prepare-prices.ts";
+import { type PrepareOptions, type PrepareProgress, preparePrices } from "./prepare-prices.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mucast-prepare-"));
 after(() => rmSync(root, { recursive: true }));
@@ -219,6 +219,24 @@ test("refuses options that fit no data by name before writing anything", async (
     await failure("invalid_request", attempt);
     assert.ok(!existsSync(outFolder));
   }
+});
+
+test("the bytes that are read and the tickers that are written can be followed", async () => {
+  const csvPath = csvOf({ A: [1, 2.5, 3], B: [4, 5, 6] });
+  const followed: PrepareProgress[] = [];
+  await preparePrices({
+    csvPath,
+    outFolder: fresh(),
+    onProgress: (progress) => void followed.push(progress),
+  });
+  const lastOfStage = followed.filter(
+    ({ stage }, i) => stage !== "read" || followed[i + 1]?.stage !== "read",
+  );
+  assert.deepEqual(lastOfStage, [
+    { stage: "read", done: statSync(csvPath).size },
+    { stage: "write", done: 1, total: 2 },
+    { stage: "write", done: 2, total: 2 },
+  ]);
 });
 
 test("the same prices give the same id and bytes, whatever the file looks like; repeating writes nothing", async () => {

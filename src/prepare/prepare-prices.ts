@@ -38,11 +38,18 @@ export interface PrepareRequest {
   readonly options?: PrepareOptions;
   /** Receives sentences about what was read. */
   readonly report?: (sentence: string) => void;
+  /** Called while the files are read and the blobs are written, many times a second. */
+  readonly onProgress?: (progress: PrepareProgress) => void;
   readonly signal?: AbortSignal;
   readonly limits?: PrepareLimits;
 }
 
-export interface PrepareLimits extends FileLimits {
+/** Bytes of the files that were read, or tickers whose features are in the blob. */
+export type PrepareProgress =
+  | { readonly stage: "read"; readonly done: number }
+  | { readonly stage: "write"; readonly done: number; readonly total: number };
+
+export interface PrepareLimits extends Omit<FileLimits, "onBytes"> {
   /** Limit of each blob in bytes; one more is too_large. */
   readonly blobBytes?: number;
 }
@@ -69,7 +76,14 @@ export interface PreparedBlobs {
  * output_failed if the folder cannot be created (before a file is read), or if a blob of that name exists with other bytes.
  */
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
-  const { csvPath, options = {}, report = () => undefined, signal, limits = {} } = request;
+  const { csvPath, options = {}, report = () => undefined, signal } = request;
+  const { onProgress = () => undefined } = request;
+  let bytes = 0;
+  const onBytes = (count: number) => {
+    bytes += count;
+    onProgress({ stage: "read", done: bytes });
+  };
+  const limits = { ...request.limits, onBytes };
   if (options.id !== undefined) checkId(options.id, "id");
   const format = blobFormat(options);
   const computed = computedNames(request);
@@ -86,7 +100,7 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   if (options.tickers === undefined) reportUnpriced(unpriced, report);
   reportNonpositive(tickers, report);
   reportSparse(tickers, window, report);
-  const table = await tableOf(request, computed);
+  const table = await tableOf({ ...request, limits }, computed);
   if (table !== undefined) {
     const unused = unusedParts(table, tickers, dates, options.tickers === undefined);
     warnOf(unused.tickers, report);
@@ -95,7 +109,9 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   }
   const id = options.id ?? digestOf(tickers, window, format, table, computed);
   const own = computed.length > 0 ? await inTurns(featuresOf(tickers), signal) : undefined;
-  const features = table === undefined ? own! : joinedFeatures(own, table, tickers, dates);
+  const features = counting(table === undefined ? own! : joinedFeatures(own, table, tickers, dates), (done) =>
+    onProgress({ stage: "write", done, total: tickers.length }),
+  );
   const columns = [...computed, ...(table?.columns ?? [])];
   const { paths, written } = await publishBlobs(
     folder,
@@ -116,6 +132,16 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   };
 }
 
+/** @param onCount called with the number of items that have been taken. */
+function* counting<T>(items: Iterable<T>, onCount: (count: number) => void): Generator<T> {
+  let count = 0;
+  for (const item of items) {
+    yield item;
+    count += 1;
+    onCount(count);
+  }
+}
+
 /** The features that prepare computes. @throws MucastError invalid_request if there would be no feature. */
 function computedNames({ featuresPath, options }: PrepareRequest): readonly string[] {
   if (!options?.onlyFeatures) return FEATURE_NAMES;
@@ -125,7 +151,13 @@ function computedNames({ featuresPath, options }: PrepareRequest): readonly stri
 }
 
 async function tableOf(
-  { featuresPath, signal, limits }: PrepareRequest,
+  {
+    featuresPath,
+    signal,
+    limits,
+  }: Pick<PrepareRequest, "featuresPath" | "signal"> & {
+    readonly limits: FileLimits;
+  },
   computed: readonly string[],
 ): Promise<FeatureTable | undefined> {
   return featuresPath === undefined ? undefined : readFeatureFile(featuresPath, computed, signal, limits);

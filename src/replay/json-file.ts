@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { MucastError } from "../contract/errors/errors.ts";
 import { workFolderError } from "../contract/errors/system-error.ts";
+import { NOT_AN_OUTPUT } from "../contract/errors/wrong-document.ts";
 import type { ByteSource } from "../contract/market/ticker-series.ts";
 import { ByteWindow } from "../ingest/json/byte-window.ts";
 import { readParts, runSteps } from "../ingest/json/json-parts.ts";
@@ -205,7 +206,7 @@ async function* written(chunks: AsyncIterable<Uint8Array>, file: FileHandle): As
 function* requireObject(reader: JsonReader, source: string): Waiting<void> {
   if ((yield* reader.take()) !== Token.objectStart) {
     const message = `${source} is not an output of a job: it is not a JSON object`;
-    throw new MucastError("unreadable_blob", message, { source, offset: reader.offset });
+    throw new MucastError("unreadable_blob", message, { source, offset: reader.offset, ...NOT_AN_OUTPUT });
   }
   yield* reader.skip(0);
   yield* reader.take();

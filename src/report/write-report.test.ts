@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { problemOf } from "../contract/problems/problem.ts";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
 import { writeReport } from "./write-report.ts";
 
@@ -66,6 +67,10 @@ test("an output that cannot be reported writes no file, and keeps the existing o
   for (const [output, code, message] of cases) {
     await assert.rejects(writeReport({ outputs: [ml, output], out }, READING), { code, message });
   }
+  const other = await writeReport({ outputs: [cases[2][0]], out }, READING).catch((error: unknown) => error);
+  const { title, advice } = problemOf(other);
+  assert.equal(title, "The document is not an output of a job");
+  assert.match(advice, /^Give an output of run_ml_job or run_dl_job: /, "nothing in it is damaged");
   assert.equal(readFileSync(out, "utf8"), "before");
   await assert.rejects(writeReport({ outputs: Array(9).fill(ml), out }, READING), {
     code: "invalid_request",

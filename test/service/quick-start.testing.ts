@@ -33,6 +33,7 @@ export function quickStart(core: () => Core): void {
     test("curl lines that run a job, even repeatedly", async () => {
       const { url, said } = await welcome(core().serving);
       assert.equal(url, core().serving.url);
+      assert.match(said, /^Its data folder is \/\S+$/m);
       for (const _ of ["first", "again"]) {
         assert.match(await shell(curlLines(said)), /"status":"Succeeded","output_url":/);
       }

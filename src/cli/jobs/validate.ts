@@ -3,6 +3,7 @@ import { blobPolicy } from "../../blob/policy.ts";
 import { requestedWindow } from "../../contract/config/requested-window.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { namedFailure } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import type {
   ChoicePreview,
   JobPreview,
@@ -28,9 +29,9 @@ Example:
       --config '{"ML params": {"model": "lightgbm", "intervals": {}}}'
 
 stdout carries a table, in which tickers with the same figures share a row, or one JSON object with every ticker with --log json;
-stderr carries every warning. The command takes the flags of the
-jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or to forecast,
-its error follows, with its exit code.`;
+stderr carries the warnings, one line for all tickers with the same warning, or every warning with --log json. The command takes
+the flags of the jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or
+to forecast, its error follows, with its exit code.`;
 
 export function addValidate(program: Command): void {
   withWindowFlags(withJobFlags(program.command("validate")))
@@ -46,13 +47,37 @@ export function addValidate(program: Command): void {
         const { error, ...preview } = await untilSignal((signal) =>
           validateJob(request, { workers, policy, report: reporter.report, signal }),
         );
-        for (const warning of preview.warnings) reporter.warn(warning);
+        if (flags.log === "json") for (const warning of preview.warnings) reporter.warn(warning);
+        else for (const line of warningLines(preview.warnings)) reporter.write({}, line);
         process.stdout.write(flags.log === "json" ? `${JSON.stringify(preview)}\n` : asText(preview));
         if (error !== undefined) throw error;
       } finally {
         reporter.finish();
       }
     });
+}
+
+/** Tickers that a line names. */
+const MAX_NAMES = 3;
+
+/** A line for each warning, and one for all tickers with the same code, with its first message. */
+export function warningLines(warnings: readonly Warning[]): string[] {
+  const groups = Map.groupBy(warnings, ({ code, ticker }) => (ticker === undefined ? undefined : code));
+  const single = (groups.get(undefined) ?? []).map(({ code, message }) => `${code}: ${message}`);
+  groups.delete(undefined);
+  const grouped = [...groups.values()].map((group) => {
+    const [{ code, message }] = group as [Warning];
+    const tickers = [...new Set(group.map(({ ticker }) => ticker!))];
+    if (group.length === 1) return `${code}: ${message}`;
+    const more = tickers.length - MAX_NAMES;
+    const names = `${tickers.slice(0, MAX_NAMES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+    return `${code}: ${counted(tickers.length, "ticker")} (${names}), such as: ${message}`;
+  });
+  const isShortened = [...groups.values()].some(({ length }) => length > 1);
+  return [
+    ...[...single, ...grouped].map((line) => printable(`warning: ${line}`)),
+    ...(isShortened ? ["--log json lists every warning."] : []),
+  ];
 }
 
 function asText(preview: Omit<JobPreview, "error">): string {

@@ -20,6 +20,9 @@ export interface ErrorData {
   readonly ticker?: string | undefined;
   readonly faults?: readonly Fault[] | undefined;
   readonly suggestion?: string | undefined;
+  /** In place of the title and the advice of the code. */
+  readonly title?: string | undefined;
+  readonly advice?: string | undefined;
   readonly accepted?: readonly string[] | undefined;
   readonly failures?: readonly { ticker: string; code: string; message: string }[] | undefined;
   readonly [key: string]: unknown;

@@ -4,6 +4,8 @@ import { openBlob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { cut } from "../../contract/errors/faults.ts";
 import { counted } from "../../contract/errors/wording.ts";
+import { NOT_A_TABLE } from "../../contract/errors/wrong-document.ts";
+import type { FileLimits } from "../file-limits.ts";
 
 /** One record of a CSV. */
 export interface CsvRow {
@@ -14,28 +16,35 @@ export interface CsvRow {
 
 const DELIMITERS = [",", ";", "\t", "|"];
 
+/** How an object or an array of JSON begins, unlike the header of a table. */
+const JSON_START = /^\uFEFF?\s*(?:\{\s*["}]|\[\s*[[{"\]])/;
+
 /**
  * The records of a local CSV, gzip or not. The delimiter is the most frequent one in the header: comma, semicolon, tab or bar. Fields may
  * be quoted, lines may have any line ending, and a byte order mark is skipped. Cells are trimmed, and empty lines are dropped.
- * @throws MucastError of the file like openBlob; invalid_data with the line for broken quoting or bytes that are not UTF-8; the reason of
- *   `signal`.
+ * @throws MucastError of the file like openBlob; invalid_data for JSON, and with the line for broken quoting or bytes that are not UTF-8;
+ *   the reason of `signal`.
  */
 export async function* csvRows(
   path: string,
   signal?: AbortSignal,
-  maxBytes?: number,
+  { csvBytes, onBytes }: FileLimits = {},
 ): AsyncGenerator<CsvRow> {
   const blob = await openBlob(
     path,
     { allowed: [] },
     {
       ...(signal ? { signal } : {}),
-      ...(maxBytes === undefined ? {} : { limits: { maxBytes } }),
+      ...(csvBytes === undefined ? {} : { limits: { maxBytes: csvBytes } }),
     },
   );
-  const text = decoded(blob.chunks, path);
+  const text = decoded(blob.chunks, path, onBytes);
   const first = await text.next();
   const head = first.done ? "" : first.value;
+  if (JSON_START.test(head)) {
+    const message = `${path} is JSON; prepare reads CSV and Parquet`;
+    throw new MucastError("invalid_data", message, { source: path, ...NOT_A_TABLE });
+  }
   const parser = parse({
     delimiter: delimiterOf(head),
     bom: true,
@@ -70,10 +79,17 @@ export function checkWidth(row: CsvRow, width: number, path: string): void {
   throw new MucastError("invalid_data", `${path}: ${message}`, { source: path, line: row.line });
 }
 
-async function* decoded(chunks: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<string> {
+async function* decoded(
+  chunks: AsyncIterable<Uint8Array>,
+  path: string,
+  onBytes: FileLimits["onBytes"],
+): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
-    for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
+    for await (const chunk of chunks) {
+      onBytes?.(chunk.length);
+      yield decoder.decode(chunk, { stream: true });
+    }
     yield decoder.decode();
   } catch (error) {
     if (error instanceof MucastError) throw error;

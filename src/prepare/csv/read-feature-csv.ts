@@ -42,11 +42,12 @@ export async function readFeatureCsv(
   path: string,
   onColumns: (names: readonly string[]) => void,
   signal?: AbortSignal,
-  { csvBytes, tickers = DEFAULT_BLOB_LIMITS.tickers }: FileLimits = {},
+  limits: FileLimits = {},
 ): Promise<TickerFeatures[]> {
   const turns = new Turns(signal);
+  const { tickers = DEFAULT_BLOB_LIMITS.tickers } = limits;
   const read = (mark: DecimalMark) =>
-    readUnder(path, mark, csvRows(path, signal, csvBytes), onColumns, tickers, turns);
+    readUnder(path, mark, csvRows(path, signal, limits), onColumns, tickers, turns);
   const pointed = await read(".");
   const found = pointed.numbers.mark() === "." ? pointed : await read(",");
   const days = found.dates.days();

@@ -213,6 +213,23 @@ test("refuses broken quoting, other encodings, and files without content or pric
   await assert.rejects(readPriceCsv(join(folder, "missing")), /missing cannot be opened/);
 });
 
+test("refuses JSON in one sentence, whatever it contains, but not a header that begins with a bracket", async () => {
+  for (const text of [
+    '{"dates": ["2020-01-02"], "prices": {"A": [1]}}',
+    '\uFEFF\n [{"date": "2020-01-02", "A": 1}]',
+    "{}",
+    "[[1, 2]]",
+    '{"date": "2020-01-02"}\n{"date": "2020-01-03"}\n',
+  ]) {
+    const error = await refusal(text);
+    assert.match(error.message, /^\S+ is JSON; prepare reads CSV and Parquet$/);
+    const { title, advice } = problemOf(error);
+    assert.equal(title, "The file is JSON, not a table");
+    assert.match(advice, /If it is an input blob, give it to the job as it is/);
+  }
+  assert.deepEqual(await read("{A},Date\n1,2020-01-02\n"), { "{A}": { "2020-01-02": 1 } });
+});
+
 test("reads the same prices whatever the order of rows and columns", async () => {
   const cell = fc.tuple(
     fc.nat(400),

@@ -25,7 +25,7 @@ interface Cells {
 
 /**
  * Reads a wide or long price CSV.
- * @param limits.csvBytes maximum size, decompressed.
+
  * @returns every ticker that has a price, in code point order, and the names of those that have none. Days ascend; missing prices are
  *   dropped, zero and negative ones are kept. @throws MucastError of csvRows; invalid_data, with the line, for a file that cannot be read
  *   without a guess; too_large for too many tickers, or one longer than jobs accept; the reason of `signal`.
@@ -33,11 +33,12 @@ interface Cells {
 export async function readPriceCsv(
   path: string,
   signal?: AbortSignal,
-  { csvBytes, tickers: most = DEFAULT_BLOB_LIMITS.tickers }: FileLimits = {},
+  limits: FileLimits = {},
 ): Promise<CsvPrices> {
   const turns = new Turns(signal);
+  const { tickers: most = DEFAULT_BLOB_LIMITS.tickers } = limits;
   const read = (mark: DecimalMark) =>
-    readUnder(new PriceCells(path, mark, most), csvRows(path, signal, csvBytes), signal);
+    readUnder(new PriceCells(path, mark, most), csvRows(path, signal, limits), signal);
   const pointed = await read(".");
   const cells = pointed.numbers.mark() === "." ? pointed : await read(",");
   const days = cells.dates.days();

@@ -62,11 +62,21 @@ export async function readFeatureParquet(
 async function sourceAt(
   path: string,
   signal: AbortSignal | undefined,
-  { csvBytes }: FileLimits,
+  { csvBytes, onBytes }: FileLimits,
 ): Promise<ByteSource> {
   const limits = csvBytes === undefined ? {} : { limits: { maxBytes: csvBytes } };
   const { chunks } = await openBlob(path, { allowed: [] }, { ...(signal ? { signal } : {}), ...limits });
-  return { name: path, chunks };
+  return { name: path, chunks: onBytes === undefined ? chunks : observed(chunks, onBytes) };
+}
+
+async function* observed(
+  chunks: AsyncIterable<Uint8Array>,
+  onBytes: (count: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    onBytes(chunk.length);
+    yield chunk;
+  }
 }
 
 /** The fewest bytes of a value in a CSV: a digit and a comma. A limit of bytes counts for as many values of a table. */

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { readOutput } from "../../client/read-output.ts";
 import type { AuditBlob } from "../../contract/output/audit-blob.ts";
 import type { ReplayBlob } from "../../contract/output/replay-blob.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
 import { checkVerdicts } from "./check-verdicts.ts";
 
@@ -80,5 +81,12 @@ test("a verdict on something else, and a file that is not a verdict, are refused
     code: "unreadable_blob",
     message: /verdict\.json is not a verdict of mucast replay/,
   });
-  assert.throws(() => checkVerdicts([OUTPUT], [], file(null)), { code: "unreadable_blob" });
+  assert.throws(
+    () => checkVerdicts([OUTPUT], [], file(null)),
+    (error) => {
+      const { code, title, advice } = problemOf(error);
+      assert.deepEqual([code, title], ["unreadable_blob", "The document is not the expected verdict"]);
+      return advice.startsWith("Give what `mucast replay` or `mucast audit` has printed");
+    },
+  );
 });

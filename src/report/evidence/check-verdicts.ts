@@ -1,4 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
+import { NOT_A_VERDICT } from "../../contract/errors/wrong-document.ts";
 import { type AuditBlob, auditBlobSchema } from "../../contract/output/audit-blob.ts";
 import { type REPLAY_EXITS, type ReplayBlob, replayBlobSchema } from "../../contract/output/replay-blob.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
@@ -69,7 +70,7 @@ function parsed<T>(
   const [fault] = error.issues;
   const place = fault === undefined || fault.path.length === 0 ? "" : ` at ${fault.path.join(".")}`;
   const message = `${name} is not a verdict of ${command}: ${fault?.message}${place}`;
-  throw new MucastError("unreadable_blob", message, { source: name });
+  throw new MucastError("unreadable_blob", message, { source: name, ...NOT_A_VERDICT });
 }
 
 function unrelatedVerdict({ name }: VerdictFile, what: string): MucastError {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type ForecastQuery, forecastViewSchema } from "../../contract/api/forecast-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import type { BlobAddress } from "../blobs/blobs.ts";
 import { SUCCEEDED } from "../http/openapi/examples.ts";
 import { toolResult } from "../mcp/tool-result.ts";
@@ -262,7 +263,10 @@ describe("a forecast", () => {
   test("is refused if the blob is not an output, or is truncated", async () => {
     const whole = output([["A", 0.1]]);
     assert.equal((await refusal(ask(whole.replace("forecast/1", "forecast/9")))).code, "invalid_data");
-    assert.equal((await refusal(ask("[1]"))).code, "invalid_data");
+    const other = await refusal(ask("[1]"));
+    const { title, advice } = problemOf(other);
+    assert.deepEqual([other.code, title], ["invalid_data", "The document is not an output of a job"]);
+    assert.match(advice, /edited or replaced after the job/);
     assert.equal((await refusal(ask(whole.slice(0, -80)))).code, "unreadable_blob");
   });
 });

@@ -4,6 +4,7 @@ import {
   type MissingForecast,
 } from "../../contract/api/forecast-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { NOT_AN_OUTPUT } from "../../contract/errors/wrong-document.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { OUTPUT_SCHEMA_NAME } from "../../contract/output/output-blob.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
@@ -75,8 +76,11 @@ function forecastView(parts: OutputParts, wanted: TickerSelection, outputName: s
     intervals: metrics?.intervals ? intervals : null,
   });
   if (view.success && parts.schema === OUTPUT_SCHEMA_NAME) return view.data;
-  throw new MucastError("invalid_data", `${outputName} is not an output of mucast`, { source: outputName });
+  const message = `${outputName} is not an output of mucast`;
+  throw new MucastError("invalid_data", message, { source: outputName, ...NOT_AN_OUTPUT, advice: REPLACED });
 }
+
+const REPLACED = "The blob was edited or replaced after the job had written it. Run the job again.";
 
 /** The interval of the row of mu; nothing if the job had no intervals. */
 function intervalOf(ticker: string, { forecasts, mu_dates, window, metrics }: OutputParts): object {

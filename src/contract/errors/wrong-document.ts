@@ -1,0 +1,25 @@
+/**
+ * The title and the advice of errors about a file of another kind. It may be whole and valid, so the words of the error's code would mislead.
+ */
+interface WrongDocument {
+  readonly title: string;
+  readonly advice: string;
+}
+
+export const NOT_AN_OUTPUT: WrongDocument = {
+  title: "The document is not an output of a job",
+  advice:
+    "Give an output of run_ml_job or run_dl_job: the result of a job names it, and it is called ml_engine_… or nn_engine_…. `mucast list` lists the outputs of a folder.",
+};
+
+export const NOT_A_VERDICT: WrongDocument = {
+  title: "The document is not the expected verdict",
+  advice:
+    "Give what `mucast replay` or `mucast audit` has printed or written, each to the option of its name.",
+};
+
+export const NOT_A_TABLE: WrongDocument = {
+  title: "The file is JSON, not a table",
+  advice:
+    "If it is an input blob, give it to the job as it is, without preparing it. Otherwise save the table as CSV or Parquet.",
+};
