@@ -4,6 +4,8 @@ import { pause, type ServiceLink } from "./service-link.ts";
 import { code, counted } from "./words.ts";
 
 const BETWEEN_MS = 5_000;
+/** After this long, the service has freed the cores of an operation that has ended. */
+const SETTLED_MS = 1_000;
 /** A request that waits this long counts as unanswered. */
 const SILENCE_MS = 10_000;
 
@@ -15,16 +17,22 @@ interface GaugeOptions {
   readonly hasCredentials: boolean;
 }
 
-/** How busy the service is, polled every five seconds while the page is visible. */
+/** How busy the service is, polled every five seconds while the page is visible, and when the view has seen a change. */
 export class Gauge {
   readonly element = element("p", { class: "gauge" });
   readonly #options: GaugeOptions;
   readonly #first = Promise.withResolvers<QueueView>();
   #queue: QueueView | undefined;
+  #wake = new AbortController();
+  #hasChanged = false;
 
   constructor(options: GaugeOptions) {
     this.#options = options;
     this.#first.promise.catch(() => undefined);
+    const onVisible = () => {
+      if (!document.hidden) this.refresh();
+    };
+    document.addEventListener("visibilitychange", onVisible, { signal: options.signal });
     void this.#follow();
   }
 
@@ -38,11 +46,20 @@ export class Gauge {
     return this.#queue!;
   }
 
+  /** Asks at once, and again when a change has settled. */
+  refresh(): void {
+    this.#hasChanged = true;
+    this.#wake.abort();
+  }
+
   async #follow(): Promise<void> {
     const { signal } = this.#options;
     while (!signal.aborted) {
       if (!document.hidden) await this.#ask();
-      await pause(BETWEEN_MS, signal);
+      const wait = this.#hasChanged ? SETTLED_MS : BETWEEN_MS;
+      this.#hasChanged = false;
+      this.#wake = new AbortController();
+      await pause(wait, AbortSignal.any([signal, this.#wake.signal]));
     }
   }
 

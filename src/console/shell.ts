@@ -151,7 +151,11 @@ class Frame {
       up: () => link.up(signal),
       setTitle: (title) => this.#setTitle(title),
       navigate: (address) => location.assign(address),
-      notify: (message, kind = "done") => this.#notices.add(message, kind),
+      notify: (message, kind = "done", about) => this.#notices.add(message, kind, about),
+      statusChanged: ({ id, finished_at }) => {
+        gauge.refresh();
+        if (finished_at !== null) this.#notices.removeAbout(id);
+      },
     };
   }
 
@@ -177,12 +181,17 @@ function readOnly({ title }: ViewRoute): HTMLElement {
 
 const MAX_NOTICES = 3;
 
-/** Sentences above the view about what was done or failed. A notice stays until the reader dismisses it or has left two views. */
+/**
+ * Sentences above the view about what was done or failed. A notice stays until the reader dismisses it or has left two views, or until the
+ * operation that it is about has ended.
+ */
 class Notices {
   readonly element = element("div", { class: "notices", role: "status" });
 
-  add(message: string, kind: "done" | "failed"): void {
-    const notice = element("p", { class: `notice ${kind}` }, textElement(message, 1_000), " ");
+  /** @param about the id of an operation. */
+  add(message: string, kind: "done" | "failed", about: string | undefined): void {
+    const attributes = { class: `notice ${kind}`, "data-about": about };
+    const notice = element("p", attributes, textElement(message, 1_000), " ");
     notice.append(
       element("button", { type: "button", class: "plain", onclick: () => notice.remove() }, "Dismiss"),
     );
@@ -190,12 +199,20 @@ class Notices {
     while (this.element.childElementCount > MAX_NOTICES) this.element.firstElementChild!.remove();
   }
 
+  removeAbout(id: string): void {
+    for (const notice of this.#all()) if (notice.dataset.about === id) notice.remove();
+  }
+
   /** Called when the view changes: a notice from the previous view is still visible in the next one. */
   age(): void {
-    for (const notice of [...this.element.children] as HTMLElement[]) {
+    for (const notice of this.#all()) {
       if (notice.dataset.read !== undefined) notice.remove();
       else notice.dataset.read = "";
     }
+  }
+
+  #all(): HTMLElement[] {
+    return [...this.element.children] as HTMLElement[];
   }
 }
 

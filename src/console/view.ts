@@ -1,4 +1,4 @@
-import type { MucastClient, QueueView } from "../client/index.ts";
+import type { MucastClient, OperationView, QueueView } from "../client/index.ts";
 
 /** What a view gets from the frame. */
 export interface ViewContext {
@@ -25,8 +25,13 @@ export interface ViewContext {
   setTitle(title: string): void;
   /** Shows another view, such as `#/operations/<id>`. */
   navigate(address: string): void;
-  /** Shows one sentence above the view about what was done or failed; a screen reader announces it. */
-  notify(message: string, kind?: "done" | "failed"): void;
+  /**
+   * Shows one sentence above the view about what was done or failed; a screen reader announces it.
+   * @param about the id of an operation: when it has ended, the sentence is no longer true, and goes.
+   */
+  notify(message: string, kind?: "done" | "failed", about?: string): void;
+  /** Tells the frame that the view has seen another status of an operation: the gauge and the notices follow. */
+  statusChanged(operation: OperationView): void;
 }
 
 /**

@@ -176,6 +176,43 @@ test("a job that succeeded runs again from its form with the same payload", asyn
   await close();
 });
 
+/** Whether the page has a notice, shows progress, and what its gauge says. */
+const AROUND = `({
+  notices: [...document.querySelectorAll(".notice")].map((each) => each.innerText),
+  progress: document.querySelector("progress").checkVisibility(),
+  gauge: document.querySelector(".gauge").innerText.replaceAll(/\\s+/g, " "),
+})`;
+
+test("when a run ends, its notices go and the gauge follows without waiting for its next poll", async () => {
+  const begun = await service.begin(writer.caller);
+  service.succeed(begun, mlText({ tickers: TICKERS }));
+  await service.queue.ended(writer.caller, begun.id);
+  const { page, unwanted, close } = await openAs(writer, `#/job?again=${begun.id}`);
+  await untilText(page, "Filled in from ML job");
+  await page.click("form.payload button[type=submit]");
+  await untilText(page, "Submitted as");
+  const execution = await service.queue.executor.next();
+  await untilText(page, "Running for");
+  await until(page, `document.querySelector(".gauge").innerText.includes("1 running")`);
+  // The gauge is not polled any more.
+  await page.evaluate(
+    "{ const later = setTimeout; window.setTimeout = (act, wait, ...more) => later(act, wait === 5_000 ? 1e9 : wait, ...more); }",
+  );
+  const id = (await page.evaluate<string>("location.hash")).split("/").at(-1)!;
+  service.succeed({ id, execution }, mlText({ tickers: TICKERS }));
+  await untilText(page, "Next-day log-returns (mu)");
+  await until(page, `document.querySelector(".gauge").innerText.includes("0 running")`);
+  const { notices, progress, gauge } = await page.evaluate<{
+    notices: string[];
+    progress: boolean;
+    gauge: string;
+  }>(AROUND);
+  assert.deepEqual([notices, progress], [[], false]);
+  assert.match(gauge, /^0 running \(0 yours\), 0 queued \(0 yours\)/);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
 test("a failed job opens its form with what to change at the place", async () => {
   const begun = await service.begin(writer.caller);
   const problem = problemOf(

@@ -4,6 +4,7 @@ import type { OperationPage, OperationView, VerdictView } from "../../contract/a
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { shortText } from "../../contract/json/bounded-json.ts";
+import { orderName } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { answerText } from "../http/server/answer-size.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
@@ -70,7 +71,9 @@ function worthText({ summary }: OperationView): string[] {
   const forecasts = `${printable(model)} forecasts ${counted(tickers, "ticker")}`;
   if (verdict === null) return [`${forecasts}.`];
   const { title, ic, dates } = verdict;
-  return [`${forecasts}. ${printable(title)}: IC ${rounded(ic)} over ${counted(dates, "date")}.`];
+  return [
+    `${forecasts}. ${printable(title)}: ${orderName(summary)} ${rounded(ic)} over ${counted(dates, "date")}.`,
+  ];
 }
 
 /** Each code once, with its count. */

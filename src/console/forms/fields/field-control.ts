@@ -1,7 +1,14 @@
 import type { RawJson } from "../../../contract/json/json-text.ts";
 import { element, fill } from "../../dom.ts";
 import { prose, textElement } from "../../words.ts";
-import { acceptedText, defaultText, fieldText, fieldValue, numberFault } from "./field-text.ts";
+import {
+  acceptedText,
+  defaultText,
+  fieldText,
+  fieldValue,
+  numberFault,
+  placeholderText,
+} from "./field-text.ts";
 import { choiceLabel, labelOf } from "./labels.ts";
 import { MAX_PAYLOAD_LENGTH } from "./payload-tree.ts";
 import type { Field } from "./schema-fields.ts";
@@ -126,7 +133,7 @@ function inputOf(field: Field, id: string): TextInput {
       return element("textarea", { ...plain, rows: 3, maxlength: MAX_PAYLOAD_LENGTH });
     case "number":
     case "integer": {
-      const placeholder = field.byDefault === undefined ? undefined : defaultText(field.byDefault);
+      const placeholder = placeholderText(field);
       return element("input", { ...plain, placeholder, type: "text", inputmode: "decimal", maxlength: 400 });
     }
     default:

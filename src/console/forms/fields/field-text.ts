@@ -98,6 +98,17 @@ function defaultInWords({ kind, byDefault }: Field): string {
   return `Default: ${defaultText(byDefault)}.`;
 }
 
+/**
+ * The text of an empty control: the default of the schema, or the one that only the description names. `cv_test_size` has none in the schema,
+ * because a client that fills in defaults would send it beside its old name, `test_size`.
+ */
+export function placeholderText({
+  byDefault,
+  description,
+}: Pick<Field, "byDefault" | "description">): string | undefined {
+  return byDefault === undefined ? /; (\d+) by default\./.exec(description)?.[1] : defaultText(byDefault);
+}
+
 /** A default as shown to a reader: a text without its quotes, a list without its brackets. */
 export function defaultText(byDefault: string): string {
   const value: unknown = JSON.parse(byDefault);

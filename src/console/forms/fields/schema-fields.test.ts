@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { FormSchemas } from "../../../contract/api/published-schemas.ts";
 import { formSchemasText } from "../../../service/http/page/console-files.ts";
 import { pathName } from "../payload/refusal.ts";
+import { placeholderText } from "./field-text.ts";
 import { labelOf } from "./labels.ts";
 import { allParts, type Field, formParts, prunable } from "./schema-fields.ts";
 
@@ -77,6 +78,15 @@ test("choices, defaults and bounds are those of the schema", () => {
   );
   assert.deepEqual([layers.kind, layers.byDefault], ["numbers", "[64,32]"]);
   assert.deepEqual(layers.bounds, { least: 1, most: 4_096 });
+});
+
+test("an empty number shows its default, also if only its description names it", () => {
+  const shown = (operation: keyof FormSchemas["payloads"], path: string) =>
+    placeholderText(fieldOf(operation, path));
+  assert.equal(shown("run_ml_job", "config.ML params.n_splits"), "15");
+  assert.equal(shown("run_ml_job", "config.ML params.cv_test_size"), "15");
+  assert.deepEqual([shown("audit", "truncations"), shown("audit", "permutations")], ["5", "19"]);
+  assert.equal(shown("run_ml_job", "config.ML params.refit_every"), undefined);
 });
 
 test("an entry of models_params counts with the network that the config chooses", () => {

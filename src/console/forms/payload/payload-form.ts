@@ -178,7 +178,7 @@ export class PayloadForm {
         idempotencyKey: this.#keys.sent(text),
         signal,
       });
-      context.notify(`Submitted as ${id}.`);
+      context.notify(`Submitted as ${id}.`, "done", id);
       context.navigate(`#/operations/${id}`);
     } catch (error) {
       if (!signal.aborted) this.#refused(error);

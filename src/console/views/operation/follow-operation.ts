@@ -79,9 +79,11 @@ export class FollowedOperation implements FollowedState {
   update(operation: OperationView): void {
     // An answer that was on its way when the final event arrived.
     if (this.hasEnded) return;
+    const before = this.operation.status;
     this.operation = operation;
     this.#reached(operation);
     this.#changed();
+    if (operation.status !== before) this.#context.statusChanged(operation);
   }
 
   #take(event: StoredEvent | Snapshot): void {

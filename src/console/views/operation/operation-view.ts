@@ -48,6 +48,8 @@ export const showOperation: View = async (container, context) => {
     void followed.look();
     return;
   }
+  // It may have ended before the page of its submission was shown.
+  context.statusChanged(operation);
   container.append(earlierEvents(follow));
 };
 

@@ -33,7 +33,7 @@ export function progressPanel(context: ViewContext): Panel {
     liveRegion,
   );
   let followed: FollowedState | undefined;
-  cancel.addEventListener("click", () => confirmCancel(followed!.operation, context));
+  cancel.addEventListener("click", () => confirmCancel(() => followed!.operation, context));
   return {
     element: section,
     show: (now) => {
@@ -114,8 +114,9 @@ function unitOf(operation: string, stage: string): string {
   return operation === "run_dl_job" ? "epochs" : "steps";
 }
 
-/** Asks for confirmation, then cancels an operation. */
-function confirmCancel(operation: OperationView, { client, notify, signal }: ViewContext): void {
+/** Asks for confirmation, then cancels an operation. @param newest what is known of it. */
+function confirmCancel(newest: () => OperationView, { client, notify, signal }: ViewContext): void {
+  const operation = newest();
   const cancel = element("button", { type: "button", class: "danger" }, "Cancel operation");
   const keep = element("button", { type: "button" }, "Keep running");
   const dialog = element(
@@ -135,14 +136,12 @@ function confirmCancel(operation: OperationView, { client, notify, signal }: Vie
   cancel.addEventListener("click", () => {
     dialog.close();
     client.cancelOperation(operation.id, { signal }).then(
-      ({ status }) =>
-        notify(
-          status === "Canceled"
-            ? "The operation is canceled."
-            : status === "Running"
-              ? "The operation is stopping."
-              : `The operation had already ended: ${status}.`,
-        ),
+      ({ status }) => {
+        if (status === "Canceled") notify("The operation is canceled.");
+        else if (status !== "Running") notify(`The operation had already ended: ${status}.`);
+        // It may have stopped before the answer arrived.
+        else if (newest().finished_at === null) notify("The operation is stopping.", "done", operation.id);
+      },
       (error: unknown) => {
         if (!signal.aborted) notify(`Could not cancel the operation. ${errorWords(error)}`, "failed");
       },

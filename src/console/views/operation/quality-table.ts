@@ -1,6 +1,7 @@
 import type { ForecastView } from "../../../client/index.ts";
 import { figure, type Unit } from "../../../report/figures.ts";
 import { element } from "../../dom.ts";
+import { numbersTable } from "./numbers-table.ts";
 
 type Quality = ForecastView["metrics"]["score"];
 
@@ -43,38 +44,15 @@ export function qualityTable({ metrics, intervals, verdict }: ForecastView): HTM
     element(
       "p",
       {},
-      "On rows that the models did not learn from, all tickers together. In the verdict and in the list of runs, R² gives each ticker the same weight, and with fewer than five tickers IC is measured over time.",
+      "On rows that the models did not learn from, all tickers together. In the verdict and in the list of runs, R² gives each ticker the same weight, and with fewer than five tickers a correlation over time stands for the IC.",
     ),
-    element(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Quality" },
-      element(
-        "table",
-        { class: "numbers" },
-        element(
-          "thead",
-          {},
-          element(
-            "tr",
-            {},
-            ...["Figure", ...sets.map(({ name }) => name)].map((name) =>
-              element("th", { scope: "col" }, name),
-            ),
-          ),
-        ),
-        element(
-          "tbody",
-          {},
-          ...rows.map(({ name, unit, values }) =>
-            element(
-              "tr",
-              {},
-              element("th", { scope: "row" }, name),
-              ...values.map((value) => element("td", {}, figure(value, unit))),
-            ),
-          ),
-        ),
-      ),
-    ),
+    numbersTable({
+      name: "Quality",
+      columns: ["Figure", ...sets.map(({ name }) => name)],
+      rows: rows.map(({ name, unit, values }) => ({
+        header: name,
+        cells: values.map((value) => figure(value, unit)),
+      })),
+    }),
   ];
 }

@@ -109,10 +109,15 @@ export class TrainingCurves {
 }
 
 function networkOf({ ticker, member }: EpochPoint): string {
-  return member === undefined ? ticker : `${ticker} member ${member}`;
+  return member === undefined ? ticker : memberName(ticker, member);
 }
 
-function medianOf(values: readonly number[]): number | null {
+/** The name of a network of an ensemble. */
+export function memberName(ticker: string, member: number): string {
+  return `${ticker} member ${member}`;
+}
+
+export function medianOf(values: readonly number[]): number | null {
   if (values.length === 0) return null;
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

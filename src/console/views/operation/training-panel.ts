@@ -1,34 +1,44 @@
 import { type Point, polyline } from "../../../report/charts/path.ts";
 import { figure } from "../../../report/figures.ts";
 import { element, fill, svgElement } from "../../dom.ts";
+import type { ViewContext } from "../../view.ts";
 import { counted, textElement } from "../../words.ts";
+import { numbersTable } from "./numbers-table.ts";
 import type { FollowedState, Panel } from "./panel.ts";
-import type { CurvePoint, TrainingCurves } from "./training-curves.ts";
+import { type CurvePoint, medianOf, type TrainingCurves } from "./training-curves.ts";
+import { readZeroLosses, type ZeroLosses } from "./zero-losses.ts";
 
 /** Maximum number of rows of the table below the chart, the newest epochs. */
 const MAX_ROWS = 60;
 /** The value that selects all networks; a single network is selected by its position. */
 const ALL = "all";
 
-/** The losses of the networks while they train: the median of all, or one network. */
-export function trainingPanel(): Panel {
+/** The losses of the networks while they train: the median of all, or one network. Once the job has succeeded, also those of zero. */
+export function trainingPanel(context: ViewContext): Panel {
   const select = element("select", {});
   const choice = element("label", {}, "Network ", select);
   const figureElement = element("figure");
   const section = element("section", { hidden: true }, element("h2", {}, "Training"), choice, figureElement);
   let followed: FollowedState | undefined;
   let drawn = "";
+  let zeros: ZeroLosses | undefined;
   const draw = (): void => {
     const curves = followed!.curves;
     offer(select, curves.networks);
     choice.hidden = curves.networks.length < 2;
-    const { points, caption, best } = chosen(curves, select.value);
-    const text = JSON.stringify([caption, points]);
+    const shown = chosen(curves, select.value, zeros);
+    const text = JSON.stringify(shown);
     if (text === drawn) return;
     drawn = text;
     // A table that the reader has opened stays open.
     const isOpen = figureElement.querySelector("details")?.open ?? false;
-    fill(figureElement, ...drawing(points, caption, best?.epoch, curves.leftOut, isOpen));
+    fill(figureElement, ...drawing(shown, curves.leftOut, isOpen));
+  };
+  const readZeros = async (outputName: string): Promise<void> => {
+    zeros = new Map();
+    // Without the output, the chart is whole except for one line.
+    zeros = await readZeroLosses(outputName, context).catch(() => new Map());
+    if (!context.signal.aborted) draw();
   };
   select.addEventListener("change", draw);
   return {
@@ -36,7 +46,10 @@ export function trainingPanel(): Panel {
     show: (now) => {
       followed = now;
       section.hidden = now.curves.networks.length === 0;
-      if (!section.hidden) draw();
+      if (section.hidden) return;
+      draw();
+      const { result } = now.operation;
+      if (result !== null && zeros === undefined) void readZeros(result.output_name);
     },
   };
 }
@@ -49,25 +62,30 @@ function offer(select: HTMLSelectElement, networks: readonly string[]): void {
   }
 }
 
-function chosen(
-  curves: TrainingCurves,
-  value: string,
-): {
+/** What the chart shows. */
+interface Chosen {
   readonly points: readonly CurvePoint[];
   readonly caption: string;
   readonly best: CurvePoint | undefined;
-} {
+  /** The validation loss of the zero forecast, if it is known. */
+  readonly zero: number | undefined;
+}
+
+function chosen(curves: TrainingCurves, value: string, zeros: ZeroLosses = new Map()): Chosen {
   const { networks } = curves;
   const isOne = networks.length === 1;
   if (value === ALL && !isOne) {
     const points = curves.median();
     const which = `Median of ${counted(networks.length, "network")}, for epochs that at least half have reached`;
     const best = lowest(points);
-    return { points, caption: `${which}. ${bestWords(best)}`, best };
+    const known = networks.flatMap((network) => zeros.get(network) ?? []);
+    const zero = known.length === networks.length ? (medianOf(known) ?? undefined) : undefined;
+    return { points, caption: `${which}. ${bestWords(best)}`, best, zero };
   }
   const name = networks[isOne ? 0 : Number(value)]!;
   const { points, best } = curves.of(name);
-  return { points, caption: `${textElement(name, 40).textContent}. ${bestWords(best)}`, best };
+  const caption = `${textElement(name, 40).textContent}. ${bestWords(best)}`;
+  return { points, caption, best, zero: zeros.get(name) };
 }
 
 function lowest(points: readonly CurvePoint[]): CurvePoint | undefined {
@@ -82,13 +100,8 @@ function bestWords(best: CurvePoint | undefined): string {
   return `Best validation loss: ${figure(best.validation, "number")} (epoch ${best.epoch}).`;
 }
 
-function drawing(
-  points: readonly CurvePoint[],
-  caption: string,
-  bestEpoch: number | undefined,
-  leftOut: number,
-  isOpen: boolean,
-): HTMLElement[] {
+function drawing({ points, caption, best, zero }: Chosen, leftOut: number, isOpen: boolean): HTMLElement[] {
+  const bestEpoch = best?.epoch;
   const rows = points.slice(-MAX_ROWS).reverse();
   return [
     element("figcaption", {}, element("p", {}, caption)),
@@ -98,9 +111,11 @@ function drawing(
       element("li", { class: "validation" }, "validation loss"),
       element("li", { class: "train" }, "training loss"),
       bestEpoch !== undefined && element("li", { class: "best" }, `best epoch, ${bestEpoch}`),
+      zero !== undefined &&
+        element("li", { class: "zero" }, `validation loss of the zero forecast, ${figure(zero, "number")}`),
       element("li", {}, "x-axis: epoch; y-axis: loss of scaled returns"),
     ),
-    lineChart(caption, bestEpoch, [
+    lineChart(caption, { best: bestEpoch, level: zero }, [
       { kind: "line", values: points.map(({ epoch, validation }) => ({ x: epoch, y: validation })) },
       { kind: "line second", values: points.map(({ epoch, train }) => ({ x: epoch, y: train })) },
     ]) as unknown as HTMLElement,
@@ -117,36 +132,14 @@ function drawing(
       "details",
       { open: isOpen },
       element("summary", {}, "Show numbers"),
-      element(
-        "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Losses by epoch" },
-        element(
-          "table",
-          { class: "numbers" },
-          element(
-            "thead",
-            {},
-            element(
-              "tr",
-              {},
-              ...["Epoch", "Training", "Validation"].map((words) => element("th", { scope: "col" }, words)),
-            ),
-          ),
-          element(
-            "tbody",
-            {},
-            ...rows.map(({ epoch, train, validation }) =>
-              element(
-                "tr",
-                {},
-                element("th", { scope: "row" }, epoch),
-                element("td", {}, figure(train, "number")),
-                element("td", {}, figure(validation, "number")),
-              ),
-            ),
-          ),
-        ),
-      ),
+      numbersTable({
+        name: "Losses by epoch",
+        columns: ["Epoch", "Training", "Validation"],
+        rows: rows.map(({ epoch, train, validation }) => ({
+          header: epoch,
+          cells: [figure(train, "number"), figure(validation, "number")],
+        })),
+      }),
     ),
   ];
 }
@@ -165,12 +158,17 @@ const TICKS = 4;
 
 /**
  * Lines over whole numbers, such as epochs. Marks lie on a grid that stretches; text is placed beside it in pixels.
- * @param name what the chart shows, in a sentence. @param best the place of a vertical mark.
+ * @param name what the chart shows, in a sentence. @param marked the places of a vertical and of a horizontal mark.
  */
-function lineChart(name: string, best: number | undefined, lines: readonly Line[]): SVGSVGElement {
+function lineChart(
+  name: string,
+  { best, level }: { readonly best: number | undefined; readonly level: number | undefined },
+  lines: readonly Line[],
+): SVGSVGElement {
   const points = lines.flatMap(({ values }) => values);
   const [firstX, lastX] = extentOf(points.map(({ x }) => x));
-  const [low, high] = padded(extentOf(points.flatMap(({ y }) => (y === null ? [] : [y]))));
+  const known = [...points.map(({ y }) => y), level];
+  const [low, high] = padded(extentOf(known.filter((y) => y !== null && y !== undefined)));
   const across = (x: number) => Math.round((GRID * (x - firstX)) / Math.max(1, lastX - firstX));
   const down = (y: number) => Math.round(GRID * (1 - (y - low) / (high - low)));
   const levels = ticksWithin(low, high);
@@ -185,6 +183,7 @@ function lineChart(name: string, best: number | undefined, lines: readonly Line[
     },
     ...levels.map((y) => svgElement("path", { class: "grid", d: `M0 ${down(y)}H${GRID}` })),
     ...(best === undefined ? [] : [svgElement("path", { class: "at", d: `M${across(best)} 0V${GRID}` })]),
+    ...(level === undefined ? [] : [svgElement("path", { class: "level", d: `M0 ${down(level)}H${GRID}` })]),
     ...lines.map(({ kind, values }) =>
       svgElement("path", {
         class: kind,
@@ -192,9 +191,10 @@ function lineChart(name: string, best: number | undefined, lines: readonly Line[
       }),
     ),
   );
+  const texts = tickTexts(levels);
   const words = [
-    ...levels.map((y) =>
-      svgElement("text", { class: "y", x: -8, y: `${down(y) / 10}%`, dy: "0.32em" }, String(y)),
+    ...levels.map((y, i) =>
+      svgElement("text", { class: "y", x: -8, y: `${down(y) / 10}%`, dy: "0.32em" }, texts[i]),
     ),
     ...[...new Set([firstX, lastX])].map((x) =>
       svgElement(
@@ -225,6 +225,14 @@ function extentOf(values: readonly number[]): readonly [low: number, high: numbe
 function padded([low, high]: readonly [number, number]): readonly [number, number] {
   const margin = high > low ? 0.04 * (high - low) : Math.max(Math.abs(low) / 2, 0.5);
   return [low - margin, high + margin];
+}
+
+/** The labels of ticks, with as many decimals each as the longest one needs. */
+export function tickTexts(ticks: readonly number[]): readonly string[] {
+  const plain = ticks.map(String);
+  if (plain.some((text) => text.includes("e"))) return ticks.map((tick) => tick.toExponential());
+  const decimals = Math.max(0, ...plain.map((text) => text.split(".")[1]?.length ?? 0));
+  return ticks.map((tick) => tick.toFixed(decimals));
 }
 
 /** Multiples of 1, 2 or 5 times a power of ten: the step closest to TICKS steps, by its ratio. */

@@ -1,4 +1,5 @@
 import type { OperationView } from "../../../client/index.ts";
+import { orderName } from "../../../contract/output/order-name.ts";
 import { bandFigure, figure, NO_FIGURE } from "../../../report/figures.ts";
 import { type Child, element } from "../../dom.ts";
 import {
@@ -29,21 +30,22 @@ export interface RunColumn {
 const KIND_ORDER = Object.keys(KINDS);
 const STATUS_ORDER = STATUSES.map(([name]) => name);
 
-type Verdict = NonNullable<NonNullable<OperationView["summary"]>["verdict"]>;
+type Summary = NonNullable<OperationView["summary"]>;
+type Verdict = NonNullable<Summary["verdict"]>;
 
 /** A column of a figure of the verdict's headline. */
 function figureColumn(
   key: string,
   title: string,
   value: (verdict: Verdict) => number | null,
-  cell: (verdict: Verdict) => readonly Child[],
+  cell: (verdict: Verdict, summary: Summary) => readonly Child[],
 ): RunColumn {
   return {
     key,
     title,
     isNumber: true,
     value: ({ summary }) => (summary?.verdict ? (value(summary.verdict) ?? undefined) : undefined),
-    cell: ({ summary }) => (summary?.verdict ? cell(summary.verdict) : []),
+    cell: ({ summary }) => (summary?.verdict ? cell(summary.verdict, summary) : []),
   };
 }
 
@@ -102,9 +104,10 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
     "ic",
     "IC",
     ({ ic }) => ic,
-    ({ ic, ic_low: low, ic_high: high }) => [
+    ({ ic, ic_low: low, ic_high: high }, summary) => [
       figure(ic, "ic"),
       ...detail(low !== null && high !== null && bandFigure({ low, high }, "ic")),
+      ...detail(ic !== null && orderName(summary) !== "IC" && orderName(summary)),
     ],
   ),
   figureColumn(

@@ -43,7 +43,7 @@ export class RunTable {
     });
     const table = element(
       "table",
-      { class: "operations" },
+      { class: "operations cards" },
       element("caption", { class: "unseen" }, "Runs; the headers of columns sort them"),
       element("thead", {}, element("tr", {}, chooseHead(), ...this.#heads.values())),
       this.#body,
