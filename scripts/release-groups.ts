@@ -87,7 +87,11 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     name: "deployment",
     processes: [
       // They create the same Python environment.
-      ["test/deployment/kubernetes.release.test.ts", "test/deployment/ray-cluster.release.test.ts"],
+      [
+        "test/deployment/kubernetes.release.test.ts",
+        "test/deployment/overlays.release.test.ts",
+        "test/deployment/ray-cluster.release.test.ts",
+      ],
       ["test/deployment/read-only-root.release.test.ts"],
       ["test/deployment/healthcheck.release.test.ts"],
     ],
@@ -222,6 +226,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/service/stops.release.test.ts"],
       ["test/service/oidc-callers.release.test.ts"],
       ["test/service/restored-database.release.test.ts"],
+      ["test/service/backup.release.test.ts"],
       ["test/service/frozen-holder.release.test.ts"],
       ["test/service/full-disk.release.test.ts"],
       ["test/service/one-holder.release.test.ts"],

@@ -3,9 +3,9 @@
  * the time of a drain, memory. No Kubernetes runs here, so it does not prove that a cluster starts the pods.
  */
 import assert from "node:assert/strict";
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
 import {
@@ -16,10 +16,12 @@ import {
   type Deployment,
   type PodSpec,
   type Resource,
+  settingsOf,
 } from "./manifests.testing.ts";
 
 /** The oldest version of Kubernetes that the manifests support, and the newest with available schemas. */
 const VERSIONS = ["1.29", "1.37"] as const;
+const BASE = "infra/kubernetes/base";
 const scratch = mkdtempSync(join(tmpdir(), "mucast-manifests-"));
 after(() => rmSync(scratch, { recursive: true }));
 
@@ -27,29 +29,25 @@ let checked: readonly Checked[];
 let deployment: Deployment;
 let pod: PodSpec;
 let container: Container;
-let config: Readonly<Record<string, string>>;
+const config = settingsOf(readFileSync(`${BASE}/settings.env`, "utf8"));
+
+/** The files of resources, without those that only kustomize reads. */
+const FILES = [
+  ...globSync(`${BASE}/*.yaml`),
+  "infra/kubernetes/ingress/ingress.yaml",
+  "infra/kubernetes/overlays/small/volume-claim.yaml",
+].filter((file) => !file.endsWith("/kustomization.yaml"));
 
 before(() => {
-  checked = VERSIONS.flatMap((version) => checkManifests(version, globSync("infra/kubernetes/*.yaml")));
+  checked = VERSIONS.flatMap((version) => checkManifests(version, FILES));
   deployment = one("Deployment");
   pod = deployment.spec.template.spec;
   container = pod.containers[0];
-  config = one<Resource & { data: Record<string, string> }>("ConfigMap").data;
 });
 
 function one<T extends Resource>(kind: string): T {
   const found = checked.find(({ document }) => document?.kind === kind) ?? assert.fail(`no ${kind}`);
   return found.document as T;
-}
-
-/** Every variable of the container with its text; undefined if Kubernetes sets it. */
-function variables(): Map<string, string | undefined> {
-  const own = container.env.map(({ name, value }) => [name, value] as const);
-  return new Map([...Object.entries(config), ...own]);
-}
-
-function settingOf(variable: string) {
-  return Object.values(settingsSchema.shape).find((field) => settingNames.get(field)?.env === variable);
 }
 
 test("every resource matches the schemas of Kubernetes, and none is a secret", () => {
@@ -58,15 +56,33 @@ test("every resource matches the schemas of Kubernetes, and none is a secret", (
     [],
   );
   const kinds = new Set(checked.map(({ document }) => document!.kind));
-  assert.deepEqual(
-    [...kinds].toSorted(),
-    ["ConfigMap", "Deployment", "NetworkPolicy", "PodDisruptionBudget", "Service", "ServiceAccount"],
-    "what a namespace needs, in the files that `kubectl apply --filename` takes",
-  );
+  assert.deepEqual([...kinds].toSorted(), [
+    "Deployment",
+    "Ingress",
+    "NetworkPolicy",
+    "PersistentVolumeClaim",
+    "PodDisruptionBudget",
+    "Service",
+    "ServiceAccount",
+  ]);
+});
+
+test("every file is named by the kustomization of its folder, which names no other", () => {
+  const found = globSync("infra/{kubernetes,ray}/**/kustomization.yaml");
+  assert.equal(found.length, 7);
+  for (const file of found) {
+    const folder = dirname(file);
+    const text = readFileSync(file, "utf8").replaceAll(/^ *#.*$/gm, "");
+    const entries = text.matchAll(/^ *- (?:path: )?([\w./-]+)$|\[([\w.]+\.env)\]$/gm);
+    const named = [...entries].map(([, entry, settings]) => (entry ?? settings)!);
+    for (const entry of named) assert.ok(existsSync(join(folder, entry)), `${file}: ${entry}`);
+    const own = readdirSync(folder).filter((name) => name !== "kustomization.yaml" && /\.\w+$/.test(name));
+    assert.deepEqual(own.toSorted(), named.filter((entry) => !entry.startsWith("..")).toSorted(), file);
+  }
 });
 
 test("detects a misspelt field, a field of another type and a repeated key", () => {
-  const text = readFileSync("infra/kubernetes/deployment.yaml", "utf8");
+  const text = readFileSync(`${BASE}/deployment.yaml`, "utf8");
   const planted = [
     ["readOnlyRootFilesystem: true", "readOnlyRootFileSystem: true"],
     ["replicas: 3", "replicas: three"],
@@ -82,26 +98,7 @@ test("detects a misspelt field, a field of another type and a repeated key", () 
   for (const { file, fault } of checkManifests(VERSIONS[1], files)) assert.ok(fault, file);
 });
 
-/** Read by the clients of the storage. */
-const STORAGE_CREDENTIALS = ["AZURE_STORAGE_CONNECTION_STRING", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
-
-test("its variables are settings with values that the service accepts, and secrets are references", () => {
-  for (const [name, value] of variables()) {
-    if (STORAGE_CREDENTIALS.includes(name)) continue;
-    const setting = settingOf(name) ?? assert.fail(`${name} is no setting`);
-    if (value !== undefined) assert.ok(setting.safeParse(value).success, `${name}=${value}`);
-  }
-  for (const { name, valueFrom } of container.env) {
-    const isSecret = settingNames.get(settingOf(name) ?? settingsSchema)?.secret === true;
-    if (isSecret || STORAGE_CREDENTIALS.includes(name))
-      assert.deepEqual([valueFrom?.secretKeyRef?.name, valueFrom?.secretKeyRef?.key], ["mucast", name]);
-  }
-  assert.deepEqual(container.envFrom, [{ configMapRef: { name: "mucast" } }]);
-  assert.ok(variables().has("DATABASE_URL"), "services share a database by it alone");
-  assert.ok(variables().has("MUCAST_PUBLIC_URL"), "every service names outputs by one URL");
-});
-
-test("probes, the Service and the policy name the existing port and routes", () => {
+test("probes, the Service, the Ingress and the policy name the existing port and routes", () => {
   const port = { name: "http", containerPort: Number(config.MUCAST_PORT) };
   assert.deepEqual(container.ports, [port]);
   const routes = readFileSync("src/service/http/health-routes.ts", "utf8");
@@ -114,7 +111,7 @@ test("probes, the Service and the policy name the existing port and routes", () 
     assert.ok(routes.includes(`url: "${httpGet.path}"`), httpGet.path);
     assert.equal(httpGet.port, port.name);
   }
-  const service = one<Resource & { spec: { ports: { targetPort: string }[] } }>("Service");
+  const service = one<Resource & { spec: { ports: { name: string; targetPort: string }[] } }>("Service");
   assert.deepEqual(
     service.spec.ports.map(({ targetPort }) => targetPort),
     [port.name],
@@ -124,6 +121,16 @@ test("probes, the Service and the policy name the existing port and routes", () 
     policy.spec.ingress.flatMap(({ ports }) => ports.map((each) => each.port)),
     [port.name],
   );
+  const ingress = JSON.stringify(one("Ingress"));
+  const backend = { service: { name: service.metadata.name, port: { name: service.spec.ports[0]!.name } } };
+  assert.ok(ingress.includes(JSON.stringify(backend)), ingress);
+  assert.ok(ingress.includes(`"host":"${new URL(config.MUCAST_PUBLIC_URL!).host}"`), ingress);
+});
+
+test("the Ingress waits longer than a request may take", () => {
+  const { annotations } = one("Ingress").metadata as unknown as { annotations: Record<string, string> };
+  const seconds = Number(annotations["nginx.ingress.kubernetes.io/proxy-read-timeout"]);
+  assert.ok(seconds > settingsSchema.parse({}).request_seconds + 60, String(seconds));
 });
 
 test("every selector of pods selects these", () => {
@@ -175,26 +182,31 @@ test("pods have no privilege that the service does not need, and may write only 
     ["/tmp"],
   );
   assert.deepEqual(
-    pod.volumes.map(({ name, emptyDir }) => [name, Object.keys(emptyDir)]),
+    pod.volumes.map(({ name, emptyDir }) => [name, Object.keys(emptyDir!)]),
     [["tmp", ["sizeLimit"]]],
     "on a disk: files in memory count as the container's",
   );
 });
 
-test("jobs and requests leave the service a gigabyte of the container's memory, and use its cores", () => {
-  const { requests, limits } = container.resources;
-  assert.deepEqual([requests.cpu, requests.memory], [limits.cpu, limits.memory], "nothing that is shared");
-  const processes = Number(config.MUCAST_REQUEST_PROCESSES) * Number(config.MUCAST_REQUEST_MEMORY_BYTES);
-  const taken = Number(config.MUCAST_MEMORY_BYTES) + processes;
-  assert.ok(bytesOf(limits.memory!) - taken >= 2 ** 30, `${limits.memory} less ${taken}`);
+test("the container has all that jobs use, its cores and its disk", () => {
+  const { limits } = container.resources;
   const cores = container.env.find(({ name }) => name === "MUCAST_CORES");
   assert.equal(cores?.valueFrom?.resourceFieldRef?.resource, "limits.cpu");
-  assert.ok(bytesOf(limits["ephemeral-storage"]!) > bytesOf(pod.volumes[0]!.emptyDir.sizeLimit));
+  assert.ok(bytesOf(limits["ephemeral-storage"]!) > bytesOf(pod.volumes[0]!.emptyDir!.sizeLimit));
 });
 
 test("it runs this version's image, which serves", () => {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   assert.match(container.image, new RegExp(`/mucast-ml:${version.replaceAll(".", "\\.")}$`));
+  for (const file of globSync("infra/kubernetes/overlays/*/kustomization.yaml"))
+    assert.ok(readFileSync(file, "utf8").includes(`newTag: "${version}"`), file);
   assert.deepEqual(container.args, ["serve"]);
   assert.match(readFileSync("Dockerfile", "utf8"), /^ENTRYPOINT \["tini", "--", "mucast"\]$/m);
+});
+
+test("the base's settings are settings of the service, with values that it accepts", () => {
+  for (const [name, value] of Object.entries(config)) {
+    const field = Object.values(settingsSchema.shape).find((each) => settingNames.get(each)?.env === name);
+    assert.ok(field?.safeParse(value).success, `${name}=${value}`);
+  }
 });

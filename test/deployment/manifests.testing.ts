@@ -13,7 +13,7 @@ export interface Checked {
 /** One document of a file. */
 export interface Resource {
   readonly kind: string;
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
 interface HttpProbe {
@@ -55,7 +55,12 @@ export interface PodSpec {
   readonly securityContext: object;
   readonly terminationGracePeriodSeconds: number;
   readonly containers: readonly [Container];
-  readonly volumes: readonly { readonly name: string; readonly emptyDir: { readonly sizeLimit: string } }[];
+  readonly hostname?: string;
+  readonly volumes: readonly {
+    readonly name: string;
+    readonly emptyDir?: { readonly sizeLimit: string };
+    readonly persistentVolumeClaim?: { readonly claimName: string };
+  }[];
 }
 
 interface Selector {
@@ -71,6 +76,24 @@ export interface Deployment extends Resource {
       readonly spec: PodSpec;
     };
   };
+}
+
+/** Why overlays are not rendered here; false if they are. kubectl contains kustomize. */
+export const unrendered =
+  spawnSync("kubectl", ["version", "--client"]).status !== 0 &&
+  "NOT RUN: there is no kubectl to render overlays";
+
+/** The documents of a folder with a kustomization, as `kubectl apply --kustomize` would send them. @throws Error if kustomize refuses it. */
+export function render(folder: string): string {
+  const run = spawnSync("kubectl", ["kustomize", folder], { encoding: "utf8", maxBuffer: 2 ** 26 });
+  if (run.status !== 0) throw new Error(`kubectl kustomize ${folder}: ${run.stderr}`);
+  return run.stdout;
+}
+
+/** The settings of a `settings.env`. */
+export function settingsOf(text: string): Readonly<Record<string, string>> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return Object.fromEntries(lines.map((line) => [line.split("=")[0]!, line.slice(line.indexOf("=") + 1)]));
 }
 
 /** @param version of Kubernetes, such as `1.37`. @throws Error if the program itself fails. */

@@ -100,7 +100,7 @@ test("the query by which KEDA scales, and the port that the PodMonitor scrapes",
   const scaler = readFileSync(new URL("keda-scaled-object.yaml", FOLDER), "utf8");
   assertReal(/query: (.*)/.exec(scaler)![1]!);
   const monitor = readFileSync(new URL("pod-monitor.yaml", FOLDER), "utf8");
-  const deployment = readFileSync(new URL("../kubernetes/deployment.yaml", FOLDER), "utf8");
+  const deployment = readFileSync(new URL("../kubernetes/base/deployment.yaml", FOLDER), "utf8");
   const port = /- port: (\w+)/.exec(monitor)![1]!;
   assert.match(deployment, new RegExp(`- name: ${port}\\n\\s+containerPort:`));
 });
