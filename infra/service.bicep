@@ -24,8 +24,6 @@ var port = 8080
 var url = 'https://${name}.${environmentDomain}'
 var databaseUrl = 'postgresql://mucast:${uriComponent(databasePassword)}@${databaseHost}:5432/mucast?sslmode=verify-full'
 var hasSettingsFile = !empty(settingsFile)
-// Probes arrive at the replica's own address; the service answers to loopback names with its port.
-var probeHost = [{ name: 'Host', value: 'localhost:${port}' }]
 
 var oidcNames = [
   { name: 'MUCAST_OIDC_ISSUER', value: oidcIssuer }
@@ -87,19 +85,23 @@ resource service 'Microsoft.App/containerApps@2024-03-01' = {
           probes: [
             {
               type: 'Startup'
-              httpGet: { path: '/healthz', port: port, httpHeaders: probeHost }
-              periodSeconds: 3
-              failureThreshold: 30
+              httpGet: { path: '/healthz', port: port }
+              // As long as in Kubernetes, 10 minutes, because the first start of a version migrates the database. Azure allows
+              // 10 failures and periods of 240 s at most; a service that starts in seconds passes the first probe.
+              initialDelaySeconds: 10
+              periodSeconds: 60
+              timeoutSeconds: 5
+              failureThreshold: 10
             }
             {
               type: 'Liveness'
-              httpGet: { path: '/healthz', port: port, httpHeaders: probeHost }
+              httpGet: { path: '/healthz', port: port }
               periodSeconds: 15
               timeoutSeconds: 5
             }
             {
               type: 'Readiness'
-              httpGet: { path: '/readyz', port: port, httpHeaders: probeHost }
+              httpGet: { path: '/readyz', port: port }
               periodSeconds: 10
               timeoutSeconds: 5
             }

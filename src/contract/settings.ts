@@ -102,7 +102,7 @@ export const settingsSchema = z.strictObject({
     )
     .register(settingNames, { env: "MUCAST_PUBLIC_URL", flag: "--public-url" }),
   allowed_hosts: stringList(
-    "Additional names that are accepted in a request's Host header, with the port unless it is the default. Loopback names and the name in `public_url` are always accepted.",
+    "Additional names that are accepted in a request's Host header, with the port unless it is the default. Loopback names, with any port, and the name in `public_url` are always accepted.",
   ).register(settingNames, { env: "MUCAST_ALLOWED_HOSTS" }),
   allowed_origins: stringList("Origins of web pages that may call the service.").register(settingNames, {
     env: "MUCAST_ALLOWED_ORIGINS",

@@ -250,22 +250,26 @@ test("removed files of the database are reported, and so is a data folder that c
   assert.deepEqual(await failing(), []);
 });
 
-test("a PostgreSQL that is read-only, or one of whose tables is locked, is reported", async (t) => {
+/** A readiness on a real PostgreSQL. `failing` runs a round of checks; `pass` sets the clock forward, by which a shared part may fail. */
+async function onPostgres(t: TestContext) {
   const server = await startPostgres();
   const url = await server.newDatabase();
   const times = { lock: 50, statement: 10_000, answer: 15_000 };
   const database = await openPostgres(url, { connections: 2, times });
-  const operator = new pg.Client({ connectionString: url });
-  await operator.connect();
+  const operators: pg.Client[] = [];
   t.after(async () => {
-    await operator.end();
+    for (const each of operators) await each.end();
     await database.close();
     await server.stop();
   });
   await migrate(database);
+  const store = new FolderStore(join(folder, "postgres"), "http://x");
+  let passed = 0;
+  const now = Math.floor(performance.now());
+  t.mock.method(performance, "now", () => now + passed);
   const readiness = new Readiness({
     database,
-    store: new FolderStore(join(folder, "postgres"), "http://x"),
+    store,
     blobFolder: undefined,
     isOneCaller: true,
     dataDir: undefined,
@@ -275,9 +279,26 @@ test("a PostgreSQL that is read-only, or one of whose tables is locked, is repor
     await readiness.look();
     return (await readiness.checks()).flatMap(({ name, ok, message }) => (ok ? [] : `${name}: ${message}`));
   };
+  const pass = (milliseconds: number) => {
+    passed += milliseconds;
+  };
+  const newOperator = async () => {
+    const operator = new pg.Client({ connectionString: url });
+    await operator.connect();
+    operators.push(operator);
+    return operator;
+  };
+  return { server, url, database, store, readiness, failing, pass, newOperator };
+}
+
+test("a PostgreSQL that is read-only, or one of whose tables is locked, is reported after half a minute", async (t) => {
+  const { url, failing, pass, newOperator } = await onPostgres(t);
+  const operator = await newOperator();
   assert.deepEqual(await failing(), []);
   for (const table of ["operations", "events", "blob_usage", "api_keys"]) {
     await operator.query(`begin; lock table mucast.${table} in access exclusive mode`);
+    assert.deepEqual(await failing(), []);
+    pass(30_000);
     assert.deepEqual(await failing(), [
       "database: another session holds a lock that the database needs (55P03)",
     ]);
@@ -289,8 +310,41 @@ test("a PostgreSQL that is read-only, or one of whose tables is locked, is repor
   await operator.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mucast'",
   );
+  pass(30_000);
   // The pool may hand out a connection that the server has ended once more.
   while (!(await failing()).includes("database: the database is read-only (25006)"));
   await operator.query(`alter database ${name} reset default_transaction_read_only`);
   assert.deepEqual(await failing(), []);
+});
+
+test("a database and a storage that services share may be away for seconds; submissions are refused at once", async (t) => {
+  const { server, database, store, readiness, failing, pass } = await onPostgres(t);
+  assert.deepEqual(await failing(), []);
+  await server.down();
+  assert.deepEqual(await failing(), []);
+  await assert.rejects(database.query("select 1"), ({ code }: MucastError) => code === "unavailable");
+  pass(29_999);
+  assert.deepEqual(await failing(), []);
+  pass(1);
+  assert.match((await failing()).join(), /^database: [^,]+$/);
+  await server.up();
+  // The pool may hand out a connection that the server has ended.
+  while ((await failing()).length > 0);
+  const put = t.mock.method(store, "put", () => Promise.reject(new Error("away")));
+  assert.deepEqual(await failing(), []);
+  assert.throws(
+    () => readiness.requireStorage(),
+    ({ code, data }: MucastError) => code === "unavailable" && data.retryAfter === 5,
+  );
+  pass(30_000);
+  assert.deepEqual(await failing(), ["storage: it does not answer"]);
+  put.mock.restore();
+  assert.deepEqual(await failing(), []);
+  readiness.requireStorage();
+});
+
+test("a shared database that has never answered makes a new service not ready at once", async (t) => {
+  const { server, failing } = await onPostgres(t);
+  await server.down();
+  assert.match((await failing()).join(), /^database: /);
 });

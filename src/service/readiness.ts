@@ -15,6 +15,12 @@ const PROBE = new Uint8Array(64 * 2 ** 10);
 /** The pause between the end of one round of checks and the start of the next. */
 const PAUSE_MILLISECONDS = 5_000;
 const TIMEOUT_MILLISECONDS = 10_000;
+/**
+ * How long the database or the storage that services share may fail before a service is no longer ready. No service can do without
+ * it, so one that is away for seconds (a restart, a failover) would take all of them out of a load balancer at once, and callers would
+ * get refused connections in place of 503 with Retry-After.
+ */
+const TOLERATED_MILLISECONDS = 30_000;
 /** An older round says nothing: this process was stopped, or its timer does not run. */
 const STALE_MILLISECONDS = 30_000;
 
@@ -37,8 +43,10 @@ interface ReadyParts {
 /** A service accepts jobs from the moment it has a dispatcher until it drains. */
 export type ServicePhase = "starting" | "accepting" | "draining";
 
-/** The checks of one round, and when they ended. */
+/** What one round found, and when it ended. */
 interface Round {
+  readonly found: readonly ReadyCheck[];
+  /** The same, in which a shared part that passed a moment ago passes. */
   readonly checks: readonly ReadyCheck[];
   readonly at: number;
 }
@@ -80,8 +88,12 @@ export class Readiness {
 
   async #look(): Promise<void> {
     this.#parts.checkLock?.();
-    const checks = await Promise.all(this.#checks.map((check) => check.run(this.#timeout)));
-    this.#latest = { checks, at: performance.now() };
+    const found = await Promise.all(this.#checks.map((check) => check.run(this.#timeout)));
+    const at = performance.now();
+    const checks = found.map((check, index) =>
+      this.#checks[index]!.isTolerated(at) ? { name: check.name, ok: true } : check,
+    );
+    this.#latest = { found, checks, at };
   }
 
   /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
@@ -97,7 +109,7 @@ export class Readiness {
 
   /** @throws MucastError unavailable if the last round could not write to the storage, since every job would fail. */
   requireStorage(): void {
-    const storage = this.#latest?.checks.find(({ name }) => name === "storage");
+    const storage = this.#latest?.found.find(({ name }) => name === "storage");
     if (storage === undefined || storage.ok) return;
     const message = `the storage of the blobs cannot be used: ${storage.message}`;
     throw new MucastError("unavailable", message, { retryAfter: PAUSE_MILLISECONDS / 1_000 });
@@ -125,8 +137,11 @@ function outdatedCheck({ name }: ReadyCheck, age: number): ReadyCheck {
 function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
   const blobs = blobFolder === undefined ? undefined : new PinnedPath(blobFolder, "the folder of the blobs");
   const blobKeys = [...(isOneCaller ? ["data"] : []), "status"].map((place) => `${place}/${PROBE_NAME}`);
-  const storage = new Check("storage", () => writeBlobs(store, blobKeys, blobs));
-  if (dataDir === undefined) return [new Check("database", () => writeToDatabase(database)), storage];
+  const storage = new Check("storage", () => writeBlobs(store, blobKeys, blobs), {
+    isShared: blobs === undefined,
+  });
+  if (dataDir === undefined)
+    return [new Check("database", () => writeToDatabase(database), { isShared: true }), storage];
   const folder = new PinnedPath(dataDir, "the data folder");
   const control = new PinnedPath(join(dataDir, "database/global/pg_control"), "the database");
   return [
@@ -209,11 +224,20 @@ async function writeBlobs(store: BlobStore, keys: readonly string[], folder?: Pi
 class Check {
   readonly #name: ReadyCheck["name"];
   readonly #ask: () => Promise<unknown>;
+  /** Whether every other service needs the same database or storage. */
+  readonly #isShared: boolean;
   #pending: Promise<unknown> | undefined;
+  #passedAt: number | undefined;
 
-  constructor(name: ReadyCheck["name"], ask: () => Promise<unknown>) {
+  constructor(name: ReadyCheck["name"], ask: () => Promise<unknown>, { isShared = false } = {}) {
     this.#name = name;
     this.#ask = ask;
+    this.#isShared = isShared;
+  }
+
+  /** Whether a failure of this check leaves the service ready, because the shared part passed a moment ago. */
+  isTolerated(now: number): boolean {
+    return this.#isShared && this.#passedAt !== undefined && now - this.#passedAt < TOLERATED_MILLISECONDS;
   }
 
   /** Waits for the running check, or starts one. */
@@ -228,6 +252,7 @@ class Check {
     );
     try {
       await Promise.race([this.#pending, late]);
+      this.#passedAt = performance.now();
       return { name: this.#name, ok: true };
     } catch (error) {
       const message = error instanceof MucastError ? error.message : "it does not answer";

@@ -115,6 +115,18 @@ test("the variables of the service are settings, and it accepts its public name"
   }
 });
 
+test("a service may start as slowly as on Kubernetes, with numbers that Azure allows", () => {
+  const [, period, failures] = /type: 'Startup'[\s\S]*?periodSeconds: (\d+)[\s\S]*?failureThreshold: (\d+)/
+    .exec(service)!
+    .map(Number);
+  const deployment = readFileSync("infra/kubernetes/base/deployment.yaml", "utf8");
+  const [, otherPeriod, otherFailures] =
+    /startupProbe:[\s\S]*?periodSeconds: (\d+)[\s\S]*?failureThreshold: (\d+)/.exec(deployment)!.map(Number);
+  assert.equal(period! * failures!, otherPeriod! * otherFailures!);
+  // As the types of @azure/arm-appcontainers say of ContainerAppProbe.
+  assert.ok(period! <= 240 && failures! <= 10, `${failures} times ${period} s`);
+});
+
 test("the jobs are those that the service starts, with one replica each, which Azure never retries", () => {
   const names = JOB_OPERATIONS.map(jobName);
   assert.match(main, new RegExp(`var jobNames = \\['${names.join("', '")}'\\]`));

@@ -4,12 +4,15 @@ import { AllowedHosts } from "./allowed-hosts.ts";
 
 const hosts = new AllowedHosts({ public_url: "https://a.example/path", allowed_hosts: ["b.example:8443"] });
 
-test("a Host may be a configured name, a loopback name or the address that the connection reached, and nothing else", () => {
+test("a Host may be a configured name, a loopback name with any port or the address that the connection reached, and nothing else", () => {
   const at = { localAddress: "10.1.2.3", localPort: 8080 };
   for (const host of [
     "10.1.2.3:8080",
     "localhost:8080",
+    "localhost:9000",
+    "localhost",
     "127.0.0.1:8080",
+    "127.0.0.1:9000",
     "a.example",
     "A.EXAMPLE:443",
     "b.example:8443",
@@ -23,6 +26,8 @@ test("a Host may be a configured name, a loopback name or the address that the c
     "b.example",
     "a.example:8080",
     "127.0.0.1:8080@a.example",
+    "localhost.evil.example:8080",
+    "evil.example:8080",
     "0x7f.1:8080",
     "[::1",
     "::1:8080",

@@ -27,11 +27,12 @@ export class AllowedHosts {
   }
 
   /**
-   * Refuses a request with a foreign Host, with no Host or two, or with a whole URL in its request line, as sent to a proxy.
+   * Refuses a request with a foreign Host, with no Host or two, or with a whole URL in its request line, as sent to a proxy. A route
+   * that `isOnAnyHost` accepts every Host.
    *
    * @throws MucastError forbidden, invalid_request.
    */
-  check({ raw }: Pick<FastifyRequest, "raw">): void {
+  check({ raw, routeOptions }: FastifyRequest): void {
     const given = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
     const host = raw.headers.host;
     if (given.length !== 1 || host === undefined) {
@@ -42,7 +43,7 @@ export class AllowedHosts {
         path: "URL",
       });
     }
-    if (this.has(host, raw.socket)) return;
+    if (routeOptions.config?.isOnAnyHost || this.has(host, raw.socket)) return;
     throw new MucastError(
       "forbidden",
       `Host ${show(host)} is not a name of this service; its operator may add it to MUCAST_ALLOWED_HOSTS`,
@@ -51,14 +52,16 @@ export class AllowedHosts {
   }
 
   /**
-   * Whether a host is a configured name, or a loopback name or the connection's own local address with the connection's port. An
-   * address is not a DNS name, so it cannot be rebound.
+   * Whether a host is a configured name, a loopback name, or the connection's own local address with the connection's port. An address
+   * is not a DNS name, so it cannot be rebound. A loopback name may have any port: that of a container that is published on another
+   * one, or of a forwarded port.
    */
   has(host: string, { localAddress, localPort }: LocalEnd): boolean {
     if (this.#names.has(withoutDefaultPort(host))) return true;
     const [, name, port = "80"] = HOST.exec(host) ?? [];
-    if (name === undefined || Number(port) !== localPort) return false;
-    return isLoopbackName(name) || unbracketed(name) === localAddress?.replace(/^::ffff:/, "");
+    if (name === undefined) return false;
+    if (isLoopbackName(name)) return true;
+    return Number(port) === localPort && unbracketed(name) === localAddress?.replace(/^::ffff:/, "");
   }
 }
 

@@ -30,37 +30,39 @@ async function raw(text: string): Promise<string> {
 
 const CHUNKED = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
 
-const ROUTES = [
+const HEALTH_ROUTES = ["/healthz", "/readyz"];
+const GUARDED_ROUTES = [
   "/",
   "/docs",
   "/examples/feature_engine_tiny.json",
   "/openapi.json",
-  "/healthz",
-  "/readyz",
   "/metrics",
   "/v1/operations",
   "/data/feature_engine_a.json",
   "/admin/keys",
   "/nowhere",
 ];
+const ROUTES = [...HEALTH_ROUTES, ...GUARDED_ROUTES];
 
-test("every route refuses a Host that is not a name of the service", async () => {
+test("every route but those of probes refuses a Host that is not a name of the service, and names the setting", async () => {
   const { port } = service;
-  for (const path of ROUTES) {
+  for (const path of GUARDED_ROUTES) {
     for (const host of [
       "evil.example",
       `evil.example:${port}`,
       `127.0.0.1.evil.example:${port}`,
-      `127.0.0.1:${port + 1}`,
-      "localhost",
       `user@localhost:${port}`,
       `localhost.:${port}`,
     ]) {
       const { status, text } = await ask(port, { path, headers: { host } });
-      assert.deepEqual([status, JSON.parse(text).code], [403, "forbidden"], `${path} as ${host}`);
+      const { code, detail } = JSON.parse(text);
+      assert.deepEqual([status, code], [403, "forbidden"], `${path} as ${host}`);
+      assert.ok(detail.includes(host) && detail.includes("MUCAST_ALLOWED_HOSTS"), detail);
     }
     for (const host of [
       `localhost:${port}`,
+      `localhost:${port + 1}`,
+      "localhost",
       `LOCALHOST:${port}`,
       `127.0.0.1:${port}`,
       `127.8.9.10:${port}`,
@@ -73,6 +75,23 @@ test("every route refuses a Host that is not a name of the service", async () =>
       assert.ok(!text.includes("is not a name of this service"), `${path} as ${host}`);
     }
   }
+});
+
+test("probes may send any Host, and learn only whether the service is well; a long Host is cut in the refusal", async () => {
+  const { port } = service;
+  for (const path of HEALTH_ROUTES) {
+    for (const method of ["GET", "HEAD"]) {
+      const { status, text } = await ask(port, { method, path, headers: { host: "10.0.0.7:31337" } });
+      assert.equal(status, 200, path);
+      if (method === "GET")
+        assert.match(text, /^\{"(status":"ok"|checks":\[\{"name":"database","ok":true\}\])\}$/);
+    }
+  }
+  const { text } = await ask(port, {
+    path: "/v1/operations",
+    headers: { host: `${"x".repeat(8_000)}.example` },
+  });
+  assert.ok(text.length < 600, text);
 });
 
 test("a request with two Hosts, none, or a whole URL is refused", async () => {
