@@ -189,6 +189,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "src/service/auth/key-store.slow.test.ts",
         "src/service/blobs/killed-steps.slow.test.ts",
         "src/service/blobs/listed-blobs.slow.test.ts",
+        "src/service/blobs/orphans.slow.test.ts",
         "src/service/blobs/stored-blobs.slow.test.ts",
         "src/service/blobs/stored-removals.slow.test.ts",
         "src/service/operations/retention.slow.test.ts",

@@ -119,6 +119,24 @@ export function testPromises(kind: string, opened: () => JobStore): void {
     await store.put("data/broken.json", LARGE, { limit: LARGE.length });
   });
 
+  test(`${kind}: lists the blobs of the storage and of its spaces, and nothing else`, async () => {
+    const store = opened();
+    const space = "key-00000000000000f0";
+    await store.put("data/listed.json", "123");
+    await store.within(space).put("data/listed.json", "12345");
+    await store.within(space).put("status/listed.1.json", "1");
+    const listed: (string | number)[][] = [];
+    for await (const blob of store.list()) {
+      assert.ok(Math.abs(blob.modifiedAt.getTime() - Date.now()) < 86_400_000, String(blob.modifiedAt));
+      if (blob.key.includes("listed")) listed.push([blob.space, blob.key, blob.size]);
+    }
+    assert.deepEqual(listed.toSorted(), [
+      ["", "data/listed.json", 3],
+      [space, "data/listed.json", 5],
+      [space, "status/listed.1.json", 1],
+    ]);
+  });
+
   test(`${kind}: a missing blob is blob_not_found, and removing it is harmless`, async () => {
     const store = opened();
     assert.equal(await store.stat("data/none.json"), undefined);

@@ -1,4 +1,5 @@
 import { MucastError } from "../contract/errors/errors.ts";
+import { spaceIn } from "./names.ts";
 
 /** A blob as it is stored. */
 export interface StoredBlob {
@@ -47,8 +48,23 @@ export interface BlobStore {
   close(): Promise<void>;
 }
 
-/** A store as a job uses it. */
+/** A blob as a list of the whole storage shows it. */
+export interface ListedBlob {
+  /** The space that it is in; empty for the storage itself. */
+  readonly space: string;
+  /** Within the space. */
+  readonly key: string;
+  readonly size: number;
+  readonly modifiedAt: Date;
+}
+
+/** A store as a process opens it by itself: a job, or a command of the operator. */
 export interface JobStore extends BlobStore {
+  /**
+   * Every blob of the storage and of all spaces in it, in any order. Leaves out what is no blob, such as staged files.
+   * @throws MucastError blob_unavailable.
+   */
+  list(): AsyncIterable<ListedBlob>;
   /** Opens an input. @throws MucastError blob_not_found, blob_unavailable. */
   open(key: string, signal?: AbortSignal): Promise<StoredBytes>;
   /**
@@ -65,6 +81,13 @@ const KEY = /^(?:data|status)\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/;
 export function checkKey(key: string): string {
   if (KEY.test(key)) return key;
   throw new MucastError("internal", `${JSON.stringify(key.slice(0, 100))} is not the key of a blob`);
+}
+
+/** Reads a path relative to the storage, such as `key-…/data/<name>`; undefined for one that no blob has. */
+export function placeOf(path: string): { readonly space: string; readonly key: string } | undefined {
+  const space = spaceIn(path) ?? "";
+  const key = space === "" ? path : path.slice(space.length + 1);
+  return KEY.test(key) ? { space, key } : undefined;
 }
 
 /** A blob's bytes as they are stored, before decompression. Read at most once, then closed. */

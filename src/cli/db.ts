@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
+import type { Database } from "../service/database/database.ts";
 import type { Migration } from "../service/database/open-database.ts";
 import type { DataLock } from "../service/lock/data-lock.ts";
 import type { ServiceSettings } from "../service/settings/load-settings.ts";
@@ -11,7 +12,9 @@ import type { ServiceSettings } from "../service/settings/load-settings.ts";
 export function addDb(program: Command): void {
   const db = program
     .command("db")
-    .description("show and migrate the database of a service; dump, restore and unlock the embedded one")
+    .description(
+      "show and migrate the database of a service, find orphaned blobs; dump, restore and unlock the embedded one",
+    )
     .addHelpText("after", HELP);
   withSettings(db.command("status"))
     .description("show the version of the database, and what this program would change; changes nothing")
@@ -29,6 +32,16 @@ export function addDb(program: Command): void {
   withSettings(db.command("unlock"))
     .description("unlock a data folder whose holder ran on another host and is gone for good")
     .action(unlock);
+  withSettings(db.command("orphans"))
+    .description(
+      "list the blobs that the database does not name, as after a restore; PostgreSQL services may run meanwhile",
+    )
+    .option("--remove", "remove the listed blobs")
+    .option(
+      "--root",
+      "include blobs directly in data/, where files that you have put there have no record either",
+    )
+    .action(orphans);
 }
 
 function withSettings(command: Command): Command {
@@ -44,6 +57,7 @@ Examples:
   mucast db dump --data-dir /var/lib/mucast
   mucast db restore --data-dir /var/lib/mucast
   mucast db unlock --data-dir /var/lib/mucast
+  DATABASE_URL=postgres://… BLOB_URL=s3://… mucast db orphans --remove
 
 A service dumps its own database to backups/ in its data folder when it starts, every hour and when it ends, if something
 has changed. Dumps do not contain blobs. For PostgreSQL (DATABASE_URL), use its own tools instead of dump, restore and unlock. The embedded
@@ -153,6 +167,65 @@ async function unlock(flags: DbFlags): Promise<void> {
   const { unlockDataFolder } = await import("../service/lock/unlock.ts");
   const { pid, host } = unlockDataFolder(dataDir);
   process.stdout.write(`unlocked ${dataDir}; process ${pid} on ${host} held the lock\n`);
+}
+
+async function orphans({
+  remove: removes = false,
+  root: withRoot = false,
+  ...flags
+}: DbFlags & { readonly remove?: boolean; readonly root?: boolean }): Promise<void> {
+  const { openStorage } = await import("../service/blobs/open-storage.ts");
+  const { findOrphans } = await import("../service/blobs/orphans.ts");
+  const { store } = await openStorage(await settingsOf(flags), process.env);
+  const found = { blobs: 0, bytes: 0, left: 0 };
+  try {
+    await withCurrentTables(flags, async (database) => {
+      for await (const { space, key, size, modifiedAt, isAtRoot } of findOrphans(database, store)) {
+        if (isAtRoot && !withRoot) {
+          found.left++;
+          continue;
+        }
+        if (removes) await store.within(space).remove(key);
+        found.blobs++;
+        found.bytes += size;
+        const path = space === "" ? key : `${space}/${key}`;
+        process.stdout.write(`${path}\t${size}\t${modifiedAt.toISOString()}\n`);
+      }
+    });
+  } finally {
+    await store.close();
+  }
+  process.stderr.write(orphanSummary(found, removes));
+}
+
+function orphanSummary(
+  { blobs, bytes, left }: Readonly<Record<"blobs" | "bytes" | "left", number>>,
+  removed: boolean,
+) {
+  const total = `${counted(blobs, "blob")} that the database does not name, ${counted(bytes, "byte")}`;
+  const found =
+    blobs === 0 ? "No orphaned blobs." : removed ? `Removed ${total}.` : `${total}. --remove removes them.`;
+  const others = `${counted(left, "blob")} directly in data/ without a record, perhaps your own files: --root includes them.`;
+  return `${found}\n${left === 0 ? "" : `${others}\n`}`;
+}
+
+/** @throws MucastError unavailable if the tables have another version: a change of them is not what was asked for. */
+async function withCurrentTables(flags: DbFlags, body: (database: Database) => Promise<void>): Promise<void> {
+  await withDatabase(flags, async (options) => {
+    const { openUnmigrated } = await import("../service/database/open-database.ts");
+    const { MIGRATIONS, schemaVersion } = await import("../service/database/schema.ts");
+    const database = await openUnmigrated(options);
+    try {
+      const version = await schemaVersion(database);
+      if (version !== MIGRATIONS.length) {
+        const message = `the database has version ${version}, and this mucast ${MIGRATIONS.length}; see mucast db status`;
+        throw new MucastError("unavailable", message, { value: version });
+      }
+      await body(database);
+    } finally {
+      await database.close();
+    }
+  });
 }
 
 /** Locks the data folder, which no service may have open meanwhile. */

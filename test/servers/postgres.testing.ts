@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chown, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chown, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -47,7 +47,8 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<Postgres> {
+/** @param binaries folder of another PostgreSQL, which contains `bin`. */
+export async function startPostgres(binaries?: string): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), "mucast-postgres-"));
   if (asRoot) await chown(folder, NOBODY, NOBODY);
   const watcher = spawn("sh", ["-c", WATCHER, "sh", folder], {
@@ -58,16 +59,16 @@ export async function startPostgres(): Promise<Postgres> {
   });
   watcher.unref();
   try {
-    return await startIn(folder, watcher);
+    return await startIn(folder, watcher, binaries);
   } catch (error) {
     await ended(watcher);
     throw error;
   }
 }
 
-async function startIn(folder: string, watcher: ChildProcess): Promise<Postgres> {
-  const native = await readableBinaries(folder);
-  const password = await copyNewCluster(native, folder);
+async function startIn(folder: string, watcher: ChildProcess, binaries?: string): Promise<Postgres> {
+  const native = binaries ?? (await readableBinaries(folder));
+  const password = await (binaries === undefined ? copyNewCluster : makeCluster)(native, folder);
   const port = await claimPort();
   const url = `postgresql://mucast:${password}@127.0.0.1:${port}/postgres`;
   let server: ChildProcess | undefined;
@@ -124,6 +125,14 @@ async function copyNewCluster(native: string, folder: string): Promise<string> {
   });
   copyAsItIs(join(kept, "data"), folder);
   return readFile(join(kept, "password"), "utf8");
+}
+
+/** The same without a template, which is of one version. @returns its password. */
+async function makeCluster(native: string, folder: string): Promise<string> {
+  const made = join(folder, "postgres");
+  await initialise(native, made);
+  await rename(join(made, "data"), join(folder, "data"));
+  return readFile(join(made, "password"), "utf8");
 }
 
 /** With its modes and its owner, because the server requires them. */

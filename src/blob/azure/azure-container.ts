@@ -3,6 +3,7 @@ import {
   AnonymousCredential,
   BlobSASPermissions,
   BlockBlobClient,
+  ContainerClient,
   isRestError,
   newPipeline,
   type Pipeline,
@@ -48,6 +49,18 @@ export class AzureContainer {
     const { kind } = this.#credentials;
     const query = kind === "sas" ? `?${this.#credentials.sas}` : "";
     return new BlockBlobClient(`${this.url}/${key}${query}`, this.#pipeline);
+  }
+
+  /** The client of the container itself, and the prefix of all names in `url`, which may be that of a folder in it. */
+  whole(): { readonly client: ContainerClient; readonly prefix: string } {
+    const { name } = this.client("x");
+    const [url, query] = this.client("x").url.split("?") as [string, string?];
+    const container = url.slice(0, -"/".length - name.length);
+    const client = new ContainerClient(
+      query === undefined ? container : `${container}?${query}`,
+      this.#pipeline,
+    );
+    return { client, prefix: name.slice(0, -"x".length) };
   }
 
   /** How to read a blob without the SDK: at a URL with a SAS, or with a token in the headers. */

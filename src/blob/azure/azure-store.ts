@@ -6,6 +6,8 @@ import {
   type Content,
   checkKey,
   type JobStore,
+  type ListedBlob,
+  placeOf,
   type ReadPart,
   type StoredBlob,
   type StoredBytes,
@@ -24,6 +26,9 @@ export async function openAzureStore(
   const credentials = await findCredentials(container, { sas, env });
   return new AzureStore(new AzureContainer(container, credentials, options));
 }
+
+/** So that the XML of a page stays within the limit of an answer: Azure describes a blob in less than 2 KiB. */
+const BLOBS_PER_PAGE = 500;
 
 /** Blobs `data/<name>` and `status/<name>` of an Azure container, of a folder in one, or of a space in that. */
 class AzureStore implements JobStore {
@@ -101,6 +106,31 @@ class AzureStore implements JobStore {
       if (!(error instanceof Refusal)) throw error;
       if (error.status !== 404) throw failed(context, error.message);
     }
+  }
+
+  async *list(): AsyncGenerator<ListedBlob> {
+    const context: RequestContext = { doing: "reading", name: this.#container.url };
+    const { client, prefix } = this.#container.whole();
+    let next: string | undefined;
+    do {
+      const page = await this.#container
+        .request(context, async (options) => {
+          const start = next === undefined ? {} : { continuationToken: next };
+          const pages = client
+            .listBlobsFlat({ prefix, ...options })
+            .byPage({ ...start, maxPageSize: BLOBS_PER_PAGE });
+          return (await pages.next()).value;
+        })
+        .catch((error: unknown) => {
+          throw error instanceof Refusal ? failed(context, error.message) : error;
+        });
+      for (const { name, properties } of page.segment.blobItems) {
+        const place = placeOf(name.slice(prefix.length));
+        const { contentLength: size = 0, lastModified: modifiedAt } = properties;
+        if (place !== undefined) yield { ...place, size, modifiedAt };
+      }
+      next = page.continuationToken || undefined;
+    } while (next !== undefined);
   }
 
   async close(): Promise<void> {

@@ -11,7 +11,7 @@ export interface TransportOptions {
   readonly ca: string | undefined;
 }
 
-/** Far more than any answer to a write or a properties request. */
+/** Far more than any answer to a write or a properties request, and more than a page of a list. */
 const ANSWER_BYTES = 2 ** 20;
 
 /**

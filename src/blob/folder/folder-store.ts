@@ -1,14 +1,16 @@
-import { type BigIntStats, constants } from "node:fs";
-import { access, type FileHandle, realpath, unlink } from "node:fs/promises";
+import { type BigIntStats, constants, type Dirent } from "node:fs";
+import { access, type FileHandle, lstat, readdir, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { changed, nameTaken, outputFailed, throwIfAborted } from "../blob-errors.ts";
-import { checkSpace } from "../names.ts";
+import { checkSpace, spaceIn } from "../names.ts";
 import {
   type Content,
   checkKey,
   type JobStore,
+  type ListedBlob,
+  placeOf,
   type ReadPart,
   type StoredBlob,
   type StoredBytes,
@@ -91,6 +93,38 @@ export class FolderStore implements JobStore {
       await unlink(await this.#path(key));
     } catch (error) {
       if (!isMissing(error)) throw outputFailed(this.#name(key), causeOf(error), error);
+    }
+  }
+
+  async *list(): AsyncGenerator<ListedBlob> {
+    const spaces = (await this.#entries("")).filter(
+      (entry) => entry.isDirectory() && spaceIn(entry.name) === entry.name,
+    );
+    for (const space of ["", ...spaces.map(({ name }) => name)]) {
+      for (const folder of [join(space, "data"), join(space, "status")]) yield* this.#listFolder(folder);
+    }
+  }
+
+  async *#listFolder(folder: string): AsyncGenerator<ListedBlob> {
+    for (const entry of await this.#entries(folder)) {
+      const path = join(folder, entry.name);
+      const place = entry.isFile() ? placeOf(path) : undefined;
+      // One that has been removed since is none any more.
+      const found = place && (await lstat(join(this.#folder, path)).catch(() => undefined));
+      if (found) yield { ...place, size: found.size, modifiedAt: found.mtime };
+    }
+  }
+
+  /** The entries of a folder of the storage; none if there is no such folder, or a link in its place. */
+  async #entries(folder: string): Promise<Dirent[]> {
+    const path = join(this.#folder, folder);
+    try {
+      const isOwn = folder === "" || (await lstat(path)).isDirectory();
+      return isOwn ? await readdir(path, { withFileTypes: true }) : [];
+    } catch (error) {
+      if (isMissing(error)) return [];
+      const message = `${this.url}/${folder} cannot be listed: ${causeOf(error)}`;
+      throw new MucastError("blob_unavailable", message, { source: this.url }, { cause: error });
     }
   }
 

@@ -1,4 +1,4 @@
-import { DeleteObjectCommand, HeadObjectCommand } from "@aws-sdk/client-s3";
+import { DeleteObjectCommand, HeadObjectCommand, ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { nameTaken } from "../blob-errors.ts";
 import { checkSpace } from "../names.ts";
 import { openRemoteBlob } from "../remote/remote-blob.ts";
@@ -7,6 +7,8 @@ import {
   type Content,
   checkKey,
   type JobStore,
+  type ListedBlob,
+  placeOf,
   type ReadPart,
   type StoredBlob,
   type StoredBytes,
@@ -93,6 +95,26 @@ class S3Store implements JobStore {
       if (!(error instanceof Refusal)) throw error;
       if (error.word !== "NoSuchKey") throw failed(context, error.message);
     }
+  }
+
+  async *list(): AsyncGenerator<ListedBlob> {
+    const { Bucket, Key: prefix } = this.#bucket.place("");
+    const context: RequestContext = { doing: "reading", name: this.#bucket.url };
+    let next: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({ Bucket, Prefix: prefix, ContinuationToken: next });
+      const page = await this.#bucket
+        .request(context, (client, options) => client.send(command, options))
+        .catch((error: unknown) => {
+          throw error instanceof Refusal ? failed(context, error.message) : error;
+        });
+      for (const { Key = "", Size = 0, LastModified } of page.Contents ?? []) {
+        const place = placeOf(Key.slice(prefix.length));
+        if (place !== undefined && LastModified !== undefined)
+          yield { ...place, size: Size, modifiedAt: LastModified };
+      }
+      next = page.NextContinuationToken;
+    } while (next !== undefined);
   }
 
   async close(): Promise<void> {

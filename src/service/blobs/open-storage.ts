@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { filePath, isUrl } from "../../blob/location.ts";
 import { openStore } from "../../blob/open-store.ts";
 import { type BlobPolicy, policyOf } from "../../blob/policy.ts";
-import type { BlobStore } from "../../blob/store.ts";
+import type { BlobStore, JobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
@@ -19,8 +19,8 @@ export interface StorageAccess {
 
 /** The storage of the blobs, as far as it is known before the service listens. */
 export interface Storage {
-  /** For HTTP, whose URLs of blobs are `/data/<name>`. */
-  readonly store: BlobStore;
+  /** For HTTP, whose URLs of blobs are `/data/<name>`, and for commands. */
+  readonly store: JobStore;
   /** The folder of the blobs; undefined in Azure and S3. */
   readonly folder: string | undefined;
   /** How another process opens `store`. */

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
+import type { Caller } from "../auth/caller.ts";
+import { onEachDatabase } from "../database/databases.testing.ts";
+import { recordBlob } from "../store/blob-records.ts";
+import { blobFixture, newCaller } from "./blob-fixture.testing.ts";
+import { spaceOf } from "./blobs.ts";
+import { findOrphans, type Orphan } from "./orphans.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-orphans-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const HOUR = 3_600_000;
+
+async function collect(found: AsyncIterable<Orphan>): Promise<Orphan[]> {
+  const all: Orphan[] = [];
+  for await (const orphan of found) all.push(orphan);
+  return all;
+}
+
+onEachDatabase((tested) => {
+  const fixture = blobFixture(tested);
+
+  /** @returns the id of an operation that waits to start. */
+  async function submitted(caller: Caller, feature: string): Promise<string> {
+    const inserted = await fixture.submit(caller, feature);
+    return inserted.kind === "created" ? inserted.row.id : assert.fail(inserted.kind);
+  }
+
+  test("blobs without a record are orphans, but not the output of an active operation, nor a new blob", async () => {
+    const { database } = fixture;
+    const blobs = mkdtempSync(join(folder, "blobs-"));
+    const store = new FolderStore(blobs, "http://x");
+    const caller = newCaller();
+    const space = spaceOf(caller.subject);
+    const own = store.within(space);
+    const record = { caller: caller.subject, space, name: "feature_engine_kept.json", bytes: 5 };
+    await database.transaction((statements) => recordBlob(statements, record));
+    const [active, ended] = [await submitted(caller, record.name), await submitted(caller, record.name)];
+    await database.query("update operations set status = 'Failed', finished_at = now() where id = $1", [
+      ended,
+    ]);
+    for (const key of [
+      "data/feature_engine_kept.json",
+      "data/feature_engine_lost.json",
+      `data/ml_engine_${active}.json`,
+      `data/ml_engine_${ended}.json`,
+      `status/${active}.1.json`,
+      `status/${ended}.2.json`,
+      "status/unknown.1.json",
+      "status/readiness.0.json",
+    ])
+      await own.put(key, "12345");
+    await store.put("data/operators.json", "1");
+    await store.put("status/unknown.1.json", "1");
+    // A link in the place of a space, to a foreign folder.
+    await new FolderStore(join(folder, "elsewhere"), "http://x").put("data/other.json", "1");
+    symlinkSync(join(folder, "elsewhere"), join(blobs, "key-0000000000000000"));
+
+    const found = async (now: number) => {
+      const all = await collect(findOrphans(database, store, now));
+      return all.map(({ space, key, size, isAtRoot }) => [space, key, size, isAtRoot]).toSorted();
+    };
+    assert.deepEqual(
+      await found(Date.now() + 2 * HOUR),
+      [
+        ["", "data/operators.json", 1, true],
+        ["", "status/unknown.1.json", 1, false],
+        [space, "data/feature_engine_lost.json", 5, false],
+        [space, `data/ml_engine_${ended}.json`, 5, false],
+        [space, "status/unknown.1.json", 5, false],
+      ].toSorted(),
+    );
+    assert.deepEqual(await found(Date.now()), [], "their upload may be under way");
+  });
+
+  test("many blobs are compared in batches", async () => {
+    const { database } = fixture;
+    async function* list() {
+      for (let i = 0; i < 1_201; i++)
+        yield { space: "", key: `data/feature_engine_many${i}.json`, size: 1, modifiedAt: new Date(0) };
+    }
+    for (const i of [0, 500, 1_200]) {
+      const record = { caller: `many:${i}`, space: "", name: `feature_engine_many${i}.json`, bytes: 1 };
+      await database.transaction((statements) => recordBlob(statements, record));
+    }
+    const all = await collect(findOrphans(database, { list }));
+    assert.equal(all.length, 1_198);
+    assert.ok(all.every(({ isAtRoot }) => isAtRoot));
+  });
+});

@@ -1,0 +1,75 @@
+import { outputIdIn } from "../../blob/names.ts";
+import type { JobStore, ListedBlob } from "../../blob/store.ts";
+import type { Queryable } from "../database/database.ts";
+import { ACTIVE_STATUSES } from "../store/operation-rows.ts";
+
+/** An upload or an output has no record while it is being stored, so a newer blob is left alone. */
+const MIN_AGE_MILLISECONDS = 3_600_000;
+
+/** Listed blobs per pair of statements. */
+const BATCH = 500;
+
+export interface Orphan extends ListedBlob {
+  /** Directly in `data/` of the storage, where operators also put files of their own, which have no record either. */
+  readonly isAtRoot: boolean;
+}
+
+/**
+ * The blobs that no row of the database names, as after the restore of a dump that is older than they are: nobody can read those in a
+ * caller's space, and no quota counts them. A blob that is younger than an hour, and the output of an active operation, which the next
+ * start may adopt, are no orphans.
+ * @param now milliseconds since 1970.
+ * @throws MucastError blob_unavailable, unavailable.
+ */
+export async function* findOrphans(
+  database: Queryable,
+  store: Pick<JobStore, "list">,
+  now = Date.now(),
+): AsyncGenerator<Orphan> {
+  let batch: ListedBlob[] = [];
+  for await (const blob of store.list()) {
+    if (now - blob.modifiedAt.getTime() < MIN_AGE_MILLISECONDS) continue;
+    if (batch.push(blob) < BATCH) continue;
+    yield* await unnamed(database, batch);
+    batch = [];
+  }
+  yield* await unnamed(database, batch);
+}
+
+async function unnamed(database: Queryable, blobs: readonly ListedBlob[]): Promise<Orphan[]> {
+  const data = blobs.flatMap(({ space, key }) =>
+    key.startsWith("data/") ? [{ space, name: nameIn(key) }] : [],
+  );
+  const { rows: recorded } = await database.query<{ space: string; name: string }>(
+    "select space, name from blobs where (space, name) in (select * from unnest($1::text[], $2::text[]))",
+    [data.map(({ space }) => space), data.map(({ name }) => name)],
+  );
+  const { rows: operations } = await database.query<{ id: string; space: string; is_active: boolean }>(
+    `select id, space, status in ${ACTIVE_STATUSES} as is_active from operations where id = any($1::text[])`,
+    [blobs.flatMap(({ key }) => idIn(key) ?? [])],
+  );
+  const records = new Set(recorded.map(({ space, name }) => `${space}/data/${name}`));
+  const outputs = new Set(
+    operations.flatMap(({ id, space, is_active }) => (is_active ? [`${space}/${id}`] : [])),
+  );
+  const known = new Set(operations.map(({ id, space }) => `${space}/${id}`));
+  return blobs.flatMap((blob) => {
+    const operation = `${blob.space}/${idIn(blob.key)}`;
+    const isData = blob.key.startsWith("data/");
+    const isNamed = isData
+      ? records.has(`${blob.space}/${blob.key}`) || outputs.has(operation)
+      : idIn(blob.key) === undefined || known.has(operation);
+    return isNamed ? [] : [{ ...blob, isAtRoot: isData && blob.space === "" }];
+  });
+}
+
+function nameIn(key: string): string {
+  return key.slice(key.indexOf("/") + 1);
+}
+
+const STATUS = /^status\/([A-Za-z0-9_-]{1,64})\.[1-9]\d*\.json$/;
+
+/** The id of the operation whose output or status a key names; undefined for any other, such as the probe of the readiness. */
+function idIn(key: string): string | undefined {
+  return key.startsWith("data/") ? outputIdIn(nameIn(key)) : STATUS.exec(key)?.[1];
+}
