@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 # Three images from one file:
 #   docker build --target ml -t mucast-ml .    run_ml_job and the service
-#   docker build --target dl -t mucast-dl .    the same, and run_dl_job: adds PyTorch, 5.2 GB
+#   docker build --target dl -t mucast-dl .    the same, and run_dl_job: adds PyTorch, 5.5 GB
 #   docker build --target ray -t mucast-ray .  both jobs on a Ray cluster, and the nodes of that cluster: adds Ray
 # docs/deploying.md and docs/cluster.md say how they are used; `npm run release -- build-args` prints the arguments VERSION, COMMIT and
 # SOURCE, which the labels show. Debian 12: Python 3.11, and Node as in tools/node.
@@ -50,7 +50,7 @@ COPY scripts/build.ts scripts/tree-commit.ts scripts/
 COPY bin bin
 COPY docs docs
 COPY engine/mucast_engine engine/mucast_engine
-COPY engine/requirements-ml.txt engine/requirements-dl.txt engine/requirements-ray.txt engine/requirements-uv.txt engine/
+COPY engine/requirements-ml.txt engine/requirements-dl.txt engine/requirements-dl-cpu.txt engine/requirements-ray.txt engine/requirements-uv.txt engine/
 COPY examples/tiny/data examples/tiny/data
 COPY schemas schemas
 COPY src src

@@ -11,6 +11,19 @@ const uv = join(environmentFolder("uv"), "bin", "uv");
 // As few versions as possible: the same numbers with every Python.
 const UNIVERSAL = ["--universal", "--python-version", "3.11", "--fork-strategy", "fewest"];
 const PLAIN = ["--generate-hashes", "--no-header", "--no-annotate", "--quiet"];
+/**
+ * What PyTorch does not need on a machine without a GPU. It is linked to the rest of CUDA: cuBLAS, cuDNN, cuFFT, cuSPARSE, NCCL and others.
+ */
+const GPU_ONLY = [
+  "cuda-bindings",
+  "cuda-pathfinder",
+  "cuda-toolkit",
+  "nvidia-cuda-cccl",
+  "nvidia-cusolver",
+  "nvidia-nvjitlink",
+  "nvidia-nvtx",
+  "triton",
+];
 const upgrades = process.argv.slice(2).flatMap((name) => ["--upgrade-package", name]);
 
 function lock(name: string, ...more: string[]): void {
@@ -28,6 +41,12 @@ function lockIn(folder: string, name: string, ...more: string[]): void {
 lock("uv");
 lock("ml");
 lock("dl", "--constraint", "requirements-ml.txt");
+lock(
+  "dl-cpu",
+  "--constraint",
+  "requirements-dl.txt",
+  ...GPU_ONLY.flatMap((name) => ["--no-emit-package", name]),
+);
 lock("ray", "--constraint", "requirements-dl.txt");
 lock("dev", "--constraint", "requirements-ray.txt");
 lock("lint", "--constraint", "requirements-dev.txt");

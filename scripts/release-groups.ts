@@ -145,6 +145,12 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     seconds: 10,
   },
   {
+    name: "cpu",
+    processes: [["test/end-to-end/networks/cpu-environment.release.test.ts"]],
+    paths: ["engine/mucast_engine/cpu_only.py", "engine/mucast_engine/status.py", "src/engine/environment/"],
+    seconds: 50,
+  },
+  {
     name: "npm",
     processes: [["scripts/run.release.test.ts"]],
     paths: [

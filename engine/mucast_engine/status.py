@@ -5,13 +5,14 @@ import os
 import platform
 import sys
 
+from mucast_engine.cpu_only import is_cpu_only
 from mucast_engine.failure import sentence_of
 from mucast_engine.libraries import import_libraries, library_versions
 from mucast_engine.process import claim_stdout
 
 
 def status(names: list[str]) -> dict[str, object]:
-    """`{"python": version, "libraries": {name: {"version"} | {"fault"}}, "devices": [name]}`."""
+    """`{"python": version, "libraries": {name: {"version"} | {"fault"}}, "devices": [name], "cpu_only": bool}`."""
     libraries: dict[str, dict[str, str]] = {}
     for name in names:
         try:
@@ -19,13 +20,14 @@ def status(names: list[str]) -> dict[str, object]:
             libraries |= {title: {"version": version} for title, version in library_versions([name]).items()}
         except Exception as error:  # A missing shared library is an OSError; a broken one may raise nearly anything.
             libraries[name] = {"fault": sentence_of(error)}
-    return {"python": platform.python_version(), "libraries": libraries, "devices": devices()}
+    answer = {"python": platform.python_version(), "libraries": libraries}
+    return answer | {"devices": devices(), "cpu_only": is_cpu_only()}
 
 
 def devices() -> list[str]:
-    """The CUDA devices that torch sees, such as `cuda:0 NVIDIA H200`; none if torch is not imported."""
+    """The CUDA devices that torch sees, such as `cuda:0 NVIDIA H200`; none if torch is not imported or lacks CUDA."""
     torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available():
+    if torch is None or is_cpu_only() or not torch.cuda.is_available():
         return []
     return [f"cuda:{index} {torch.cuda.get_device_name(index)}" for index in range(torch.cuda.device_count())]
 

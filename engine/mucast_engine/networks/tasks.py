@@ -6,6 +6,7 @@ from typing import Literal
 import torch
 
 from mucast_engine.arrays import ArrayStore, Message
+from mucast_engine.cpu_only import is_cpu_only
 from mucast_engine.failure import TaskError, unknown
 from mucast_engine.networks.joint.task import train_joint
 from mucast_engine.networks.stack.task import train_stack
@@ -64,11 +65,17 @@ def resolve_device(asked: str) -> Message:
 
     Raises TaskError `device_unavailable`: a job that requests a GPU never runs on the CPU instead.
     """
-    count = torch.cuda.device_count()
+    count = 0 if is_cpu_only() else torch.cuda.device_count()
     if asked == "cpu" or (asked == "auto" and count == 0):
         return {"device": "cpu"}
     index = int(asked.partition(":")[2] or 0)
     if index < count:
         return {"device": f"cuda:{index}"}
-    there = f"CUDA devices here: {count}" if torch.backends.cuda.is_built() else "this PyTorch has no CUDA"
-    raise TaskError("device_unavailable", f"{asked} is not there ({there})", {"device": asked, "cuda_devices": count})
+    message = f"{asked} is not there ({_devices_here(count)})"
+    raise TaskError("device_unavailable", message, {"device": asked, "cuda_devices": count})
+
+
+def _devices_here(count: int) -> str:
+    if is_cpu_only():
+        return "this environment is for CPUs only; `mucast setup --dl` installs the one for GPUs"
+    return f"CUDA devices here: {count}" if torch.backends.cuda.is_built() else "this PyTorch has no CUDA"

@@ -43,8 +43,14 @@ function statusOf(where: string, imported: ImportedLibraries, flavour: UserEnvir
     lines.push(`        ${name} ${version ?? "missing"}`);
     if (fault !== undefined) faults.push(missing(`${name}: ${fault}`, flavour));
   }
-  if (flavour !== "ml") lines.push(`        CUDA devices: ${imported.devices.join(", ") || "none"}`);
+  if (flavour !== "ml") lines.push(`        CUDA devices: ${devicesOf(imported)}`);
   return { ready: faults.length === 0, lines: [...lines, ...faults] };
+}
+
+function devicesOf({ devices, cpu_only }: ImportedLibraries): string {
+  if (cpu_only)
+    return `none, this environment is for CPUs only; \`${SETUP_COMMANDS.dl}\` installs the one for GPUs`;
+  return devices.join(", ") || "none";
 }
 
 function missing(what: string, flavour: UserEnvironment): string {
@@ -58,6 +64,7 @@ const NETWORKS = ["torch", "sklearn"];
 export const LIBRARIES: Readonly<Record<EnvironmentFlavour, readonly string[]>> = {
   ml: CLASSICAL,
   dl: NETWORKS,
+  "dl-cpu": NETWORKS,
   ray: [...CLASSICAL, "torch", "ray"],
   dev: [...CLASSICAL, "torch", "ray"],
   lint: [],
@@ -68,8 +75,9 @@ interface ImportedLibraries {
   readonly python: string;
   /** Version of each library, or why it cannot be imported. */
   readonly libraries: Readonly<Record<string, { readonly version?: string; readonly fault?: string }>>;
-  /** CUDA devices. */
+  /** CUDA devices; none in an environment for CPUs only. */
   readonly devices: readonly string[];
+  readonly cpu_only: boolean;
 }
 
 /** Imports the libraries of a flavour once, in a separate process that prints `ImportedLibraries`. Never rejects. */

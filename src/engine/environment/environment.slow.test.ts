@@ -55,6 +55,17 @@ describe("in an installed package", () => {
     });
   }
 
+  test("networks use the environment for CPUs only if the one with CUDA is not installed", async () => {
+    for (const flavour of ["dl-cpu", "dl"]) {
+      const own = JSON.parse((await copied.evaluate(`m.environmentFolder("${flavour}")`, "/nowhere")).stdout);
+      mkdirSync(join(own, "bin"), { recursive: true });
+      writeFileSync(join(own, "bin", "python"), "");
+      writeFileSync(join(own, "mucast-environment.json"), "{}");
+      const { stdout } = await copied.evaluate('m.findEnvironment("dl")', "/nowhere");
+      assert.deepEqual(JSON.parse(stdout), { python: join(own, "bin", "python") });
+    }
+  });
+
   test("MUCAST_PYTHON names the interpreter, and nothing is set up", async () => {
     const { stdout } = await copied.evaluate(INSTALL, "/nowhere", "/opt/python");
     assert.deepEqual(JSON.parse(stdout), { python: "/opt/python" });

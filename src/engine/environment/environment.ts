@@ -7,10 +7,10 @@ import { userFolder } from "../../contract/machine/folders.ts";
 import { isBuilt } from "./build-folder.ts";
 
 /**
- * `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `ray` adds Ray for both jobs on a cluster, `dev` adds what the
- * engine's tests need, and `lint` has only its linter.
+ * `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `dl-cpu` is `dl` without what only a GPU needs, `ray` adds Ray to
+ * `dl` for both jobs on a cluster, `dev` adds what the engine's tests need, and `lint` has only its linter.
  */
-const FLAVOURS = ["ml", "dl", "ray", "dev", "lint"] as const;
+const FLAVOURS = ["ml", "dl", "dl-cpu", "ray", "dev", "lint"] as const;
 
 export type EnvironmentFlavour = (typeof FLAVOURS)[number];
 
@@ -26,6 +26,7 @@ export type JobEnvironment = "ml" | "dl";
 export const SETUP_COMMANDS = {
   ml: "mucast setup",
   dl: "mucast setup --dl",
+  "dl-cpu": "mucast setup --dl --cpu",
   ray: "mucast setup --ray",
 } as const;
 
@@ -62,7 +63,10 @@ function digestOf(name: EnvironmentName): string {
     .digest("hex");
 }
 
-/** SHA-256 of the lock that the environment of a flavour is made of; null if MUCAST_PYTHON names another one. */
+/**
+ * SHA-256 of the lock that the environment of a flavour is made of; null if MUCAST_PYTHON names another one. For `dl` also where `dl-cpu`
+ * stands in for it: its packages are of the same lock, and outputs are the same.
+ */
 export function lockSha256(flavour: EnvironmentFlavour): string | null {
   return namedPython() === undefined ? digestOf(flavour) : null;
 }
@@ -87,6 +91,12 @@ export function installedEnvironment(flavour: EnvironmentFlavour): Environment |
   return isBuilt(folder) && existsSync(python) ? { python } : undefined;
 }
 
+/** The flavour whose environment is used: `dl-cpu` for `dl` if only that is installed. */
+function servingFlavour(flavour: EnvironmentFlavour): EnvironmentFlavour {
+  if (flavour !== "dl" || installedEnvironment("dl")) return flavour;
+  return installedEnvironment("dl-cpu") ? "dl-cpu" : "dl";
+}
+
 /**
  * The environment to use: the interpreter of MUCAST_PYTHON, else the installed one. Starts and changes nothing.
  * @throws MucastError engine_unavailable if there is none.
@@ -94,7 +104,7 @@ export function installedEnvironment(flavour: EnvironmentFlavour): Environment |
 export function findEnvironment(flavour: EnvironmentFlavour = "ml"): Environment {
   const named = namedPython();
   if (named !== undefined) return { python: named };
-  const found = installedEnvironment(flavour);
+  const found = installedEnvironment(servingFlavour(flavour));
   if (found) return found;
   const command = { ...SETUP_COMMANDS, dev: "npm test", lint: "npm run check" }[flavour];
   throw new MucastError(

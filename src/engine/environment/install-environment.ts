@@ -3,6 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { type BasePython, findBasePython } from "./base-python.ts";
 import { buildFolder, isBuilt, whileBuildingAlone } from "./build-folder.ts";
 import { importLibraries } from "./engine-status.ts";
+import { engineEnvironment } from "./engine-variables.ts";
 import {
   type Environment,
   type EnvironmentFlavour,
@@ -76,6 +77,14 @@ async function fillEnvironment(
   await orThrow("uv", uv, [...sync, "--python", python, lockFile(flavour)]);
   // Compiles only what jobs import: all modules of torch would take 300 MB and several times as long.
   await importLibraries(python, flavour);
+  if (flavour === "dl-cpu") await leaveOutCuda(python);
+}
+
+/** Removes what PyTorch opens only on a GPU from packages of the lock, and checks that it still starts. */
+async function leaveOutCuda(python: string): Promise<void> {
+  const env = engineEnvironment();
+  await orThrow("PyTorch", python, ["-s", "-P", "-m", "mucast_engine.cpu_only"], env);
+  await orThrow("PyTorch", python, ["-s", "-P", "-c", "import mucast_engine.networks.tasks"], env);
 }
 
 async function orThrow(
