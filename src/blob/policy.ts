@@ -129,11 +129,17 @@ function privateOrigin(entry: string): string {
 
 /**
  * A URL that is safe to display: without query, fragment, user name and password, even if it is misspelt so that these would count as
- * something else.
+ * something else. Takes linear time: any client can send it a long path.
  */
 export function redactUrl(text: string): string {
-  const bare = text.split(/[?#&;]|%3f/i)[0]!;
-  return bare.replace(/(:[/\\]*|[/\\]{2}).*@/s, "$1");
+  const bare = beforeQuery(text);
+  const at = bare.lastIndexOf("@");
+  const start = /:[/\\]*|[/\\]{2}/.exec(bare.slice(0, Math.max(0, at)));
+  return start === null ? bare : bare.slice(0, start.index + start[0].length) + bare.slice(at + 1);
+}
+
+function beforeQuery(text: string): string {
+  return text.split(/[?#&;]|%3f/i, 1)[0]!;
 }
 
 // Not the backslash: in a line of JSON it may belong to the quote that follows.
@@ -173,10 +179,8 @@ export function spellingFault(text: string, privateOrigins: readonly string[] = 
 
 /** Without parts that could be a secret. */
 function redactSegment(segment: string): string {
-  return segment
-    .split(/[?#&;]|%3f/i)[0]!
-    .replace(/.*@/s, "")
-    .slice(0, 40);
+  const bare = beforeQuery(segment);
+  return bare.slice(bare.lastIndexOf("@") + 1).slice(0, 40);
 }
 
 /** @param hostname of a parsed URL. */
