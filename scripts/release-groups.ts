@@ -178,7 +178,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       "src/client/",
       "test/installed-package.testing.ts",
     ],
-    seconds: 45,
+    seconds: 80,
   },
   {
     name: "engine",

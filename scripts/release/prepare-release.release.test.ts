@@ -40,7 +40,9 @@ test("a release has the package, an SBOM for each lock, the notes, and their che
     "notes.md",
   ]);
   run("sha256sum", ["--check", "--strict", "SHA256SUMS"], out);
-  assert.match(readFileSync(join(out, "notes.md"), "utf8"), /^### Upgrading\n/);
+  const notes = readFileSync(join(out, "notes.md"), "utf8");
+  assert.match(notes, /^### Upgrading\n/);
+  assert.doesNotMatch(notes, /\]\((?!https:)/);
 });
 
 test("the package was built from the commit of the clone, without changes", () => {

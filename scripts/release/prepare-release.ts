@@ -48,11 +48,13 @@ function writeSboms(checkout: string, out: string): void {
   }
 }
 
+/** The section of the changelog, with links that also work outside of the repository. */
 function writeNotes(checkout: string, out: string): void {
-  const { version } = readRelease(checkout);
+  const { version, source } = readRelease(checkout);
   const section = changelogSections(checkout).find(({ name }) => name === version);
   if (section === undefined) throw new Error(`CHANGELOG.md has no section ${version}`);
-  writeFileSync(join(out, "notes.md"), `${section.text}\n`);
+  const text = section.text.replaceAll(/\]\((?!https?:)/g, `](${source}/blob/v${version}/`);
+  writeFileSync(join(out, "notes.md"), `${text}\n`);
 }
 
 /** For `sha256sum --check`. */
