@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { invalidRequest, show } from "../contract/errors/faults.ts";
+import { exposesCredentials } from "../contract/tracker-url.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 /** Adds `mucast mcp`. The server's modules are loaded only by this command. */
@@ -44,9 +45,9 @@ async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS.Proces
     process.stderr.write(
       `mucast mcp: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
     );
-  if (url !== undefined) checkUrl(url);
-  const { stdin: input, stdout: output } = process;
   const apiKey = env.MUCAST_API_KEY || undefined;
+  if (url !== undefined) checkUrl(url, apiKey !== undefined);
+  const { stdin: input, stdout: output } = process;
   const folder =
     url === undefined ? new FolderService(loadSettings({ data_dir: dataDir, settings }, env)) : undefined;
   const find = async () => (await folder?.find()) ?? { address: url!, token: undefined };
@@ -69,7 +70,11 @@ async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS.Proces
 }
 
 /** @throws MucastError invalid_request. */
-function checkUrl(url: string): void {
-  if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return;
-  throw invalidRequest([{ path: "--url", message: `must be an http or https URL, got ${show(url)}` }]);
+function checkUrl(url: string, hasKey: boolean): void {
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
+    throw invalidRequest([{ path: "--url", message: `must be an http or https URL, got ${show(url)}` }]);
+  }
+  if (!hasKey || !exposesCredentials(url)) return;
+  const message = "must begin with https://, because MUCAST_API_KEY would cross the network in clear text";
+  throw invalidRequest([{ path: "--url", message }]);
 }

@@ -3,7 +3,10 @@ import { errorOf, MucastApiError } from "./api-error.ts";
 export interface ClientOptions {
   /** The service's URL, such as `http://127.0.0.1:8080`; it may include a path before `/v1`. */
   readonly baseUrl: string | URL;
-  /** A key of `mucast keys create`, or an OIDC access token: sent as `Authorization: Bearer`. */
+  /**
+   * A key of `mucast keys create`, or an OIDC access token: sent as `Authorization: Bearer`. It requires https, unless the service is on
+   * this machine, or `baseUrl` has the origin of the page that runs the client.
+   */
   readonly apiKey?: string;
   /** Instead of the global fetch. */
   readonly fetch?: typeof fetch;
@@ -32,8 +35,11 @@ export class Connection {
   readonly #headers: Record<string, string>;
   readonly #fetch: typeof fetch;
 
+  /** @throws TypeError if the key would cross a network in clear text. */
   constructor({ baseUrl, apiKey, fetch: ownFetch }: ClientOptions) {
-    this.#base = new URL(baseUrl).href.replace(/\/+$/, "");
+    const url = new URL(baseUrl);
+    if (apiKey !== undefined) requireEncryption(url);
+    this.#base = url.href.replace(/\/+$/, "");
     this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
     // Called as a plain function: browsers refuse fetch as a method of another object.
     this.#fetch = ownFetch ?? ((input, init) => fetch(input, init));
@@ -96,6 +102,16 @@ export class Connection {
     if (asked !== undefined && asked > MAX_RETRY_AFTER) throw error;
     return { wait: asked === undefined ? backoff(failures) : asked * 1_000 };
   }
+}
+
+const THIS_MACHINE = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+function requireEncryption({ protocol, hostname, origin }: URL): void {
+  if (protocol === "https:" || (protocol === "http:" && THIS_MACHINE.test(hostname))) return;
+  // Only browsers have it. A page that came over http gives its key away anyway.
+  const { location } = globalThis as { readonly location?: { readonly origin: string } };
+  if (protocol === "http:" && origin === location?.origin) return;
+  throw new TypeError(`with a key, the URL of the service must begin with https://, got ${origin}`);
 }
 
 /** Seconds of Retry-After, which may also be a date. */
