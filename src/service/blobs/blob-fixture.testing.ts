@@ -56,8 +56,12 @@ export function blobFixture(tested: TestDatabase) {
 
   async function put(blobs: StoredBlobs, caller: Caller, name: string, bytes: number): Promise<void> {
     const upload = (await blobs.beginUpload(caller, name, bytes))!;
-    await upload.store.put(upload.key, "x".repeat(bytes));
-    await upload.finish(bytes);
+    try {
+      await upload.store.put(upload.key, "x".repeat(bytes));
+      await upload.finish(bytes);
+    } finally {
+      await upload.close();
+    }
   }
 
   async function used(caller: Caller): Promise<unknown> {

@@ -22,15 +22,17 @@ export interface FoundBlob extends BlobAddress {
 /** An upload that the caller's quota has room for. */
 export interface BlobUpload extends BlobAddress {
   /**
-   * @param newBlobs how many blobs without a record the caller is about to upload, this one included.
-   * @throws MucastError quota_exceeded if the quota had no room for that many bytes or blobs when the upload began.
+   * @param bytes received so far, or to be received.
+   * @throws MucastError quota_exceeded if the quota has no room for them beside what the caller has stored and uploads at the same time.
    */
-  checkRoom(bytes: number, newBlobs?: number): void;
+  checkRoom(bytes: number): void;
   /**
    * Records the blob once the store has it. @param bytes its size. @param contents undefined if unknown.
    * @throws MucastError unavailable if the caller removes the blob meanwhile.
    */
   finish(bytes: number, contents?: BlobContents): Promise<void>;
+  /** Ends the upload, whether it has finished or not. */
+  close(): Promise<void>;
 }
 
 /** A page of a caller's blobs. */

@@ -1,11 +1,13 @@
 /** A service that is killed between two steps of an upload or a removal: here a fake, whose storage answers nothing from then on. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import type { BlobStore } from "../../blob/store.ts";
 import type { Caller } from "../auth/caller.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
+import { ownerOf } from "../store/blob-records.ts";
 import { markAllInterrupted } from "../store/blob-removals.ts";
-import { blobFixture, isCode, NAME, newCaller } from "./blob-fixture.testing.ts";
+import { blobFixture, fail, isCode, NAME, newCaller } from "./blob-fixture.testing.ts";
 import type { StoredBlobs } from "./stored-blobs.ts";
 
 onEachDatabase((tested) => {
@@ -58,6 +60,29 @@ onEachDatabase((tested) => {
       }
     });
   }
+
+  test("an upload of the operator that is killed or fails is never open to other callers", async () => {
+    const local: Caller = { subject: "local", scopes: new Set(["write"]) };
+    const name = `feature_engine_${randomUUID()}.json`;
+    const key = { name, space: "" };
+    const [before, alive] = [await used(local), service()];
+    await killed("put", "after", (blobs) => put(blobs, local, name, 20));
+    assert.equal((await fixture.store.stat(`data/${name}`))?.size, 20);
+    assert.equal(await alive.find(local, name), undefined);
+    assert.equal(await ownerOf(fixture.database, key), "local");
+    // As at the next start.
+    await markAllInterrupted(fixture.database);
+    await fixture.sweep();
+    assert.equal(await fixture.store.stat(`data/${name}`), undefined);
+    const broken = service({ store: fixture.storeThat(() => ({ put: fail })) });
+    await assert.rejects(put(broken, local, name, 20), isCode("output_failed"));
+    assert.equal(await ownerOf(fixture.database, key), undefined);
+    await killed("put", "before", (blobs) => put(blobs, local, name, 20));
+    await put(alive, local, name, 30);
+    assert.ok(await alive.find(local, name));
+    assert.equal(await alive.remove(local, name), true);
+    assert.deepEqual(await used(local), before ?? { bytes: 0, blobs: 0 });
+  });
 
   for (const when of ["before", "after"] as const) {
     test(`a removal that is killed ${when} the bytes are removed is finished, and no job names its blob`, async () => {

@@ -79,17 +79,24 @@ onEachDatabase((tested) => {
     assert.equal(await open.remove(local, name), false);
   });
 
-  test("uploads one after the other stay within the quota, and concurrent ones may exceed it once", async () => {
+  test("uploads stay within the quota one after the other, and concurrent ones of a service too", async () => {
     const [blobs, caller] = [service(), newCaller()];
-    const begun = await Promise.all(
-      [1, 2].map((i) => blobs.beginUpload(caller, `feature_engine_${i}.json`, 60)),
-    );
-    for (const upload of begun) {
-      await upload!.store.put(upload!.key, "x".repeat(60));
-      await upload!.finish(60);
-    }
-    assert.deepEqual(await used(caller), { bytes: 120, blobs: 2 });
+    const begin = (id: number, bytes?: number) =>
+      blobs.beginUpload(caller, `feature_engine_${id}.json`, bytes);
+    const first = (await begin(1, 60))!;
+    await assert.rejects(begin(2, 60), isCode("quota_exceeded"));
+    const second = (await begin(2))!;
+    second.checkRoom(40);
+    assert.throws(() => second.checkRoom(41), isCode("quota_exceeded"));
+    await first.store.put(first.key, "x".repeat(60));
+    await first.finish(60);
+    await first.close();
+    assert.throws(() => second.checkRoom(41), isCode("quota_exceeded"), "the stored one still counts");
+    await second.close();
+    await put(blobs, caller, "feature_engine_2.json", 40);
+    assert.deepEqual(await used(caller), { bytes: 100, blobs: 2 });
     await assert.rejects(put(blobs, caller, "data_extractor_1.json", 1), isCode("quota_exceeded"));
+    await put(blobs, newCaller(), "data_extractor_1.json", 100);
     assert.equal(await blobs.remove(caller, "feature_engine_1.json"), true);
     await put(blobs, caller, "data_extractor_1.json", 40);
   });
@@ -114,6 +121,17 @@ onEachDatabase((tested) => {
     await put(blobs, caller, "feature_engine_0.json", 2);
     assert.equal(await blobs.remove(caller, "feature_engine_1.json"), true);
     await put(blobs, caller, "feature_engine_more.json", 1);
+  });
+
+  test("concurrent uploads of new blobs stay within the number of blobs", async () => {
+    const [blobs, caller] = [service(), newCaller()];
+    const begun = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) => blobs.beginUpload(caller, `feature_engine_${i}.json`, 1)),
+    );
+    const uploads = begun.flatMap((each) => (each.status === "fulfilled" ? [each.value!] : []));
+    assert.equal(uploads.length, QUOTA.blobs);
+    for (const upload of uploads) await upload.close();
+    await put(blobs, caller, NAME, 1);
   });
 
   test("of concurrent uploads of one name the stored one counts, whichever is recorded last", async () => {

@@ -3,8 +3,8 @@ import type { BlobListQuery } from "../../contract/api/blob-page.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
-import { type Quota, quotaExceeded, usageOf } from "../store/blob-quota.ts";
-import { findBlob, isTaken, ownerOf, recordOf, type StorageKey } from "../store/blob-records.ts";
+import { type Quota, usageOf } from "../store/blob-quota.ts";
+import { findBlob, isTaken, ownerOf, recordOf, reserveBlob, type StorageKey } from "../store/blob-records.ts";
 import { blobPageEnd, listBlobs } from "../store/list-blobs.ts";
 import {
   type BlobAddress,
@@ -16,6 +16,7 @@ import {
 } from "./blobs.ts";
 import { finishRemoval, removeStored } from "./stored-removals.ts";
 import { StoredUpload } from "./stored-upload.ts";
+import { UploadRooms } from "./upload-rooms.ts";
 
 export interface StoredBlobsParts {
   readonly database: Database;
@@ -27,9 +28,11 @@ export interface StoredBlobsParts {
 /** Blobs over the database and the storage. */
 export class StoredBlobs implements Blobs {
   readonly #parts: StoredBlobsParts;
+  readonly #rooms: UploadRooms;
 
   constructor(parts: StoredBlobsParts) {
     this.#parts = parts;
+    this.#rooms = new UploadRooms(parts.quota);
   }
 
   async list({ subject }: Caller, { cursor: given, ...query }: BlobListQuery): Promise<ListedBlobs> {
@@ -65,21 +68,25 @@ export class StoredBlobs implements Blobs {
     name: string,
     bytes?: number,
   ): Promise<BlobUpload | undefined> {
-    const { database, quota } = this.#parts;
+    const { database, quota, settings } = this.#parts;
     if (bytes !== undefined && bytes > quota.bytes) throw tooLargeForQuota(name, bytes, quota);
     const record = await recordOf(database, caller, name);
     if (record?.isRemoved) await finishRemoval(this.#parts, record);
     const isNew = record === undefined || record.isRemoved;
     const space = isNew ? spaceOf(caller) : record.space;
     if (isNew && (await isTaken(database, { name, space }, caller))) return undefined;
-    const used = await usageOf(database, caller);
-    if (isNew && used.blobs >= quota.blobs) throw quotaExceeded(used, quota);
-    const upload = new StoredUpload(
-      { ...this.#parts, ...this.#addressOf({ name, space }), used },
-      { caller, name, space },
-    );
-    upload.checkRoom(bytes ?? 0);
-    return upload;
+    const room = await this.#rooms.open(caller, isNew, () => usageOf(database, caller));
+    try {
+      room.take(bytes ?? 0);
+      // Without an owner, blobs at the root belong to the operator, and jobs of all callers may read them.
+      const isReserved = isNew && space === "" && settings.auth !== "none";
+      if (isReserved) await reserveBlob(database, { caller, name, space });
+      const address = this.#addressOf({ name, space });
+      return new StoredUpload({ database, ...address, room, isReserved }, { caller, name, space });
+    } catch (error) {
+      room.close();
+      throw error;
+    }
   }
 
   async remove({ subject: caller }: Caller, name: string): Promise<boolean> {

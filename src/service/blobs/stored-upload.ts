@@ -1,18 +1,18 @@
 import type { BlobStore } from "../../blob/store.ts";
 import type { BlobContents } from "../../contract/api/blob-page.ts";
 import type { Database } from "../database/database.ts";
-import { type Quota, quotaExceeded } from "../store/blob-quota.ts";
-import { type BlobRecord, recordUpload, type Usage } from "../store/blob-records.ts";
+import { type BlobRecord, discardReserved, recordUpload } from "../store/blob-records.ts";
 import type { BlobUpload } from "./blobs.ts";
 import { beingRemoved } from "./stored-removals.ts";
+import type { UploadRoom } from "./upload-rooms.ts";
 
 interface UploadParts {
   readonly database: Database;
   readonly store: BlobStore;
   readonly key: string;
-  readonly quota: Quota;
-  /** The caller's usage when the upload began. */
-  readonly used: Usage;
+  readonly room: UploadRoom;
+  /** Whether its name was reserved before its bytes are stored. */
+  readonly isReserved: boolean;
 }
 
 /** An upload: first its bytes, then its record. */
@@ -21,6 +21,7 @@ export class StoredUpload implements BlobUpload {
   readonly key: string;
   readonly #parts: UploadParts;
   readonly #blob: Omit<BlobRecord, "bytes">;
+  #isFinished = false;
 
   constructor(parts: UploadParts, blob: Omit<BlobRecord, "bytes">) {
     this.store = parts.store;
@@ -29,14 +30,12 @@ export class StoredUpload implements BlobUpload {
     this.#blob = blob;
   }
 
-  checkRoom(bytes: number, newBlobs = 0): void {
-    const { used, quota } = this.#parts;
-    const hasTooMany = newBlobs > 0 && used.blobs + newBlobs > quota.blobs;
-    if (hasTooMany || used.bytes + bytes > quota.bytes) throw quotaExceeded(used, quota, newBlobs);
+  checkRoom(bytes: number): void {
+    this.#parts.room.take(bytes);
   }
 
   async finish(bytes: number, contents?: BlobContents): Promise<void> {
-    const { database, store, key } = this.#parts;
+    const { database, store, key, room } = this.#parts;
     for (let recorded = bytes; ; ) {
       // Another upload of the name has unknown contents.
       const known = recorded === bytes ? contents : undefined;
@@ -45,8 +44,16 @@ export class StoredUpload implements BlobUpload {
       // A removal may have taken the bytes before they were recorded, and another upload of the name may have replaced them.
       const stored = await store.stat(key);
       if (stored === undefined) throw beingRemoved(this.#blob.name);
-      if (stored.size === recorded) return;
+      if (stored.size === recorded) break;
       recorded = stored.size;
     }
+    this.#isFinished = true;
+    room.settle(bytes);
+  }
+
+  async close(): Promise<void> {
+    const { database, room, isReserved } = this.#parts;
+    room.close();
+    if (isReserved && !this.#isFinished) await discardReserved(database, this.#blob);
   }
 }

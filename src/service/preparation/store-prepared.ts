@@ -30,15 +30,23 @@ export async function storePrepared(
 ): Promise<{ readonly storeUrl: string; readonly written: boolean }> {
   const missing: PreparedFile[] = [];
   for (const file of files) if (!(await isStored(parts, file))) missing.push(file);
-  const uploads: [PreparedFile, BlobUpload][] = [];
-  for (const file of missing) uploads.push([file, await begin(parts, file)]);
-  const bytes = missing.reduce((sum, file) => sum + file.bytes, 0);
-  uploads[0]?.[1].checkRoom(bytes, missing.length);
-  let written = false;
-  for (const [file, upload] of uploads) if (await create(parts, file, upload)) written = true;
+  const written = await storeAll(parts, missing);
   const { store } = (await parts.blobs.uploadAddress(parts.caller, files[0]!.name)) ?? {};
   if (store === undefined) throw taken(files[0]!.name);
   return { storeUrl: store.url, written };
+}
+
+/** Begins all uploads before the first one, so that the quota has room for all. @returns whether any blob is new. */
+async function storeAll(parts: StoringParts, files: readonly PreparedFile[]): Promise<boolean> {
+  const uploads: [PreparedFile, BlobUpload][] = [];
+  try {
+    for (const file of files) uploads.push([file, await begin(parts, file)]);
+    let isAnyNew = false;
+    for (const [file, upload] of uploads) if (await create(parts, file, upload)) isAnyNew = true;
+    return isAnyNew;
+  } finally {
+    for (const [, upload] of uploads) await upload.close();
+  }
 }
 
 /** Whether the caller has that blob with these bytes. @throws MucastError precondition_failed if the blob has others. */

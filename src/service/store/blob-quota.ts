@@ -3,7 +3,7 @@ import type { Queryable } from "../database/database.ts";
 import { lockUsage, type Usage } from "./blob-records.ts";
 import { ACTIVE_STATUSES } from "./operation-rows.ts";
 
-/** The quota of a caller. It is read before an upload, so uploads that run at the same time may exceed it together. */
+/** The quota of a caller. An upload counts once it is recorded, and before that at its own service. */
 export interface Quota {
   readonly bytes: number;
   readonly blobs: number;
@@ -36,12 +36,11 @@ export async function overQuota(
   return used.bytes >= quota.bytes || used.blobs >= quota.blobs ? used : undefined;
 }
 
-/** The error for a caller whose quota has no space for another blob, or for several. @param used the usage without them. */
-export function quotaExceeded(used: Usage, quota: Quota, newBlobs = 1): MucastError {
-  const setting =
-    used.blobs + Math.max(1, newBlobs) > quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
+/** The error for a caller whose quota has no space for another blob. @param used the usage without it. */
+export function quotaExceeded(used: Usage, quota: Quota): MucastError {
+  const setting = used.blobs >= quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
   const message =
-    `this caller has ${used.blobs} blobs of ${used.bytes} bytes, including expected outputs, ` +
+    `this caller has ${used.blobs} blobs of ${used.bytes} bytes, including uploads in progress and expected outputs, ` +
     `and may have ${quota.blobs} of ${quota.bytes} (${setting})`;
   return new MucastError("quota_exceeded", message, { used, quota });
 }

@@ -66,14 +66,20 @@ export async function isTaken(
   return rows.length > 0;
 }
 
-/** Reads the record of a caller's blob, even while it is being removed. */
+/**
+ * Marks the record of a blob whose first bytes are still to come, in place of the time of its removal. It hides the blob as a removal does.
+ * The next start, which finishes interrupted removals, removes what a killed service has left.
+ */
+const RESERVED = "'infinity'::timestamptz";
+
+/** Reads the record of a caller's blob, even while it is reserved or being removed. */
 export async function recordOf(
   statements: Queryable,
   caller: string,
   name: string,
 ): Promise<(BlobRecord & { readonly isRemoved: boolean }) | undefined> {
   const { rows } = await statements.query<BlobRecord & { isRemoved: boolean }>(
-    `select name, space, caller, bytes::float8 as bytes, removed_at is not null as "isRemoved" from blobs where caller = $1 and name = $2`,
+    `select name, space, caller, bytes::float8 as bytes, coalesce(removed_at <> ${RESERVED}, false) as "isRemoved" from blobs where caller = $1 and name = $2`,
     [caller, name],
   );
   return rows[0];
@@ -103,6 +109,34 @@ export function recordUpload(database: Database, blob: BlobRecord): Promise<bool
     if ((await recordOf(statements, blob.caller, blob.name))?.isRemoved) return false;
     await recordBlob(statements, blob);
     return true;
+  });
+}
+
+/** Records the name of a blob before its first bytes are stored, so that no other caller finds bytes without an owner. */
+export function reserveBlob(
+  database: Database,
+  { caller, name, space }: RecordKey & StorageKey,
+): Promise<void> {
+  return database.transaction(async (statements) => {
+    await lockUsage(statements, caller);
+    const { rows } = await statements.query(
+      `insert into blobs (caller, name, space, removed_at) values ($1, $2, $3, ${RESERVED})
+       on conflict do nothing returning name`,
+      [caller, name, space],
+    );
+    await count(statements, caller, 0, rows.length);
+  });
+}
+
+/** Removes the record of a blob that was reserved and not uploaded. */
+export function discardReserved(database: Database, { caller, name }: RecordKey): Promise<void> {
+  return database.transaction(async (statements) => {
+    await lockUsage(statements, caller);
+    const { rows } = await statements.query(
+      `delete from blobs where caller = $1 and name = $2 and removed_at = ${RESERVED} returning name`,
+      [caller, name],
+    );
+    await count(statements, caller, 0, -rows.length);
   });
 }
 

@@ -161,7 +161,7 @@ async function writeBlob(
     upload,
     body,
     headers["if-none-match"]?.trim() === "*",
-  );
+  ).finally(() => upload.close());
   reply.code(created ? 201 : 200).header("etag", etag);
   return { name, url: `${blobBase(settings, upload.store, request)}/data/${name}`, size: body.bytes, etag };
 }

@@ -48,6 +48,7 @@ export class FakeBlobs implements Blobs {
       ...(await this.find(caller, name)),
       checkRoom,
       finish: async (stored) => void this.uploads.push(stored),
+      close: async () => undefined,
     };
   }
 
