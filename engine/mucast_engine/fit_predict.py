@@ -14,7 +14,7 @@ from mucast_engine.constant import describe_constant
 from mucast_engine.estimator import is_linear, make_estimator, make_scaler
 from mucast_engine.failure import TaskError, sentence_of
 from mucast_engine.importances import Columns, columns_of, largest_importances
-from mucast_engine.permutation import permuted_rows
+from mucast_engine.permutation import Replacements
 from mucast_engine.tree_counts import first_trees
 
 
@@ -25,15 +25,17 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     `x` (n, k) and `y` (m), m <= n. With `task["views"]` fits do not copy rows that their library copies; with
     `task["absent"]` NaN in `x` is filled from the training rows of each fit. With `task["tree_counts"]`, each fit also
     predicts with its first trees: predictions and diagnoses are those of all fits for the first count, then those for
-    the next, up to the estimator's own. With `task["permutation"]`, `{"groups": [[column, ...], ...], "seed": [...]}`,
-    each fit that has `"strata": [rows, ...]` also predicts its rows once per group, the columns of the group shuffled
-    within strata. These predictions follow all others: fit by fit, then group by group.
+    the next, up to the estimator's own. With `task["permutation"]`,
+    `{"groups": [[column, ...], ...], "seed": [...], "strata"?: (m)}`, each fit that has `"pool": [a, b]` also predicts
+    its rows once per group, the columns of the group taken from random rows of the pool (`Replacements`). These
+    predictions follow all others: fit by fit, then group by group.
     Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...], "unconverged_fits": count, "diagnoses": [...]}`.
     `diagnoses` has an entry for each fit marked `diagnose`, in order: `"importances": [[column, value], ...]` if its
     library has them, and `"constant": {...}` if it predicts one constant for at least two rows.
     Raises TaskError `fit_failed` if the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])
+    strata = store.read(task["permutation"]["strata"]) if "strata" in task.get("permutation", {}) else None
     predictions: list[list[Matrix]] = [[] for _ in _tree_counts(task)]
     diagnoses: list[list[Message]] = [[] for _ in predictions]
     permuted: list[Matrix] = []
@@ -44,7 +46,7 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
             started = time.perf_counter()
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                by_count, of_groups = _one_fit(task, fit, x, y, check)
+                by_count, of_groups = _one_fit(task, fit, x, y, strata, check)
             result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
             seconds.append(time.perf_counter() - started)
             for own, its_diagnoses, (predicted, diagnosis) in zip(predictions, diagnoses, by_count, strict=True):
@@ -94,8 +96,10 @@ def _finite(what: str, values: Matrix) -> Matrix:
 Prediction = tuple[Matrix, Message | None]
 
 
-def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) -> tuple[list[Prediction], list[Matrix]]:
-    """The predictions for each count of trees, and those of the rows with each group of features shuffled."""
+def _one_fit(
+    task: Message, fit: Message, x: Matrix, y: Matrix, strata: Matrix | None, check: Check
+) -> tuple[list[Prediction], list[Matrix]]:
+    """The predictions for each count of trees, and those of the rows with each group of features replaced."""
     (a, b), (c, d) = fit["train"], fit["predict"]
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
@@ -103,8 +107,8 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
     keep = task.get("views") and not task.get("absent") and _copies(task)
     train_x, score_x = (x[a:b], x[c:d]) if keep else (np.array(x[a:b]), np.array(x[c:d]))
     train_y = np.array(y[a:b])
-    if task.get("absent"):
-        _fill_absent(train_x, score_x)
+    means = _absent_means(train_x, score_x) if task.get("absent") else {}
+    _fill(train_x, means)
     with _library_errors(f"training on {b - a} rows", fit):
         check("Input X", train_x)
         check("Input y", train_y)
@@ -115,11 +119,15 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
         columns = columns_of(train_x) if fit.get("diagnose") else None
         model = make_estimator(task["estimator"], _params(task))
         model.fit(train_x, train_y)
+
+    def scaled(rows: Matrix) -> Matrix:
+        _fill(rows, means)
+        check("Input X", rows)
+        return rows if scaler is None or d == c else check("Scaled X", scaler.transform(rows))
+
     predicting = f"predicting {d - c} rows"
     with _library_errors(predicting, fit):
-        check("Input X", score_x)
-        if scaler is not None and d > c:
-            score_x = check("Scaled X", scaler.transform(score_x))
+        score_x = scaled(score_x)
     results: list[Prediction] = []
     for count in _tree_counts(task):
         with _library_errors(predicting, fit):
@@ -129,17 +137,28 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
         predicted = _usable(raw, d - c, fit)
         found = None if columns is None else _diagnosis(task, own, columns, train_x, train_y, predicted)
         results.append((predicted, found))
-    with _library_errors(predicting, fit):
-        permuted = [_usable(_predict(model, rows), d - c, fit) for rows in _permutations(task, fit, score_x)]
+    permuted: list[Matrix] = []
+    if "pool" in fit and d > c:
+        with _library_errors(f"{predicting} with shuffled features", fit):
+            # Without columns, nothing changes.
+            permuted = [
+                results[0][0] if rows is None else _usable(_predict(model, scaled(rows)), d - c, fit)
+                for rows in _permuted_rows(task["permutation"], fit, x, strata)
+            ]
     return results, permuted
 
 
-def _permutations(task: Message, fit: Message, score_x: Matrix) -> Iterator[Matrix]:
-    if "strata" not in fit:
-        return
-    groups, seed = task["permutation"]["groups"], task["permutation"]["seed"]
-    for group, columns in enumerate(groups):
-        yield permuted_rows(score_x, columns, fit["strata"], [*seed, fit["predict"][0], group])
+def _permuted_rows(permutation: Message, fit: Message, x: Matrix, strata: Matrix | None) -> Iterator[Matrix | None]:
+    """The rows to predict with each group of features replaced; None for a group without columns."""
+    c, d = fit["predict"]
+    replacements = Replacements(strata, fit["pool"], (c, d))
+    for group, columns in enumerate(permutation["groups"]):
+        if not columns:
+            yield None
+            continue
+        rows = np.array(x[c:d])
+        rows[:, columns] = x[np.ix_(replacements.draw([*permutation["seed"], c, group]), columns)]
+        yield rows
 
 
 @contextmanager
@@ -177,14 +196,19 @@ def _params(task: Message) -> dict[str, Any]:
     return {**params, "copy_X": False} if _works_in_place(task) else params
 
 
-def _fill_absent(train_x: Matrix, score_x: Matrix) -> None:
-    """Replaces NaN by the mean of the column over the training rows that have it; 0 if none has it."""
+def _absent_means(train_x: Matrix, score_x: Matrix) -> dict[int, float]:
+    """For each column with NaN, its mean over the training rows that have it; 0 if none has it."""
+    means: dict[int, float] = {}
     for column in np.flatnonzero(np.isnan(train_x).any(axis=0) | np.isnan(score_x).any(axis=0)):
         values = train_x[:, column]
         known = values[~np.isnan(values)]
-        mean = known.mean() if known.size else 0.0
-        for rows in (train_x, score_x):
-            rows[np.isnan(rows[:, column]), column] = mean
+        means[int(column)] = known.mean() if known.size else 0.0
+    return means
+
+
+def _fill(rows: Matrix, means: dict[int, float]) -> None:
+    for column, mean in means.items():
+        rows[np.isnan(rows[:, column]), column] = mean
 
 
 PREDICTED_ROWS = 1024

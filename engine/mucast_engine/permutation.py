@@ -1,19 +1,36 @@
-"""Rows whose features are shuffled, to measure how much a model needs them."""
+"""Random rows whose features replace those of the rows to predict, to measure how much a model needs them."""
 
 import numpy as np
+import numpy.typing as npt
 
 from mucast_engine.arrays import Matrix
 
+Range = tuple[int, int]
+Rows = npt.NDArray[np.intp]
 
-def permuted_rows(x: Matrix, columns: list[int], strata: list[int], seed: list[int]) -> Matrix:
-    """A copy of `x` (n, k) in which each row has the values of `columns` of a random row of its stratum.
 
-    The columns move together, so what they say about each other stays. Strata are consecutive rows; `strata` has the
-    number of rows of each, n in total. The same `seed` gives the same rows.
+class Replacements:
+    """For each row of `predict`, the rows of `pool` whose values may replace its own: those of the same stratum.
+
+    Both are half-open ranges of rows of a matrix, and `pool` contains `predict`. `strata` (m), m >= both, has the
+    stratum of each row; without it, all rows are one stratum.
     """
-    random = np.random.default_rng(seed)
-    ends = np.cumsum(strata)
-    source = np.concatenate([random.permutation(size) + end - size for size, end in zip(strata, ends, strict=True)])
-    permuted = x.copy()
-    permuted[:, columns] = x[np.ix_(source, np.asarray(columns, dtype=np.intp))]
-    return permuted
+
+    def __init__(self, strata: Matrix | None, pool: Range, predict: Range) -> None:
+        self._rows = predict[1] - predict[0]
+        ids = np.zeros(pool[1]) if strata is None else strata
+        drawn, wanted = (np.argsort(ids[a:b], kind="stable") + a for a, b in (pool, predict))
+        known = ids[drawn]
+        self._strata: list[tuple[Rows, Rows]] = []
+        for own in np.split(wanted, np.flatnonzero(np.diff(ids[wanted])) + 1):
+            if len(own) > 0:
+                first, last = (np.searchsorted(known, ids[own[0]], side) for side in ("left", "right"))
+                self._strata.append((own - predict[0], drawn[first:last]))
+
+    def draw(self, seed: list[int]) -> Rows:
+        """For each row to predict a random row, none twice: the same for the same seed."""
+        random = np.random.default_rng(seed)
+        rows = np.empty(self._rows, dtype=np.intp)
+        for own, drawn in self._strata:
+            rows[own] = random.permutation(drawn)[: len(own)]
+        return rows

@@ -615,6 +615,8 @@ class OutputChoice(TypedDict):
 class PermutationImportanceGroupsItem(TypedDict):
     features: list[str]
     """Features that are shuffled together."""
+    correlation: NotRequired[float]
+    """Mean absolute rank correlation between the two parts of the group that were merged last: below 0.7 only with more than 50 groups, or for a feature and its z-score. Absent for a single feature."""
     loss: float | None
     """`figure` minus the same with these features shuffled."""
     t: float | None
@@ -622,7 +624,7 @@ class PermutationImportanceGroupsItem(TypedDict):
 
 
 class PermutationImportance(TypedDict):
-    """run_ml_job with importance: how much order the out-of-fold forecasts lose if a group of correlated features is shuffled."""
+    """run_ml_job with importance: how much order the out-of-fold forecasts lose if a group of features is shuffled."""
 
     form: str
     dates: int
@@ -930,7 +932,7 @@ class OutputBlob(TypedDict):
     pooled: NotRequired[PooledFit]
     refits: NotRequired[Refits]
     choice: NotRequired[OutputChoice]
-    importance: NotRequired[PermutationImportance]
+    permutation_importance: NotRequired[PermutationImportance]
     cross_validation: NotRequired[dict[str, OutputBlobCrossValidationValue]]
     training: NotRequired[dict[str, OutputBlobTrainingValue]]
     metrics: OutputBlobMetrics

@@ -5,7 +5,7 @@ import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { auditedConfig } from "./audited-job.ts";
 
 const ML = `{"ML params": {"model": "rf", "model_params": {"max_features": 1.0, "n_estimators": 9007199254740993},
-  "n_splits": 3, "scaler": "robust", "intervals": {"alpha": 0.20}}, "their params": {"key": "secret"}}`;
+  "importance": true, "n_splits": 3, "scaler": "robust", "intervals": {"alpha": 0.20}}, "their params": {"key": "secret"}}`;
 
 test("the audit of run_ml_job runs the caller's own text, without the sections of other services", () => {
   const config = auditedConfig(ML, "run_ml_job", false);

@@ -210,7 +210,8 @@ export function auditedConfig(config: string, operation: Operation, quick: boole
 }
 
 function mlConfig(given: RawObject, quick: boolean): RawObject {
-  const params = given["ML params"] as RawObject;
+  // No check reads it, and each job of the audit would measure it again.
+  const { importance: _, ...params } = given["ML params"] as RawObject;
   if (!quick) return { "ML params": params };
   const { choice, ...alone } = params as { readonly choice?: RawObject };
   const ridge = { ...alone, model: "ridge", model_params: {} };

@@ -3,7 +3,7 @@ import { mayGrow } from "../schema/open-schema.ts";
 
 const maybe = z.number().nullable();
 
-/** The member `importance` of an output of run_ml_job. Our addition. */
+/** The member `permutation_importance` of an output of run_ml_job. Our addition. */
 export const permutationImportanceSchema = z
   .strictObject({
     form: mayGrow(z.enum(["cross_section", "time_series"])),
@@ -17,7 +17,13 @@ export const permutationImportanceSchema = z
     groups: z
       .array(
         z.strictObject({
-          features: z.array(z.string()).describe("Features that are shuffled together."),
+          features: z.array(z.string()).min(1).describe("Features that are shuffled together."),
+          correlation: z
+            .number()
+            .optional()
+            .describe(
+              "Mean absolute rank correlation between the two parts of the group that were merged last: below 0.7 only with more than 50 groups, or for a feature and its z-score. Absent for a single feature.",
+            ),
           loss: maybe.describe("`figure` minus the same with these features shuffled."),
           t: maybe.describe("Newey-West t of the loss over dates, lag 5."),
         }),
@@ -27,7 +33,7 @@ export const permutationImportanceSchema = z
   .meta({
     id: "PermutationImportance",
     description:
-      "run_ml_job with importance: how much order the out-of-fold forecasts lose if a group of correlated features is shuffled.",
+      "run_ml_job with importance: how much order the out-of-fold forecasts lose if a group of features is shuffled.",
   });
 
 export type OutputImportance = z.infer<typeof permutationImportanceSchema>;

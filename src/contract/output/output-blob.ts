@@ -276,7 +276,7 @@ export const outputBlobSchema = z
     pooled: pooledFitSchema.optional(),
     refits: refitsSchema.optional(),
     choice: choiceSchema.optional(),
-    importance: permutationImportanceSchema.optional(),
+    permutation_importance: permutationImportanceSchema.optional(),
     cross_validation: byTicker(crossValidationSchema).optional(),
     training: byTicker(trainingSchema).optional(),
     metrics: forecastTablesSchema,

@@ -63,8 +63,8 @@ export interface FitPredictTask {
    */
   readonly tree_counts?: readonly number[];
   /**
-   * Each fit with `strata` also predicts its rows once per group, the columns of the group shuffled within strata. These predictions follow
-   * all others, fit by fit, then group by group. Not with `tree_counts`.
+   * Each fit with `pool` also predicts its rows once per group, with the columns of the group from random rows of the pool. These predictions
+   * follow all others, fit by fit, then group by group. Not with `tree_counts`.
    */
   readonly permutation?: Permutation;
   /** x has NaN if a row lacks a column: each fit uses the mean of the column over its training rows, or 0 if these lack it, too. */
@@ -75,19 +75,21 @@ export interface FitPredictTask {
   readonly predictions: { readonly ref: string };
 }
 
-/** Shuffled features, to measure how much the forecasts need them. */
+/** Features that are replaced, to measure how much the forecasts need them. */
 export interface Permutation {
-  /** Columns of x that are shuffled together. */
+  /** Columns of x that are replaced together. */
   readonly groups: readonly (readonly number[])[];
   /** The order also depends on the rows to predict and on the number of the group. */
   readonly seed: readonly number[];
+  /** Shape (m): a row gets only values of rows of its own stratum. Without it, all rows are one. */
+  readonly strata?: ArrayRef;
 }
 
 export interface FitRows {
   readonly train: Rows;
   readonly predict: Rows;
-  /** The sizes of runs of the rows to predict; a value never leaves its run. Requires `permutation`. */
-  readonly strata?: readonly number[];
+  /** The rows whose values replace those of the rows to predict, which it contains. Requires `permutation`. */
+  readonly pool?: Rows;
   /** Reports the importances of this fit's features, and explains a constant prediction. */
   readonly diagnose?: true;
 }

@@ -19,7 +19,7 @@ const CHECKS: Checks = {
   ) => {
     if (!areNumbers(seconds, fits.length)) return "seconds";
     if (diagnoses.length !== counts * fits.filter(({ diagnose }) => diagnose).length) return "diagnoses";
-    const permuted = (permutation?.groups.length ?? 0) * rowsOf(fits.filter(({ strata }) => strata));
+    const permuted = (permutation?.groups.length ?? 0) * rowsOf(fits.filter(({ pool }) => pool));
     return isArray(predictions, ref, counts * rowsOf(fits) + permuted) ? undefined : "predictions";
   },
   train_network: wrongMember,

@@ -1,32 +1,46 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { clusterFeatures } from "./feature-clusters.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { clusterFeatures, type FeatureCluster, type UnitedPair } from "./feature-clusters.ts";
 import { rankDistances } from "./rank-distances.ts";
 
 /** Merges the two nearest clusters again and again, with the mean distance over all pairs of their features. */
-function slowClusters(distances: Float64Array, k: number, maxDistance: number, maxClusters: number) {
-  let clusters = Array.from({ length: k }, (_, feature) => [feature]);
-  while (clusters.length > 1) {
-    let best = { distance: Number.POSITIVE_INFINITY, a: 0, b: 0 };
-    for (let a = 0; a < clusters.length; a++) {
-      for (let b = a + 1; b < clusters.length; b++) {
-        const pairs = clusters[a]!.flatMap((x) => clusters[b]!.map((y) => distances[x * k + y]!));
-        const distance = pairs.reduce((sum, value) => sum + value, 0) / pairs.length;
-        if (distance < best.distance) best = { distance, a, b };
-      }
-    }
-    if (best.distance > maxDistance && clusters.length <= maxClusters) break;
-    const merged = [...clusters[best.a]!, ...clusters[best.b]!].sort((x, y) => x - y);
-    clusters = [...clusters.filter((_, i) => i !== best.a && i !== best.b), merged];
+function slowClusters(
+  distances: Float64Array,
+  k: number,
+  united: readonly UnitedPair[],
+  { maxDistance, maxClusters }: { readonly maxDistance: number; readonly maxClusters: number },
+): FeatureCluster[] {
+  const distanceOf = (one: FeatureCluster, other: FeatureCluster) => {
+    const pairs = one.features.flatMap((a) => other.features.map((b) => distances[a * k + b]!));
+    return pairs.reduce((sum, value) => sum + value, 0) / pairs.length;
+  };
+  const joined = (one: FeatureCluster, other: FeatureCluster): FeatureCluster => ({
+    features: [...one.features, ...other.features].sort((a, b) => a - b),
+    correlation: 1 - distanceOf(one, other),
+  });
+  let clusters = Array.from({ length: k }, (_, feature): FeatureCluster => ({ features: [feature] }));
+  const replace = (a: FeatureCluster, b: FeatureCluster) => {
+    clusters = [...clusters.filter((cluster) => cluster !== a && cluster !== b), joined(a, b)];
+  };
+  for (const pair of united) {
+    const [a, b] = pair.map((feature) => clusters.find(({ features }) => features[0] === feature)!);
+    replace(a!, b!);
   }
-  return clusters.sort((x, y) => x[0]! - y[0]!);
+  while (clusters.length > 1) {
+    const pairs = clusters.flatMap((a, i) => clusters.slice(i + 1).map((b) => [a, b] as const));
+    const [a, b] = pairs.reduce((best, pair) => (distanceOf(...pair) < distanceOf(...best) ? pair : best));
+    if (distanceOf(a, b) > maxDistance && clusters.length <= maxClusters) break;
+    replace(a, b);
+  }
+  return clusters.sort((a, b) => a.features[0]! - b.features[0]!);
 }
 
 test("clusters equal those of a slow search over all pairs", () => {
   const random = seededRandom(4);
   for (let round = 0; round < 200; round++) {
-    const k = 1 + Math.floor(random.uniform() * 14);
+    const k = 1 + random.below(14);
     const distances = new Float64Array(k * k);
     for (let a = 0; a < k; a++) {
       for (let b = 0; b < a; b++) {
@@ -34,9 +48,20 @@ test("clusters equal those of a slow search over all pairs", () => {
         distances[b * k + a] = distances[a * k + b]!;
       }
     }
-    const [maxDistance, maxClusters] = [random.uniform(), 1 + Math.floor(random.uniform() * k)];
-    const slow = slowClusters(distances, k, maxDistance, maxClusters);
-    assert.deepEqual(clusterFeatures(distances.slice(), k, maxDistance, maxClusters), slow);
+    const features = random.shuffled([...distances.subarray(0, k).keys()]);
+    const united = Array.from({ length: random.below(1 + Math.floor(k / 2)) }, (_, i) =>
+      features.slice(2 * i, 2 * i + 2).sort((a, b) => a - b),
+    ) as unknown as UnitedPair[];
+    const limits = { maxDistance: random.uniform(), maxClusters: 1 + random.below(k) };
+    const slow = slowClusters(distances, k, united, limits);
+    const found = clusterFeatures(distances.slice(), k, united, limits);
+    assert.deepEqual(
+      found.map(({ features }) => features),
+      slow.map(({ features }) => features),
+    );
+    for (const [i, { correlation = 2 }] of found.entries()) {
+      assert.ok(Math.abs(correlation - (slow[i]!.correlation ?? 2)) < 1e-12);
+    }
   }
 });
 
@@ -51,7 +76,11 @@ test("copies, mirrored and monotone features are one cluster, and independent on
   const halves = [sample.subarray(0, 200 * k), sample.subarray(200 * k)];
   for (const samples of [[sample], halves]) {
     for (const together of [true, false]) {
-      assert.deepEqual(clusterFeatures(rankDistances(samples, k, together), k), [[0, 2], [1, 3], [4], [5]]);
+      const clusters = clusterFeatures(atOnce(rankDistances(samples, k, together)), k);
+      assert.deepEqual(
+        clusters.map(({ features }) => features),
+        [[0, 2], [1, 3], [4], [5]],
+      );
     }
   }
 });
@@ -60,8 +89,8 @@ test("rows of different samples are compared only if they are ranked together", 
   const random = seededRandom(6);
   // Both features are high in one sample and low in the other, and independent within each.
   const samples = [0, 100].map((level) => Float64Array.from({ length: 600 }, () => level + random.normal()));
-  assert.equal(clusterFeatures(rankDistances(samples, 2, false), 2).length, 2);
-  assert.equal(clusterFeatures(rankDistances(samples, 2, true), 2).length, 1);
+  assert.equal(clusterFeatures(atOnce(rankDistances(samples, 2, false)), 2).length, 2);
+  assert.equal(clusterFeatures(atOnce(rankDistances(samples, 2, true)), 2).length, 1);
 });
 
 test("a feature that a ticker lacks is compared over the rows of the others", () => {
@@ -71,6 +100,6 @@ test("a feature that a ticker lacks is compared over the rows of the others", ()
     return [value, i < 150 ? Number.NaN : value, random.normal()];
   });
   const samples = [rows.slice(0, 150), rows.slice(150)].map((part) => Float64Array.from(part.flat()));
-  const [distance] = rankDistances(samples, 3, false).subarray(1);
+  const [distance] = atOnce(rankDistances(samples, 3, false)).subarray(1);
   assert.ok(Math.abs(distance!) < 1e-12, `${distance}`);
 });

@@ -1,13 +1,12 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
-import type { Day } from "../../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import { crossSection } from "../cross-section.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import { MIN_DATES, neweyWestQuantile } from "../newey-west.ts";
-import { type LabelsByDate, labelsByDate, valuesByDate } from "../rows-by-date.ts";
+import { type DateLayout, dateSums, type LabelsByDate, labelsByDate, valuesByDate } from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "../verdict/date-t.ts";
-import { type OrderForm, orderByDate } from "../verdict/order.ts";
+import { type OrderForm, standardised } from "../verdict/order.ts";
 
 /** One-sided: chance alone exceeds the quantile once in twenty groups. */
 const PROBABILITY = 0.95;
@@ -34,59 +33,69 @@ export interface GroupLoss {
 
 /**
  * Permutation importance (Breiman 2001, "Random Forests"; Fisher, Rudin and Dominici 2019) of groups of features for the order of forecasts:
- * the mean RankIC by date minus that of the forecasts of the same models with the group shuffled. The t is that of the mean of the
- * differences of each date, by Newey and West. Dates count that have at least MIN_ORDER_TICKERS tickers. A date whose forecasts do not differ has a
- * RankIC of 0. With fewer than MIN_DATES such dates, the order is that of `orderByDate` over time.
+ * the mean RankIC by date minus the mean with the forecasts of the same models with the group shuffled. The t is that of the mean of the
+ * differences of each date, by Newey and West. Dates count that have at least MIN_ORDER_TICKERS tickers; a date whose forecasts do not
+ * differ has a RankIC of 0. With fewer than MIN_DATES such dates, the measure of a date is the mean over its tickers of the products of
+ * standardised forecasts and labels, whose mean over all rows is the pooled correlation over time; constant forecasts count as 0.
  * @param rows labelled, out of fold. @param permuted by group, then by ticker in the order of `rows`: the forecasts with the group shuffled.
+ * @param shuffled the form for which the features were shuffled; by default, the form that the rows have.
  */
 export function* permutationImportance(
   rows: readonly ForecastRows[],
   permuted: readonly (readonly Float64Array[])[],
+  shuffled?: OrderForm,
 ): Pausable<PermutationImportance> {
-  const { form, orderOf } = yield* orderMeasure(rows);
-  const whole = yield* orderOf(rows.map(({ predicted }) => predicted));
-  const days = [...whole.keys()].sort((a, b) => a - b);
+  const labels = yield* labelsByDate(rows);
+  const form = shuffled ?? formOf(labels);
+  const measure = form === "cross_section" ? acrossTickers(labels) : yield* overTime(rows, labels.layout);
+  const whole = yield* measure(rows.map(({ predicted }) => predicted));
   const groups: GroupLoss[] = [];
   for (const forecasts of permuted) {
-    const own = yield* orderOf(forecasts);
-    const losses = Float64Array.from(days, (day) => whole.get(day)! - (own.get(day) ?? 0));
+    const own = yield* measure(forecasts);
+    const losses = whole.map((value, date) => value - own[date]!);
     const t = dateT(losses, 1);
     groups.push({ loss: finiteOrNull(mean(losses)), t: t === null ? null : finiteOrNull(t) });
   }
   return {
     form,
-    dates: days.length,
-    figure: finiteOrNull(mean(Float64Array.from(days, (day) => whole.get(day)!))),
-    quantile: days.length < MIN_DATES ? null : neweyWestQuantile(days.length, PROBABILITY),
+    dates: whole.length,
+    figure: finiteOrNull(mean(whole)),
+    quantile: whole.length < MIN_DATES ? null : neweyWestQuantile(whole.length, PROBABILITY),
     groups,
   };
 }
 
-/** The order of forecasts on each date that counts. */
-type OrderOf = (forecasts: readonly Float64Array[]) => Pausable<ReadonlyMap<Day, number>>;
+/** As `orderByDate` decides it. */
+function formOf({ layout: { starts } }: LabelsByDate): OrderForm {
+  const wide = starts.subarray(1).filter((end, d) => end - starts[d]! >= MIN_ORDER_TICKERS);
+  return wide.length >= MIN_DATES ? "cross_section" : "time_series";
+}
 
-function* orderMeasure(
-  rows: readonly ForecastRows[],
-): Pausable<{ readonly form: OrderForm; readonly orderOf: OrderOf }> {
-  const all = yield* labelsByDate(rows);
+/** The order of forecasts on each date that counts, ascending. */
+type Measure = (forecasts: readonly Float64Array[]) => Pausable<Float64Array>;
+
+function acrossTickers(all: LabelsByDate): Measure {
   const labels = { ...all, dates: all.dates.filter(({ from, to }) => to - from >= MIN_ORDER_TICKERS) };
-  if (labels.dates.length >= MIN_DATES) {
-    return { form: "cross_section", orderOf: (forecasts) => rankIcs(labels, forecasts) };
-  }
-  return {
-    form: "time_series",
-    *orderOf(forecasts) {
-      const { days, values } = yield* orderByDate(
-        rows.map((row, i) => ({ ...row, predicted: forecasts[i]! })),
-      );
-      return new Map([...days].map((day, i) => [day, values[i]!]));
-    },
+  return function* rankIcs(forecasts) {
+    const byDay = new Map(labels.dates.map(({ day }) => [day, 0]));
+    const laid = yield* valuesByDate(labels.layout, forecasts);
+    yield* crossSection(labels, laid, (day, { rankIc }) => byDay.set(day, rankIc));
+    return Float64Array.from(byDay.values());
   };
 }
 
-function* rankIcs(labels: LabelsByDate, forecasts: readonly Float64Array[]): Pausable<Map<Day, number>> {
-  const byDay = new Map(labels.dates.map(({ day }) => [day, 0]));
-  const laid = yield* valuesByDate(labels.layout, forecasts);
-  yield* crossSection(labels, laid, (day, { rankIc }) => byDay.set(day, rankIc));
-  return byDay;
+function* overTime(rows: readonly ForecastRows[], layout: DateLayout): Pausable<Measure> {
+  const labels = rows.map(({ realised }) => standardised(realised));
+  const counts = yield* dateSums(
+    layout,
+    rows.map(({ realised }, i) => new Float64Array(realised.length).fill(labels[i] === undefined ? 0 : 1)),
+  );
+  return function* products(forecasts) {
+    const parts = forecasts.map((own, i) => {
+      const [side, other] = [standardised(own), labels[i]];
+      return own.map((_, k) => (side === undefined || other === undefined ? 0 : side[k]! * other[k]!));
+    });
+    const sums = yield* dateSums(layout, parts);
+    return sums.map((sum, date) => sum / counts[date]!).filter((_, date) => counts[date]! > 0);
+  };
 }

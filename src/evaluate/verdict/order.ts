@@ -132,7 +132,7 @@ function* overTime(rows: readonly ForecastRows[], partOf: PartOf): Pausable<Orde
 }
 
 /** Values minus their mean, divided by their deviation (ddof 1); undefined if they are constant. */
-function standardised(values: Float64Array): Float64Array | undefined {
+export function standardised(values: Float64Array): Float64Array | undefined {
   const deviation = sampleDeviation(values);
   if (!(deviation > 0)) return undefined;
   const centre = mean(values);

@@ -7,6 +7,7 @@ import { readArray } from "../../engine/inline-array.ts";
 import { removeArray } from "../../engine/npy.ts";
 import type { FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
 import { mean } from "../../evaluate/statistics.ts";
+import type { OrderForm } from "../../evaluate/verdict/order.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import { hasFewRows } from "../../panel/folds.ts";
 import { type PooledBlock, type PooledPlan, planPooled } from "../../panel/pooled-plan.ts";
@@ -20,8 +21,8 @@ import { ALL_FITS, type FitPart, isInPart } from "./fit-part.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
 import { importancesOf, notConverged, type SpreadImportance } from "./fitted-ticker.ts";
-import { withDateStrata } from "./importance/date-strata.ts";
-import { permutationOf, splitPredictions } from "./importance/permuted-predictions.ts";
+import { splitPredictions } from "./importance/permuted-predictions.ts";
+import { type PooledShuffle, pooledShuffle } from "./importance/replacement-rows.ts";
 import { type PlannedFit, type PlannedRefit, refusedColumns } from "./plan-fits.ts";
 import { matrixBytes, type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
 import { type FitSize, roomForFits, workerBytes } from "./pooled-memory.ts";
@@ -51,6 +52,8 @@ export interface PooledOutcome extends FitOutcome {
   readonly pooled?: PooledFit;
   /** Lists the fit itself if its rows are too few. */
   readonly listed: readonly Listed[];
+  /** With `importance`: the form of order for which features were shuffled. */
+  readonly shuffled?: OrderForm;
   /** Warnings of the fit itself. */
   readonly warnings: readonly Warning[];
 }
@@ -72,7 +75,7 @@ export async function fitPooled(
   panels: readonly ListedPanel[],
   options: PooledOptions,
 ): Promise<PooledOutcome> {
-  const { settings, workFolder, signal, timings, blocks, part } = options;
+  const { settings, workFolder, signal, timings, blocks, part, groups } = options;
   const plan = await inTurns(planPooled(panels, settings, blocks), signal);
   if (isEmpty(pooledFits(plan, part))) return { fitted: [], failures: [], listed: [], warnings: [] };
   const union = unitePooled(plan);
@@ -81,13 +84,21 @@ export async function fitPooled(
   const run = fitRunner(plan, union, options);
   const matrix = await inTurns(writePooledMatrix(plan, union, workFolder), signal);
   for (const { x } of panels) removeArray(x.ref);
-  const fits = await runFits(plan, matrix, union, run, options);
+  const shuffle = groups && pooledShuffle(plan, groups, union.names, workFolder);
+  const fits = await runFits(
+    plan,
+    { ...matrix, hasAbsent: union.warnings.length > 0, shuffle },
+    run,
+    options,
+  );
   timings.finishAll();
-  for (const { ref } of [matrix.x, matrix.y]) removeArray(ref);
+  for (const { ref } of [matrix.x, matrix.y, ...(shuffle ? [shuffle.permutation.strata] : [])])
+    removeArray(ref);
   return {
     fitted: await inTurns(pooledTickers(plan, fits, union.warnings, options), signal),
     failures: [],
     pooled: pooledFit(plan, union, fits),
+    ...(shuffle && { shuffled: shuffle.form }),
     listed: listedOfPool(plan, union.names.length),
     warnings: fitWarnings(fits),
   };
@@ -182,20 +193,28 @@ type FitRunner = (
 
 /** @throws MucastError out_of_memory if there is not enough for the largest. */
 function fitRunner(plan: PooledPlan, union: FeatureUnion, options: PooledOptions): FitRunner {
-  const { pool, settings, memoryLimit } = options;
-  const bytesOf = (rows: number) => workerBytes(sizeOf(rows, union), settings);
+  const { pool, settings, memoryLimit, groups = [] } = options;
+  const shuffledRows = groups.length === 0 ? 0 : Math.max(0, ...plan.folds.map(testRows));
+  const sizeOfFit = (rows: number) => ({ ...sizeOf(rows, union), shuffledRows });
+  const bytesOf = (rows: number) => workerBytes(sizeOfFit(rows), settings);
   if (memoryLimit === undefined) {
     const read = matrixBytes(plan, union.names.length) + NODE_ENGINE_BYTES;
     return (rows, task, own) => pool.run(task, { ...own, memoryBytes: read + bytesOf(rows) });
   }
-  const memory = { limit: memoryLimit, held: pool.heldBytes() };
-  const room = roomForFits(sizeOf(largestFit(plan), union), settings, memory);
+  // This process holds the predictions of all groups twice: as the engine returns them, and by ticker.
+  const predicted = 2 * 8 * groups.length * plan.folds.reduce((sum, fold) => sum + testRows(fold), 0);
+  const memory = { limit: memoryLimit, held: pool.heldBytes() + predicted };
+  const room = roomForFits(sizeOfFit(largestFit(plan)), settings, memory);
   return (rows, task, own) => room.during(bytesOf(rows), () => pool.run(task, own));
 }
 
 /** The number of rows in the largest fit of a plan. */
 export function largestFit(plan: PooledPlan): number {
   return Math.max(...allFits(pooledFits(plan)).map(learnedRows));
+}
+
+function testRows({ trainEnd, testEnd }: PooledPlan["folds"][number]): number {
+  return testEnd - trainEnd;
 }
 
 function learnedRows({ train: [from, to] }: PlannedFit): number {
@@ -205,28 +224,34 @@ function learnedRows({ train: [from, to] }: PlannedFit): number {
 /** The engine process of a node with its libraries, which has its own copy of the matrix in memory. */
 const NODE_ENGINE_BYTES = 128 * 2 ** 20;
 
+/** The matrix of all fits. */
+interface FittedRows extends PooledMatrix {
+  readonly hasAbsent: boolean;
+  readonly shuffle: PooledShuffle | undefined;
+}
+
 async function runFits(
   plan: PooledPlan,
-  matrix: PooledMatrix,
-  union: FeatureUnion,
+  rows: FittedRows,
   runTask: FitRunner,
   options: PooledOptions,
 ): Promise<PooledFits> {
-  const { timings, onFits, groups } = options;
+  const { timings, onFits, groups = [] } = options;
+  const { shuffle } = rows;
   await options.trial;
   const planned = pooledFits(plan, options.part);
   const { first, refits } = planned;
-  const folds = groups === undefined ? planned.folds : withDateStrata(planned.folds, plan);
+  const folds = [...planned.folds].map(([fold, fit]) => [fold, shuffle?.withPool(fit) ?? fit] as const);
   const total = allFits(planned).length;
   let [done, tasks] = [0, 0];
   onFits(0, total);
   const runFit = async (fit: PlannedFit, label: string, signal: AbortSignal) => {
-    const task = fitTask(fit, label, tasks++, matrix, union, options);
+    const task = fitTask(fit, label, tasks++, rows, options);
     const result = await runTask(learnedRows(fit), task, {
       signal,
       onProgress: ({ seconds }) => timings.add(POOLED, seconds),
     });
-    const split = splitPredictions(readArray(result.predictions), [fit], groups?.length ?? 0);
+    const split = splitPredictions(readArray(result.predictions), [fit], groups.length);
     if (!("base64" in result.predictions)) removeArray(task.predictions.ref);
     done = Math.min(done + 1, total);
     onFits(done, total);
@@ -254,7 +279,7 @@ async function runFits(
       start(refitAll(first, signal));
       start(runFirst(first, signal));
     }
-    for (const [fold, fit] of [...folds].reverse()) start(runFold(fold, fit, signal));
+    for (const [fold, fit] of folds.reverse()) start(runFold(fold, fit, signal));
   });
   return { folds: results, blocks: firstBlock === undefined ? [] : [firstBlock, ...refitted] };
 }
@@ -263,9 +288,8 @@ function fitTask(
   fit: PlannedFit,
   label: string,
   number: number,
-  { x, y }: PooledMatrix,
-  { names, warnings: absent }: FeatureUnion,
-  { settings: { estimator, scaler }, workFolder, groups }: FitOptions,
+  { x, y, hasAbsent, shuffle }: FittedRows,
+  { settings: { estimator, scaler }, workFolder }: FitOptions,
 ): FitPredictTask {
   return {
     task: "fit_predict",
@@ -277,8 +301,8 @@ function fitTask(
     fits: [fit],
     predictions: { ref: join(workFolder, `pooled-p${number}.npy`) },
     views: true,
-    ...(absent.length > 0 ? { absent: true } : {}),
-    ...(groups && { permutation: permutationOf(groups, names) }),
+    ...(hasAbsent ? { absent: true } : {}),
+    ...(shuffle && fit.pool ? { permutation: shuffle.permutation } : {}),
   };
 }
 

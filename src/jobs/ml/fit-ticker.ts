@@ -15,6 +15,7 @@ import type { FitPart } from "./fit-part.ts";
 import { type FitRows, type FittedTicker, fittedTicker } from "./fitted-ticker.ts";
 import type { FeatureGroup } from "./importance/feature-groups.ts";
 import { permutationOf } from "./importance/permuted-predictions.ts";
+import { withKnownRows } from "./importance/replacement-rows.ts";
 import { cutFits, type FitPlan, fitsPerTask, listedOfFeatures, type PlannedFit } from "./plan-fits.ts";
 import { type BlockPredictions, runRefits } from "./run-refits.ts";
 
@@ -89,7 +90,7 @@ async function fitMatrix(
   options: FitOptions,
   onFit: () => void,
 ): Promise<FittedTicker | Failure> {
-  const { pool, expectedTickers, timings, trial } = options;
+  const { pool, expectedTickers, timings, trial, groups } = options;
   const tasks = new TickerTasks(panel, matrix, index, plan, options, onFit);
   let refits: Promise<MucastError | BlockPredictions[]> | undefined;
   try {
@@ -97,7 +98,8 @@ async function fitMatrix(
     await trial;
     const { slots } = await pool.capacity;
     const size = fitsPerTask(plan.fits.length + plan.refits.length, expectedTickers, slots);
-    const parts = cutFits(plan.fits, size);
+    const fits = groups === undefined ? plan.fits : plan.fits.map(withKnownRows);
+    const parts = cutFits(fits, size);
     const base = parts.map((fits) => tasks.run(fits).catch(tickerError));
     const first = { ...plan.fits.at(-1)!, block: plan.first };
     refits = runRefits(first, cutFits(plan.refits, size), async (fits) => {

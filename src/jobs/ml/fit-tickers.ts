@@ -50,7 +50,7 @@ export async function fitTickers(
         failures.push(refused);
         continue;
       }
-      const plan = planFits(panel, settings, options.blocks, options.part, options.groups !== undefined);
+      const plan = planFits(panel, settings, options.blocks, options.part);
       if (plan.fits.length === 0) continue;
       progress.planned += plan.fits.length + plan.refits.length;
       start(fitTicker(panel, plan, index++, { ...options, signal }, onFit));

@@ -3,7 +3,8 @@ import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
-import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { outOfFoldMeans } from "../../evaluate/baselines.ts";
+import { concatenate, type ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { mean, sampleDeviation } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
@@ -100,6 +101,20 @@ export function fittedTicker(
       ...panel.listed,
       ...lateTicker(panel),
     ],
+  };
+}
+
+/** The out-of-fold forecasts with their labels. */
+export function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): ForecastRows {
+  const tested = folds.flatMap(({ testStart, testEnd }) =>
+    Array.from({ length: testEnd - testStart }, (_, i) => testStart + i),
+  );
+  return {
+    ticker,
+    days: Int32Array.from(tested, (row) => fit.days[row]!),
+    predicted: outOfFold,
+    realised: Float64Array.from(tested, (row) => fit.labels[row]!),
+    trainingMean: outOfFoldMeans(fit.labels, folds),
   };
 }
 

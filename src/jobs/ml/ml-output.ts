@@ -11,7 +11,6 @@ import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Metrics } from "../../contract/output/metrics-schemas.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
 import { blockSkills } from "../../evaluate/block-skill.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
@@ -32,7 +31,7 @@ import {
 } from "../shared/score-tables.ts";
 import { verdictWarnings } from "../shared/ticker-warnings.ts";
 import type { PooledFit } from "./fit-pooled.ts";
-import type { FittedTicker, SpreadImportance } from "./fitted-ticker.ts";
+import { type FittedTicker, outOfFoldRows, type SpreadImportance } from "./fitted-ticker.ts";
 import { type ImportanceResult, importanceOf } from "./importance/importance-output.ts";
 
 /** The forecasts of one ticker, with their intervals and its out-of-fold metrics. */
@@ -99,17 +98,6 @@ export function mlEvaluationUnits(
   return evaluationUnits(fitted.length, 2) + inBlocks;
 }
 
-function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): ForecastRows {
-  const tested = folds.flatMap(({ testStart, testEnd }) => range(testStart, testEnd));
-  return {
-    ticker,
-    days: Int32Array.from(tested, (row) => fit.days[row]!),
-    predicted: outOfFold,
-    realised: Float64Array.from(tested, (row) => fit.labels[row]!),
-    trainingMean: outOfFoldMeans(fit.labels, folds),
-  };
-}
-
 function* evaluateTicker(
   fitted: FittedTicker,
   outOfFold: ForecastRows,
@@ -143,10 +131,6 @@ function metricsByFold(rows: ForecastRows, folds: readonly Fold[]): Metrics[] {
       trainingMean: rows.trainingMean.subarray(from, at),
     });
   });
-}
-
-function range(from: number, to: number): number[] {
-  return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
 /** The contents of the output blob of run_ml_job. */
@@ -183,7 +167,7 @@ export function mlOutput({
       ...(pooled === undefined ? {} : { pooled: pooledOf(pooled) }),
       ...(evaluation.blocks.length === 0 ? {} : { refits: refitsOf(evaluation, pooled, settings) }),
       ...(choice === undefined ? {} : { choice: choiceOf(choice, candidateSettings(settings)) }),
-      ...(importance === undefined ? {} : { importance: importanceOf(importance) }),
+      ...(importance === undefined ? {} : { permutation_importance: importanceOf(importance) }),
       cross_validation: new Map(
         tickers.map((ticker) => [ticker.score.ticker, () => crossValidationOf(ticker)]),
       ),

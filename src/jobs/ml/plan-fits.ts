@@ -17,8 +17,8 @@ export type RowRange = readonly [from: number, to: number];
 export interface PlannedFit {
   readonly train: RowRange;
   readonly predict: RowRange;
-  /** Also predicts its rows with features shuffled within runs of these sizes. */
-  readonly strata?: readonly number[];
+  /** Also predicts its rows with features of random rows of this range, which contains them. */
+  readonly pool?: RowRange;
   /** Set for fits that predict score rows: the engine reports the importances of their features, and explains a constant forecast. */
   readonly diagnose?: true;
 }
@@ -45,13 +45,12 @@ export interface FitPlan {
   readonly learn: Int32Array;
 }
 
-/** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. @param part to fit now. @param shuffles whether folds also predict with shuffled features. */
+/** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. @param part to fit now. */
 export function planFits(
   panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins">,
   { cvTestSize, nSplits, window }: Pick<MlSettings, "cvTestSize" | "nSplits" | "window">,
   jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
   part: FitPart = ALL_FITS,
-  shuffles = false,
 ): FitPlan {
   const { fit, days } = panel;
   const { isFinal } = part;
@@ -65,7 +64,6 @@ export function planFits(
   const fits: PlannedFit[] = inPart.map(({ trainStart, trainEnd, testStart, testEnd }) => ({
     train: [trainStart, trainEnd],
     predict: [testStart, testEnd],
-    ...(shuffles ? { strata: [testEnd - testStart] } : {}),
   }));
   const planned = blocks.map(({ learnEnd, scoreStart, scoreEnd }, block) => ({
     block,

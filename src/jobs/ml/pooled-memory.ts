@@ -12,6 +12,8 @@ export interface FitSize {
   readonly columns: number;
   /** Whether some tickers lack a column, which each fit fills in on a copy. */
   readonly hasAbsent: boolean;
+  /** The rows that are predicted with shuffled features; absent or 0 without `importance`. */
+  readonly shuffledRows?: number;
 }
 
 /**
@@ -43,13 +45,17 @@ const TREE_NODE_BYTES = 72;
 
 /** Estimated peak memory of a worker for a fit, in bytes, without the files that it maps. */
 export function workerBytes(size: FitSize, regressor: Regressor): number {
-  const { rows, columns } = size;
+  const { rows, columns, shuffledRows = 0 } = size;
   const { name } = regressor.model;
+  // The rows, and their copy that the scaler makes.
+  const shuffled = 2 * FLOAT_BYTES * shuffledRows * columns;
   const values = rows * columns;
   const library = FIT_BYTES[name].value * values + FIT_BYTES[name].row * rows;
   const sample = name === "lightgbm" ? BIN_SAMPLE.valueBytes * Math.min(rows, BIN_SAMPLE.rows) * columns : 0;
   const trees = name === "random_forest" ? forestBytes(rows, regressor.resolvedParams) : 0;
-  return Math.ceil(WORKER_BYTES + copiedBytes(size, regressor) + Math.max(library, sample) + trees);
+  return Math.ceil(
+    WORKER_BYTES + copiedBytes(size, regressor) + Math.max(library, sample) + trees + shuffled,
+  );
 }
 
 /** Scalers copy the rows, and so does filling in absent columns. The first copy is freed once the second is made. */

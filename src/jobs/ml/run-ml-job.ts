@@ -42,7 +42,7 @@ import {
   progressOf,
   readPanels,
 } from "./fit-together.ts";
-import { evaluateImportance } from "./importance/importance-output.ts";
+import { evaluateImportance, withoutPermuted } from "./importance/importance-output.ts";
 import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
 
 /**
@@ -62,13 +62,14 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   const libraries = [...new Set(candidatesOf(settings).flatMap(librariesOf))];
   return withEngine({ environment: "ml", libraries }, context, async (engine) => {
     const { inputs, outcome, blocks } = await readAndFit(request, context, settings, engine);
-    const { fitted, failures, warnings: aboutAll, pooled } = outcome;
+    const { failures, warnings: aboutAll, pooled } = outcome;
+    const importance = await inTurns(evaluateImportance(outcome), context.signal);
+    const fitted = withoutPermuted(outcome.fitted);
     const evaluation = await evaluateInTurns(
       evaluateMl(fitted, settings, inputs.asOf, blocks),
       mlEvaluationUnits(fitted, settings),
       context,
     );
-    const importance = await inTurns(evaluateImportance(evaluation.tickers, outcome.groups), context.signal);
     const listed = [...outcome.listed, ...wildForecasts(evaluation.tickers)];
     const aboutTickers = [
       ...aboutAll,

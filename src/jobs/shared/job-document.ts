@@ -32,7 +32,10 @@ import { fitOf, medianSpacing, type TickerFit } from "./ticker-fits.ts";
 
 /** How the models were fitted, by ticker: `cross_validation` of run_ml_job, `training` of run_dl_job. */
 type Fitting = Members<
-  Pick<OutputBlob, "cross_validation" | "training" | "pooled" | "refits" | "choice" | "importance">
+  Pick<
+    OutputBlob,
+    "cross_validation" | "training" | "pooled" | "refits" | "choice" | "permutation_importance"
+  >
 >;
 
 /** Everything the output blob of a job is made of. */

@@ -1,4 +1,6 @@
 import type { OutputImportance } from "../../contract/output/importance.ts";
+import { shortVisibleText } from "../../contract/visible-text.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import { countedRows, figure } from "../figures.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
@@ -6,19 +8,22 @@ import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 const MAX_BARS = 15;
 /** Names of a group in the table; the output has all. */
 const MAX_NAMES = 6;
+const MAX_NAME_LENGTH = 40;
 
 type GroupLoss = OutputImportance["groups"][number];
 
 /** How much order the out-of-fold forecasts lose without each group of features; none if the output does not say. */
 export function featureLossPanels(importance: OutputImportance | undefined): Panel[] {
   if (importance === undefined) return [];
-  const { groups, quantile } = importance;
-  const title = "Order without a feature";
+  const { groups, quantile, dates } = importance;
+  const title = "Order without some features";
   const measured = groups.filter(({ loss }) => loss !== null);
   if (measured.length === 0 || quantile === null) {
-    return [{ title, finding: tooFew(importance), chart: "" }];
+    const few = `The importance of features is not judged: ${countedRows(dates, "out-of-fold date")}, ${MIN_DATES} needed.`;
+    const finding = groups.length === 0 ? "The output names no features." : few;
+    return [{ title, finding, chart: "" }];
   }
-  const finding = findingOf(importance, quantile);
+  const finding = findingOf(importance, measured, quantile);
   return [
     {
       title,
@@ -37,9 +42,14 @@ export function featureLossPanels(importance: OutputImportance | undefined): Pan
         ["interval", "90 % band over dates"],
       ]),
       numbers: numbersTable({
-        caption: "order without a feature",
-        columns: ["Features", "Loss", "t"],
-        rows: groups.map((group) => [namesOf(group), figure(group.loss, "ic"), figure(group.t, "t")]),
+        caption: "order without some features",
+        columns: ["Features", "Mean |\u03c1|", "Loss", "t"],
+        rows: groups.map((group) => [
+          namesOf(group),
+          figure(group.correlation, "number"),
+          figure(group.loss, "ic"),
+          figure(group.t, "t"),
+        ]),
       }),
     },
   ];
@@ -49,22 +59,23 @@ function measureOf({ form }: OutputImportance): string {
   return form === "time_series" ? "correlation over time" : "mean RankIC";
 }
 
-function tooFew({ dates }: OutputImportance): string {
-  return `The importance of features is not judged: ${countedRows(dates, "out-of-fold date")}, 30 needed.`;
-}
-
-function findingOf(importance: OutputImportance, quantile: number): string {
-  const { groups, figure: whole } = importance;
-  const first = groups[0]!;
-  const count = countedRows(groups.length, "group");
+/** @param measured the largest loss first, at least one. */
+function findingOf(importance: OutputImportance, measured: readonly GroupLoss[], quantile: number): string {
+  const { figure: whole } = importance;
+  const first = measured[0]!;
+  const loss = first.loss!;
   const measure = measureOf(importance);
-  if (whole === null || first.loss === null || first.loss <= 0) {
-    return `None of ${count} of features lowers the ${measure} when it is shuffled.`;
+  const count = measured.length;
+  const groups = count === 1 ? "The only group of features" : `of ${count} groups of features`;
+  if (whole === null || loss <= 0) {
+    const none = count === 1 ? groups : `None ${groups}`;
+    return `${none} lowers the ${measure} when it is shuffled.`;
   }
-  const beyond = groups.filter(({ t }) => t !== null && t >= quantile).length;
-  const most = `Without ${shortNames(first)}, the ${measure} falls from ${figure(whole, "ic")} to ${figure(whole - first.loss, "ic")} (t = ${figure(first.t, "t")}).`;
-  const those = beyond === 0 ? "None" : figure(beyond, "count");
-  return `${most} ${those} of ${count} of features ${beyond === 1 ? "exceeds" : "exceed"} a t of ${figure(quantile, "t")}, as 5 % of useless features do by chance.`;
+  const beyond = measured.filter(({ t }) => t !== null && t >= quantile).length;
+  const falls = `Without ${shortNames(first)}, the ${measure} falls from ${figure(whole, "ic")} to ${figure(whole - loss, "ic")} (t = ${figure(first.t, "t")}).`;
+  const bar = `a t above ${figure(quantile, "t")}, which a useless group exceeds with a probability of 5 %`;
+  if (count === 1) return `${falls} ${groups} has ${beyond === 1 ? bar : `no ${bar.slice(2)}`}.`;
+  return `${falls} ${beyond === 0 ? "None" : beyond} ${groups} ${beyond > 1 ? "have" : "has"} ${bar}.`;
 }
 
 /** The band of a loss; a point if its t does not exist. */
@@ -73,18 +84,19 @@ function bandOf({ loss, t }: GroupLoss, quantile: number): { low: number; high: 
   return { low: (loss ?? 0) - half, high: (loss ?? 0) + half };
 }
 
-function barName({ features: [first, ...others] }: GroupLoss): string {
-  return others.length === 0 ? first! : `${first} +${others.length}`;
+function barName({ features: [first = "", ...others] }: GroupLoss): string {
+  return others.length === 0 ? first : `${first} +${others.length}`;
 }
 
 /** At most two names, so that a sentence stays readable. */
 function shortNames({ features }: GroupLoss): string {
   const rest = features.length - 2;
-  return rest > 0 ? `${features.slice(0, 2).join(", ")} and ${rest} more` : features.join(" and ");
+  const names = features.slice(0, 2).map((name) => shortVisibleText(name, MAX_NAME_LENGTH));
+  return rest > 0 ? `${names.join(", ")} and ${rest} more` : names.join(" and ");
 }
 
 function namesOf({ features }: GroupLoss): string {
   const rest = features.length - MAX_NAMES;
-  const names = features.slice(0, MAX_NAMES).join(", ");
-  return rest > 0 ? `${names} and ${rest} more` : names;
+  const names = features.slice(0, MAX_NAMES).map((name) => shortVisibleText(name, MAX_NAME_LENGTH));
+  return rest > 0 ? `${names.join(", ")} and ${rest} more` : names.join(", ");
 }

@@ -77,7 +77,7 @@ export function originOf({ whole: { document }, replay, audit }: ReportedOutput)
     provenance: named({ ...provenance, machine: document.machine, tags: document.tags }),
     model: named(document.model),
     importances: importancesOf(document),
-    losses: document.importance,
+    losses: document.permutation_importance,
     replay,
     audit,
   };

@@ -24,6 +24,7 @@ const CASES: readonly (readonly [name: string, params: object])[] = [
     { ...TREES, fit: "pooled", target: "relative", cross_section: true, n_splits: 8 },
   ],
   ["lightgbm per ticker on few dates", { ...TREES, n_splits: 2 }],
+  ["pooled lightgbm on few dates", { ...TREES, fit: "pooled", n_splits: 2 }],
 ];
 const textOf = (params: object) => JSON.stringify({ "ML params": { ...params, cv_test_size: 10 } });
 
@@ -51,7 +52,7 @@ describe("the numbers of a plain script", { concurrency: 2 }, () => {
       test(`${name} on ${market}`, async () => {
         const { output } = await runJob(pairs[i]!, textOf({ ...params, importance: true }));
         assertValid("output-blob", output);
-        const { quantile, ...importance } = output.importance!;
+        const { quantile, ...importance } = output.permutation_importance!;
         const { failures: _, tickers: __, ...twin } = twins[i]![c]!;
         assertClose(importance, twin, TOLERANCE, "importance");
         assert.equal(quantile === null, importance.dates < 30);
@@ -65,8 +66,8 @@ test("changes nothing else in the output, and its bytes do not depend on the num
     const plain = await runJob(pairs[0]!, textOf(params), 1);
     const one = await runJob(pairs[0]!, textOf({ ...params, importance: true }), 1);
     const three = await runJob(pairs[0]!, textOf({ ...params, importance: true }), 3);
-    assert.deepEqual(three.output.importance, one.output.importance);
-    const { importance: _, ...rest } = one.output;
+    assert.deepEqual(three.output.permutation_importance, one.output.permutation_importance);
+    const { permutation_importance: _, ...rest } = one.output;
     assert.deepEqual({ ...rest.forecasts, ...rest.mu }, { ...plain.output.forecasts, ...plain.output.mu });
     assert.deepEqual(rest.cross_validation, plain.output.cross_validation);
     assert.deepEqual(rest.metrics, plain.output.metrics);

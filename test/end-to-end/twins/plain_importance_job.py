@@ -5,13 +5,10 @@ It shares rows, folds and regressors with plain_pooled_job.py, and shares no cod
 """
 
 import math
-from itertools import groupby
 
 import numpy as np
 from plain_models import regressor, scaled
 from plain_pooled_job import FEWEST, Job, answer_requests, filled, prepared
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
 
 MINIMUM_DATES, LAG = 30, 5
@@ -32,12 +29,10 @@ def matrix_of(tickers, keys, names):
     return np.array(rows, dtype=np.float64)
 
 
-def groups_of(tickers, is_pooled):
-    """The names of each group; with fewer than 20,000 rows, all of them are compared."""
+def groups_of(tickers, is_pooled, has_scores):
+    """The features and the correlation of each group; with fewer than 20,000 rows, all of them are compared."""
     names = names_of(tickers)
-    parts = [
-        [(ticker, d) for d in tickers[ticker]["fit"]] for ticker in sorted(tickers)
-    ]
+    parts = [[(ticker, d) for d in tickers[ticker]["fit"]] for ticker in sorted(tickers)]
     ranks, there = [], []
     for keys in [sum(parts, [])] if is_pooled else parts:
         values = matrix_of(tickers, keys, names)
@@ -50,77 +45,107 @@ def groups_of(tickers, is_pooled):
         ranks.append(own)
         there.append(has)
     ranks, there = np.concatenate(ranks), np.concatenate(there)
-    distances = np.zeros((len(names), len(names)))
-    for a, first in enumerate(names):
-        for b, second in enumerate(names):
+    distances = np.ones((len(names), len(names)))
+    for a in range(len(names)):
+        for b in range(len(names)):
             rows = there[:, a] & there[:, b]
             size = math.sqrt((ranks[rows, a] ** 2).sum() * (ranks[rows, b] ** 2).sum())
-            together = {first, second} in (
-                {name, f"{name} (z)"} for name in (first, second)
-            )
-            if a != b and not together:
-                distances[a, b] = (
-                    1 - abs((ranks[rows, a] * ranks[rows, b]).sum()) / size
-                    if size > 0
-                    else 1
-                )
-    distances = (distances + distances.T) / 2
-    labels = fcluster(
-        linkage(squareform(distances, checks=False), "average"), 0.3, "distance"
-    )
-    clusters = {}
-    for name, label in zip(names, labels):
-        clusters.setdefault(label, []).append(name)
-    return list(clusters.values())
+            if size > 0:
+                distances[a, b] = 1 - abs((ranks[rows, a] * ranks[rows, b]).sum()) / size
+    return clusters(distances, names, has_scores)
+
+
+def clusters(distances, names, has_scores):
+    """The two nearest clusters are merged again and again; a feature and its z-score begin as one."""
+
+    def distance(one, other):
+        return float(np.mean([distances[a, b] for a in one for b in other]))
+
+    parts, joined = [[c] for c in range(len(names))], {}
+    for c, name in enumerate(names):
+        if has_scores and f"{name} (z)" in names:
+            z = names.index(f"{name} (z)")
+            parts = [part for part in parts if part not in ([c], [z])] + [[c, z]]
+            joined[c, z] = distances[c, z]
+    while len(parts) > 1:
+        nearest, a, b = min((distance(a, b), a, b) for i, a in enumerate(parts) for b in parts[:i])
+        if nearest > 0.3:
+            break
+        both = sorted(a + b)
+        parts = [part for part in parts if part not in (a, b)] + [both]
+        joined[tuple(both)] = nearest
+    groups = []
+    for part in sorted(parts):
+        correlation = {"correlation": 1 - joined[tuple(part)]} if len(part) > 1 else {}
+        groups.append({"features": [names[c] for c in part], **correlation})
+    return groups
+
+
+def draw(seed, pool, wanted, stratum):
+    """For each wanted key, one of the pool with the same stratum, none twice."""
+    random, drawn = np.random.default_rng(seed), {}
+    for s in sorted({stratum(key) for key in wanted}):
+        own = [key for key in wanted if stratum(key) == s]
+        there = [i for i, key in enumerate(pool) if stratum(key) == s]
+        for key, i in zip(own, random.permutation(there)):
+            drawn[key] = pool[i]
+    return [drawn[key] for key in wanted]
+
+
+class CountingJob(Job):
+    """A job that predicts zeros."""
+
+    def fit(self, train, test, columns):
+        return {key: 0.0 for key in test}
 
 
 class ImportanceJob(Job):
     """A job whose folds also predict with each group shuffled."""
 
-    def __init__(self, params, tickers, everyone, targets, widths):
-        super().__init__(params, tickers, everyone, targets, widths)
+    def __init__(self, params, *parts):
+        super().__init__(params, *parts)
         self.is_pooled = params.get("fit") == "pooled"
-        self.groups = groups_of(tickers, self.is_pooled)
+        self.groups = groups_of(self.tickers, self.is_pooled, params.get("cross_section", False))
         self.shuffled = [{} for _ in self.groups]
+        counting = CountingJob(params, *parts)
+        results, _ = counting.pooled() if self.is_pooled else counting.per_ticker()
+        tested = [d for folds, _ in results.values() for _, rows in folds for d, _ in rows]
+        self.is_wide = sum(tested.count(d) >= FEWEST for d in set(tested)) >= MINIMUM_DATES
 
     def fit(self, train, test, columns):
         got = super().fit(train, test, columns)
-        if not test or not set(test) <= {
-            (t, d) for t, rows in self.tickers.items() for d in rows["fit"]
-        }:
-            return got
-        x, rows = (
-            matrix_of(self.tickers, train, columns),
-            matrix_of(self.tickers, test, columns),
-        )
-        filled(x, rows)
-        x, rows = scaled(self.params.get("scaler", "none"), x, rows)
-        model = regressor(self.params["model"], self.params.get("model_params", {}))
-        model.fit(x, np.array([self.target(*key) for key in train]))
-        sizes = (
-            [len(list(same)) for _, same in groupby(d for _, d in test)]
-            if self.is_pooled
-            else [len(test)]
-        )
-        seed = [] if self.is_pooled else list(test[0][0].encode())
-        known = test[0][1] if not self.is_pooled else self.first_of(test)
-        for g, group in enumerate(self.groups):
-            random = np.random.default_rng([*seed, len(train), g])
-            order = []
-            for size in sizes:
-                order += list(len(order) + random.permutation(size))
-            own = rows.copy()
-            for c, name in enumerate(columns):
-                if name in group:
-                    own[:, c] = rows[order, c]
-            for key, value in zip(test, model.predict(own)):
-                self.shuffled[g][key] = self.returned(*key, float(value), known)
+        if all(key[1] in self.tickers[key[0]]["fit"] for key in test) and test:
+            self.shuffle(train, test, columns)
         return got
 
-    @staticmethod
-    def first_of(test):
-        """The first test date."""
-        return min(d for _, d in test)
+    def shuffle(self, train, test, columns):
+        def matrices(rows):
+            x = matrix_of(self.tickers, train, columns)
+            filled(x, rows)
+            return scaled(self.params.get("scaler", "none"), x, rows)
+
+        x, _ = matrices(matrix_of(self.tickers, test, columns))
+        model = regressor(self.params["model"], self.params.get("model_params", {}))
+        model.fit(x, np.array([self.target(*key) for key in train]))
+        is_across = self.is_pooled and self.is_wide
+        pool = test if is_across else train + test
+        seed = [] if self.is_pooled else list(test[0][0].encode())
+        tickers = sorted(self.tickers)
+        known = min(d for _, d in test)
+        for g, group in enumerate(self.groups):
+            source = draw(
+                [*seed, len(train), g],
+                pool,
+                test,
+                lambda key: key[1] if is_across else tickers.index(key[0]),
+            )
+            rows = matrix_of(self.tickers, test, columns)
+            other = matrix_of(self.tickers, source, columns)
+            for c, name in enumerate(columns):
+                if name in group["features"]:
+                    rows[:, c] = other[:, c]
+            for key, value in zip(test, model.predict(matrices(rows)[1])):
+                self.shuffled[g][key] = self.returned(*key, float(value), known)
 
 
 def rank_ics(forecasts, labels, dates):
@@ -134,19 +159,17 @@ def rank_ics(forecasts, labels, dates):
 
 
 def products(forecasts, labels, keys):
-    """By date: the mean over tickers of standardised forecast times standardised label."""
+    """By date: the mean over tickers of standardised forecast times standardised label; 0 if forecasts are constant."""
     by_date = {}
     for ticker in sorted({ticker for ticker, _ in keys}):
         own = [key for key in keys if key[0] == ticker]
-        sides = [
-            np.array([values[key] for key in own]) for values in (forecasts, labels)
-        ]
-        if any(len(side) < 2 or side.std(ddof=1) == 0 for side in sides):
+        p, y = (np.array([values[key] for key in own]) for values in (forecasts, labels))
+        if len(own) < 2 or y.std(ddof=1) == 0:
             continue
-        p, y = [(side - side.mean()) / side.std(ddof=1) for side in sides]
-        for key, product in zip(own, p * y):
+        standardised = (p - p.mean()) / p.std(ddof=1) if p.std(ddof=1) > 0 else np.zeros(len(own))
+        for key, product in zip(own, standardised * (y - y.mean()) / y.std(ddof=1)):
             by_date.setdefault(key[1], []).append(product)
-    return {d: float(np.mean(values)) for d, values in by_date.items()}
+    return [float(np.mean(by_date[d])) for d in sorted(by_date)]
 
 
 def newey_west_t(values):
@@ -164,49 +187,24 @@ def run(params, tickers):
     tickers = parts[0]
     job = ImportanceJob(params, *parts)
     results, _ = job.pooled() if job.is_pooled else job.per_ticker()
-    own = {
-        (t, d): p
-        for t, (folds, _) in results.items()
-        for _, tested in folds
-        for d, p in tested
-    }
+    own = {(t, d): p for t, (folds, _) in results.items() for _, tested in folds for d, p in tested}
     labels = {(t, d): tickers[t]["label"][d] for t, d in own}
-    days = sorted({d for _, d in own})
-    by_date = [sorted(key for key in own if key[1] == d) for d in days]
-    dates = [
-        keys
-        for keys in by_date
-        if len(keys) >= FEWEST and len({labels[key] for key in keys}) > 1
-    ]
-    if len(dates) >= MINIMUM_DATES:
+    if job.is_wide:
         form = "cross_section"
-        whole = rank_ics(own, labels, dates)
-        shuffled = [rank_ics(forecasts, labels, dates) for forecasts in job.shuffled]
+        by_date = [sorted(key for key in own if key[1] == d) for d in sorted({d for _, d in own})]
+        dates = [keys for keys in by_date if len(keys) >= FEWEST and len({labels[key] for key in keys}) > 1]
+        figures = [rank_ics(forecasts, labels, dates) for forecasts in [own, *job.shuffled]]
     else:
         form = "time_series"
-        by_day = products(own, labels, own)
-        whole = [by_day[d] for d in sorted(by_day)]
-        of_groups = [products(forecasts, labels, own) for forecasts in job.shuffled]
-        shuffled = [[group.get(d, 0.0) for d in sorted(by_day)] for group in of_groups]
+        figures = [products(forecasts, labels, own) for forecasts in [own, *job.shuffled]]
+    whole, *shuffled = figures
     groups = []
-    for names, values in zip(job.groups, shuffled):
+    for group, values in zip(job.groups, shuffled):
         losses = [a - b for a, b in zip(whole, values)]
-        groups.append(
-            {
-                "features": names,
-                "loss": float(np.mean(losses)),
-                "t": newey_west_t(losses),
-            }
-        )
+        groups.append({**group, "loss": float(np.mean(losses)), "t": newey_west_t(losses)})
     groups.sort(key=lambda group: -group["loss"])
-    return {
-        "failures": failures,
-        "tickers": {},
-        "form": form,
-        "dates": len(whole),
-        "figure": float(np.mean(whole)),
-        "groups": groups,
-    }
+    figure = float(np.mean(whole))
+    return {"failures": failures, "tickers": {}, "form": form, "dates": len(whole), "figure": figure, "groups": groups}
 
 
 if __name__ == "__main__":

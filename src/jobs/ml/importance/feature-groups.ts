@@ -1,25 +1,37 @@
+import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Pausable } from "../../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
 import { readNpyRows } from "../../../engine/npy.ts";
-import { clusterFeatures } from "../../../evaluate/importance/feature-clusters.ts";
+import { clusterFeatures, type UnitedPair } from "../../../evaluate/importance/feature-clusters.ts";
 import { type FeatureSample, rankDistances } from "../../../evaluate/importance/rank-distances.ts";
 import { zScoreName } from "../../../panel/cross-section.ts";
 import { uniteFeatures } from "../../../panel/feature-union.ts";
 import type { PanelOnDisk } from "../../shared/panel-files.ts";
 
 /** Features that are shuffled together, because they say nearly the same. */
-export type FeatureGroup = readonly string[];
+export interface FeatureGroup {
+  readonly features: readonly string[];
+  /** The mean |rank correlation| between the two parts that were merged last; absent for a single feature. */
+  readonly correlation?: number;
+}
+
+/** More features than this have more pairs than is reasonable to compare. */
+const MAX_FEATURES = 1_000;
 
 /** Rows of all tickers together that are read for the correlations. */
 const MAX_SAMPLE_ROWS = 20_000;
 
-/** Sample rows times pairs of features, to bound the time that correlations take to about a second. */
-const MAX_PRODUCTS = 1e9;
+/** Sample rows times pairs of features, which takes about a second. */
+const MAX_PRODUCTS = 2e8;
+
+/** Fewer rows of a ticker say little about correlations. */
+const MIN_TICKER_ROWS = 20;
 
 /**
  * Groups the features of all tickers by the rank correlations of their fit rows. A feature and its z-score are always together.
  * @param isPooled compares rows of different tickers, as a pooled fit does; otherwise only those of the same ticker.
  * @returns groups and their features in the order of the columns.
+ * @throws MucastError too_large for more than MAX_FEATURES features.
  */
 export function* groupFeatures(panels: readonly PanelOnDisk[], isPooled: boolean): Pausable<FeatureGroup[]> {
   const learning = panels
@@ -27,22 +39,37 @@ export function* groupFeatures(panels: readonly PanelOnDisk[], isPooled: boolean
     .sort((a, b) => compareCodePoints(a.ticker, b.ticker));
   const { names, columns } = uniteFeatures(learning);
   const k = names.length;
-  const rows = Math.min(MAX_SAMPLE_ROWS, Math.floor(MAX_PRODUCTS / (k * k)));
-  const perTicker = Math.max(2, Math.floor(rows / Math.max(1, learning.length)));
+  if (k > MAX_FEATURES) {
+    const message = `importance compares at most ${MAX_FEATURES} features, and the tickers have ${k}: reduce the features, or set importance to false`;
+    throw new MucastError("too_large", message);
+  }
+  const rows = Math.min(MAX_SAMPLE_ROWS, Math.floor(MAX_PRODUCTS / ((k * (k + 1)) / 2)));
+  const perTicker = Math.max(MIN_TICKER_ROWS, Math.floor(rows / Math.max(1, learning.length)));
+  const every = Math.ceil((learning.length * perTicker) / rows);
   const samples: FeatureSample[] = [];
   for (const [j, panel] of learning.entries()) {
+    if (j % every !== 0) continue;
     yield 0;
     samples.push(sampleOf(panel, columns[j]!, k, perTicker));
   }
-  const distances = rankDistances(samples, k, isPooled);
-  for (const [column, name] of names.entries()) {
-    const score = names.indexOf(zScoreName(name));
-    if (score === -1) continue;
-    distances[column * k + score] = 0;
-    distances[score * k + column] = 0;
-  }
-  yield 0;
-  return clusterFeatures(distances, k).map((group) => group.map((column) => names[column]!));
+  const distances = yield* rankDistances(samples, k, isPooled);
+  const clusters = clusterFeatures(distances, k, scoredPairs(learning, names));
+  return clusters.map((cluster) => ({
+    ...cluster,
+    features: cluster.features.map((column) => names[column]!),
+  }));
+}
+
+/** Each feature with its z-score. */
+function scoredPairs(panels: readonly PanelOnDisk[], names: readonly string[]): UnitedPair[] {
+  const scores = new Set(
+    panels.flatMap(({ columns, zScores = 0 }) => columns.slice(columns.length - zScores)),
+  );
+  const places = new Map(names.map((name, column) => [name, column]));
+  return names.flatMap((name, column) => {
+    const score = zScoreName(name);
+    return !scores.has(name) && scores.has(score) ? [[column, places.get(score)!] as const] : [];
+  });
 }
 
 /** Evenly spaced fit rows of a ticker, in the columns of all tickers. */
@@ -67,5 +94,5 @@ function sampleOf(
 /** The columns of each group in a matrix with these columns; a group that it lacks is empty. */
 export function groupColumns(groups: readonly FeatureGroup[], columns: readonly string[]): number[][] {
   const positions = new Map(columns.map((name, column) => [name, column]));
-  return groups.map((group) => group.flatMap((name) => positions.get(name) ?? []));
+  return groups.map(({ features }) => features.flatMap((name) => positions.get(name) ?? []));
 }
