@@ -114,11 +114,12 @@ function cell(column: Column, part: ForecastPart, row: number, isRaw: boolean): 
 }
 
 function withoutFormula(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
 }
 
 function quoted(text: string): string {
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  // A spreadsheet may take a semicolon or a tab for the end of the cell, and what follows for a formula.
+  return /[",;\t\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 type SchemaElement = NonNullable<Parameters<typeof parquetWrite>[0]["schema"]>[number];

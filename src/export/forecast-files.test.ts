@@ -95,13 +95,14 @@ for (const [name, text] of OUTPUTS) {
 }
 
 test("a text that a spreadsheet would compute has an apostrophe in a CSV, unless it is to be raw", () => {
-  const tickers = ["+A", "-B", "=C1", "@D", "E=1"];
+  const tickers = ["+A", "-B", "=C1", "@D", "E=1", "F;=1", "\uff1dG"];
   const [, parts] = partsOf(mlText({ tickers }));
   const namesOf = (pieces: Iterable<string>) => {
     const [, ...lines]: string[][] = parse([...pieces].join(""));
     return [...new Set(lines.map(([ticker]) => ticker))];
   };
-  assert.deepEqual(namesOf(forecastsCsv(parts)), ["'+A", "'-B", "'=C1", "'@D", "E=1"]);
+  assert.deepEqual(namesOf(forecastsCsv(parts)), ["'+A", "'-B", "'=C1", "'@D", "E=1", "F;=1", "'\uff1dG"]);
+  assert.match([...forecastsCsv(parts)].join(""), /^"F;=1",/m);
   assert.deepEqual(namesOf(forecastsCsv(parts, { isRaw: true })), tickers);
 });
 

@@ -6,6 +6,18 @@ const MIN_SECRET_LENGTH = 8;
 
 type Replacement = readonly [pattern: RegExp, replacement: string];
 
+/** A URL and all that follows it without a space or a quote. A pattern that requires a mark at its end would take quadratic time. */
+const URLS = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)([^\s"\\<>]*)/gi;
+
+/** Hides user names and passwords in URLs, including those of databases, and the queries of whole URLs. */
+function hideInUrls(text: string): string {
+  return text.replace(URLS, (_url, scheme: string, rest: string) => {
+    const at = rest.lastIndexOf("@");
+    const shown = at < 0 ? rest : `${HIDDEN}${rest.slice(at)}`;
+    return `${scheme}${shown}`.replace(/\?[^']*/g, `?${HIDDEN}`);
+  });
+}
+
 // A value ends before the end of its JSON string, so that the line stays JSON. A backslash starts an escape.
 const FIELDS =
   "(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|webhook-signature|password|passwd|secret|client_secret|token" +
@@ -21,10 +33,7 @@ const RULES: readonly Replacement[] = [
     ),
     `$1${HIDDEN}`,
   ],
-  // User names and passwords in URLs, including those of databases.
-  [/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s"\\<>]*@/gi, `$1${HIDDEN}@`],
-  // Query strings, of whole URLs and of paths.
-  [/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'\\<>?]*)\?[^\s"'\\<>]*/gi, `$1?${HIDDEN}`],
+  // Query strings of paths.
   [/\?[\w.~%$-]+=[^\s"'\\<>]*/g, `?${HIDDEN}`],
   // Pairs of connection strings, of signatures, of forms.
   [
@@ -50,7 +59,7 @@ export function secretHider(known: readonly string[]): (line: string) => string 
     .sort((a, b) => b.length - a.length);
   return (line) => {
     const without = texts.reduce((text, secret) => text.replaceAll(secret, HIDDEN), line);
-    return RULES.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), without);
+    return RULES.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), hideInUrls(without));
   };
 }
 
