@@ -59,7 +59,10 @@ export function secretHider(known: readonly string[]): (line: string) => string 
     .sort((a, b) => b.length - a.length);
   return (line) => {
     const without = texts.reduce((text, secret) => text.replaceAll(secret, HIDDEN), line);
-    return RULES.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), hideInUrls(without));
+    return RULES.reduce(
+      (text, [pattern, replacement]) => text.replace(pattern, replacement),
+      hideInUrls(without),
+    );
   };
 }
 
