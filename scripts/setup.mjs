@@ -136,6 +136,8 @@ function isInstalled(folder) {
 async function install(folder, what, finish = () => undefined) {
   say(`setup: installing ${what} …`);
   removeStamps(join(folder, "node_modules"));
+  // Left by a killed `npm pack`; npm would prefer it to the lock.
+  rmSync(join(folder, "npm-shrinkwrap.json"), { force: true });
   await runToStderr("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], folder);
   await finish();
   writeFileSync(stampFile(folder), "");

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { publishTo } from "./npm-registry.testing.ts";
 
 /** A folder with the packed package, and npm's report about its contents. */
 interface Packed {
@@ -16,23 +18,48 @@ export function packInto(folder: string): Packed {
   return { archive: join(folder, filename), files };
 }
 
+/** The versions of each package. */
+export type Versions = Record<string, Set<string>>;
+
 /**
- * Makes `folder` a project that depends only on the package of the archive, as npm resolves it for any user. Direct dependencies that the
+ * Makes `folder` a project that depends only on the package of the archive, as npm resolves it for any user of the registry. Direct dependencies that the
  * repository has installed in the same version are links to these: the files are the same, and unpacking 18,000 of them takes most of an
  * installation. A module that the package imports without depending on it is then missing. Everything else is installed normally.
+ * @returns the versions that npm resolves.
  */
-export function installInto(folder: string, archive: string): void {
+export async function installInto(folder: string, archive: string): Promise<Versions> {
   writeFileSync(join(folder, "package.json"), '{"private": true}');
-  const install = ["install", "--no-audit", "--no-fund", "--prefer-offline"];
-  run("npm", [...install, "--package-lock-only", archive], folder);
-  const { mucast, ...resolved } = packagesOf(join(folder, "package-lock.json"));
-  assert.ok(mucast, "npm resolves the package");
-  const installed = packagesOf("node_modules/.package-lock.json");
-  const same = Object.entries(resolved).every(
-    ([name, versions]) => versions.difference(installed[name] ?? new Set()).size === 0,
-  );
-  if (same) unpack(folder, archive);
-  else run("npm", [...install, archive], folder);
+  const registry = await publishTo(archive);
+  // Not `run`, because this process is the registry.
+  const install = (...words: string[]) =>
+    promisify(execFile)(
+      "npm",
+      [
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--prefer-offline",
+        "--registry",
+        registry.url,
+        ...words,
+        "mucast",
+      ],
+      { cwd: folder },
+    );
+  try {
+    await install("--package-lock-only");
+    const { mucast, ...resolved } = versionsIn(join(folder, "package-lock.json"));
+    assert.ok(mucast, "npm resolves the package");
+    const installed = versionsIn("node_modules/.package-lock.json");
+    const same = Object.entries(resolved).every(
+      ([name, versions]) => versions.difference(installed[name] ?? new Set()).size === 0,
+    );
+    if (same) unpack(folder, archive);
+    else await install();
+    return resolved;
+  } finally {
+    registry.close();
+  }
 }
 
 function unpack(folder: string, archive: string): void {
@@ -40,20 +67,22 @@ function unpack(folder: string, archive: string): void {
   mkdirSync(modules);
   run("tar", ["-xzf", archive, "-C", modules], folder);
   renameSync(join(modules, "package"), join(modules, "mucast"));
-  const { dependencies } = JSON.parse(readFileSync(join(modules, "mucast/package.json"), "utf8"));
-  for (const name of Object.keys(dependencies)) {
+  const { dependencies, optionalDependencies } = JSON.parse(
+    readFileSync(join(modules, "mucast/package.json"), "utf8"),
+  );
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(resolve("node_modules", name), join(modules, name));
   }
 }
 
-/** The versions of each package in a lock file of npm. */
-function packagesOf(lockFile: string): Record<string, Set<string>> {
+/** Those in a lock file of npm, except packages of development. */
+export function versionsIn(lockFile: string): Versions {
   const { packages } = JSON.parse(readFileSync(lockFile, "utf8"));
-  const versions: Record<string, Set<string>> = {};
-  for (const [path, { version }] of Object.entries<{ version: string }>(packages)) {
+  const versions: Versions = {};
+  for (const [path, { version, dev }] of Object.entries<{ version: string; dev?: boolean }>(packages)) {
     const name = path.split("node_modules/").at(-1)!;
-    if (name !== "") versions[name] = (versions[name] ?? new Set()).add(version);
+    if (name !== "" && dev !== true) versions[name] = (versions[name] ?? new Set()).add(version);
   }
   return versions;
 }

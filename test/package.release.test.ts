@@ -11,7 +11,7 @@ import { headCommit } from "../src/contract/machine/git-commit.ts";
 import type { OutputBlob } from "../src/contract/output/output-blob.ts";
 import { resultRecordSchema } from "../src/contract/output/result-record.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
-import { installInto, packInto, run } from "./installed-package.testing.ts";
+import { installInto, packInto, run, type Versions, versionsIn } from "./installed-package.testing.ts";
 import { copyNewDatabase } from "./servers/database-template.testing.ts";
 
 const NODES = {
@@ -24,8 +24,9 @@ const CONFIG = `{"ML params": {"model": "catboost", "n_splits": 2, "intervals": 
 
 let folder: string;
 let mucast: string;
+let resolved: Versions;
 
-before(() => {
+before(async () => {
   folder = mkdtempSync(join(tmpdir(), "mucast-package-"));
   const { archive, files } = packInto(folder);
   assert.deepEqual(
@@ -33,12 +34,17 @@ before(() => {
     [],
     "the package carries no tests and no leftovers",
   );
-  installInto(folder, archive);
+  resolved = await installInto(folder, archive);
   mucast = join(folder, "node_modules/mucast/bin/mucast.cjs");
   cpSync("examples/tiny", join(folder, "tiny"), { recursive: true });
 });
 
 after(() => rmSync(folder, { recursive: true, force: true }));
+
+test("npm resolves the versions of the lock, indirect dependencies included, for a user of the package", () => {
+  assert.deepEqual(resolved, versionsIn("package-lock.json"));
+  assert.ok(!existsSync("npm-shrinkwrap.json"), "npm in the checkout goes by package-lock.json");
+});
 
 for (const [name, node] of Object.entries(NODES)) {
   test(`the installed package brings the client on ${name}`, () => {

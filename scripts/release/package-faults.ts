@@ -1,7 +1,12 @@
 import { spawnSync } from "node:child_process";
 
-/** What `npm run build` writes; git has every other file of the package. */
-const BUILT = [/^dist\/commit$/, /^dist\/.+\.(?:js|json|d\.ts)$/, /^web\/swagger-ui\/[\w.-]+$/];
+/** What `npm run build` and `prepack` write; git has every other file of the package. */
+const BUILT = [
+  /^dist\/commit$/,
+  /^dist\/.+\.(?:js|json|d\.ts)$/,
+  /^web\/swagger-ui\/[\w.-]+$/,
+  /^npm-shrinkwrap\.json$/,
+];
 const NO_PART_OF_IT = /\.test\.|\.testing\.|(?:^|\/)tests?\/|__pycache__/;
 
 /** Files without which the package would not work, of those that no other check counts. */
@@ -13,6 +18,7 @@ const NEEDED = [
   "dist/client/index.d.ts",
   "dist/commit",
   "dist/console/main.js",
+  "npm-shrinkwrap.json",
   "web/swagger-ui/swagger-ui-bundle.js",
 ];
 /** Every file of git in them is in the package. */

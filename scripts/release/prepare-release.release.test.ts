@@ -30,7 +30,7 @@ const sbomOf = (name: string): Sbom =>
   JSON.parse(readFileSync(join(out, `mucast-${version}-${name}.cdx.json`), "utf8"));
 
 test("a release has the package, an SBOM for each lock, the notes, and their checksums", () => {
-  const sboms = ["npm", "python-dl", "python-ml", "python-ray"].map(
+  const sboms = ["npm", "python-dl-cpu", "python-dl", "python-ml", "python-ray"].map(
     (name) => `mucast-${version}-${name}.cdx.json`,
   );
   assert.deepEqual(readdirSync(out).toSorted(), [
@@ -52,15 +52,18 @@ test("the package was built from the commit of the clone, without changes", () =
 });
 
 test("an SBOM lists what its lock pins, and no package for development", () => {
-  const { dependencies, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  const { dependencies, optionalDependencies, devDependencies } = JSON.parse(
+    readFileSync("package.json", "utf8"),
+  );
   const npm = sbomOf("npm");
   assert.equal(npm.bomFormat, "CycloneDX");
   assert.equal(npm.metadata.component.name, "mucast");
   const named = new Set(npm.components.map((component) => `${component.name}@${component.version}`));
-  for (const [name, pinned] of Object.entries(dependencies)) assert.ok(named.has(`${name}@${pinned}`), name);
+  for (const [name, pinned] of Object.entries({ ...dependencies, ...optionalDependencies }))
+    assert.ok(named.has(`${name}@${pinned}`), name);
   for (const name of ["typescript", "@modelcontextprotocol/client", "fast-check"])
     assert.ok(!named.has(`${name}@${devDependencies[name]}`), name);
-  for (const lock of ["ml", "dl", "ray"]) {
+  for (const lock of ["ml", "dl", "dl-cpu", "ray"]) {
     const pinned = readFileSync(`engine/requirements-${lock}.txt`, "utf8").matchAll(
       /^([\w.-]+)==([\w.+-]+)/gm,
     );

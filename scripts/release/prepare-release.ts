@@ -10,7 +10,7 @@ import { packageFaults } from "./package-faults.ts";
 import { changelogSections, readRelease } from "./release-files.ts";
 
 /** The locks of Python that a package and an image install from. */
-const PYTHON_LOCKS = ["ml", "dl", "ray"] as const;
+const PYTHON_LOCKS = ["ml", "dl", "dl-cpu", "ray"] as const;
 
 /**
  * Writes what is published with a release: the npm package, an SBOM for each lock, the notes, and the checksums of all of them.
