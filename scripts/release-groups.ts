@@ -173,6 +173,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       "bin/",
       "scripts/build.ts",
       "scripts/prepack.ts",
+      "src/contract/machine/optional-packages.ts",
       "scripts/tree-commit.ts",
       "scripts/release.ts",
       "scripts/release/",

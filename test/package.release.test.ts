@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
@@ -106,6 +106,32 @@ test("without an environment for networks, it names `mucast setup --dl`", () => 
   const done = mucastOn(NODES["Node 22"], words, { XDG_CACHE_HOME: join(folder, "empty-cache") }, 4);
   assert.match(done.stderr, /engine_unavailable/);
   assert.match(done.stderr, /`mucast setup --dl` makes it/);
+});
+
+test("without the optional packages, a container of Azure is refused with the command that installs them", () => {
+  const places = ["node_modules/@azure", "node_modules/mucast/node_modules/@azure"];
+  const azure = places.map((place) => join(folder, place)).find((path) => existsSync(path))!;
+  const aside = join(folder, "azure");
+  renameSync(azure, aside);
+  try {
+    const words = [
+      "run_ml_job",
+      ...tinyJob(),
+      "--blob-url",
+      "https://account.blob.core.windows.net/container",
+    ];
+    const { stderr } = mucastOn(NODES["Node 22"], words, {}, 2);
+    assert.match(
+      stderr,
+      /needs the package @azure\/storage-blob.* npm install --omit=optional @azure\/\S+@\d/,
+    );
+    const { stdout } = mucastOn(NODES["Node 22"], ["run_ml_job", ...tinyJob()], {
+      MUCAST_PYTHON: findEnvironment("ml").python,
+    });
+    assert.match(stdout, /"output_url"/);
+  } finally {
+    renameSync(aside, azure);
+  }
 });
 
 test("the installed package brings the client's types", () => {

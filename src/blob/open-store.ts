@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { withOptionalPackages } from "../contract/machine/optional-packages.ts";
 import { FolderStore } from "./folder/folder-store.ts";
 import { checkOutput, resolveOutput, writeOutput } from "./folder/output-folder.ts";
 import { addressRule, filePath, isRemoteUrl, isUrl } from "./location.ts";
@@ -45,7 +46,10 @@ export async function openStore(
   }
   const [bare, sas] = blobUrl.trim().split("?") as [string, string?];
   const container = containerUrl(bare, "BLOB_URL", policy.privateOrigins ?? []);
-  const { openAzureStore } = await import("./azure/azure-store.ts");
+  const { openAzureStore } = await withOptionalPackages(
+    "A container of Azure in BLOB_URL",
+    () => import("./azure/azure-store.ts"),
+  );
   return openAzureStore(container, {
     addresses: addressRule(new URL(container), policy),
     sas,

@@ -1,6 +1,7 @@
 import type { TokenCredential } from "@azure/identity";
 import { BlobServiceClient, StorageSharedKeyCredential } from "@azure/storage-blob";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { withOptionalPackages } from "../../contract/machine/optional-packages.ts";
 
 /** The credentials for an Azure container. */
 export type AzureCredentials =
@@ -31,7 +32,10 @@ export async function findCredentials(
   if (container.startsWith("http:")) {
     throw unfit(`no token is sent over http, so ${container} needs one of the others`, "BLOB_URL");
   }
-  const { DefaultAzureCredential } = await import("@azure/identity");
+  const { DefaultAzureCredential } = await withOptionalPackages(
+    "An Azure container without a key or a SAS",
+    () => import("@azure/identity"),
+  );
   return { kind: "token", token: keepingToken(new DefaultAzureCredential()) };
 }
 

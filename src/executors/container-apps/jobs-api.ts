@@ -6,6 +6,7 @@ import type {
   JobExecutionTemplate,
 } from "@azure/arm-appcontainers";
 import type { TokenCredential } from "@azure/identity";
+import { withOptionalPackages } from "../../contract/machine/optional-packages.ts";
 import { ApiFault, type FaultKind } from "../polling/execution-poll.ts";
 
 /** The resource group of the jobs, and how to reach the API. */
@@ -17,6 +18,8 @@ interface JobsApiOptions {
   /** Options of the SDK's client, such as another endpoint. */
   readonly client?: ContainerAppsAPIClientOptionalParams | undefined;
 }
+
+const EXECUTOR = "The executor container-apps";
 
 /** Time limit of a call in milliseconds. A start may need several calls. */
 const CALL_MS = 30_000;
@@ -36,7 +39,10 @@ export class JobsApi {
   }
 
   static async open(options: JobsApiOptions): Promise<JobsApi> {
-    const { ContainerAppsAPIClient } = await import("@azure/arm-appcontainers");
+    const { ContainerAppsAPIClient } = await withOptionalPackages(
+      EXECUTOR,
+      () => import("@azure/arm-appcontainers"),
+    );
     const credential = options.credential ?? (await defaultCredential());
     const clientOptions = { ...options.client, retryOptions: { maxRetries: 0 } };
     return new JobsApi(
@@ -97,7 +103,7 @@ export class JobsApi {
 }
 
 async function defaultCredential(): Promise<TokenCredential> {
-  const { DefaultAzureCredential } = await import("@azure/identity");
+  const { DefaultAzureCredential } = await withOptionalPackages(EXECUTOR, () => import("@azure/identity"));
   return new DefaultAzureCredential();
 }
 

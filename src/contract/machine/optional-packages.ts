@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+import { MucastError } from "../errors/errors.ts";
+
+/** `npm install --omit=optional` leaves them out. */
+const PACKAGE = new URL("../../../package.json", import.meta.url);
+
+/**
+ * Loads modules that need optional packages.
+ * @param feature what needs them, as the subject of a sentence.
+ * @throws MucastError invalid_request with the command that installs all optional packages, if one is missing; other errors of `load`.
+ */
+export async function withOptionalPackages<T>(feature: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    const { optionalDependencies } = JSON.parse(readFileSync(PACKAGE, "utf8"));
+    const missing = missingPackage(error, Object.keys(optionalDependencies));
+    if (missing === undefined) throw error;
+    const packages = Object.entries(optionalDependencies).map(([name, version]) => `${name}@${version}`);
+    throw new MucastError(
+      "invalid_request",
+      `${feature} needs the package ${missing}, which is not installed; install it beside mucast, with --global if mucast is: ` +
+        `npm install --omit=optional ${packages.join(" ")}`,
+      { package: missing },
+    );
+  }
+}
+
+function missingPackage(error: unknown, optional: readonly string[]): string | undefined {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== "ERR_MODULE_NOT_FOUND") return undefined;
+  return optional.find((name) => message.startsWith(`Cannot find package '${name}'`));
+}
