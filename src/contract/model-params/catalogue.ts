@@ -73,7 +73,7 @@ export type AcceptedType =
   | "number_text";
 
 const INTEGER = /^-?\d+$/;
-const NUMBER_TEXT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const NUMBER_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** @param raw a value of a `rawNumbers` tree. */
 export function jsonType(raw: unknown): JsonType {

@@ -30,7 +30,7 @@ interface ColumnEntry {
   readonly isOne: (text: string) => boolean;
 }
 
-const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const NUMBER = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const COLUMN = /^\d+$/;
 
 const isNumber = (text: string) => NUMBER.test(text) && Number.isFinite(Number(text));

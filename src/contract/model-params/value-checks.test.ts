@@ -232,7 +232,7 @@ describe("losses", () => {
 describe("xgboost's quantile loss", () => {
   const objective = "reg:quantileerror";
 
-  for (const quantile_alpha of [0.5, [0.1], "0.1", "[0.1]", "(0.25)"]) {
+  for (const quantile_alpha of [0.5, [0.1], "0.1", "[0.1]", "(0.25)", " ( .25 , ) "]) {
     it(`takes one quantile: ${JSON.stringify(quantile_alpha)}`, () => {
       assert.equal(outcome("xgboost", { objective, quantile_alpha }), "accepted");
     });
@@ -243,6 +243,26 @@ describe("xgboost's quantile loss", () => {
       assert.match(outcome("xgboost", { objective, quantile_alpha }), /exactly one quantile/);
     });
   }
+});
+
+describe("a text as long as a config that is almost a number", () => {
+  // With a pattern in which a space or a digit has two places, each of these takes minutes or hours of the service's event loop.
+  const spaces = " ".repeat(15_000);
+  const digits = "1".repeat(30_000);
+
+  it("is refused as a quantile", () => {
+    for (const quantile_alpha of [`0.5${spaces}x`, `${spaces}[${spaces}x`, `${digits}x`, `0.5,${spaces}]x`])
+      assert.match(
+        outcome("xgboost", { objective: "reg:quantileerror", quantile_alpha }),
+        /exactly one quantile/,
+      );
+  });
+
+  it("is refused as the number of a column", () => {
+    const monotone_constraints = `0:${digits}x`;
+    assert.match(outcome("catboost", { monotone_constraints }), /monotone_constraints/);
+    assert.match(outcome("xgboost", { monotone_constraints: `(${digits}x)` }), /monotone_constraints/);
+  });
 });
 
 it("catboost may not turn returns into two classes", () => {

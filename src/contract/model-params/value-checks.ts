@@ -284,7 +284,8 @@ function isAllowedObjective(model: ModelName, objective: string): boolean {
   return known.accepted.includes(known.anyCase ? name.toLowerCase() : name);
 }
 
-const ONE_NUMBER = /^\s*[[(]?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*,?\s*[\])]?\s*$/;
+/** Each space and each digit has one place in it: with two, a text of 30 KB that does not match would take hours. */
+const ONE_NUMBER = /^\s*(?:[[(]\s*)?[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*(?:,\s*)?(?:[\])]\s*)?$/;
 
 /**
  * Whether xgboost's `quantile_alpha` is one quantile. Several would give one column of predictions each, and in some spellings (`"0.1

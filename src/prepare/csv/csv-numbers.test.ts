@@ -107,6 +107,16 @@ test("refuses anything else, with its line", () => {
   }
 });
 
+test("refuses a cell of a megabyte that is almost a number, in linear time", () => {
+  // With a pattern in which a digit has two places it takes an hour.
+  for (const text of [
+    `${"1".repeat(2 ** 20)}x`,
+    `1${",111".repeat(2 ** 18)}x`,
+    `1${".111".repeat(2 ** 18)},x`,
+  ])
+    assert.match(refusal("1", text), /line 3, "A"\) is not a number/);
+});
+
 test("the faults of a currency sign and of a word say what they are", () => {
   assert.equal(
     refusal("$1.50"),

@@ -19,7 +19,7 @@ const MISSING = new Set([
   ".",
 ]);
 const INFINITE = /^[+-]?inf(?:inity)?$/;
-const PLAIN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
+const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 const POINT_THOUSANDS = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
 const COMMA = /^[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d*(?:e[+-]?\d{1,3})?$/i;
 const WHOLE = /^[+-]?\d+(?:e[+-]?\d{1,3})?$/i;
