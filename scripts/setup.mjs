@@ -14,7 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { delimiter, dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { withLock } from "./setup-lock.mjs";
 
@@ -184,6 +184,9 @@ async function runToStderr(command, args, cwd) {
       ([name]) => !/^npm_(?!config_(cafile|registry|userconfig|cache|globalconfig)$)/i.test(name),
     ),
   );
+  // npm silently leaves out optional packages that do not support the Node that it runs on.
+  const ours = localNode();
+  if (ours !== undefined) env.PATH = `${dirname(ours)}${delimiter}${env.PATH ?? ""}`;
   // Steps that take minutes end if this process is killed; npm is also a Node program.
   const followUs = new URL("./end-with-parent.mjs", import.meta.url).href;
   env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ""} --import=${followUs}`.trim();

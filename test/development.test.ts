@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync, statSync } from "node:fs";
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 
 const read = (path: string) => readFileSync(path, "utf8");
@@ -41,4 +41,10 @@ test("the release workflow calls the commands of the release script, and marks w
 test("the pre-commit hook runs the quick checks, and Git can start it", () => {
   assert.match(read("scripts/hooks/pre-commit"), /^exec npm run --silent check$/m);
   assert.ok(statSync("scripts/hooks/pre-commit").mode & 0o100);
+});
+
+test("the set-up installs the optional packages too, whatever Node npm itself runs on", () => {
+  const { optionalDependencies } = JSON.parse(read("package.json"));
+  const missing = Object.keys(optionalDependencies).filter((name) => !existsSync(`node_modules/${name}`));
+  assert.deepEqual(missing, []);
 });
