@@ -2,7 +2,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
@@ -11,6 +20,7 @@ import { headCommit } from "../src/contract/machine/git-commit.ts";
 import type { OutputBlob } from "../src/contract/output/output-blob.ts";
 import { resultRecordSchema } from "../src/contract/output/result-record.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
+import { mayHaveNvidiaDevice } from "../src/engine/environment/nvidia-device.ts";
 import { installInto, packInto, run, type Versions, versionsIn } from "./installed-package.testing.ts";
 import { copyNewDatabase } from "./servers/database-template.testing.ts";
 
@@ -106,6 +116,26 @@ test("without an environment for networks, it names `mucast setup --dl`", () => 
   const done = mucastOn(NODES["Node 22"], words, { XDG_CACHE_HOME: join(folder, "empty-cache") }, 4);
   assert.match(done.stderr, /engine_unavailable/);
   assert.match(done.stderr, /`mucast setup --dl` makes it/);
+});
+
+test("set-up names the smaller environment of networks if there is no GPU, and what keeps it from installing any", () => {
+  const env = { XDG_CACHE_HOME: join(folder, "empty-cache"), PATH: "/nowhere" };
+  const { stderr } = mucastOn(NODES["Node 22"], ["setup", "--dl"], env, 4);
+  assert.equal(
+    stderr.includes("no NVIDIA GPU here; `mucast setup --dl --cpu` takes"),
+    !mayHaveNvidiaDevice(),
+  );
+  assert.match(stderr, /there is no python3 on the path/);
+});
+
+test("set-up removes environments of other versions, in a package without the locks of development", () => {
+  const cache = join(folder, "old-cache");
+  const old = join(cache, "mucast/env/dl-0123456789abcdef");
+  mkdirSync(old, { recursive: true });
+  const env = { XDG_CACHE_HOME: cache, MUCAST_PYTHON: "/opt/python" };
+  const { stderr } = mucastOn(NODES["Node 22"], ["setup", "--prune"], env);
+  assert.match(stderr, /^setup: removed dl-0123456789abcdef, 0 MB\n/);
+  assert.ok(!existsSync(old));
 });
 
 test("without the optional packages, a container of Azure is refused with the command that installs them", () => {
