@@ -1,5 +1,4 @@
 import { outputIdIn } from "../../blob/names.ts";
-import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { lockUsage, type RecordKey, type StorageKey, storagePathOf } from "./blob-records.ts";
@@ -87,15 +86,15 @@ export async function interruptedRemovals(
 
 const MAX_OPERATIONS_LISTED = 10;
 
-/** The members of options that name a blob, as a list of SQL. */
-const OPTION_URLS = OPTION_URL_MEMBERS.map((name) => `options ->> '${name}'`).join(", ");
-
-/** Ids of active operations that read the blob or will write it. */
+/**
+ * Ids of active operations that read the blob or will write it. Searches the text of the options for the path as a JSON string: PostgreSQL
+ * reads no member of an object in which any text has a NUL.
+ */
 async function namedBy(statements: Queryable, caller: string, blob: StorageKey): Promise<string[]> {
   const { rows } = await statements.query<{ id: string }>(
     `select id from operations
      where caller = $1 and status in ${ACTIVE_STATUSES}
-       and (feature_url = $2 or data_extractor_url = $2 or id = $3 or $2 in (${OPTION_URLS}))
+       and (feature_url = $2 or data_extractor_url = $2 or id = $3 or position('"' || $2::text || '"' in options::text) > 0)
      order by ordinal limit $4`,
     [caller, storagePathOf(blob), outputIdIn(blob.name) ?? null, MAX_OPERATIONS_LISTED],
   );
