@@ -96,7 +96,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/deployment/healthcheck.release.test.ts"],
     ],
     paths: ["Dockerfile", "infra/", "bin/", "test/deployment/"],
-    seconds: 10,
+    seconds: 25,
   },
   {
     name: "azure",
@@ -254,7 +254,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       "test/service/",
       "test/servers/",
     ],
-    seconds: 100,
+    seconds: 140,
   },
   {
     name: "numbers",
