@@ -30,7 +30,7 @@ function slowClusters(
   }
   while (clusters.length > 1) {
     const pairs = clusters.flatMap((a, i) => clusters.slice(i + 1).map((b) => [a, b] as const));
-    const [a, b] = pairs.reduce((best, pair) => (distanceOf(...pair) < distanceOf(...best) ? pair : best));
+    const [a, b] = pairs.toSorted((one, other) => distanceOf(...one) - distanceOf(...other))[0]!;
     if (distanceOf(a, b) > maxDistance && clusters.length <= maxClusters) break;
     replace(a, b);
   }
