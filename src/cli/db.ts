@@ -175,17 +175,18 @@ async function orphans({
   ...flags
 }: DbFlags & { readonly remove?: boolean; readonly root?: boolean }): Promise<void> {
   const { openStorage } = await import("../service/blobs/open-storage.ts");
-  const { findOrphans } = await import("../service/blobs/orphans.ts");
+  const { findOrphans, removeOrphan } = await import("../service/blobs/orphans.ts");
   const { store } = await openStorage(await settingsOf(flags), process.env);
   const found = { blobs: 0, bytes: 0, left: 0 };
   try {
     await withCurrentTables(flags, async (database) => {
-      for await (const { space, key, size, modifiedAt, isAtRoot } of findOrphans(database, store)) {
+      for await (const orphan of findOrphans(database, store)) {
+        const { space, key, size, modifiedAt, isAtRoot } = orphan;
         if (isAtRoot && !withRoot) {
           found.left++;
           continue;
         }
-        if (removes) await store.within(space).remove(key);
+        if (removes && !(await removeOrphan(database, store, orphan))) continue;
         found.blobs++;
         found.bytes += size;
         const path = space === "" ? key : `${space}/${key}`;

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
 import type { Caller } from "../auth/caller.ts";
+import type { Queryable } from "../database/database.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { recordBlob } from "../store/blob-records.ts";
 import { blobFixture, newCaller } from "./blob-fixture.testing.ts";
 import { spaceOf } from "./blobs.ts";
-import { findOrphans, type Orphan } from "./orphans.ts";
+import { findOrphans, type Orphan, removeOrphan } from "./orphans.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-orphans-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -76,6 +77,55 @@ onEachDatabase((tested) => {
       ].toSorted(),
     );
     assert.deepEqual(await found(Date.now()), [], "their upload may be under way");
+  });
+
+  test("an output that an operation records between two statements is no orphan", async () => {
+    const { database } = fixture;
+    const caller = newCaller();
+    const space = spaceOf(caller.subject);
+    const feature = { caller: caller.subject, space, name: "feature_engine_1.json", bytes: 5 };
+    await database.transaction((statements) => recordBlob(statements, feature));
+    for (const statementsBefore of [0, 1, 2]) {
+      const id = await submitted(caller, feature.name);
+      const name = `ml_engine_${id}.json`;
+      async function* list() {
+        yield { space, key: `data/${name}`, size: 1, modifiedAt: new Date(0) };
+      }
+      let left = statementsBefore;
+      const end = async () => {
+        await database.transaction(async (statements) => {
+          await recordBlob(statements, { caller: caller.subject, space, name, bytes: 1 });
+          await statements.query(
+            "update operations set status = 'Failed', finished_at = now() where id = $1",
+            [id],
+          );
+        });
+      };
+      const query: Queryable["query"] = async (text, values) => {
+        if (left-- === 0) await end();
+        return database.query(text, values);
+      };
+      assert.deepEqual(await collect(findOrphans({ query }, { list })), [], `${statementsBefore} before`);
+    }
+  });
+
+  test("a blob that was uploaded again since it was listed is not removed", async () => {
+    const { database } = fixture;
+    const store = new FolderStore(mkdtempSync(join(folder, "again-")), "http://x");
+    const caller = newCaller();
+    const space = spaceOf(caller.subject);
+    const [again, lost] = ["feature_engine_again.json", "feature_engine_lost.json"];
+    for (const name of [again, lost]) await store.within(space).put(`data/${name}`, "old");
+    const orphans = await collect(findOrphans(database, store, Date.now() + 2 * HOUR));
+    assert.equal(orphans.length, 2);
+    await store.within(space).put(`data/${again}`, "new");
+    const record = { caller: caller.subject, space, name: again, bytes: 3 };
+    await database.transaction((statements) => recordBlob(statements, record));
+    const removed = new Map<string, boolean>();
+    for (const orphan of orphans) removed.set(orphan.key, await removeOrphan(database, store, orphan));
+    assert.deepEqual([removed.get(`data/${again}`), removed.get(`data/${lost}`)], [false, true]);
+    assert.notEqual(await store.within(space).stat(`data/${again}`), undefined);
+    assert.equal(await store.within(space).stat(`data/${lost}`), undefined);
   });
 
   test("many blobs are compared in batches", async () => {

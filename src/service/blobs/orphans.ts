@@ -1,5 +1,5 @@
 import { outputIdIn } from "../../blob/names.ts";
-import type { JobStore, ListedBlob } from "../../blob/store.ts";
+import type { BlobStore, JobStore, ListedBlob } from "../../blob/store.ts";
 import type { Queryable } from "../database/database.ts";
 import { ACTIVE_STATUSES } from "../store/operation-rows.ts";
 
@@ -36,17 +36,34 @@ export async function* findOrphans(
   yield* await unnamed(database, batch);
 }
 
+/**
+ * Removes an orphan, unless the database names it by now: while the orphans before it were removed, its caller may have uploaded another
+ * blob of that name.
+ * @returns whether it removed it.
+ * @throws MucastError output_failed, unavailable.
+ */
+export async function removeOrphan(
+  database: Queryable,
+  store: Pick<BlobStore, "remove" | "within">,
+  orphan: Orphan,
+): Promise<boolean> {
+  if ((await unnamed(database, [orphan])).length === 0) return false;
+  await store.within(orphan.space).remove(orphan.key);
+  return true;
+}
+
 async function unnamed(database: Queryable, blobs: readonly ListedBlob[]): Promise<Orphan[]> {
+  // First: an operation that ends between the statements has recorded its output by the second one.
+  const { rows: operations } = await database.query<{ id: string; space: string; is_active: boolean }>(
+    `select id, space, status in ${ACTIVE_STATUSES} as is_active from operations where id = any($1::text[])`,
+    [blobs.flatMap(({ key }) => idIn(key) ?? [])],
+  );
   const data = blobs.flatMap(({ space, key }) =>
     key.startsWith("data/") ? [{ space, name: nameIn(key) }] : [],
   );
   const { rows: recorded } = await database.query<{ space: string; name: string }>(
     "select space, name from blobs where (space, name) in (select * from unnest($1::text[], $2::text[]))",
     [data.map(({ space }) => space), data.map(({ name }) => name)],
-  );
-  const { rows: operations } = await database.query<{ id: string; space: string; is_active: boolean }>(
-    `select id, space, status in ${ACTIVE_STATUSES} as is_active from operations where id = any($1::text[])`,
-    [blobs.flatMap(({ key }) => idIn(key) ?? [])],
   );
   const records = new Set(recorded.map(({ space, name }) => `${space}/data/${name}`));
   const outputs = new Set(
