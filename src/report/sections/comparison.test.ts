@@ -43,7 +43,7 @@ test("outputs are distinguished if one is better, and a careful reader chooses t
   );
   assert.match(
     skillFinding,
-    /^Probability that the best of 2 outputs .* p under 0.001 for the order \(the best is ridge\), p .* against zero/,
+    /^Probability that the best of 2 outputs .* p under 0.001 for the order \(the best is ridge\), p .* against zero.* The adjusted p in the table decides, at most 0\.05 for evidence of skill/,
   );
   assert.equal(confidenceFinding, "A model confidence set needs 250 dates.");
   assert.equal(choice.index, 1);

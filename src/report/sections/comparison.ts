@@ -142,7 +142,7 @@ function skillFinding({ skill, ability, dates }: ComparisonTests, names: readonl
   const sentences = ability.map(
     ({ benchmark, best, p }) => `p ${pFigure(p)} for ${BENCHMARKS[benchmark]} (the best is ${names[best]})`,
   );
-  return `Probability that the best of ${names.length} outputs looks this good if none has skill (superior predictive ability, Hansen 2005): ${sentences.join(", ")}.`;
+  return `Probability that the best of ${names.length} outputs looks this good if none has skill (superior predictive ability, Hansen 2005): ${sentences.join(", ")}. These test one measure each. The adjusted p in the table decides, at most ${LEVEL} for evidence of skill; it counts the tests of both measures, so it may be larger.`;
 }
 
 function confidenceFinding({ confidence, form }: ComparisonTests, names: readonly string[]): string {
@@ -239,7 +239,9 @@ function choiceOf(
 
 function comparisonHtml(comparison: Comparison): string {
   const { names, metrics, tests, choice, rowsFinding, leftOut } = comparison;
-  const left = names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} excluded`);
+  const left = leftOut.every((rows) => rows === 0)
+    ? ""
+    : ` <span class="faint">${escapeText(names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} excluded`).join("; "))}.</span>`;
   const table = plainTable({
     caption: "metrics on the common rows",
     columns: ["Metric", ...names, ...(names.length === 2 ? ["Difference"] : []), "Better"],
@@ -251,7 +253,7 @@ function comparisonHtml(comparison: Comparison): string {
     ]),
   });
   return `<p class="lead">${escapeText(choice.sentence)}</p>
-<p>${escapeText(rowsFinding)} <span class="faint">${escapeText(left.join("; "))}.</span></p>
+<p>${escapeText(rowsFinding)}${left}</p>
 ${metrics.length === 0 ? "" : table}
 <h3>Against the baselines</h3>
 <p>${escapeText(comparison.skillFinding)}</p>

@@ -16,7 +16,7 @@ type GroupLoss = OutputImportance["groups"][number];
 export function featureLossPanels(importance: OutputImportance | undefined): Panel[] {
   if (importance === undefined) return [];
   const { groups, quantile, dates } = importance;
-  const title = "Order without some features";
+  const title = "Importance for the order";
   const measured = groups.filter(({ loss }) => loss !== null);
   if (measured.length === 0 || quantile === null) {
     const few = `The importance of features is not judged: ${countedRows(dates, "out-of-fold date")}, ${MIN_DATES} needed.`;
@@ -42,7 +42,7 @@ export function featureLossPanels(importance: OutputImportance | undefined): Pan
         ["interval", "90 % band over dates"],
       ]),
       numbers: numbersTable({
-        caption: "order without some features",
+        caption: "importance for the order",
         columns: ["Features", "Mean |\u03c1|", "Loss", "t"],
         rows: groups.map((group) => [
           namesOf(group),

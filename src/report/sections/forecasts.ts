@@ -1,4 +1,5 @@
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import { zeroedByShrinkage } from "../../contract/output/zeroed-forecasts.ts";
 import { byTicker } from "../../outputs/scored-rows.ts";
 import { histogramChart } from "../charts/column-chart.ts";
 import { rowChart } from "../charts/row-chart.ts";
@@ -54,25 +55,33 @@ export function muOf({ document, rows }: OutputEvidence): Part<Mu> {
   });
   if (bars.length === 0) return { absent: "No ticker has a current forecast." };
   bars.sort((a, b) => b.mu - a.mu || compareCodePoints(a.ticker, b.ticker));
+  const zeroed = zeroedByShrinkage(mu, document.metrics.shrinkage);
   const data = { asOf: window.as_of, bars, histogram: histogram(Float64Array.from(bars, (bar) => bar.mu)) };
-  return { data: { ...data, finding: findingOf(bars, window.as_of) } };
+  return { data: { ...data, finding: findingOf(bars, window.as_of, zeroed) } };
 }
 
 function endOf(value: number | undefined): number | null {
   return value === undefined || Number.isNaN(value) ? null : value;
 }
 
-function findingOf(bars: readonly MuBar[], asOf: string): string {
+/** @param zeroed why shrinkage made all of them 0. */
+function findingOf(bars: readonly MuBar[], asOf: string, zeroed: string | undefined): string {
   const [top, bottom] = [bars[0]!, bars.at(-1)!];
   const up = bars.filter(({ mu }) => mu > 0).length;
   const older = bars.filter(({ olderDate }) => olderDate !== undefined).length;
   const span =
     bars.length === 1
       ? `the forecast of ${top.ticker} is ${figure(top.mu, "mu")}`
-      : `the forecasts of ${countedRows(bars.length, "ticker")} range from ${figure(bottom.mu, "mu")} (${bottom.ticker}) to ${figure(top.mu, "mu")} (${top.ticker}), and ${figure(up, "count")} are above 0`;
+      : areZero(bars)
+        ? `the forecasts of ${countedRows(bars.length, "ticker")} are all 0`
+        : `the forecasts of ${countedRows(bars.length, "ticker")} range from ${figure(bottom.mu, "mu")} (${bottom.ticker}) to ${figure(top.mu, "mu")} (${top.ticker}), and ${figure(up, "count")} are above 0`;
   const doubt = intervalsAtZero(bars);
   const late = older === 0 ? "" : `; ${countedRows(older, "forecast")} from an earlier date`;
-  return `As of the close of ${asOf}, ${span}${doubt}${late}.`;
+  return `As of the close of ${asOf}, ${span}${doubt}${late}.${zeroed === undefined ? "" : ` ${zeroed}`}`;
+}
+
+function areZero(bars: readonly MuBar[]): boolean {
+  return bars.every(({ mu }) => mu === 0);
 }
 
 /** How many intervals contain 0. */
@@ -88,18 +97,21 @@ function intervalsAtZero(bars: readonly MuBar[]): string {
 /** The forecasts, with and without their intervals. */
 function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
   const { shown, gap } = ends(bars);
-  const cut = gap !== undefined ? ` The ${END_BARS} largest and the ${END_BARS} smallest are shown.` : "";
+  const isFlat = areZero(bars);
+  const cut =
+    gap !== undefined && !isFlat ? ` The ${END_BARS} largest and the ${END_BARS} smallest are shown.` : "";
   const seeds = bars.some(({ spread }) => spread !== undefined)
     ? " The spread of an ensemble's members, in the numbers below, shows how much the seed matters. It does not show how far a forecast may be off."
     : "";
-  const hasOlder = shown.some(({ olderDate }) => olderDate !== undefined);
-  const inCard = (label: string) => (gap === undefined ? {} : { tab: { card: "forecasts", label } });
+  const hasOlder = !isFlat && shown.some(({ olderDate }) => olderDate !== undefined);
+  const inCard = (label: string) =>
+    gap === undefined || isFlat ? {} : { tab: { card: "forecasts", label } };
   const panels: Panel[] = [
     {
       ...inCard("Forecasts"),
       title: "Forecasts",
       finding: `${finding}${cut}${seeds}`,
-      chart: rowChart({ finding, unit: "mu", rows: shown.map(bareRow), gap }),
+      chart: isFlat ? "" : rowChart({ finding, unit: "mu", rows: shown.map(bareRow), gap }),
       ...(hasOlder
         ? {
             key: keyLine([
@@ -129,12 +141,16 @@ function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
       ]),
     });
   }
-  if (gap !== undefined) {
+  if (gap !== undefined && !isFlat) {
     const spread = `All ${countedRows(bars.length, "forecast")} by size.`;
     panels.push({
       title: "All forecasts",
       finding: spread,
       chart: histogramChart(spread, counts, "mu", 0),
+      key: keyLine([
+        ["bar", "tickers"],
+        ["at", "a forecast of 0"],
+      ]),
     });
   }
   return panels;

@@ -4,7 +4,8 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { dlText, mlText } from "../../outputs/outputs.testing.ts";
 import { figure } from "../figures.ts";
 import type { Part } from "../panels/section.ts";
-import { reportedData, sentencesIn } from "../reported.testing.ts";
+import { reported, reportedData, sentencesIn } from "../reported.testing.ts";
+import { forecastsSection } from "./forecasts.ts";
 
 const WITH_INTERVALS = { config: { intervals: {} } };
 
@@ -251,6 +252,20 @@ test("mu is the largest first, with an older date if its row is before as_of", (
   const older = reportOn(JSON.stringify(later)).mu.data!;
   assert.ok(older.bars.every(({ olderDate }) => olderDate === document.window.as_of));
   assert.match(older.finding, /8 forecasts from an earlier date/);
+});
+
+test("if shrinkage made every forecast 0, the section says why and has no chart of them", () => {
+  const text = mlText({ config: { intervals: {}, shrinkage: "pooled" } });
+  const { mu, metrics } = JSON.parse(text) as OutputBlob;
+  assert.ok(Object.values(mu).every((value) => value === 0));
+  const { b, se } = metrics.shrinkage!.by_date!;
+  const report = reported(text);
+  const html = forecastsSection.html(report)!;
+  const { finding } = reportOn(text).mu.data!;
+  assert.match(finding, /the forecasts of 8 tickers are all 0; .* Shrinkage multiplied all forecasts by 0 /);
+  assert.ok(finding.includes(`is ${b!.toFixed(2)}, not above its standard error of ${se!.toFixed(2)}.`));
+  assert.equal(html.match(/<svg[^>]*role="img"/g)?.length, 1, "only the intervals have a chart");
+  assert.doesNotMatch(JSON.stringify(reportOn(TEXTS.classical).mu), /Shrinkage multiplied/);
 });
 
 test("folds and training are the output's", () => {

@@ -1,4 +1,5 @@
 import type { ForecastView } from "../../../client/index.ts";
+import { zeroedSentence } from "../../../contract/output/zeroed-forecasts.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
@@ -69,7 +70,9 @@ function forecastOf(view: ForecastView): HTMLElement[] {
   const words =
     count === 0
       ? "The output has no forecast."
-      : `Next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `. The table shows the ${forecasts.length} largest by absolute value` : ""}.`;
+      : areZero(view)
+        ? `The next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of} are all 0.${zeroedWords(view)}${forecasts.length < count ? ` The table shows ${forecasts.length} of them.` : ""}`
+        : `Next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `. The table shows the ${forecasts.length} largest by absolute value` : ""}.`;
   if (forecasts.length === 0) return [element("p", {}, words)];
   return [
     element("p", {}, words),
@@ -80,6 +83,16 @@ function forecastOf(view: ForecastView): HTMLElement[] {
       element("div", {}, ...(choice === undefined ? [] : candidateTable(choice)), ...qualityTable(view)),
     ),
   ];
+}
+
+/** Whether all forecasts are 0: the first one is the largest. */
+function areZero({ forecasts }: ForecastView): boolean {
+  return forecasts.length > 0 && forecasts.every(({ mu }) => mu === 0);
+}
+
+/** The view lacks the factors of shrinkage. A model whose held-out forecasts are not 0 forecasts 0 for every ticker only because of them. */
+function zeroedWords({ metrics: { shrinkage } }: ForecastView): string {
+  return shrinkage === undefined || shrinkage.b === null ? "" : ` ${zeroedSentence(shrinkage, undefined)}`;
 }
 
 function refitsOf({ count, last }: NonNullable<ForecastView["refits"]>): string {
