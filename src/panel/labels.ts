@@ -13,6 +13,8 @@ interface Labels {
   readonly labelDays: Int32Array;
   /** Price dates whose next price is more than MAX_GAP_DAYS later. */
   readonly longGaps: number;
+  /** The index of the price date before the largest gap, the first one if equal; 0 if there is a single date. */
+  readonly largestGap: number;
 }
 
 /**
@@ -26,15 +28,18 @@ export function labelPrices(days: Int32Array, prices: Float64Array): Labels {
   const y = new Float64Array(m).fill(Number.NaN);
   const labelDays = new Int32Array(m).fill(NO_LABEL_DAY);
   let longGaps = 0;
+  let largestGap = 0;
   for (let i = 0; i + 1 < m; i++) {
-    if (days[i + 1]! - days[i]! > MAX_GAP_DAYS) {
+    const gap = days[i + 1]! - days[i]!;
+    if (gap > days[largestGap + 1]! - days[largestGap]!) largestGap = i;
+    if (gap > MAX_GAP_DAYS) {
       longGaps++;
       continue;
     }
     y[i] = logReturn(prices[i]!, prices[i + 1]!);
     labelDays[i] = days[i + 1]!;
   }
-  return { y, labelDays, longGaps };
+  return { y, labelDays, longGaps, largestGap };
 }
 
 /** The number of returns for a ticker's volatility: about a month of trading days. */

@@ -206,8 +206,10 @@ export function rowWarnings(facts: {
   readonly columns: readonly string[];
   readonly warmUpRows: number;
   readonly missingByColumn: Int32Array;
+  /** The two successive price dates that are furthest apart. */
+  readonly largestGap: Int32Array;
 }): Warning[] {
-  const { ticker, counts, emptyNames, columns, warmUpRows, missingByColumn } = facts;
+  const { ticker, counts, emptyNames, columns, warmUpRows, missingByColumn, largestGap } = facts;
   const lacking = counts.rowsWithMissing - warmUpRows;
   const warnings: Warning[] = [];
   const warn = (code: Warning["code"], count: number, message: string): void => {
@@ -221,7 +223,7 @@ export function rowWarnings(facts: {
   warn(
     "long_gap",
     counts.longGaps,
-    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has" : "have"} no label, because the next price is more than ${MAX_GAP_DAYS} calendar days later.`,
+    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has" : "have"} no label, because the next price is more than ${MAX_GAP_DAYS} calendar days later. The largest gap is from ${formatDay(largestGap[0]!)} to ${formatDay(largestGap.at(-1)!)}.`,
   );
   warn(
     "empty_feature",

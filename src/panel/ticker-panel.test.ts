@@ -216,6 +216,9 @@ test("a gap of ten calendar days makes a label, and one of eleven does not", () 
     const panel = build({ ...quotes, prices }, "2000-01-01", later, later);
     assert.equal(panel.y.filter((y) => !Number.isNaN(y)).length, labels);
     assert.equal(countOf(panel.warnings, "long_gap"), 60 - labels);
+    const text = panel.warnings.find(({ code }) => code === "long_gap")?.message;
+    if (gap === 11)
+      assert.match(text ?? "", new RegExp(`largest gap is from ${formatDay(last)} to ${later}\\.$`));
   }
 });
 

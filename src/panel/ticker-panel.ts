@@ -173,7 +173,10 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     lastPriceDay: priced.days.at(-1)!,
     lastFeatureDay: features.days.findLast((day) => day >= window.start && day <= window.end),
     warmUp: { rows: warmUpRows, feature: warmUpRows === 0 ? undefined : columns[completeness.slowest!] },
-    warnings: rowWarnings({ ticker, counts, emptyNames, columns, warmUpRows, missingByColumn }),
+    warnings: rowWarnings({
+      ...{ ticker, counts, emptyNames, columns, warmUpRows, missingByColumn },
+      largestGap: priced.days.subarray(labels.largestGap, labels.largestGap + 2),
+    }),
     counts,
   };
 }

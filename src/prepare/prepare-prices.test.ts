@@ -165,6 +165,43 @@ test("reports a ticker whose prices are too far apart for labels, with the typic
   ]);
 });
 
+/** The sentences about a wide CSV of A with a price on each date, in the order of the file, without the summary. */
+async function saidOf(dates: readonly string[], options: PrepareOptions = {}): Promise<string[]> {
+  const csvPath = `${fresh()}.csv`;
+  writeFileSync(csvPath, ["Date,A", ...dates.map((date) => `${date},1`)].join("\n"));
+  const reported: string[] = [];
+  const report = (line: string) => void reported.push(line.replace(csvPath, "prices.csv"));
+  await preparePrices({ csvPath, outFolder: fresh(), options, report });
+  return reported.slice(1);
+}
+
+test("names the line of a first or last date beyond a long gap", async () => {
+  const days = [3, 4, 5, 6].map((day) => `2015-03-0${day}`);
+  assert.deepEqual(await saidOf(days), []);
+  assert.deepEqual(await saidOf([...days, "2015-03-16"]), []);
+  assert.deepEqual(await saidOf(["2015-03-02", "2005-03-04", ...days]), [
+    "warning: prices.csv: line 3: the first date, 2005-03-04, is 3650 calendar days from the next one, 2015-03-02; " +
+      "check that it is not mistyped",
+  ]);
+  assert.deepEqual(await saidOf(["2025-03-02", ...days]), [
+    "warning: prices.csv: line 2: the last date, 2025-03-02, is 3649 calendar days from the previous one, 2015-03-06; " +
+      "check that it is not mistyped",
+  ]);
+});
+
+test("refuses a price in the future, unless the window leaves it out", async () => {
+  const today = Math.floor(Date.now() / 86_400_000);
+  const upTo = (last: number) => [...[-3, -2, -1, 0].map((day) => formatDay(today + day)), formatDay(last)];
+  assert.deepEqual(await saidOf(upTo(today + 1)), []);
+  const error = await failure("invalid_data", saidOf(upTo(today + 3)));
+  assert.match(
+    error.message,
+    /line 6: the last date, .* is in the future; correct it, or leave it out with --end/,
+  );
+  assert.equal(error.data.line, 6);
+  assert.deepEqual(await saidOf(upTo(parseDay("2105-03-04")!), { end: formatDay(today) }), []);
+});
+
 test("features across tickers use the tickers that have a price that day", async () => {
   const { features } = await prepare({ A: [1, 2, 4], B: [1, 3, null], C: [1, 1, 2] });
   const two = Math.log(2);

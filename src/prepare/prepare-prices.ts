@@ -15,6 +15,7 @@ import type { FileLimits } from "./file-limits.ts";
 import { readPriceFile } from "./price-file.ts";
 import { publishBlobs } from "./publish-blobs.ts";
 import { type PrepareWindow, tickersOf, windowOf } from "./selection.ts";
+import { checkNotFuture, loneDates } from "./unlikely-dates.ts";
 
 export interface PrepareOptions extends FormatOptions {
   /** Part of both blobs' names; by default a digest of everything that they depend on. */
@@ -72,7 +73,7 @@ export interface PreparedBlobs {
  * Turns prices into the two input blobs: prices, and features that are known at the close of their date, with those of a table if there is
  * one.
  * The same input and options give the same bytes under the same names.
- * @throws MucastError invalid_data (with the line) for a file that cannot be read without a guess; invalid_request for the options;
+ * @throws MucastError invalid_data (with the line) for a file that cannot be read without a guess, or with a date in the future; invalid_request for the options;
  * output_failed if the folder cannot be created (before a file is read), or if a blob of that name exists with other bytes.
  */
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
@@ -89,14 +90,16 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   const computed = computedNames(request);
   const folder = resolve(request.outFolder, "data");
   await checkFolder(folder);
-  const { tickers: priced, unpriced, window: bounds } = await readPriceFile(csvPath, signal, limits);
-  const tickers = tickersOf(options.tickers, priced);
+  const { unpriced, window: bounds, lineOf, ...read } = await readPriceFile(csvPath, signal, limits);
+  const tickers = tickersOf(options.tickers, read.tickers);
   const window = windowOf(options, unionOfDays(tickers), { ...bounds, source: csvPath });
   const dates = unionOfDays(tickers).filter((day) => day >= window.start && day <= window.end);
+  checkNotFuture(dates, { source: csvPath, lineOf });
   const [first, last] = [formatDay(dates[0]!), formatDay(dates.at(-1)!)];
   report(
     `${csvPath}: ${counted(tickers.length, "ticker")}, ${counted(dates.length, "date")} from ${first} to ${last}`,
   );
+  warnOf(loneDates(dates, { source: csvPath, lineOf }), report);
   if (options.tickers === undefined) reportUnpriced(unpriced, report);
   reportNonpositive(tickers, report);
   reportSparse(tickers, window, report);

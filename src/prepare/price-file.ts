@@ -1,4 +1,5 @@
 import { MucastError } from "../contract/errors/errors.ts";
+import type { Day } from "../contract/market/dates.ts";
 import type { RequestedWindow, TickerPrices } from "../contract/market/ticker-series.ts";
 import { readPriceCsv } from "./csv/read-price-csv.ts";
 import type { FileLimits } from "./file-limits.ts";
@@ -11,6 +12,8 @@ export interface PricedTickers {
   readonly unpriced: readonly string[];
   /** In the metadata of a Parquet table. */
   readonly window: RequestedWindow;
+  /** The first line of a CSV with a date. */
+  readonly lineOf?: (day: Day) => number | undefined;
 }
 
 /**

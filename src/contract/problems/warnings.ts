@@ -9,8 +9,8 @@ export const WARNING_TABLE = {
   },
   long_gap: {
     cause:
-      "Two successive price dates are more than 10 calendar days apart, so the first one has no label. The message says how many dates of the ticker are lost.",
-    cure: "Fill in the missing prices. If only a few dates are lost, you can ignore this: only those rows are missing.",
+      "Two successive price dates are more than 10 calendar days apart, so the first one has no label. The message says how many dates of the ticker are lost and which gap is the largest.",
+    cure: "Fill in the missing prices, or correct a mistyped date. If only a few dates are lost, you can ignore this: only those rows are missing.",
   },
   empty_feature: {
     cause: "A feature has no finite value on the training dates, so the job excludes it for that ticker.",

@@ -71,6 +71,11 @@ export class DateColumn {
     return this.#met[token]!.text;
   }
 
+  /** The line of the first occurrence of a token. */
+  lineOf(token: number): number {
+    return this.#met[token]!.line;
+  }
+
   /**
    * The day of every token.
    * @throws MucastError invalid_data if the order of day and month in slashed dates is not known, or changes within the

@@ -34,9 +34,14 @@ const BAR_NAMES = ["open", "high", "low", "close", "adjclose", "volume"];
 
 /**
  * Finds the layout by the header. Case, spaces and punctuation in names are ignored (`Adj Close`, `adj_close`).
+ * @param second the first row after the header: a wide file may have a ticker called TIC, whose cells are prices.
  * @throws MucastError invalid_data if the header fits neither a wide nor a long file.
  */
-export function layoutOf(header: readonly string[], source: string): PriceLayout {
+export function layoutOf(
+  header: readonly string[],
+  source: string,
+  second: readonly string[] = [],
+): PriceLayout {
   const names = header.map(plainName);
   const ticker = firstOf(names, TICKER_NAMES);
   const price = firstOf(names, PRICE_NAMES);
@@ -44,6 +49,14 @@ export function layoutOf(header: readonly string[], source: string): PriceLayout
   if (ticker !== undefined && price !== undefined) {
     checkSingle(names, [date, ticker, price], header, source, PRICE_FORM);
     return { kind: "long", date, ticker, price };
+  }
+  if (ticker !== undefined && isName(second[ticker])) {
+    throw unfit(
+      source,
+      `has a ticker column, ${show(header[ticker])}, but no price column; its columns are ${listed(header)}, and none is called a price`,
+      PRICE_FORM,
+      PRICE_NAMES,
+    );
   }
   const bars = BAR_NAMES.filter((name) => names.includes(name));
   if (bars.includes("close") && bars.length > 1) {
@@ -97,7 +110,7 @@ export function checkSingleHeader(
   const [prices, below] = [header, second].map((row) => row.slice(1).filter((cell) => cell !== ""));
   const arePrices = (names: readonly string[] = []) =>
     names.length > 0 && names.every((name) => HISTORY_NAMES.includes(plainName(name)));
-  const hasNames = below!.some((cell) => /[A-Za-z]/.test(cell) && !isMissing(cell));
+  const hasNames = below!.some(isName);
   const beginsWithDate = /^\d/.test(second[0] ?? "");
   if (beginsWithDate || (!(arePrices(prices) && hasNames) && !arePrices(below))) return;
   throw unfit(
@@ -106,6 +119,11 @@ export function checkSingleHeader(
       'as data["Close"].to_csv("prices.csv") does',
     PRICE_FORM,
   );
+}
+
+/** Whether a cell has a name, such as a ticker, rather than a number. */
+function isName(cell = ""): boolean {
+  return /[A-Za-z]/.test(cell) && !isMissing(cell);
 }
 
 function plainName(name: string): string {

@@ -180,6 +180,14 @@ test("counts lines like an editor, even after quoted line ends", async () => {
 test("refuses a header that fits no layout, and says what would fit", async () => {
   assert.match((await refusal("A,B\n1,2\n")).message, /no date column.*"A", "B"/);
   assert.match((await refusal("Date\n2020-01-02\n")).message, /no ticker column/);
+  assert.match(
+    (await refusal("Date,Ticker,NAV,Volume\n2020-01-02,A,1,2\n")).message,
+    /ticker column, "Ticker", but no price column.*"Date", "Ticker", "NAV", "Volume", and none is called a price/,
+  );
+  assert.deepEqual(await read("Date,A,TIC\n2020-01-02,1,2\n"), {
+    A: { "2020-01-02": 1 },
+    TIC: { "2020-01-02": 2 },
+  });
   assert.match((await refusal("Date,A,A\n2020-01-02,1,2\n")).message, /two columns called "A"/);
   assert.match(
     (await refusal("Date,Open,High,Low,Close,Adj Close,Volume\n2020-01-02,1,1,1,1,1,1\n")).message,

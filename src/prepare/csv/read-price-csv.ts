@@ -1,7 +1,7 @@
 import { DEFAULT_BLOB_LIMITS } from "../../contract/blob-limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
-import { formatDay } from "../../contract/market/dates.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints, type TickerPrices } from "../../contract/market/ticker-series.ts";
 import type { FileLimits } from "../file-limits.ts";
 import { DateColumn } from "./csv-dates.ts";
@@ -14,6 +14,8 @@ import { CsvTickers } from "./csv-tickers.ts";
 export interface CsvPrices {
   readonly tickers: TickerPrices[];
   readonly unpriced: readonly string[];
+  /** The first line with a date. */
+  readonly lineOf: (day: Day) => number | undefined;
 }
 
 /** The cells of one ticker, in the order of the file. */
@@ -53,7 +55,11 @@ export async function readPriceCsv(
   if (priced.length === 0)
     throw new MucastError("invalid_data", `${path} contains no price`, { source: path });
   const tickers = priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
-  return { tickers, unpriced: unpriced.sort(compareCodePoints) };
+  const lineOf = (day: Day) => {
+    const token = days.indexOf(day);
+    return token < 0 ? undefined : cells.dates.lineOf(token);
+  };
+  return { tickers, unpriced: unpriced.sort(compareCodePoints), lineOf };
 }
 
 /** @returns `cells`, filled. */
@@ -74,7 +80,7 @@ async function readUnder(
     }
     if (layout === undefined) {
       checkSingleHeader(names, row.cells, path);
-      layout = layoutOf(names, path);
+      layout = layoutOf(names, path, row.cells);
       if (layout.kind === "wide") cells.tickers.checkCount(layout.tickers.size, 1);
     }
     checkWidth(row, names.length, path);
