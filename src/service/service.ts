@@ -282,8 +282,10 @@ function aboutToStart(): MucastError {
 }
 
 /** Parses and checks a payload. @param urls undefined until the service listens. */
-function readPayload(caller: Caller, { operation, payload }: Submission, urls: InputUrls | undefined) {
-  if (!urls) throw aboutToStart();
+function readPayload(caller: Caller, submission: Submission, inputUrls: InputUrls | undefined) {
+  if (!inputUrls) throw aboutToStart();
+  const { operation, payload, origin } = submission;
+  const urls = inputUrls.reachedAt(origin);
   const parsed = parsePayload(operation, payload, { checkUrl: urls.fault });
   return { ...parsed, inputs: () => urls.resolve(caller, parsed) };
 }

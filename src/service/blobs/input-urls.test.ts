@@ -51,6 +51,23 @@ for (const [where, urls] of Object.entries({ inFolder, inContainer })) {
     }
   });
 
+  test(`the URL of an own blob may begin with the origin of the request, ${where}`, async () => {
+    const hers = blobsWhere(urls, HERS);
+    const origin = "http://forecaster:9000";
+    const url = `${origin}/data/${NAME}`;
+    assert.notEqual(hers.fault(url), undefined);
+    assert.equal(hers.reachedAt(undefined), hers);
+    const reached = hers.reachedAt(origin);
+    assert.equal(reached.fault(url), undefined);
+    const kept = await reached.resolve(ALICE, payload(url));
+    assert.deepEqual([kept.featureUrl, kept.blobs], [`/${HERS.space}/data/${NAME}`, [HERS, HERS]]);
+    await assert.rejects(
+      blobsWhere(urls, undefined).reachedAt(origin).resolve(ALICE, payload(url)),
+      isNotAllowed,
+    );
+    assert.notEqual(reached.fault(`http://forecaster:9001/data/${NAME}`), undefined);
+  });
+
   test(`no signature opens the space of another caller, ${where}`, async () => {
     const hers = blobsWhere(urls, HERS, true);
     for (const base of [CONTAINER, ...bases]) {

@@ -64,6 +64,16 @@ export class InputUrls {
     this.#owners = owners;
   }
 
+  /**
+   * The same where callers reach the service at another origin as well: the one of a request, by which the answers to its uploads name
+   * blobs. It may have the port of a container that is published on another one, or a name of `allowed_hosts`.
+   */
+  reachedAt(origin: string | undefined): InputUrls {
+    const { bases } = this.#urls;
+    if (origin === undefined || bases.includes(origin)) return this;
+    return new InputUrls({ ...this.#urls, bases: [...bases, origin] }, this.#owners);
+  }
+
   /** Checks the URL of a blob, for parsePayload. @returns undefined for an allowed URL. */
   readonly fault = (url: string, names: BlobNames = "input"): { readonly message: string } | undefined => {
     try {

@@ -17,6 +17,8 @@ interface ToolCall {
   readonly args: Readonly<Record<string, unknown>>;
   readonly caller: Caller;
   readonly traceparent?: string | undefined;
+  /** The origin at which the caller reaches the service. */
+  readonly origin?: string | undefined;
   /** Aborts when the caller cancels the call, or its connection closes. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -27,7 +29,7 @@ interface ToolCall {
  */
 export async function callTool(
   operations: ToolOperations,
-  { name, args, caller, traceparent, signal }: ToolCall,
+  { name, args, caller, traceparent, origin, signal }: ToolCall,
 ): Promise<OperationView | OperationPage | ForecastView | VerdictView> {
   checkScope(name, caller);
   switch (name) {
@@ -35,7 +37,8 @@ export async function callTool(
     case "run_dl_job":
     case "audit":
     case "replay":
-      return (await operations.submit(caller, { ...submissionOf(name, args), traceparent })).operation;
+      return (await operations.submit(caller, { ...submissionOf(name, args), traceparent, origin }))
+        .operation;
     case "get_operation":
       return operations.get(caller, checked(name, args).id);
     case "get_forecast":

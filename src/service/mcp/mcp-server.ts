@@ -29,7 +29,9 @@ export function mcpServer({ operations, caller, address, traceparent, onDefect }
   for (const [name, tool] of Object.entries(TOOLS) as [ApiOperationName, ToolDefinition][]) {
     server.registerTool(name, tool, async (args, { mcpReq: { signal } }) => {
       try {
-        return toolResult(await callTool(operations, { name, args, caller, traceparent, signal }));
+        return toolResult(
+          await callTool(operations, { name, args, caller, traceparent, origin: address, signal }),
+        );
       } catch (error) {
         return toolError(error, onDefect);
       }

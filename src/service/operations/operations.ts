@@ -14,6 +14,8 @@ export interface Submission {
   readonly idempotencyKey?: string | undefined;
   /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
+  /** The origin at which the request reached the service: URLs of the service's blobs may begin with it. */
+  readonly origin?: string | undefined;
 }
 
 /** What HTTP, MCP and the command line do with operations. */

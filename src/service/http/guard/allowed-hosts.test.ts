@@ -27,6 +27,7 @@ test("a Host may be a configured name, a loopback name with any port or the addr
     "a.example:8080",
     "127.0.0.1:8080@a.example",
     "localhost.evil.example:8080",
+    "localhost:65536",
     "evil.example:8080",
     "0x7f.1:8080",
     "[::1",

@@ -12,6 +12,8 @@ interface LocalEnd {
 
 const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]@/?#\\\s,]+)(?::(\d{1,5}))?$/i;
 
+const MAX_PORT = 65_535;
+
 /**
  * The names that a request's `Host` may have.
  *
@@ -59,7 +61,7 @@ export class AllowedHosts {
   has(host: string, { localAddress, localPort }: LocalEnd): boolean {
     if (this.#names.has(withoutDefaultPort(host))) return true;
     const [, name, port = "80"] = HOST.exec(host) ?? [];
-    if (name === undefined) return false;
+    if (name === undefined || Number(port) > MAX_PORT) return false;
     if (isLoopbackName(name)) return true;
     return Number(port) === localPort && unbracketed(name) === localAddress?.replace(/^::ffff:/, "");
   }

@@ -48,6 +48,11 @@ test("the payload is submitted as the text of the body", async () => {
   assert.equal(service.operations.submissionOf(id).payload, text);
 });
 
+test("the submission has the origin that the request names, by which uploads name blobs", async () => {
+  const { id } = operationSchema.parse(await (await post(JSON.stringify(ML_PAYLOAD))).json());
+  assert.equal(service.operations.submissionOf(id).origin, service.origin);
+});
+
 test("the operation gets the trace context of the request", async () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const { id } = operationSchema.parse(

@@ -40,13 +40,14 @@ function jobRoute(
     schema: jobDocs(operation),
     handler: async (request, reply) => {
       const caller = request.caller!;
+      const origin = publicOrigin(options.settings, request);
       const { operation: submitted } = await options.operations.submit(caller, {
         operation,
         payload: bodyText(request),
         idempotencyKey: request.headers["idempotency-key"],
         traceparent: request.watched?.traceparent,
+        origin,
       });
-      const origin = publicOrigin(options.settings, request);
       const seconds = waitOf(request.headers.prefer);
       if (seconds === undefined) return answerOperation(reply, submitted, origin, 202);
       reply.header("preference-applied", `wait=${seconds}`);
