@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -42,6 +42,21 @@ test("export writes CSV to stdout, and the number of rows to stderr", async () =
   assert.equal(code, 0, stderr);
   assert.equal(stdout, readFileSync(out, "utf8"));
   assert.deepEqual(jsonLines(stderr), [{ export: "-", rows: stdout.trimEnd().split("\n").length - 1 }]);
+});
+
+test("export and report name the output that a folder stands for", async () => {
+  const found = join(folder, "found");
+  mkdirSync(found);
+  const newest = join(found, "ml_engine_2.json");
+  writeFileSync(newest, mlText());
+  for (const args of [
+    ["export", found, "--out", join(folder, "found.csv")],
+    ["report", found, "--out", join(folder, "found.html")],
+  ]) {
+    const { code, stderr } = await mucast(args);
+    assert.equal(code, 0, stderr);
+    assert.equal(stderr, `${found}: the newest output is ${newest}\n`);
+  }
 });
 
 test("a reader that stops early, as head does, is no error", async () => {

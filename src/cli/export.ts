@@ -7,7 +7,7 @@ import type { Reading } from "../outputs/open-document.ts";
 import { type TrackedRun, trackRun } from "../tracking/track-run.ts";
 import { openTrackedOutput } from "../tracking/tracked-output.ts";
 import { type Tracker, trackerOf } from "../tracking/tracker.ts";
-import { type OutputFlags, oneOutput, withOutputs } from "./outputs/output-arguments.ts";
+import { nameFound, type OutputFlags, oneOutput, withOutputs } from "./outputs/output-arguments.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface ExportFlags extends OutputFlags {
@@ -49,6 +49,7 @@ export function addExport(program: Command): void {
     .action(async (named: readonly string[], flags: ExportFlags) => {
       const { out, mlflow, rawText: isRaw = false } = flags;
       const output = await oneOutput(named, flags);
+      nameFound(named, flags, [output]);
       const tracker = mlflow ? requiredTracker() : undefined;
       if (out === undefined && tracker === undefined) {
         throw invalidRequest([{ path: "--out", message: "is missing; give a file, --mlflow, or both" }]);

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { writeReport } from "../report/write-report.ts";
 import { addRequiredOption } from "./arguments/required-option.ts";
-import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
+import { nameFound, type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface ReportFlags extends OutputFlags {
@@ -35,7 +35,9 @@ export function addReport(program: Command): void {
     .action(async (named: readonly string[], flags: ReportFlags) => {
       const { replay = [], audit = [], out } = flags;
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      const request = { outputs: await outputLocations(named, flags), replays: replay, audits: audit, out };
+      const outputs = await outputLocations(named, flags);
+      nameFound(named, flags, outputs);
+      const request = { outputs, replays: replay, audits: audit, out };
       await untilSignal((signal) => writeReport(request, { ...reading, signal }));
       process.stdout.write(`${JSON.stringify({ report: out })}\n`);
     });

@@ -19,7 +19,8 @@ Examples:
   mucast show blobs
   mucast show ml_engine_42.json nn_engine_43.json
 
-A folder stands for its newest output; latest is the newest one in the folder of BLOB_URL, or in the current folder if it is not set.
+A folder stands for its newest output; latest is the newest one in the folder of BLOB_URL, or in the current folder
+and its folder data if BLOB_URL is not set.
 
 stdout carries the table. A job that runs on a terminal also shows it on stderr, unless --quiet is set. For charts, use mucast report.`;
 

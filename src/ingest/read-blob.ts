@@ -1,6 +1,6 @@
 import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
 import type { ByteSource, RequestedWindow, TickerSeries } from "../contract/market/ticker-series.ts";
-import { unreadable } from "./blob-errors.ts";
+import { invalid, unreadable } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
 import { ByteWindow } from "./json/byte-window.ts";
@@ -52,6 +52,7 @@ function* readWhole(bytes: ByteWindow, reading: Reading): Steps<RequestedWindow>
   while (bytes.end - bytes.position < MAX_MARK_BYTES && !bytes.finished) yield;
   if (isParquet(bytes)) return yield* readTable(bytes, reading);
   yield* checkEncoding(bytes);
+  yield* checkContent(bytes, reading.kind);
   return yield* readDocument(reading);
 }
 
@@ -80,6 +81,34 @@ export function* checkEncoding(window: ByteWindow): Waiting<void> {
   const other = OTHERS.find(([mark]) => startsWith(mark))?.[1] ?? withoutMark(bytes.subarray(position, end));
   if (other !== undefined) throw unreadable(source, 0, `the blob ${other}; JSON in UTF-8 is expected`);
   if (startsWith(UTF8_MARK)) window.position += UTF8_MARK.length;
+}
+
+/** Bytes that show the schema of an output. A blob in the layouts of docs/blobs.md does not wait for more. */
+const MAX_SCHEMA_BYTES = 48;
+
+/** Bytes that show the first line of a CSV. */
+const MAX_HEADER_BYTES = 4_096;
+
+/** A JSON text that does not begin with a bracket has no comma. */
+const CSV_LINE = /^"?[A-Za-z][^\r\n{}[\]]*[,;\t|][^\r\n{}[\]]*\r?\n/;
+
+/** @throws MucastError unreadable_blob for a CSV, invalid_data for the output of a job, which says what was given in place of a blob. */
+function* checkContent(window: ByteWindow, kind: BlobKind): Waiting<void> {
+  let text = yield* beginning(window, MAX_SCHEMA_BYTES);
+  if (/^"?[A-Za-z]/.test(text)) text = yield* beginning(window, MAX_HEADER_BYTES);
+  const { source } = window;
+  if (CSV_LINE.test(text))
+    throw unreadable(source, 0, "the blob looks like CSV; `mucast prepare` makes both blobs of one");
+  if (/^\s*\{\s*"schema"\s*:\s*"mucast\.forecast\//.test(text)) {
+    const blob = kind === "prices" ? "data-extraction" : "feature";
+    throw invalid({ source, offset: 0 }, `this is the output of a job, not a ${blob} blob`);
+  }
+}
+
+function* beginning(window: ByteWindow, length: number): Waiting<string> {
+  while (window.end - window.position < length && !window.finished) yield;
+  const { bytes, position, end } = window;
+  return Buffer.from(bytes.subarray(position, Math.min(end, position + length))).toString();
 }
 
 /** UTF-16 and UTF-32, little endian: every character at the beginning of a JSON text is followed by zeros. */

@@ -228,6 +228,21 @@ describe("a feature blob", () => {
     await assert.rejects(small(five), { code: "too_large", message: /one more than the 4 tickers/ });
   });
 
+  it("says what was given in place of a blob", async () => {
+    await refused(
+      { schema: "mucast.forecast/1", mu: { A: 0.1 } },
+      /this is the output of a job, not a feature blob/,
+    );
+    const chunks = (async function* () {
+      yield Buffer.from("Date,");
+      yield Buffer.from("AAPL\n2020-01-02,1\n");
+    })();
+    await assert.rejects(readFeatures({ name: "p.csv", chunks }, { workFolder: "/nowhere" }).next(), {
+      code: "unreadable_blob",
+      message: /p\.csv: the blob looks like CSV; `mucast prepare` makes both blobs of one/,
+    });
+  });
+
   it("names a ticker without its control characters", async () => {
     const document = { "A\u001b[31m\u009b1m\u202e": { x: [true] } };
     await refused(document, /^[\x20-\x7e]*$/, Object.keys(document)[0]);

@@ -38,7 +38,8 @@ export async function findOutputs(folder: string): Promise<readonly FoundOutput[
 export async function newestOutput(folder: string): Promise<string> {
   const [newest] = await findOutputs(folder);
   if (newest !== undefined) return newest.path;
-  const message = `${folder} has no output: no file ml_engine_*.json or nn_engine_*.json in it or in its folder data`;
+  const name = folder === "." ? "the current folder" : folder;
+  const message = `${name} has no output: no file ml_engine_*.json or nn_engine_*.json in it or in its folder data; name another folder, or an output`;
   throw new MucastError("invalid_request", message, { path: "output", value: folder });
 }
 

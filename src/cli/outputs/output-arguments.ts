@@ -3,6 +3,7 @@ import { filePath } from "../../blob/location.ts";
 import { redactUrl } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { invalidRequest } from "../../contract/errors/faults.ts";
+import { printable } from "../../contract/errors/wording.ts";
 import { isFolder, newestOutput } from "../../outputs/find-outputs.ts";
 
 /** The name of the newest output in the folder of outputs. */
@@ -45,6 +46,19 @@ export async function oneOutput(named: readonly string[], flags: OutputFlags): P
   const locations = await outputLocations(named, flags);
   if (locations.length === 1) return locations[0]!;
   throw invalidRequest([{ path: "outputs", message: `has ${locations.length} outputs; name one` }]);
+}
+
+/** Says on stderr which outputs folders and `latest` stood for. @param locations of `named`, in the same order. */
+export function nameFound(
+  named: readonly string[],
+  { output = [] }: OutputFlags,
+  locations: readonly string[],
+): void {
+  const given = [...named, ...output];
+  for (const [i, location] of locations.entries()) {
+    if (location !== given[i])
+      process.stderr.write(`${printable(given[i]!)}: the newest output is ${printable(location)}\n`);
+  }
 }
 
 /** A folder or `latest` stands for its newest output; a file called latest is that file only as ./latest. */
