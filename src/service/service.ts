@@ -1,9 +1,9 @@
+import { existsSync } from "node:fs";
 import type { BlobStore } from "../blob/store.ts";
 import type { QueueView } from "../contract/api/queue-view.ts";
 import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { MUCAST_BUILD } from "../contract/version.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.ts";
@@ -19,6 +19,7 @@ import { startDumps } from "./database/database-dumps.ts";
 import { openDatabase } from "./database/open-database.ts";
 import { keepReclaimingSpace } from "./database/reclaim-space.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
+import { cannotListen, checkFree, hostOf, type ListenAddress } from "./free-address.ts";
 import { buildHttp } from "./http/build-http.ts";
 import type { HttpApp } from "./http/server/http-app.ts";
 import { type DataLock, LOST_EXIT, lockDataFolder } from "./lock/data-lock.ts";
@@ -72,6 +73,7 @@ export async function startService(
   checkAuthAllowed(settings);
   clusterOf(settings.engine, settings.engine_insecure);
   trackerOfService(settings, env);
+  if (!existsSync(settings.data_dir)) await checkFree(settings);
   const resources = new OpenResources();
   try {
     return await start(settings, env, resources);
@@ -372,15 +374,10 @@ class OpenResources {
 }
 
 /** Starts to listen. @returns `http://host:port`. @throws MucastError cannot_listen if the address cannot be used. */
-async function listenOn(
-  http: HttpApp,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<string> {
+async function listenOn(http: HttpApp, address: ListenAddress): Promise<string> {
   try {
-    return await http.listen({ host: host.replace(/^\[(.*)\]$/, "$1"), port });
+    return await http.listen({ host: hostOf(address), port: address.port });
   } catch (cause) {
-    if (codeOf(cause) === undefined) throw cause;
-    const message = `cannot listen on ${host}:${port}: ${causeOf(cause)}`;
-    throw new MucastError("cannot_listen", message, { path: "--port", value: port }, { cause });
+    throw cannotListen(address, cause);
   }
 }
