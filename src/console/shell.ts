@@ -6,7 +6,7 @@ import { errorBox } from "./problem.ts";
 import { type Address, addressOf, LINKS } from "./routes.ts";
 import { ServiceLink } from "./service-link.ts";
 import { PAGE } from "./session.ts";
-import type { ViewContext, ViewRoute } from "./view.ts";
+import { THIS_VIEW, type ViewContext, type ViewRoute } from "./view.ts";
 import { clock, textElement } from "./words.ts";
 
 interface ShellOptions {
@@ -188,7 +188,7 @@ const MAX_NOTICES = 3;
 class Notices {
   readonly element = element("div", { class: "notices", role: "status" });
 
-  /** @param about the id of an operation. */
+  /** @param about the id of an operation, or THIS_VIEW. */
   add(message: string, kind: "done" | "failed", about: string | undefined): void {
     const attributes = { class: `notice ${kind}`, "data-about": about };
     const notice = element("p", attributes, textElement(message, 1_000), " ");
@@ -203,10 +203,10 @@ class Notices {
     for (const notice of this.#all()) if (notice.dataset.about === id) notice.remove();
   }
 
-  /** Called when the view changes: a notice from the previous view is still visible in the next one. */
+  /** Called when the view changes: a notice from the previous view is still visible in the next one, unless it is about that view. */
   age(): void {
     for (const notice of this.#all()) {
-      if (notice.dataset.read !== undefined) notice.remove();
+      if (notice.dataset.read !== undefined || notice.dataset.about === THIS_VIEW) notice.remove();
       else notice.dataset.read = "";
     }
   }

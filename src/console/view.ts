@@ -1,5 +1,8 @@
 import type { MucastClient, OperationView, QueueView } from "../client/index.ts";
 
+/** What a sentence is about that no other view should show. */
+export const THIS_VIEW = "this view";
+
 /** What a view gets from the frame. */
 export interface ViewContext {
   /**
@@ -27,7 +30,7 @@ export interface ViewContext {
   navigate(address: string): void;
   /**
    * Shows one sentence above the view about what was done or failed; a screen reader announces it.
-   * @param about the id of an operation: when it has ended, the sentence is no longer true, and goes.
+   * @param about the id of an operation: when it has ended, the sentence is no longer true, and goes. THIS_VIEW: it goes with the view.
    */
   notify(message: string, kind?: "done" | "failed", about?: string): void;
   /** Tells the frame that the view has seen another status of an operation: the gauge and the notices follow. */

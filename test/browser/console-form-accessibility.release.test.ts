@@ -12,7 +12,7 @@ function findings({ violations, incomplete }: Awaited<ReturnType<typeof judge>>)
 }
 
 for (const [address, prepare] of [
-  ["#/job", "refused"],
+  ["#/job?feature_url=x", "refused"],
   ["#/job?operation=run_dl_job", "as it is"],
   ["#/upload", "with a file"],
   ["#/audit", "as it is"],

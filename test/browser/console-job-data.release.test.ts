@@ -75,6 +75,30 @@ test("a job takes a stored set, and a set of the form's URLs is marked", async (
   await close();
 });
 
+test("a job without data is not sent, and a fault goes when an example config settles it", async () => {
+  const before = (await operations()).length;
+  const { page, unwanted, close } = await open("#/job");
+  const submit = ".payload button[type=submit]";
+  const faults = () =>
+    page.evaluate<string[]>(
+      "[...document.querySelectorAll('p.fault')].filter((each) => each.checkVisibility()).map((each) => each.innerText)",
+    );
+  await page.click(submit);
+  assert.deepEqual(await faults(), ["Choose data first."]);
+  assert.equal(await page.evaluate("document.activeElement.innerText"), "Choose data first.");
+  await page.click(".set:has-text('form')");
+  assert.deepEqual(await faults(), []);
+  await page.click(submit);
+  await page.waitForSelector(".refusal:not(:empty)");
+  assert.deepEqual(await faults(), ["config: is required"]);
+  await page.click("button:text-is('Use this config')");
+  assert.deepEqual(await faults(), []);
+  assert.equal(await page.textContent(".payload .refusal"), "");
+  assert.equal((await operations()).length, before);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
 test("hostile and many blobs: five sets are shown, older ones are folded, and half a set is in no list", async () => {
   const first = (await operations())[0]!.id;
   for (let i = 0; i < 7; i++)

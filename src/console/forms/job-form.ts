@@ -2,7 +2,7 @@ import type { ExampleConfig } from "../../contract/config/example-configs.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { type RawJson, rawNumbersOf } from "../../contract/json/json-text.ts";
 import { element, fill } from "../dom.ts";
-import type { View, ViewContext } from "../view.ts";
+import { THIS_VIEW, type View, type ViewContext } from "../view.ts";
 import { addCandidateEditor } from "./candidates/candidate-editor.ts";
 import { earlierPayload } from "./earlier-payload.ts";
 import { newId } from "./fields/field-control.ts";
@@ -47,7 +47,10 @@ export const showJobForm: View = async (container, context) => {
   const show = (operation: Operation) => {
     const next =
       forms.get(operation) ??
-      makeJobForm(operation, initialFor(operation), schemas, context, () => showChosen());
+      makeJobForm(operation, initialFor(operation), schemas, context, {
+        onChange: () => showChosen(),
+        onMissing: () => data.ask(),
+      });
     forms.set(operation, next);
     if (shown !== undefined && shown !== next) copyShared(next.form, shown.form);
     shown = next;
@@ -59,12 +62,12 @@ export const showJobForm: View = async (container, context) => {
   const data = await DataSection.open({
     context,
     onChosen: (blobs) => {
-      if (!take(blobs)) context.notify(NOT_CHOSEN, "failed");
+      if (!take(blobs)) context.notify(NOT_CHOSEN, "failed", THIS_VIEW);
       showChosen();
     },
     onStored: (blobs) => {
       for (const { refresh } of forms.values()) refresh();
-      context.notify(take(blobs) ? "Stored. The form now has its URL." : OFFERED_LATER);
+      context.notify(take(blobs) ? "Stored. The form now has its URL." : OFFERED_LATER, "done", THIS_VIEW);
     },
   });
   const showChosen = () =>
@@ -108,15 +111,20 @@ function makeJobForm(
   initial: string,
   schemas: Awaited<ReturnType<typeof formSchemas>>,
   context: ViewContext,
-  onChange: () => void,
+  { onChange, onMissing }: { readonly onChange: () => void; readonly onMissing: () => void },
 ): JobForm {
   const parts = formParts(payloadSchema(schemas, operation));
-  const form = new PayloadForm({
+  const form: PayloadForm = new PayloadForm({
     operation,
     parts,
     folds: JOB_FOLDS,
     initial,
     submit: "Submit job",
+    isReady: () => {
+      if (hasUrls(form)) return true;
+      onMissing();
+      return false;
+    },
     context,
   });
   if (operation === "run_ml_job") addModelParameters(form, schemas);

@@ -11,6 +11,8 @@ import type { FormPart, Group } from "./schema-fields.ts";
 export interface FaultPlace {
   readonly path: Path;
   readonly element: HTMLElement;
+  /** Whether it is a section, which shows the paths of its faults. */
+  readonly isSection?: true;
   showFaults(messages: readonly string[]): void;
   focus(): void;
 }
@@ -113,6 +115,7 @@ function makeGroup(group: Group, changed: PathChanged, folds: Folds): Fields {
   const place = {
     path: group.path,
     element: frame,
+    isSection: true as const,
     showFaults: faults.show,
     focus: () => faults.element.focus(),
   };

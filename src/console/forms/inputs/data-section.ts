@@ -4,7 +4,7 @@ import { element, fill } from "../../dom.ts";
 import { errorWords } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
 import { bytes, counted, moment, textElement } from "../../words.ts";
-import { newId } from "../fields/field-control.ts";
+import { faultLine, newId } from "../fields/field-control.ts";
 import { reveal } from "../fields/folds.ts";
 import { storeExample } from "./example-data.ts";
 import { makeInputs, type ReadyInputs } from "./input-forms.ts";
@@ -29,13 +29,21 @@ export class DataSection {
   readonly #parts: DataSectionParts;
   readonly #group = newId();
   readonly #list = element("div");
+  readonly #fault = faultLine(newId());
   #items: readonly SetItem[] = [];
   /** The URLs of the form. */
   #urls: readonly (RawJson | undefined)[] = [];
 
   private constructor(parts: DataSectionParts) {
     this.#parts = parts;
-    this.element = element("fieldset", { class: "group data" }, element("legend", {}, "Data"), this.#list);
+    this.element = element(
+      "fieldset",
+      { class: "group data" },
+      element("legend", {}, "Data"),
+      this.#fault.element,
+      this.#list,
+    );
+    this.#fault.element.tabIndex = -1;
   }
 
   static async open(parts: DataSectionParts): Promise<DataSection> {
@@ -55,8 +63,15 @@ export class DataSection {
   /** Marks the set with these URLs as chosen. @returns whether there is one. */
   show(feature: RawJson | undefined, prices: RawJson | undefined): boolean {
     this.#urls = [feature, prices];
+    if (this.#urls.some((url) => url !== undefined)) this.#fault.show([]);
     this.#mark();
     return this.#items.some(({ radio }) => radio.checked);
+  }
+
+  /** Says that the reader has to choose data before anything else. */
+  ask(): void {
+    this.#fault.show(["Choose data first."]);
+    this.#fault.element.focus();
   }
 
   async #read(): Promise<void> {

@@ -19,7 +19,7 @@ import { copiedCommand } from "./copied-command.ts";
 import { editorTabs } from "./editor-tabs.ts";
 import { keepDraft, PayloadDraft, takeDraft } from "./payload-draft.ts";
 import { makeRawPayload } from "./raw-payload.ts";
-import { faultsIn, makeRefusal, pathName, placeFaults } from "./refusal.ts";
+import { faultsIn, makeRefusal, mayChange, type PlacedFault, pathName, placeFaults } from "./refusal.ts";
 
 interface PayloadFormOptions {
   readonly operation: SubmittedOperation;
@@ -30,6 +30,8 @@ interface PayloadFormOptions {
   readonly initial: string;
   /** The label of the button. */
   readonly submit: string;
+  /** Whether the reader has chosen what the payload needs from elsewhere on the page. If not, points at it. */
+  readonly isReady?: () => boolean;
   readonly context: ViewContext;
 }
 
@@ -65,6 +67,10 @@ export class PayloadForm {
   readonly #waiting = element("p", { class: "fault" }, WAITING);
   readonly #status = element("p", { role: "status" });
   #tab = 0;
+  /** The faults that the fields and sections show. */
+  readonly #faults = new Map<FaultPlace, readonly PlacedFault[]>();
+  /** The faults above the form. */
+  #elsewhere: readonly PlacedFault[] = [];
   #isSending = false;
 
   constructor(options: PayloadFormOptions) {
@@ -132,6 +138,7 @@ export class PayloadForm {
   #change(path: Path, value: RawJson | undefined, json: string | undefined, by?: Control): void {
     this.#draft.set(path, value, json);
     this.#show(by);
+    this.#settleFaults(pathName(path));
   }
 
   #write(typed: string): void {
@@ -168,7 +175,7 @@ export class PayloadForm {
   }
 
   async #send(): Promise<void> {
-    if (this.#isSending || !this.#isSendable()) return;
+    if (this.#isSending || !this.#isSendable() || this.#options.isReady?.() === false) return;
     const { operation, context } = this.#options;
     const { client, signal } = context;
     const text = this.#draft.text;
@@ -194,7 +201,23 @@ export class PayloadForm {
     if (!isSending) return;
     this.#refusal.clear();
     this.#raw.showRefused([]);
+    this.#elsewhere = [];
     this.#showFaults(new Map());
+  }
+
+  /** Removes the faults that a changed member may have settled. */
+  #settleFaults(changed: string): void {
+    const before = [...this.#faults];
+    for (const [place, faults] of before) {
+      const left = faults.filter(({ path }) => !mayChange(changed, path));
+      if (left.length === faults.length) continue;
+      this.#faults.set(place, left);
+      place.showFaults(left.map((fault) => messageAt(place, fault)));
+    }
+    if (before.every(([place, faults]) => this.#faults.get(place) === faults)) return;
+    const left = [...this.#elsewhere, ...[...this.#faults.values()].flat()];
+    this.#raw.showRefused(left);
+    if (left.length === 0) this.#refusal.clear();
   }
 
   /** Whether the reader sees what will be sent. If not, shows it and says so. */
@@ -224,24 +247,32 @@ export class PayloadForm {
       faults,
       this.#fields.places.filter(isShown).map(({ path }) => path),
     );
-    const messages = new Map([...at].map(([name, found]) => [name, found.map((fault) => fault.message)]));
     const placed = faults.length - elsewhere.length;
     this.#refusal.showProblem(problem, elsewhere, placed, "next to the fields and below the JSON");
     this.#raw.showRefused(faults);
-    this.#showFaults(messages)?.focus();
+    this.#elsewhere = elsewhere;
+    this.#showFaults(at)?.focus();
   }
 
   /** Shows faults by place, and removes all others. @returns the element with the first fault. */
-  #showFaults(messages: ReadonlyMap<string, readonly string[]>): { focus(): void } | undefined {
+  #showFaults(byPlace: ReadonlyMap<string, readonly PlacedFault[]>): { focus(): void } | undefined {
     const { places } = this.#fields;
+    this.#faults.clear();
     for (const place of places) {
-      const faults = messages.get(pathName(place.path)) ?? [];
-      place.showFaults(faults);
-      if (faults.length > 0) reveal(place.element);
+      const faults = byPlace.get(pathName(place.path)) ?? [];
+      place.showFaults(faults.map((fault) => messageAt(place, fault)));
+      if (faults.length === 0) continue;
+      this.#faults.set(place, faults);
+      reveal(place.element);
     }
-    if (messages.size === 0) return undefined;
-    return this.#tab === RAW ? this.#raw : places.find(({ path }) => messages.has(pathName(path)));
+    if (byPlace.size === 0) return undefined;
+    return this.#tab === RAW ? this.#raw : places.find(({ path }) => byPlace.has(pathName(path)));
   }
+}
+
+/** A section has many members, so it names the one that is meant. */
+function messageAt({ isSection }: FaultPlace, { path, message }: PlacedFault): string {
+  return isSection ? `${path}: ${message}` : message;
 }
 
 /** Whether the fields currently show a place; entries of another network are hidden. */

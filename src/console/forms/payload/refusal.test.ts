@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Problem } from "../../../contract/problems/problem.ts";
-import { faultsIn, MAX_FAULTS, placeFaults } from "./refusal.ts";
+import { faultsIn, MAX_FAULTS, mayChange, placeFaults } from "./refusal.ts";
 
 const PLACES = [
   ["feature_url"],
@@ -44,6 +44,22 @@ test("a fault is shown at its field, or else at the nearest section around it", 
       ["", ["headers.idempotency-key", ""]],
     ],
   );
+});
+
+test("a change settles the faults of a member, of what contains it and of what it contains", () => {
+  const faults = [
+    "config",
+    "config.ML params",
+    "config.ML params.n_splits",
+    "config.ML params.n_split",
+    "feature_url",
+    "",
+  ];
+  const settledBy = (changed: string) => faults.filter((fault) => mayChange(changed, fault));
+  assert.deepEqual(settledBy("config.ML params.n_splits"), faults.slice(0, 3));
+  assert.deepEqual(settledBy("config"), faults.slice(0, 4));
+  assert.deepEqual(settledBy("feature_url"), ["feature_url"]);
+  assert.deepEqual(settledBy("tags"), []);
 });
 
 test("a name that only starts like a place is not in it", () => {

@@ -81,6 +81,11 @@ export function placeFaults(
   return { at, elsewhere };
 }
 
+/** Whether a change of one member can settle a fault of another: they are the same, or one contains the other. */
+export function mayChange(changed: string, fault: string): boolean {
+  return isAtOrBelow(changed, fault) || isAtOrBelow(fault, changed);
+}
+
 function isAtOrBelow(path: string, place: string): boolean {
   return path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
 }
