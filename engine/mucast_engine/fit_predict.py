@@ -99,7 +99,7 @@ Prediction = tuple[Matrix, Message | None]
 def _one_fit(
     task: Message, fit: Message, x: Matrix, y: Matrix, strata: Matrix | None, check: Check
 ) -> tuple[list[Prediction], list[Matrix]]:
-    """The predictions for each count of trees, and those of the rows with each group of features replaced."""
+    """The predictions for each count of trees, and for the rows with each group of features replaced."""
     (a, b), (c, d) = fit["train"], fit["predict"]
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")

@@ -1,4 +1,4 @@
-"""Random rows whose features replace those of the rows to predict, to measure how much a model needs them."""
+"""Replaces features of the rows to predict by values of random rows, to measure how much a model needs them."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ Rows = npt.NDArray[np.intp]
 
 
 class Replacements:
-    """For each row of `predict`, the rows of `pool` whose values may replace its own: those of the same stratum.
+    """For each row of `predict`, the rows of `pool` in its stratum, whose values may replace its own.
 
     Both are half-open ranges of rows of a matrix, and `pool` contains `predict`. `strata` (m), m >= both, has the
     stratum of each row; without it, all rows are one stratum.
