@@ -20,6 +20,7 @@ def make_cpu_only() -> None:
     The loader opens what PyTorch's libraries are linked to, however indirectly, so all of that stays. The rest are
     libraries that CUDA opens at its first use of a device, headers, and code for devices.
     """
+    # Unused: the import opens the libraries to keep.
     import torch  # noqa: F401
 
     opened = mapped_files()

@@ -58,7 +58,7 @@ test("each fault of the files is named with its file", () => {
   );
   const faults = releaseFaults(folder);
   for (const [i, fault] of [
-    /^package-lock\.json: the version is 9\.9\.9, and that of package\.json is /,
+    /^package-lock\.json: the version is 9\.9\.9, but package\.json has /,
     /^engine\/pyproject\.toml: the version is 9\.9\.9/,
     /^CHANGELOG\.md: \[Unreleased\] has lines/,
     /^CHANGELOG\.md: the second section is not a filled \[/,

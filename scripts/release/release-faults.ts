@@ -26,7 +26,7 @@ function versionFaults(folder: string, version: string): string[] {
     "engine/pyproject.toml": /^version = "(.*)"$/m.exec(read(folder, "engine/pyproject.toml"))?.[1],
   };
   return Object.entries(found).flatMap(([place, its]) =>
-    its === version ? [] : [`${place}: the version is ${its}, and that of package.json is ${version}`],
+    its === version ? [] : [`${place}: the version is ${its}, but package.json has ${version}`],
   );
 }
 

@@ -51,7 +51,7 @@ export class AzureContainer {
     return new BlockBlobClient(`${this.url}/${key}${query}`, this.#pipeline);
   }
 
-  /** The client of the container itself, and the prefix of all names in `url`, which may be that of a folder in it. */
+  /** The client of the container itself, and the prefix of all names in `url`, which may name a folder in it. */
   whole(): { readonly client: ContainerClient; readonly prefix: string } {
     const { name } = this.client("x");
     const [url, query] = this.client("x").url.split("?") as [string, string?];

@@ -9,7 +9,7 @@ interface WrongDocument {
 export const NOT_AN_OUTPUT: WrongDocument = {
   title: "The document is not an output of a job",
   advice:
-    "Give an output of run_ml_job or run_dl_job: the result of a job names it, and `mucast list` lists those of a folder.",
+    "Give an output of run_ml_job or run_dl_job: the result of a job names it, and `mucast list` shows the outputs in a folder.",
 };
 
 export const NOT_A_VERDICT: WrongDocument = {

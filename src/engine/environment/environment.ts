@@ -14,7 +14,7 @@ const FLAVOURS = ["ml", "dl", "dl-cpu", "ray", "dev", "lint"] as const;
 
 export type EnvironmentFlavour = (typeof FLAVOURS)[number];
 
-/** The environments that set-up makes: those of the flavours, and that of uv, which makes the others. */
+/** The environments that set-up makes: one for each flavour, and one for uv, which makes the others. */
 export const ENVIRONMENT_NAMES = [...FLAVOURS, "uv"] as const;
 
 type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];

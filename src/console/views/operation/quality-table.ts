@@ -5,7 +5,7 @@ import { numbersTable } from "./numbers-table.ts";
 
 type Quality = ForecastView["metrics"]["score"];
 
-/** A figure of a set of rows; `coverage` is that of the intervals on these rows. */
+/** A figure of a set of rows; `coverage` is the share of labels inside their intervals. */
 type QualityRow = readonly [
   name: string,
   unit: Unit,

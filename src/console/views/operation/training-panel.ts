@@ -13,7 +13,7 @@ const MAX_ROWS = 60;
 /** The value that selects all networks; a single network is selected by its position. */
 const ALL = "all";
 
-/** The losses of the networks while they train: the median of all, or one network. Once the job has succeeded, also those of zero. */
+/** The losses of the networks while they train: the median of all, or one network. Once the job has succeeded, also the loss of the zero forecast. */
 export function trainingPanel(context: ViewContext): Panel {
   const select = element("select", {});
   const choice = element("label", {}, "Network ", select);
