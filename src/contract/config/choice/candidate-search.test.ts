@@ -57,3 +57,18 @@ test("draws do not repeat, and end when there are no more", () => {
   assert.equal(texts(drawnPoints(100, { leaves: { int: [1, 100] } } as never, 42, 0)).length, 100);
   assert.equal(texts(drawnPoints(5, { rate: { uniform: [1, 1.00001] } } as never, 42, 0)).length, 1);
 });
+
+test("draws of very many parameters that hardly vary are given up early", () => {
+  let values = 0;
+  const spec = {
+    get uniform() {
+      values++;
+      return [1, 1.00001];
+    },
+  };
+  const specs = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`p${i}`, spec]));
+  assert.equal(texts(drawnPoints(99, specs as never, 42, 0)).length, 1);
+  assert.ok(values <= 99 * 2_000, `${values} values`);
+  const varied = { ...specs, leaves: { int: [1, 1_000] } } as never;
+  assert.equal(texts(drawnPoints(99, varied, 42, 0)).length, 99);
+});

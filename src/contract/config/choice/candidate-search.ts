@@ -28,6 +28,9 @@ export function gridSize(grid: Readonly<Record<string, readonly unknown[]>>): nu
 /** A search of few different points is given up after this many draws of each point that it asks for. */
 const MAX_DRAWS_PER_POINT = 100;
 
+/** Draws of more than ten parameters are given up earlier: 32 KiB may name a thousand, and each value takes microseconds. */
+const MAX_VALUES_PER_POINT = 1_000;
+
 /**
  * Different random points: `draws` of them, parameter after parameter, or as many as there are. A repeated draw is drawn again.
  * @param stream number of the candidate in the caller's list, so that its draws do not depend on the others.
@@ -40,8 +43,10 @@ export function* drawnPoints(
 ): Generator<SearchPoint> {
   const next = splitMix64(seed, stream);
   const seen = new Set<string>();
-  for (let i = 0; i < MAX_DRAWS_PER_POINT * draws && seen.size < draws; i++) {
-    const point = Object.entries(specs).map(([name, spec]) => [name, drawn(spec, next())] as const);
+  const named = Object.entries(specs);
+  const perPoint = Math.max(2, Math.min(MAX_DRAWS_PER_POINT, MAX_VALUES_PER_POINT / named.length));
+  for (let i = 0; i < perPoint * draws && seen.size < draws; i++) {
+    const point = named.map(([name, spec]) => [name, drawn(spec, next())] as const);
     const text = JSON.stringify(point);
     if (!seen.has(text)) yield new Map(point);
     seen.add(text);
