@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, realpathSync } from "node:fs";
-import { sep } from "node:path";
+import { isAbsolute, sep } from "node:path";
+import { leadsInto } from "./leads-into.ts";
 
 /**
  * The pids of the processes that were started as a program of `folder`, or have mapped a file of it, such as a library; on Linux. Processes
@@ -8,9 +9,10 @@ import { sep } from "node:path";
 export function processesUsing(folder: string): number[] {
   const prefixes = [...new Set([folder, realpathSync(folder)])].map((path) => path + sep);
   const isInside = (path: string) => prefixes.some((prefix) => path.startsWith(prefix));
+  const isOf = (program: string) => isAbsolute(program) && leadsInto(program, folder);
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => isInside(programOf(pid)) || mappedFiles(pid).some(isInside))
+    .filter((pid) => isOf(programOf(pid)) || mappedFiles(pid).some(isInside))
     .map(Number);
 }
 

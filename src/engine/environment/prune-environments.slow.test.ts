@@ -48,10 +48,10 @@ function environment(name: string): string {
 }
 
 /** The lines of a prune. */
-async function prune(named = ""): Promise<string[]> {
+async function prune(named = "", path = base): Promise<string[]> {
   const lines =
     "(async () => { const lines = []; await m.pruneEnvironments((line) => lines.push(line)); return lines; })()";
-  const { stdout, stderr } = await copied.evaluate(lines, base, named);
+  const { stdout, stderr } = await copied.evaluate(lines, path, named);
   return JSON.parse(stdout || stderr);
 }
 
@@ -115,6 +115,35 @@ describe("removing environments of other locks", { timeout: 600_000 }, () => {
       "setup: 0 MB freed",
     ]);
     for (const name of Object.values(OLD)) assert.ok(existsSync(join(copied.environments, name)));
+  });
+
+  test("keeps an environment that MUCAST_PYTHON or a process reaches through links", async () => {
+    const links = join(copied.folder, "links");
+    mkdirSync(links);
+    for (const name of [OLD.ml, OLD.dl]) {
+      symlinkSync(findEnvironment("ml").python, join(environment(name), "bin", "python"));
+    }
+    symlinkSync(join(copied.environments, OLD.ml), join(links, "env"));
+    symlinkSync("env/bin/python", join(links, "twice"));
+    symlinkSync("twice", join(links, "mucast-python"));
+    symlinkSync(join(copied.environments, OLD.dl), join(links, "running"));
+    const wait = "import sys; print(flush=True); sys.stdin.read()";
+    const pid = await run(join(links, "running", "bin", "python"), ["-I", "-S", "-c", wait]);
+    const kept = [
+      `setup: kept ${OLD.dl}, which process ${pid} uses`,
+      `setup: kept ${OLD.ml}, which MUCAST_PYTHON uses`,
+      "setup: 0 MB freed",
+    ];
+    for (const named of [join(links, "env", "bin", "python"), join(links, "mucast-python")])
+      assert.deepEqual(await prune(named), kept, named);
+    assert.deepEqual(await prune("mucast-python", `${base}:${links}`), kept, "a name in PATH");
+    // A link to where the environment's own interpreter leads is not the environment.
+    symlinkSync(findEnvironment("ml").python, join(links, "other"));
+    assert.deepEqual(await prune(join(links, "other")), [
+      `setup: kept ${OLD.dl}, which process ${pid} uses`,
+      `setup: removed ${OLD.ml}, 1 MB`,
+      "setup: 1 MB freed",
+    ]);
   });
 
   test("says so if there is nothing to remove, and changes nothing", async () => {

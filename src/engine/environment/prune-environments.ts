@@ -1,9 +1,10 @@
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { delimiter, dirname, join, resolve, sep } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { findBasePython } from "./base-python.ts";
 import { whileBuildingAlone } from "./build-folder.ts";
 import { ENVIRONMENT_NAMES, environmentFolder, lockFile, namedPython } from "./environment.ts";
+import { leadsInto } from "./leads-into.ts";
 import { processesUsing } from "./processes-using.ts";
 
 /** The names of environments: a flavour and the first 16 digits of the hash of its lock. */
@@ -53,9 +54,16 @@ function othersIn(parent: string): string[] {
 
 /** What uses an environment, in words. */
 function userOf(folder: string): string | undefined {
-  if (namedPython()?.startsWith(folder + sep)) return "MUCAST_PYTHON";
+  if (pathsOf(namedPython()).some((path) => leadsInto(path, folder))) return "MUCAST_PYTHON";
   const pids = processesUsing(folder);
   return pids.length === 0 ? undefined : `process ${pids.join(", ")}`;
+}
+
+/** The paths that a program may have; of a bare name, those in PATH. */
+function pathsOf(program: string | undefined): string[] {
+  if (program === undefined) return [];
+  if (program.includes(sep)) return [program];
+  return (process.env.PATH ?? "").split(delimiter).map((folder) => resolve(folder, program));
 }
 
 /** @returns the bytes of its files. */
