@@ -14,6 +14,7 @@ param identityId string
 param identityClientId string
 param registryServer string
 param blobUrl string
+param allowedBlobUrls array
 @description('Seconds after which Azure ends an execution by itself.')
 param replicaTimeout int
 @description('Who may start, stop and read executions of this job.')
@@ -46,6 +47,7 @@ resource job 'Microsoft.App/jobs@2024-03-01' = {
           args: [command, '--log', 'json']
           env: [
             { name: 'BLOB_URL', value: blobUrl }
+            { name: 'MUCAST_ALLOWED_BLOB_URLS', value: join(concat([blobUrl], allowedBlobUrls), ' ') }
             { name: 'AZURE_CLIENT_ID', value: identityClientId }
           ]
           resources: { cpu: json(size.cpu), memory: size.memory }

@@ -31,7 +31,10 @@ param oidcAudience string = ''
 @minLength(20)
 param databasePassword string
 
-@description('Settings file of the service as JSON, for what has no variable (webhooks). Empty: none.')
+@description('https URLs of further containers that inputs may be read from; mucast-jobs needs a role on each. The own container is always allowed.')
+param allowedBlobUrls array = []
+
+@description('Settings file of the service as JSON, for settings without a parameter. Empty: none.')
 @secure()
 param settingsFile string = ''
 
@@ -141,6 +144,7 @@ module jobs 'job.bicep' = [
       identityClientId: jobIdentity.properties.clientId
       registryServer: registryServer
       blobUrl: storage.outputs.blobUrl
+      allowedBlobUrls: allowedBlobUrls
       // The service ends a job at its limit; this is for a service that is away.
       replicaTimeout: jobSeconds + 3600
       operatorPrincipalId: serviceIdentity.properties.principalId
@@ -162,6 +166,7 @@ module service 'service.bicep' = {
     identityClientId: serviceIdentity.properties.clientId
     registryServer: registryServer
     blobUrl: storage.outputs.blobUrl
+    allowedBlobUrls: allowedBlobUrls
     databaseHost: database.outputs.host
     databasePassword: databasePassword
     settingsFile: settingsFile

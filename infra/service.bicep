@@ -8,6 +8,7 @@ param identityId string
 param identityClientId string
 param registryServer string
 param blobUrl string
+param allowedBlobUrls array
 param databaseHost string
 @secure()
 param databasePassword string
@@ -44,6 +45,7 @@ var ownEnv = [
   { name: 'MUCAST_PUBLIC_URL', value: url }
   { name: 'MUCAST_AUTH', value: auth }
   { name: 'BLOB_URL', value: blobUrl }
+  { name: 'MUCAST_ALLOWED_BLOB_URLS', value: join(concat([blobUrl], allowedBlobUrls), ' ') }
   { name: 'DATABASE_URL', secretRef: 'database-url' }
   { name: 'MUCAST_EXECUTOR', value: 'container-apps' }
   { name: 'MUCAST_AZURE_SUBSCRIPTION', value: subscription().subscriptionId }

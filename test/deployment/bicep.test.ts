@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { jobName } from "../../src/blob/names.ts";
+import { blobPolicy } from "../../src/blob/policy.ts";
 import { JOB_OPERATIONS } from "../../src/contract/config/job-operations.ts";
 import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
 
@@ -113,6 +114,16 @@ test("the variables of the service are settings, and it accepts its public name"
       path,
     );
   }
+});
+
+test("the service and the jobs read inputs from the same containers: the deployment's, and those of a parameter", () => {
+  const line = "{ name: 'MUCAST_ALLOWED_BLOB_URLS', value: join(concat([blobUrl], allowedBlobUrls), ' ') }";
+  for (const text of [service, job]) assert.ok(text.includes(line));
+  const blobUrl = "https://account.blob.core.windows.net/forecasts";
+  const [byDefault, listed] = [{}, { MUCAST_ALLOWED_BLOB_URLS: blobUrl }].map((env) =>
+    blobPolicy({ BLOB_URL: blobUrl, ...env }),
+  );
+  assert.deepEqual(listed, byDefault, "without further containers");
 });
 
 test("a service may start as slowly as on Kubernetes, with numbers that Azure allows", () => {

@@ -81,6 +81,13 @@ test("every file is named by the kustomization of its folder, which names no oth
   }
 });
 
+test("the docs validate manifests with the version of the package that validates them here", () => {
+  const pinned = readFileSync("test/deployment/requirements-kubernetes.in", "utf8").trim();
+  const docs = readFileSync("docs/deploying.md", "utf8");
+  assert.ok(docs.includes(` ${pinned}\n`), pinned);
+  assert.ok(docs.includes(`--kubernetes-version ${VERSIONS[1]} `));
+});
+
 test("detects a misspelt field, a field of another type and a repeated key", () => {
   const text = readFileSync(`${BASE}/deployment.yaml`, "utf8");
   const planted = [

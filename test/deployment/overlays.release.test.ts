@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, describe, test } from "node:test";
 import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
+import { AllowedHosts } from "../../src/service/http/guard/allowed-hosts.ts";
 import {
   bytesOf,
   type Container,
@@ -81,6 +82,18 @@ function checkVariables({ container, config }: Rendered): void {
   }
 }
 
+/** Pods call the service by the names that the DNS of a cluster gives to its Service. */
+function checkNamesInCluster({ documents, config }: Rendered): void {
+  const { name, namespace } = documents.find(({ kind }) => kind === "Service")!.metadata;
+  const hosts = new AllowedHosts({
+    public_url: config.MUCAST_PUBLIC_URL,
+    allowed_hosts: config.MUCAST_ALLOWED_HOSTS!.split(" "),
+  });
+  const long = `${name}.${namespace}`;
+  for (const host of [name, long, `${long}.svc`, `${long}.svc.cluster.local`])
+    assert.ok(hosts.has(host, {}), host);
+}
+
 /** Jobs and requests leave the service a gigabyte of the container's memory. */
 function checkMemory({ container, config }: Rendered): void {
   const { requests, limits } = container.resources;
@@ -113,6 +126,7 @@ describe("an overlay", { skip: unrendered }, () => {
       assert.deepEqual(made.documents.map(({ kind }) => kind).toSorted(), [...COMMON, ...kinds].toSorted());
       for (const { metadata } of made.documents) assert.equal(metadata.namespace, "mucast", metadata.name);
       checkVariables(made);
+      checkNamesInCluster(made);
       checkMemory(made);
       assert.equal(made.container.image, `registry.example.com/mucast-${image}:${version}`);
       assert.deepEqual(secretsOf(made), secrets);

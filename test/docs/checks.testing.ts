@@ -171,6 +171,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/deploying.md", "docker run", SYNTAX],
   ["docs/deploying.md", "az group create", SYNTAX],
   ["docs/deploying.md", "kubectl create", SYNTAX],
+  ["docs/deploying.md", "python3 -m venv", SYNTAX],
   ["docs/deploying.md", "npm pack && sudo", SYNTAX],
   ["docs/deploying.md", "mucast db unlock", SYNTAX],
   ["docs/engine.md", "mucast (node) ── stdin/stdout, one message a line ── host", EYE],
