@@ -175,17 +175,19 @@ async function orphans({
   ...flags
 }: DbFlags & { readonly remove?: boolean; readonly root?: boolean }): Promise<void> {
   const { openStorage } = await import("../service/blobs/open-storage.ts");
-  const { findOrphans, removeOrphan } = await import("../service/blobs/orphans.ts");
+  const { findOrphans, namesAnyBlob, removeOrphan } = await import("../service/blobs/orphans.ts");
   const { store } = await openStorage(await settingsOf(flags), process.env);
   const found = { blobs: 0, bytes: 0, left: 0 };
   try {
     await withCurrentTables(flags, async (database) => {
+      const mayRemove = removes && (await namesAnyBlob(database, store));
       for await (const orphan of findOrphans(database, store)) {
         const { space, key, size, modifiedAt, isAtRoot } = orphan;
         if (isAtRoot && !withRoot) {
           found.left++;
           continue;
         }
+        if (removes && !mayRemove) throw isOfOtherStorage();
         if (removes && !(await removeOrphan(database, store, orphan))) continue;
         found.blobs++;
         found.bytes += size;
@@ -197,6 +199,12 @@ async function orphans({
     await store.close();
   }
   process.stderr.write(orphanSummary(found, removes));
+}
+
+function isOfOtherStorage(): MucastError {
+  const message =
+    "the database names no blob of this storage, so it is likely another service's; check DATABASE_URL and BLOB_URL, or --data-dir. Nothing was removed";
+  return new MucastError("invalid_request", message, { path: "--remove" });
 }
 
 function orphanSummary(

@@ -118,6 +118,11 @@ test("pg_dump amid a job: the restored service adopts its output, and finds the 
       listed.stderr,
       /^4 blobs that the database does not name, \d+ bytes\. --remove removes them\.\n$/,
     );
+    const other = await postgres.newDatabase();
+    assert.equal((await command(other, "db", "migrate")).code, 0);
+    const refused = await command(other, "db", "orphans", "--remove");
+    assert.deepEqual([refused.code, refused.stdout], [2, ""]);
+    assert.match(refused.stderr, /the database names no blob of this storage/);
     const removed = await command(restored, "db", "orphans", "--remove");
     assert.deepEqual([removed.code, removed.stdout], [0, listed.stdout]);
     assert.match((await command(restored, "db", "orphans")).stderr, /^No orphaned blobs\.\n$/);

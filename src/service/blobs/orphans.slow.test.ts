@@ -10,7 +10,7 @@ import { onEachDatabase } from "../database/databases.testing.ts";
 import { recordBlob } from "../store/blob-records.ts";
 import { blobFixture, newCaller } from "./blob-fixture.testing.ts";
 import { spaceOf } from "./blobs.ts";
-import { findOrphans, type Orphan, removeOrphan } from "./orphans.ts";
+import { findOrphans, namesAnyBlob, type Orphan, removeOrphan } from "./orphans.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-orphans-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -126,6 +126,22 @@ onEachDatabase((tested) => {
     assert.deepEqual([removed.get(`data/${again}`), removed.get(`data/${lost}`)], [false, true]);
     assert.notEqual(await store.within(space).stat(`data/${again}`), undefined);
     assert.equal(await store.within(space).stat(`data/${lost}`), undefined);
+  });
+
+  test("a database that names no blob of a storage is told from one that names a single one", async () => {
+    const { database } = fixture;
+    const caller = newCaller();
+    const space = spaceOf(caller.subject);
+    async function* list() {
+      for (let i = 0; i < 600; i++)
+        yield { space, key: `data/feature_engine_other${i}.json`, size: 1, modifiedAt: new Date() };
+      yield { space: "", key: "status/readiness.0.json", size: 1, modifiedAt: new Date() };
+      yield { space, key: "status/unknown.1.json", size: 1, modifiedAt: new Date() };
+    }
+    assert.equal(await namesAnyBlob(database, { list }), false);
+    const record = { caller: caller.subject, space, name: "feature_engine_other550.json", bytes: 1 };
+    await database.transaction((statements) => recordBlob(statements, record));
+    assert.equal(await namesAnyBlob(database, { list }), true);
   });
 
   test("many blobs are compared in batches", async () => {

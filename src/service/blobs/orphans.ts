@@ -26,14 +26,32 @@ export async function* findOrphans(
   store: Pick<JobStore, "list">,
   now = Date.now(),
 ): AsyncGenerator<Orphan> {
+  for await (const batch of batchesOf(store)) {
+    const old = batch.filter(({ modifiedAt }) => now - modifiedAt.getTime() >= MIN_AGE_MILLISECONDS);
+    yield* await unnamed(database, old);
+  }
+}
+
+/**
+ * Whether the database names any blob of the storage. If it names none, it is likely the database of another storage, and every blob would
+ * count as an orphan.
+ * @throws MucastError blob_unavailable, unavailable.
+ */
+export async function namesAnyBlob(database: Queryable, store: Pick<JobStore, "list">): Promise<boolean> {
+  for await (const batch of batchesOf(store)) {
+    if ((await lookUp(database, batch)).some(({ isRecorded }) => isRecorded)) return true;
+  }
+  return false;
+}
+
+async function* batchesOf(store: Pick<JobStore, "list">): AsyncGenerator<ListedBlob[]> {
   let batch: ListedBlob[] = [];
   for await (const blob of store.list()) {
-    if (now - blob.modifiedAt.getTime() < MIN_AGE_MILLISECONDS) continue;
     if (batch.push(blob) < BATCH) continue;
-    yield* await unnamed(database, batch);
+    yield batch;
     batch = [];
   }
-  yield* await unnamed(database, batch);
+  if (batch.length > 0) yield batch;
 }
 
 /**
@@ -53,6 +71,22 @@ export async function removeOrphan(
 }
 
 async function unnamed(database: Queryable, blobs: readonly ListedBlob[]): Promise<Orphan[]> {
+  const found = await lookUp(database, blobs);
+  return found.flatMap(({ blob, isRecorded, mayBeOrphan }) => {
+    const isAtRoot = blob.space === "" && blob.key.startsWith("data/");
+    return isRecorded || !mayBeOrphan ? [] : [{ ...blob, isAtRoot }];
+  });
+}
+
+interface LookedUp {
+  readonly blob: ListedBlob;
+  /** Whether a row of the database names it. */
+  readonly isRecorded: boolean;
+  /** False for what no row ever names, such as the probe of the readiness. */
+  readonly mayBeOrphan: boolean;
+}
+
+async function lookUp(database: Queryable, blobs: readonly ListedBlob[]): Promise<LookedUp[]> {
   // First: an operation that ends between the statements has recorded its output by the second one.
   const { rows: operations } = await database.query<{ id: string; space: string; is_active: boolean }>(
     `select id, space, status in ${ACTIVE_STATUSES} as is_active from operations where id = any($1::text[])`,
@@ -70,13 +104,13 @@ async function unnamed(database: Queryable, blobs: readonly ListedBlob[]): Promi
     operations.flatMap(({ id, space, is_active }) => (is_active ? [`${space}/${id}`] : [])),
   );
   const known = new Set(operations.map(({ id, space }) => `${space}/${id}`));
-  return blobs.flatMap((blob) => {
-    const operation = `${blob.space}/${idIn(blob.key)}`;
-    const isData = blob.key.startsWith("data/");
-    const isNamed = isData
-      ? records.has(`${blob.space}/${blob.key}`) || outputs.has(operation)
-      : idIn(blob.key) === undefined || known.has(operation);
-    return isNamed ? [] : [{ ...blob, isAtRoot: isData && blob.space === "" }];
+  return blobs.map((blob) => {
+    const id = idIn(blob.key);
+    const operation = `${blob.space}/${id}`;
+    if (!blob.key.startsWith("data/"))
+      return { blob, isRecorded: known.has(operation), mayBeOrphan: id !== undefined };
+    const isRecorded = records.has(`${blob.space}/${blob.key}`) || outputs.has(operation);
+    return { blob, isRecorded, mayBeOrphan: true };
   });
 }
 
