@@ -7,7 +7,7 @@ import { type Postgres, startPostgres } from "../../../test/servers/postgres.tes
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "./database.ts";
 import { openPostgres, type PostgresOptions } from "./postgres.ts";
-import { migrate } from "./schema.ts";
+import { migrate, schemaVersion } from "./schema.ts";
 
 let server: Postgres;
 let url: string;
@@ -109,9 +109,8 @@ test("migrations may take long, also while another service migrates", async () =
 test("services that start at the same moment on a new database all find its schema", async () => {
   for (let round = 0; round < 4; round++) {
     const own = await server.newDatabase();
-    const starts = Array.from({ length: 8 }, () => openPostgres(own, { connections: 1 }));
+    const starts = Array.from({ length: 8 }, () => open(own, { connections: 1 }));
     const ends = await Promise.allSettled(starts);
-    opened.push(...ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : [])));
     assert.deepEqual(
       ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : [])),
       [],
@@ -119,9 +118,23 @@ test("services that start at the same moment on a new database all find its sche
   }
 });
 
+test("a connection alone creates no schema, and a user who may not create one is told so", async () => {
+  const own = await server.newDatabase();
+  await operator.query("create role reader login password 'reader'");
+  const reader = await openPostgres(own.replace(/\/\/[^@]*@/, "//reader:reader@"), { connections: 1 });
+  opened.push(reader);
+  assert.equal(await schemaVersion(reader), 0);
+  await assert.rejects(migrate(reader), (error: MucastError) => {
+    assert.equal(error.code, "unavailable");
+    assert.match(error.message, /refuses to create the schema mucast: permission denied for database/);
+    return true;
+  });
+  const { rows } = await reader.query("select 1 from pg_namespace where nspname = 'mucast'");
+  assert.deepEqual(rows, []);
+});
+
 test("two services on a server with few connections wait for one and lose no request", async () => {
   await operator.query("create role few login password 'few' connection limit 5");
-  await operator.query(`grant create on database ${new URL(url).pathname.slice(1)} to few`);
   await operator.query("grant all on schema mucast to few; grant all on all tables in schema mucast to few");
   const few = url.replace(/\/\/[^@]*@/, "//few:few@");
   const services = [await open(few, { connections: 10 }), await open(few, { connections: 10 })];

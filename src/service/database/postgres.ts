@@ -32,7 +32,7 @@ export interface PostgresOptions {
   readonly times?: StatementTimes;
 }
 
-/** Connects to a PostgreSQL server, which several services can share. @param url `postgresql://…`; no message shows it. */
+/** Connects to a PostgreSQL server, which several services can share, and changes nothing. @param url `postgresql://…`; no message shows it. */
 export async function openPostgres(
   url: string,
   { connections, times = TIMES }: PostgresOptions,
@@ -72,20 +72,13 @@ export async function openPostgres(
     close: () => pool.end(),
   };
   try {
-    // If two sessions create a schema at once, both may find it missing, and the second one then fails.
-    await database.transaction(async ({ query }) => {
-      await query("select pg_advisory_xact_lock($1)", [SCHEMA_LOCK]);
-      await query("create schema if not exists mucast");
-    });
+    await database.query("select 1");
   } catch (error) {
     await pool.end();
     throw error instanceof MucastError ? error : refused(error);
   }
   return database;
 }
-
-/** The lock of the schema; that of migrations may be held for minutes. The number is arbitrary. */
-const SCHEMA_LOCK = 7_283_115_002;
 
 /** @throws MucastError invalid_request, in which no part of the URL is shown. */
 function checkUrl(config: pg.ClientConfig): void {
@@ -98,7 +91,7 @@ function checkUrl(config: pg.ClientConfig): void {
   }
 }
 
-/** The error of the first statement: a wrong password, no such database, no right to make a schema. */
+/** The error of the first statement: a wrong password, no such database. */
 function refused(cause: unknown): MucastError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new MucastError("unavailable", `the database of DATABASE_URL refuses: ${reason}`, {}, { cause });

@@ -1,4 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
+import { codeOf } from "../../contract/errors/system-error.ts";
 import type { Database, Queryable } from "./database.ts";
 
 /** The lock of migrations: one program at a time changes the tables. The number is arbitrary. */
@@ -14,6 +15,7 @@ const ADVISORY_LOCK = 7_283_115_001;
 export function migrate(database: Database, version = MIGRATIONS.length): Promise<number> {
   return database.transaction(async (statements) => {
     await statements.query("select pg_advisory_xact_lock($1)", [ADVISORY_LOCK]);
+    await createSchema(statements);
     await statements.query(
       "create table if not exists mucast.migrations (version int primary key, applied_at timestamptz not null default now())",
     );
@@ -30,6 +32,27 @@ export function migrate(database: Database, version = MIGRATIONS.length): Promis
     return done;
   }, "long");
 }
+
+/**
+ * Creates the schema if there is none: `create schema if not exists` needs the right to create one even then.
+ * @throws MucastError unavailable if the user of the database may not create one.
+ */
+async function createSchema(statements: Queryable): Promise<void> {
+  const { rows } = await statements.query<{ exists: boolean }>(
+    "select to_regnamespace('mucast') is not null as exists",
+  );
+  if (rows[0]!.exists) return;
+  try {
+    await statements.query("create schema mucast");
+  } catch (cause) {
+    if (codeOf(cause) !== INSUFFICIENT_PRIVILEGE) throw cause;
+    const message = `the database of DATABASE_URL refuses to create the schema mucast: ${(cause as Error).message}`;
+    throw new MucastError("unavailable", message, {}, { cause });
+  }
+}
+
+/** A code of PostgreSQL. */
+const INSUFFICIENT_PRIVILEGE = "42501";
 
 /** The version of the tables; 0 for a new database. Changes nothing. */
 export async function schemaVersion(statements: Queryable): Promise<number> {
