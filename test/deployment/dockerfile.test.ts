@@ -178,6 +178,13 @@ test("the command that runs the image confines it, and it may write only to a vo
   assert.deepEqual(volumes, [dataDir, "/tmp"]);
 });
 
+test("the unit starts the program where the documentation installs it", () => {
+  const unit = readFileSync("infra/mucast.service", "utf8");
+  const docs = readFileSync("docs/deploying.md", "utf8");
+  const prefix = / npm install --global --prefix (\S+) \.\)$/m.exec(docs)?.[1];
+  assert.match(unit, new RegExp(`^ExecStart=${prefix}/bin/mucast serve$`, "m"));
+});
+
 test("the unit limits memory and tasks, and continues if a job is killed because of its memory", () => {
   const unit = readFileSync("infra/mucast.service", "utf8");
   const settings = new Map([...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]));

@@ -126,7 +126,7 @@ export const CHECKS: readonly Entry[] = [
   ["README.md", "payload ──", EYE],
   ["docs/architecture.md", "cli ──>", EYE],
   ["docs/backup.md", "rsync --archive", SYNTAX],
-  ["docs/backup.md", "systemctl stop mucast", SYNTAX],
+  ["docs/backup.md", "sudo systemctl stop mucast", SYNTAX],
   ["docs/backup.md", "pg_dump", SYNTAX],
   ["docs/backup.md", "kubectl", SYNTAX],
   ["docs/backup.md", "mucast db orphans", SYNTAX],
