@@ -19,6 +19,13 @@ export interface FoundBlob extends BlobAddress {
   readonly space: string;
 }
 
+/** What a preparation knows of a blob that it has stored. */
+export interface KnownContents {
+  readonly contents: BlobContents;
+  /** Of the bytes that have these contents. */
+  readonly etag: string;
+}
+
 /** An upload that the caller's quota has room for. */
 export interface BlobUpload extends BlobAddress {
   /**
@@ -27,10 +34,10 @@ export interface BlobUpload extends BlobAddress {
    */
   checkRoom(bytes: number): void;
   /**
-   * Records the blob once the store has it. @param bytes its size. @param contents undefined if unknown.
+   * Records the blob once the store has it. @param bytes its size. @param known undefined if its contents are unknown.
    * @throws MucastError unavailable if the caller removes the blob meanwhile.
    */
-  finish(bytes: number, contents?: BlobContents): Promise<void>;
+  finish(bytes: number, known?: KnownContents): Promise<void>;
   /** Ends the upload, whether it has finished or not. */
   close(): Promise<void>;
 }

@@ -84,6 +84,23 @@ onEachDatabase((tested) => {
     assert.deepEqual(await used(local), before ?? { bytes: 0, blobs: 0 });
   });
 
+  test("an upload of the operator that is stored and not recorded stays reserved", async () => {
+    const local: Caller = { subject: "local", scopes: new Set(["write"]) };
+    const name = `feature_engine_${randomUUID()}.json`;
+    const alive = service();
+    const refusing = service({ store: fixture.storeThat(() => ({ stat: fail })) });
+    const upload = (await refusing.beginUpload(local, name, 20))!;
+    await upload.store.put(upload.key, "x".repeat(20));
+    // As if its client, or the database, had failed before the record.
+    await upload.close();
+    assert.equal(await ownerOf(fixture.database, { name, space: "" }), "local");
+    const other = (await alive.beginUpload(local, name, 30))!;
+    await other.close();
+    assert.equal(await ownerOf(fixture.database, { name, space: "" }), "local", "its bytes are there");
+    await put(alive, local, name, 30);
+    assert.equal(await alive.remove(local, name), true);
+  });
+
   for (const when of ["before", "after"] as const) {
     test(`a removal that is killed ${when} the bytes are removed is finished, and no job names its blob`, async () => {
       const [alive, caller] = [service(), newCaller()];

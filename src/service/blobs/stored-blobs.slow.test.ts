@@ -45,25 +45,29 @@ onEachDatabase((tested) => {
     assert.deepEqual(await used(ann), { bytes: 0, blobs: 0 });
   });
 
-  test("two uploads of one new name at the same time find room both", async () => {
-    const local: Caller = { subject: "local", scopes: new Set(["write"]) };
-    const name = `feature_engine_${randomUUID()}.json`;
-    const { database } = fixture;
-    const first = service({ settings: { auth: "none" } });
-    let statements = 0;
-    const second = service({
-      settings: { auth: "none" },
-      database: Object.assign(Object.create(database), {
-        query: async (...statement: Parameters<typeof database.query>) => {
-          const result = await database.query(...statement);
-          if (statements++ === 0) await put(first, local, name, 3);
-          return result;
-        },
-      }),
+  for (const auth of ["none", "keys"] as const)
+    test(`two uploads of one new name at the same time find room both, with auth ${auth}`, async () => {
+      const local: Caller = { subject: "local", scopes: new Set(["write"]) };
+      const { database } = fixture;
+      const first = service({ settings: { auth } });
+      // After each of the statements that the second one asks.
+      for (let after = 0; after < 2; after++) {
+        const name = `feature_engine_${randomUUID()}.json`;
+        let statements = 0;
+        const second = service({
+          settings: { auth },
+          database: Object.assign(Object.create(database), {
+            query: async (...statement: Parameters<typeof database.query>) => {
+              const result = await database.query(...statement);
+              if (statements++ === after) await put(first, local, name, 3);
+              return result;
+            },
+          }),
+        });
+        assert.ok(await second.uploadAddress(local, name), `after statement ${after}`);
+        assert.equal(await first.remove(local, name), true);
+      }
     });
-    assert.ok(await second.uploadAddress(local, name));
-    assert.equal(await first.remove(local, name), true);
-  });
 
   test("the operator's own files are read and removed only where there is one caller", async () => {
     const name = `feature_engine_${randomUUID()}.json`;

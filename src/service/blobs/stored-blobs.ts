@@ -56,11 +56,12 @@ export class StoredBlobs implements Blobs {
     const record = await recordOf(database, subject, name);
     const address = this.#addressOf(record ?? { name, space: spaceOf(subject) });
     if (record !== undefined || spaceOf(subject) !== "") return address;
-    // A concurrent upload of this caller may have been recorded since.
-    if (!(await this.#isUnowned({ name, space: "" }, subject))) return undefined;
+    // Before its owner, because a concurrent upload reserves its name before its bytes are stored.
+    const isStored = settings.auth !== "none" && (await address.store.stat(address.key)) !== undefined;
+    const owner = await ownerOf(database, { name, space: "" });
+    if (owner !== undefined) return owner === subject ? address : undefined;
     // With authentication, an unrecorded blob belongs to the operator and all callers may read it.
-    const isOperators = settings.auth !== "none" && (await address.store.stat(address.key)) !== undefined;
-    return isOperators ? undefined : address;
+    return isStored ? undefined : address;
   }
 
   async beginUpload(

@@ -1,8 +1,7 @@
 import type { BlobStore } from "../../blob/store.ts";
-import type { BlobContents } from "../../contract/api/blob-page.ts";
 import type { Database } from "../database/database.ts";
 import { type BlobRecord, discardReserved, recordUpload } from "../store/blob-records.ts";
-import type { BlobUpload } from "./blobs.ts";
+import type { BlobUpload, KnownContents } from "./blobs.ts";
 import { beingRemoved } from "./stored-removals.ts";
 import type { UploadRoom } from "./upload-rooms.ts";
 
@@ -34,26 +33,32 @@ export class StoredUpload implements BlobUpload {
     this.#parts.room.take(bytes);
   }
 
-  async finish(bytes: number, contents?: BlobContents): Promise<void> {
+  async finish(bytes: number, known?: KnownContents): Promise<void> {
     const { database, store, key, room } = this.#parts;
-    for (let recorded = bytes; ; ) {
-      // Another upload of the name has unknown contents.
-      const known = recorded === bytes ? contents : undefined;
-      if (!(await recordUpload(database, { ...this.#blob, bytes: recorded, contents: known })))
+    for (let recorded = bytes, contents = known?.contents; ; ) {
+      if (!(await recordUpload(database, { ...this.#blob, bytes: recorded, contents })))
         throw beingRemoved(this.#blob.name);
       // A removal may have taken the bytes before they were recorded, and another upload of the name may have replaced them.
       const stored = await store.stat(key);
       if (stored === undefined) throw beingRemoved(this.#blob.name);
-      if (stored.size === recorded) break;
+      if (stored.size === recorded && (contents === undefined || stored.etag === known?.etag)) break;
       recorded = stored.size;
+      // Another upload of the name has unknown contents.
+      contents = undefined;
     }
     this.#isFinished = true;
     room.settle(bytes);
   }
 
   async close(): Promise<void> {
-    const { database, room, isReserved } = this.#parts;
+    const { database, store, key, room, isReserved } = this.#parts;
     room.close();
-    if (isReserved && !this.#isFinished) await discardReserved(database, this.#blob);
+    if (!isReserved || this.#isFinished) return;
+    // Bytes without a record stay reserved: those of this upload, if it was not recorded, or of another one of the name.
+    const isStored = await store.stat(key).then(
+      (stored) => stored !== undefined,
+      () => true,
+    );
+    if (!isStored) await discardReserved(database, this.#blob);
   }
 }

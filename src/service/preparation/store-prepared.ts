@@ -52,20 +52,26 @@ async function storeAll(parts: StoringParts, files: readonly PreparedFile[]): Pr
 /** Whether the caller has that blob with these bytes. @throws MucastError precondition_failed if the blob has others. */
 async function isStored(parts: StoringParts, file: PreparedFile): Promise<boolean> {
   // Without a record, for example after a kill between the two steps, the caller cannot read the blob.
-  return (await hasBytes(parts, file)) && (await parts.blobs.find(parts.caller, file.name)) !== undefined;
+  return (
+    (await etagOfSame(parts, file)) !== undefined &&
+    (await parts.blobs.find(parts.caller, file.name)) !== undefined
+  );
 }
 
-/** The same, comparing only its bytes. */
-async function hasBytes({ blobs, caller, signal }: StoringParts, file: PreparedFile): Promise<boolean> {
+/** The tag of the stored bytes, if they are these. @throws MucastError precondition_failed if they are others. */
+async function etagOfSame(
+  { blobs, caller, signal }: StoringParts,
+  file: PreparedFile,
+): Promise<string | undefined> {
   const address = await blobs.uploadAddress(caller, file.name);
   if (address === undefined) throw taken(file.name);
   const { store, key } = address;
   const stored = await store.stat(key);
-  if (stored === undefined) return false;
+  if (stored === undefined) return undefined;
   if (stored.size !== file.bytes) throw taken(file.name);
   const hash = createHash("sha256");
   for await (const piece of store.read(key, { etag: stored.etag, signal })) hash.update(piece);
-  if (hash.digest("hex") === file.sha256) return true;
+  if (hash.digest("hex") === file.sha256) return stored.etag;
   throw taken(file.name);
 }
 
@@ -77,23 +83,28 @@ async function begin({ blobs, caller }: StoringParts, { name, bytes }: PreparedF
 
 /** Stores a blob and records it. @returns false if the same bytes were there, from another request or without a record. */
 async function create(parts: StoringParts, file: PreparedFile, upload: BlobUpload): Promise<boolean> {
-  const isNew = await createBytes(parts, file, upload).catch((error: unknown) => {
+  const { isNew, etag } = await createBytes(parts, file, upload).catch((error: unknown) => {
     throw storageFailed(error, `${file.name} could not be stored`);
   });
-  await upload.finish(file.bytes, parts.contents);
+  await upload.finish(file.bytes, { contents: parts.contents, etag });
   return isNew;
 }
 
-/** @returns false if the same bytes are already there. */
-async function createBytes(parts: StoringParts, file: PreparedFile, upload: BlobUpload): Promise<boolean> {
+/** Stores the bytes, unless the same are already there. */
+async function createBytes(
+  parts: StoringParts,
+  file: PreparedFile,
+  upload: BlobUpload,
+): Promise<{ readonly isNew: boolean; readonly etag: string }> {
   const { signal } = parts;
   if (signal.aborted) throw abortError(signal, "prepare the blobs");
   try {
-    await upload.store.create(upload.key, piecesOf(file), { signal, limit: file.bytes });
-    return true;
+    const { etag } = await upload.store.create(upload.key, piecesOf(file), { signal, limit: file.bytes });
+    return { isNew: true, etag };
   } catch (error) {
-    if (!signal.aborted && (await hasBytes(parts, file))) return false;
-    throw error;
+    const etag = signal.aborted ? undefined : await etagOfSame(parts, file);
+    if (etag === undefined) throw error;
+    return { isNew: false, etag };
   }
 }
 
