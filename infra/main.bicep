@@ -16,17 +16,17 @@ param registryName string
 @description('Tag of the images mucast-ml and mucast-dl in that registry; one that is never moved.')
 param imageTag string
 
-@description('How callers say who they are. Without authentication the service refuses to start here.')
+@description('How callers authenticate. Without authentication, the service refuses to start here.')
 @allowed(['keys', 'oidc'])
 param auth string = 'keys'
 
 @description('Issuer of tokens; needed with oidc.')
 param oidcIssuer string = ''
 
-@description('What aud of a token must hold; needed with oidc.')
+@description('Value that the aud of a token must contain; needed with oidc.')
 param oidcAudience string = ''
 
-@description('Password of the database; letters, digits, - and _ only need no thought about shells.')
+@description('Password of the database. Letters, digits, - and _ need no quoting in a shell.')
 @secure()
 @minLength(20)
 param databasePassword string
@@ -44,7 +44,7 @@ param jobSeconds int = 43200
 @description('Jobs that run at the same time, in all.')
 param concurrentJobs int = 10
 
-@description('Instances of the service that are always there. Several share the queue.')
+@description('Number of instances of the service, which share the queue.')
 @minValue(1)
 param replicas int = 1
 

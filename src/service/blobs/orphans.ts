@@ -15,7 +15,7 @@ export interface Orphan extends ListedBlob {
 }
 
 /**
- * The blobs that no row of the database names, as after the restore of a dump that is older than they are: nobody can read those in a
+ * The blobs that no row of the database names, as after the restore of a dump that is older than they are: no caller can read those in a
  * caller's space, and no quota counts them. A blob that is younger than an hour, and the output of an active operation, which the next
  * start may adopt, are no orphans.
  * @param now milliseconds since 1970.
