@@ -249,6 +249,13 @@ export const settingsSchema = z.strictObject({
       "Memory that all running jobs may use together on this machine, including all their processes and the process that waits for a job. A single job may use all of it. If it is exceeded, waiting processes end first, then the job furthest above its equal share (`out_of_memory`).",
     )
     .register(settingNames, { env: "MUCAST_MEMORY_BYTES" }),
+  work_bytes: count(2 ** 20, 2 ** 50)
+    .optional()
+    .meta({ shownDefault: "80 % of the space that would be free without these files" })
+    .describe(
+      "Disk space that the temporary files of all running jobs may take together on this machine, under `TMPDIR`. If it is exceeded, the job whose files take the most ends (`output_failed`).",
+    )
+    .register(settingNames, { env: "MUCAST_WORK_BYTES" }),
   job_seconds: count(1, 7 * 86_400)
     .default(12 * 3_600)
     .describe("Maximum duration of an attempt at a job (`timed_out`).")

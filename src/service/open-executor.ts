@@ -30,6 +30,7 @@ const OPENERS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorPart
       env,
       warm: true,
       memoryBytes: settings.memory_bytes,
+      workBytes: settings.work_bytes,
       cluster: clusterOf(settings.engine, settings.engine_insecure),
       jobs: Math.min(settings.concurrent_jobs, settings.cores),
       log: (line, operation_id) => log.info({ operation_id, line }, "output of a job process"),

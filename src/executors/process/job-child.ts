@@ -4,8 +4,10 @@ import { withoutSignature } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
-import { type MemoryFacts, outOfMemory } from "../../engine/process-memory.ts";
-import { sweepWorkFolders } from "../../jobs/shared/work-folder.ts";
+import { type MemoryFacts, mib, outOfMemory } from "../../engine/process-memory.ts";
+import { sweepWorkFolders, workFoldersOf } from "../../jobs/shared/work-folder.ts";
+import type { DiskFacts, DiskUser } from "../../processes/disk-budget.ts";
+import { folderBytes, namelessBytes } from "../../processes/disk-usage.ts";
 import type { BudgetedProcess } from "../../processes/memory-budget.ts";
 import { SupervisedProcess } from "../../processes/supervised-process.ts";
 import type { Execution, ExecutionEnd, ExecutionListener, JobOrder, StopReason } from "../executor.ts";
@@ -40,7 +42,7 @@ const GRACE_MILLISECONDS = 5_000;
 const ACCEPT_MILLISECONDS = { ready: 10_000, starting: 120_000 };
 
 /** The service's side of a job process, which runs one order after the other. */
-export class JobChild implements BudgetedProcess {
+export class JobChild implements BudgetedProcess, DiskUser {
   /** Undefined if the system could not start one. */
   readonly pid: number | undefined;
   /** Settles with the reason once nothing of it runs any more and its work folder is removed; never rejects. */
@@ -48,6 +50,8 @@ export class JobChild implements BudgetedProcess {
   /** Settles once its modules and, if it has one, its engine are loaded; or once it has ended. */
   readonly ready: Promise<unknown>;
   readonly #process: SupervisedProcess<ToJob, FromJob>;
+  /** TMPDIR of the process. */
+  readonly #temporary: string;
   readonly #readied = Promise.withResolvers<void>();
   #isReady = false;
   /** Writes a line to the service's log. */
@@ -57,6 +61,7 @@ export class JobChild implements BudgetedProcess {
   #reason: string | undefined;
 
   constructor({ env, log, ...setup }: ChildOptions) {
+    this.#temporary = temporaryOf(env);
     this.#print = (line) => log(withoutSignature(line), this.#run?.order.id);
     this.#process = new SupervisedProcess({
       module: MODULE,
@@ -66,7 +71,7 @@ export class JobChild implements BudgetedProcess {
       onLine: this.#print,
     });
     this.pid = this.#process.pid;
-    this.ended = this.#watchEnd(env.TMPDIR);
+    this.ended = this.#watchEnd();
     this.ready = Promise.race([this.#readied.promise, this.ended]);
     this.#process.send({ op: "setup", ...setup });
   }
@@ -123,9 +128,29 @@ export class JobChild implements BudgetedProcess {
     return this.#process.held(enough);
   }
 
-  /** Kills it. Its job fails, unless it has already reported its end. */
+  /** Bytes of the files in its work folders, and of those that it has open there without a name. */
+  async diskBytes(): Promise<number> {
+    if (this.pid === undefined) return 0;
+    let bytes = 0;
+    for (const folder of workFoldersOf(this.pid, this.#temporary)) {
+      bytes += (await folderBytes(folder)) + (await namelessBytes(this.pid, folder));
+    }
+    return bytes;
+  }
+
   onOverLimit(facts: MemoryFacts): void {
-    if (this.#run) this.#run.end ??= { problem: problemOf(outOfMemory(facts)) };
+    this.#fail(outOfMemory(facts));
+  }
+
+  onOverDisk({ held, limit, together }: DiskFacts): void {
+    const others = together === held ? "" : `, and those of all jobs together ${mib(together)}`;
+    const message = `the job's temporary files took ${mib(held)}${others}, over the limit of ${mib(limit)} (work_bytes)`;
+    this.#fail(new MucastError("output_failed", message, { held_bytes: held, limit_bytes: limit }));
+  }
+
+  /** Kills it. Its job fails, unless it has already reported its end. */
+  #fail(error: MucastError): void {
+    if (this.#run) this.#run.end ??= { problem: problemOf(error) };
     this.#process.kill();
   }
 
@@ -187,13 +212,18 @@ export class JobChild implements BudgetedProcess {
     }
   }
 
-  async #watchEnd(temporary: string | undefined): Promise<string> {
+  async #watchEnd(): Promise<string> {
     const { how, reason } = await this.#process.ended;
-    if (how?.signal) await sweepWorkFolders(temporary || "/tmp");
+    if (how?.signal) await sweepWorkFolders(this.#temporary);
     this.#reason = reason;
     this.#finish();
     return reason;
   }
+}
+
+/** The folder for temporary files of a process with this environment, as `os.tmpdir` finds it. */
+export function temporaryOf({ TMPDIR }: Readonly<Record<string, string>>): string {
+  return TMPDIR || "/tmp";
 }
 
 /** @param reason how the process ended, if it did. */

@@ -121,6 +121,23 @@ describe("a job in a process of its own", options, () => {
     assert.deepEqual(outputsOf(sandbox), []);
   });
 
+  test("whose temporary files exceed their limit ends as output_failed, and leaves none of them", () =>
+    withExecutor(
+      async (executor, sandbox) => {
+        const execution = await executor.start(orderOf(TINY, ENDLESS), new RecordingListener());
+        const end = await execution.ended;
+        assert.ok(end.kind === "failed", JSON.stringify(end));
+        const { code, detail, limit_bytes } = end.problem;
+        assert.deepEqual([code, limit_bytes], ["output_failed", 4_096]);
+        assert.match(
+          detail,
+          /^the job's temporary files took \d+ MiB, over the limit of 0 MiB \(work_bytes\)/,
+        );
+        assert.deepEqual(outputsOf(sandbox), []);
+      },
+      { workBytes: 4_096 },
+    ));
+
   test(
     "two that together exceed the memory limit: one ends with its share in the error, and the other continues",
     IN_RELEASE_TIER,

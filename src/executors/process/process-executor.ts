@@ -6,9 +6,10 @@ import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
 import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
+import { DiskBudget } from "../../processes/disk-budget.ts";
 import { MemoryBudget } from "../../processes/memory-budget.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
-import { JobChild } from "./job-child.ts";
+import { JobChild, temporaryOf } from "./job-child.ts";
 import type { JobStorage } from "./messages.ts";
 import { Standby } from "./standby.ts";
 
@@ -21,6 +22,8 @@ export interface ProcessExecutorOptions extends JobStorage {
   readonly jobs?: number;
   /** Bytes that all job processes together may hold; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number;
+  /** Bytes on disk that the temporary files of all jobs together may take; by default 80 % of what would be free without them. */
+  readonly workBytes?: number | undefined;
   /** How long a job process may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
   readonly stoppedMilliseconds?: number;
   /** The cluster that jobs compute on; by default this machine. */
@@ -42,6 +45,7 @@ export class ProcessExecutor implements Executor {
   /** All processes, including those that wait for an order. */
   readonly #children = new Set<JobChild>();
   readonly #memory: MemoryBudget;
+  readonly #disk: DiskBudget;
   readonly #stopped: StoppedWatch;
   readonly #memoryBytes: number;
   readonly #standby: Standby | undefined;
@@ -58,6 +62,12 @@ export class ProcessExecutor implements Executor {
       stopWaiting: () => this.#standby?.stopWaiting() ?? [],
     });
     this.#memory.start();
+    this.#disk = new DiskBudget({
+      limitBytes: options.workBytes,
+      folder: temporaryOf(this.#env()),
+      processes: () => [...this.#children],
+    });
+    void this.#disk.start();
     this.#stopped = new StoppedWatch(() => this.#children, options.stoppedMilliseconds);
     const isWanted = () => this.#running.size < (options.jobs ?? 1);
     this.#standby = options.warm ? new Standby({ start: () => this.#spawn(true), isWanted }) : undefined;
@@ -100,6 +110,7 @@ export class ProcessExecutor implements Executor {
   async close(): Promise<void> {
     this.#closed = true;
     this.#memory.stop();
+    this.#disk.stop();
     this.#stopped.stop();
     this.#standby?.close();
     for (const child of this.#children) child.stop();

@@ -90,6 +90,24 @@ export async function sweepWorkFolders(temporary: string): Promise<void> {
   }
 }
 
+/**
+ * The work folders of a running process of this machine.
+ * @param temporary TMPDIR of that process.
+ */
+export function workFoldersOf(pid: number, temporary: string): string[] {
+  const base = defaultBase(temporary);
+  try {
+    return readdirSync(base).flatMap((name) => {
+      const mark = NAME.exec(name)?.[1];
+      const isOwn = mark?.split("-")[1] === String(pid) && isOfThisMachine(mark) && !isGone(mark);
+      return isOwn ? [join(base, name)] : [];
+    });
+  } catch {
+    // There is no such folder, or it cannot be read.
+    return [];
+  }
+}
+
 function makePrivate(base: string): void {
   makeFolder(base, 0o700);
   const found = lstatSync(base);
