@@ -32,3 +32,17 @@ test("the URLs of a line are hidden as two patterns do, in linear time", () => {
   const long = "ab://".repeat(2 ** 19);
   assert.equal(hide(long), long);
 });
+
+test("a value that a cut line does not end is hidden to the end of its string, in linear time", () => {
+  for (const [text, shown] of [
+    ['{"token":["SECRET', '{"token":…'],
+    ['{"token":["SECRET"],"n":1}', '{"token":…,"n":1}'],
+    ['{"password":"SECRET', '{"password":…'],
+    ['{"a":"{\\"password\\":\\"SECRET', '{"a":"{\\"password\\":…'],
+  ]) {
+    assert.equal(hide(JSON.stringify({ line: text, n: 1 })), JSON.stringify({ line: shown, n: 1 }));
+  }
+  // With a pattern that requires the end, it takes a quarter of an hour.
+  const long = JSON.stringify({ line: '"token":['.repeat(2 ** 17) });
+  assert.equal(hide(long), JSON.stringify({ line: '"token":…' }));
+});

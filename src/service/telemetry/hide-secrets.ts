@@ -26,9 +26,10 @@ const FIELDS =
 const RULES: readonly Replacement[] = [
   // Fields by their names; then fields of JSON inside a string, whose quotes are escaped.
   [new RegExp(`("(?:${FIELDS})"\\s*:\\s*)(?:"(?:[^"\\\\]|\\\\.)*"|\\[[^\\]]*\\])`, "gi"), `$1"${HIDDEN}"`],
+  // A value without an end, as in a cut line, is hidden to the end of the string; if it did not match, a line could take quadratic time.
   [
     new RegExp(
-      `(?<!\\\\)((\\\\+)"(?:${FIELDS})\\2"\\s*:\\s*)(?:\\2"(?:\\\\.|[^"\\\\])*?(?<!\\\\)\\2"|\\[(?:\\\\.|[^"\\\\\\]])*\\])`,
+      `(?<!\\\\)((\\\\+)"(?:${FIELDS})\\2"\\s*:\\s*)(?:\\2"(?:\\\\.|[^"\\\\])*?(?:(?<!\\\\)\\2"|(?="|$))|\\[(?:\\\\.|[^"\\\\\\]])*\\]?)`,
       "gi",
     ),
     `$1${HIDDEN}`,

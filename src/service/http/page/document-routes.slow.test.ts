@@ -46,3 +46,15 @@ test("the curl lines name this service, and with keys they send one", async (t) 
     /-H "Authorization: Bearer \$MUCAST_API_KEY"[^\n]* "?https:\/\/forecasts\.example\/v1\/operations\//,
   );
 });
+
+test("the document names the origin of each request: as its server, in its examples and in its curl lines", async () => {
+  const documentAt = async (host: string) =>
+    (await ask(service.port, { path: "/openapi.json", headers: { host } })).text;
+  const texts = await Promise.all(["localhost:1", "localhost:2", "localhost:1"].map(documentAt));
+  assert.equal(texts[0], texts[2]);
+  assert.equal(texts[0]!.replaceAll("localhost:1", "localhost:2"), texts[1]);
+  const document = JSON.parse(texts[1]!);
+  assert.deepEqual(document.servers, [{ url: "http://localhost:2" }]);
+  assert.match(document.info.description, /Quick start[^]* http:\/\/localhost:2\/data\/[^]*`upload_bytes`/);
+  assert.match(JSON.stringify(document.paths), /"http:\/\/localhost:2\/data\/feature_engine_tiny\.json"/);
+});
