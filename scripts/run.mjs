@@ -11,7 +11,7 @@ import { ensureSetup, orExplain } from "./setup.mjs";
 
 const JOB_NEEDS = new Map([
   ["run_ml_job", ["ml"]],
-  ["run_dl_job", ["dl"]],
+  ["run_dl_job", ["networks"]],
   // The lines of curl that it prints run a job.
   ["serve", ["ml"]],
 ]);

@@ -34,7 +34,7 @@ class SetupError extends Error {}
 
 /**
  * Runs the missing steps; npm, which mostly waits for the network, runs in parallel with uv.
- * @param {("ml" | "dl" | "ray" | "dev" | "lint")[]} environments the Python environments that must exist afterwards
+ * @param {("ml" | "dl" | "networks" | "ray" | "dev" | "lint")[]} environments the Python environments that must exist afterwards
  * @returns {Promise<string>} path of a Node of version 24 or later
  */
 export async function ensureSetup(environments) {

@@ -60,6 +60,30 @@ test("maps only the names of inputs, and no other spelling", () => {
   }
 });
 
+test("a wrong name in an allowed place is refused as a name, with what names look like", () => {
+  const container = "https://a.example/c";
+  for (const base of [...OWN, container]) {
+    for (const name of [
+      "feature_engine.json",
+      "feature_engine_.json",
+      "ml_engine_1.json",
+      "prices.csv",
+      "feature_engine_my id.json",
+    ]) {
+      const { message, data } = refusal(`${base}/data/${name}?sig=SECRET`, MAPPED);
+      const fault = name.includes(" ")
+        ? "contains a space, "
+        : "does not end in /data/feature_engine_<id>.json or ";
+      assert.ok(message.startsWith(`${base}/data/${name} ${fault}`), message);
+      assert.equal(data.title, "The URL does not name an input");
+      assert.match(data.advice!, /feature_engine_<id>\.json .* <id> is 1 to 64 letters/);
+      assert.ok(!JSON.stringify([message, data]).includes("SECRET"));
+    }
+  }
+  const elsewhere = refusal(`https://b.example/c/${BLOB}`, MAPPED);
+  assert.deepEqual([elsewhere.data.title, elsewhere.data.advice], [undefined, undefined]);
+});
+
 test("accepts only https URLs from a caller: refuses paths, file: URLs and other schemes", () => {
   for (const location of [
     "",

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
-import { MucastError } from "../contract/errors/errors.ts";
+import { type ErrorData, MucastError } from "../contract/errors/errors.ts";
 import { spaceIn } from "./names.ts";
 import {
   type BlobPolicy,
@@ -92,19 +92,20 @@ export function checkInputLocation(text: string, policy: BlobPolicy): UrlLocatio
 export function checkLocation(text: string, policy: BlobPolicy, names: BlobNames): UrlLocation {
   const bare = text.split("?")[0]!;
   if (/[^\x21-\x7e]/.test(text)) {
-    throw notAllowed(text, "contains a space, a control character or a character that is not ASCII");
+    throw misnamed(text, "contains a space, a control character or a character that is not ASCII", names);
   }
-  if (text.includes("#")) throw notAllowed(text, "has a fragment");
+  if (text.includes("#")) throw misnamed(text, "has a fragment", names);
   const key = KEYS[names].pattern.exec(bare)?.[1];
   const before = bare.slice(0, -1 - (key?.length ?? 0));
   const name = redactUrl(text);
   const mapped = key === undefined ? undefined : mappedTo(key, before, policy);
   if (mapped !== undefined) return { kind: "mapped", key: key!, base: before, folder: mapped.folder, name };
+  const noName = `does not end in ${KEYS[names].expected}`;
+  // Its base may be http, so only the name is wrong.
+  if (key === undefined && isMapped(bare, policy)) throw misnamed(text, noName, names);
   const fault = spellingFault(bare, policy.privateOrigins);
   if (fault !== undefined) throw notAllowed(text, fault);
-  if (key === undefined) {
-    throw notAllowed(text, `does not end in ${KEYS[names].expected}`);
-  }
+  if (key === undefined) throw misnamed(text, noName, names);
   if (!policy.allowed.some((prefix) => bare.startsWith(`${prefix}/`))) {
     throw notAllowed(text, "is outside the allowed origins and containers");
   }
@@ -128,6 +129,11 @@ export function checkLocation(text: string, policy: BlobPolicy, names: BlobNames
 function mappedTo(key: string, before: string, { mapped = [] }: BlobPolicy): MappedBase | undefined {
   const bases = mapped.filter(({ base }) => base === before);
   return bases.find(({ keys }) => keys?.includes(key)) ?? bases.find(({ keys }) => keys === undefined);
+}
+
+/** Whether a URL without query is under a base that maps to a whole folder. */
+function isMapped(bare: string, { mapped = [] }: BlobPolicy): boolean {
+  return mapped.some(({ base, keys }) => keys === undefined && bare.startsWith(`${base}/`));
 }
 
 /** BLOB_URL's container, or a caller's space in it. */
@@ -157,9 +163,17 @@ export function addressRule({ protocol, origin }: URL, { privateOrigins = [] }: 
   return privateOrigins.includes(origin) ? "any" : "public";
 }
 
-function notAllowed(text: string, fault: string): MucastError {
+function notAllowed(text: string, fault: string, data: ErrorData = {}): MucastError {
   const source = redactUrl(text);
-  return new MucastError("url_not_allowed", `${source} ${fault}`, { source });
+  return new MucastError("url_not_allowed", `${source} ${fault}`, { source, ...data });
+}
+
+/** The error is the same whether a blob of that name exists or not. */
+function misnamed(text: string, fault: string, names: BlobNames): MucastError {
+  return notAllowed(text, fault, {
+    title: `The URL does not name an ${names}`,
+    advice: `Use a URL that ends in ${KEYS[names].expected}, where <id> is 1 to 64 letters, digits, "_" or "-".`,
+  });
 }
 
 /** Path of a file: URL. @throws MucastError invalid_request if it has a host, a query or an unusual path. */

@@ -88,6 +88,8 @@ async function status(flags: DbFlags): Promise<void> {
 function advice(version: number, known: number): string {
   if (version > known) return "A newer mucast has migrated it. This one refuses it: start the newer program.";
   if (version === known) return "Nothing to migrate.";
+  if (version === 0)
+    return "The database is new. The service creates its tables when it starts, and so does mucast db migrate.";
   const steps = known - version;
   return `${counted(steps, "step")} to apply, by mucast db migrate or by the next service that starts. Back up the database first: there is no way back.`;
 }

@@ -8,6 +8,7 @@ import { matchesGlob } from "node:path";
 import { test } from "node:test";
 import { HEALTH_VARIABLES } from "../../src/cli/cluster-check.ts";
 import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
+import { IMAGE_PYTHON, IMAGES } from "../../src/engine/environment/engine-status.ts";
 
 /** One instruction of a stage, with its lines joined. */
 interface Instruction {
@@ -56,6 +57,13 @@ test("the script that builds the images without a registry knows its targets and
   for (const target of JSON.parse(`[${targets}]`)) assert.equal(of("USER", target).length, 1, target);
   const [, suite] = /^const SUITE = "(\w+)";$/m.exec(script)!;
   assert.ok(of("ARG")[0]!.endsWith(`-${suite}-slim`), suite);
+});
+
+test("mucast knows the interpreter of the images, and which image has which environment", () => {
+  assert.ok(of("ENV", "runtime")[0]!.includes(` MUCAST_PYTHON=${IMAGE_PYTHON} `));
+  for (const image of Object.values(IMAGES)) {
+    assert.deepEqual(of("FROM", image), [`runtime AS ${image}`]);
+  }
 });
 
 test("labels name the version, the commit and the source, and the package knows its commit", () => {

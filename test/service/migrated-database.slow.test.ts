@@ -39,6 +39,15 @@ for (const database of DATABASES) {
       );
       assert.equal((await db("migrate")).stdout, "Nothing to migrate.\n");
 
+      const makeNew = await openUnmigrated({ databaseUrl: env.DATABASE_URL, dataDir });
+      await makeNew.exec("drop schema mucast cascade; create schema mucast");
+      await makeNew.close();
+      assert.match(
+        (await db("status")).stdout,
+        /version 0; .*\nThe database is new\. The service creates its tables when it starts, /,
+      );
+      assert.match((await db("migrate")).stdout, /from version 0 /);
+
       const makeOlder = async () => {
         const opened = await openUnmigrated({ databaseUrl: env.DATABASE_URL, dataDir });
         await opened.exec("drop schema mucast cascade; create schema mucast");

@@ -197,6 +197,20 @@ describe("an invalid payload", () => {
     assert.match(empty.message, /^feature_url: must not be empty/);
   });
 
+  it("has the title and the advice of its URLs if all have the same", () => {
+    const heading = { title: "a name", advice: "correct the name" };
+    const refusedWith = (first: object, second: object) =>
+      refusal(payload(ridge()), "run_ml_job", {
+        checkUrl: (url) => ({ message: "is refused", ...(url === FEATURES ? first : second) }),
+      }).data;
+    const { title, advice, faults } = refusedWith({ heading }, { heading });
+    assert.deepEqual({ title, advice }, heading);
+    assert.deepEqual(Object.keys(faults![0]!), ["path", "message"]);
+    for (const mixed of [refusedWith({ heading }, {}), refusedWith({}, { heading })]) {
+      assert.equal(mixed.title, undefined);
+    }
+  });
+
   for (const [text, expected] of [
     ["[]", /^payload: must be an object, got \[\]/],
     ["null", /^payload: must be an object, got null/],

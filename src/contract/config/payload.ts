@@ -1,4 +1,4 @@
-import { type Fault, MucastError } from "../errors/errors.ts";
+import { type ErrorData, type Fault, MucastError } from "../errors/errors.ts";
 import { faultsOf, invalidRequest } from "../errors/faults.ts";
 import { hasMoreValues } from "../json/bounded-json.ts";
 import { scanJson } from "../json/json-scan.ts";
@@ -35,12 +35,16 @@ export interface ParsedPayload {
   readonly canonical: string;
 }
 
+/** The fault of a blob's URL. */
+export interface UrlFault {
+  readonly message: string;
+  /** Takes the place of the title and the advice of `url_not_allowed`. */
+  readonly heading?: Pick<ErrorData, "title" | "advice">;
+}
+
 export interface PayloadChecks {
-  /** The fault of a blob's URL; undefined if the URL is allowed. parsePayload adds the path. */
-  readonly checkUrl?: (
-    url: string,
-    names: (typeof URL_MEMBERS)[UrlMember],
-  ) => Pick<Fault, "message" | "suggestion"> | undefined;
+  /** Undefined if the URL is allowed. parsePayload adds the path. */
+  readonly checkUrl?: (url: string, names: (typeof URL_MEMBERS)[UrlMember]) => UrlFault | undefined;
 }
 
 /** The prefix of paths during the scan, which is removed from the paths of faults. */
@@ -98,13 +102,16 @@ function optionsIn(operation: SubmittedOperation, payload: Record<string, unknow
   );
 }
 
-function throwWhereWrong(shape: Fault[], urls: Fault[], refused: MucastError | undefined): void {
-  const faults = [...shape, ...urls, ...(refused === undefined ? [] : faultsIn(refused))];
+function throwWhereWrong(shape: Fault[], urls: PlacedUrlFault[], refused: MucastError | undefined): void {
+  const ofUrls = urls.map(({ path, message }) => ({ path, message }));
+  const faults = [...shape, ...ofUrls, ...(refused === undefined ? [] : faultsIn(refused))];
   if (faults.length === 0) return;
   if (refused !== undefined && shape.length + urls.length === 0) throw refused;
   const error = invalidRequest(faults);
   if (urls.length < faults.length) throw error;
-  throw new MucastError("url_not_allowed", error.message, error.data);
+  const [first, ...others] = urls.map(({ heading }) => heading);
+  const isShared = others.every((heading) => heading?.advice === first?.advice);
+  throw new MucastError("url_not_allowed", error.message, { ...error.data, ...(isShared ? first : {}) });
 }
 
 function asTwice({ path }: Fault): Fault {
@@ -119,11 +126,13 @@ function shapeFaults(operation: SubmittedOperation, plain: unknown): Fault[] {
   return faults.map((fault) => ({ ...fault, path: withoutRoot(fault.path) }));
 }
 
+type PlacedUrlFault = UrlFault & Pick<Fault, "path">;
+
 function urlFaults(
   operation: SubmittedOperation,
   payload: Record<string, unknown>,
   { checkUrl }: PayloadChecks,
-): Fault[] {
+): PlacedUrlFault[] {
   return urlMembersOf(operation).flatMap((path) => {
     const url = payload[path];
     const found = typeof url === "string" && url !== "" ? checkUrl?.(url, URL_MEMBERS[path]) : undefined;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CopiedPackage } from "./copied-package.testing.ts";
+import { IMAGE_PYTHON } from "./engine-status.ts";
 import { findEnvironment } from "./environment.ts";
 import { installEnvironment } from "./install-environment.ts";
 import { runCommand } from "./run-command.ts";
@@ -99,7 +100,24 @@ describe("in an installed package", () => {
     for (const commands of ["exit 0", "echo printed", `echo '{"python"'`]) {
       const silent = await status(commands);
       assert.equal(silent.ready, false);
-      assert.match(silent.lines[1], /^missing: the interpreter printed no answer; `mucast setup`/);
+      assert.match(
+        silent.lines[1],
+        /^missing: the interpreter printed no answer; install .* or unset MUCAST_PYTHON and run `mucast setup`$/,
+      );
+    }
+  });
+
+  test("the status in an image names the image that has what is missing", async () => {
+    for (const [flavour, image] of [
+      ["dl", "dl"],
+      ["ray", "ray"],
+    ]) {
+      const expression = `m.engineStatus("${flavour}")`;
+      const { stdout } = await copied.evaluate(expression, "/nowhere", IMAGE_PYTHON);
+      assert.ok(
+        JSON.parse(stdout).lines[1].includes(`; the image \`${image}\` of the Dockerfile has`),
+        stdout,
+      );
     }
   });
 

@@ -92,7 +92,7 @@ export function installedEnvironment(flavour: EnvironmentFlavour): Environment |
 }
 
 /** The flavour whose environment is used: `dl-cpu` for `dl` if only that is installed. */
-function servingFlavour(flavour: EnvironmentFlavour): EnvironmentFlavour {
+export function servingFlavour(flavour: EnvironmentFlavour): EnvironmentFlavour {
   if (flavour !== "dl" || installedEnvironment("dl")) return flavour;
   return installedEnvironment("dl-cpu") ? "dl-cpu" : "dl";
 }

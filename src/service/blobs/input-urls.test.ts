@@ -103,6 +103,25 @@ for (const [where, urls] of Object.entries({ inFolder, inContainer })) {
   });
 }
 
+test("a misnamed blob and one that the caller does not have are told by names, the same whoever has them", async () => {
+  const none = blobsWhere(inFolder, undefined);
+  for (const urls of [none, blobsWhere(inFolder, HERS)]) {
+    const { message, heading } = urls.fault(`${bases[0]}/data/feature_engine.json`)!;
+    assert.match(message, /does not end in \/data\/feature_engine_<id>\.json/);
+    assert.match(heading!.title!, /does not name an input/);
+  }
+  await assert.rejects(none.resolve(ALICE, payload(`${bases[0]}/data/${NAME}`)), (error) => {
+    assert.ok(error instanceof MucastError && isNotAllowed(error));
+    assert.deepEqual(error.data, {
+      path: "feature_url",
+      value: `/data/${NAME}`,
+      title: "The caller has no such blob",
+      advice: "Upload the blob first, or correct its name in the URL.",
+    });
+    return true;
+  });
+});
+
 test("a URL of the container names the blob at the root, not the caller's blob of that name", async () => {
   const url = `${CONTAINER}/data/${NAME}`;
   const kept = await blobsWhere(inContainer, HERS, true).resolve(ALICE, payload(url));

@@ -1,7 +1,7 @@
 import { type BlobNames, checkLocation } from "../../blob/location.ts";
 import { spaceIn } from "../../blob/names.ts";
 import type { BlobPolicy } from "../../blob/policy.ts";
-import type { ParsedPayload } from "../../contract/config/payload.ts";
+import type { ParsedPayload, UrlFault } from "../../contract/config/payload.ts";
 import { OPTION_URL_MEMBERS, type PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -75,14 +75,17 @@ export class InputUrls {
   }
 
   /** Checks the URL of a blob, for parsePayload. @returns undefined for an allowed URL. */
-  readonly fault = (url: string, names: BlobNames = "input"): { readonly message: string } | undefined => {
+  readonly fault = (url: string, names: BlobNames = "input"): UrlFault | undefined => {
     try {
       const own = this.#namedBlob(url);
       const location = own === undefined ? url : `${this.#urls.jobBase}/data/${own.name}`;
       checkLocation(location, this.#urls.policy, names);
       return undefined;
     } catch (error) {
-      if (error instanceof MucastError) return { message: error.message };
+      if (error instanceof MucastError) {
+        const { title, advice } = error.data;
+        return { message: error.message, ...(title === undefined ? {} : { heading: { title, advice } }) };
+      }
       throw error;
     }
   };
@@ -168,5 +171,10 @@ export class InputUrls {
 
 function notOwned(path: string, stored: string): MucastError {
   const message = `${path}: there is no blob ${stored} of this caller; upload it first, with the same credentials`;
-  return new MucastError("url_not_allowed", message, { path, value: stored });
+  return new MucastError("url_not_allowed", message, {
+    path,
+    value: stored,
+    title: "The caller has no such blob",
+    advice: "Upload the blob first, or correct its name in the URL.",
+  });
 }

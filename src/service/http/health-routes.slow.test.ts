@@ -25,6 +25,26 @@ test("/healthz always answers 200, and /readyz only if every check passes", asyn
   assert.equal((await ask(service.port, { path: "/healthz" })).status, 200);
 });
 
+test("of many probes that a service is not ready for, the log has the first", async (t) => {
+  const passing: ReadyCheck[] = [
+    { name: "storage", ok: true },
+    { name: "accepting", ok: true },
+  ];
+  const without = (failed: string): ReadyCheck[] =>
+    passing.map((check) => (check.name === failed ? { ...check, ok: false, message: "away" } : check));
+  let checks = passing;
+  const service = await listenFor(t, {}, { ready: async () => checks });
+  for (checks of [passing, without("storage"), passing, without("accepting")]) {
+    for (let probe = 0; probe < 3; probe++) await ask(service.port, { path: "/readyz" });
+  }
+  const lines = service.logged.map((line) => JSON.parse(line)).filter(({ message }) => message !== "request");
+  assert.deepEqual(lines, [
+    { message: "the service is not ready", detail: "storage: away" },
+    { message: "the service is ready" },
+    { message: "the service is not ready", detail: "accepting: away" },
+  ]);
+});
+
 test("/metrics needs no credentials with auth none, and read otherwise", async (t) => {
   const open = await listenFor(t);
   // As behind a proxy on the same machine.

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Log } from "../telemetry/log.ts";
 import { jsonAnswer, problemAnswers } from "./openapi/route-docs.ts";
-import { type HttpApp, type HttpOptions, READY_CHECKS } from "./server/http-app.ts";
+import { type HttpApp, type HttpOptions, READY_CHECKS, type ReadyCheck } from "./server/http-app.ts";
 
 const aliveSchema = z.strictObject({ status: z.literal("ok") });
 
@@ -39,11 +40,13 @@ function aliveRoute(app: HttpApp): void {
   });
 }
 
-function readyRoute(app: HttpApp, { ready }: HttpOptions): void {
+function readyRoute(app: HttpApp, { ready, log }: HttpOptions): void {
+  /** The checks that failed at the last probe: only a change is logged. */
+  let logged = "";
   app.route({
     method: "GET",
     url: "/readyz",
-    config: { access: "anyone", isUncounted: true, isOnAnyHost: true },
+    config: { access: "anyone", isUncounted: true, isOnAnyHost: true, isProbe: true },
     schema: {
       operationId: "ready",
       summary: "Whether the service accepts jobs",
@@ -58,11 +61,21 @@ function readyRoute(app: HttpApp, { ready }: HttpOptions): void {
     handler: async () => {
       const checks = await ready();
       const failed = checks.filter(({ ok }) => !ok);
+      const detail = failed.map(({ name, message }) => `${name}: ${message ?? "not ready"}`).join("; ");
+      const names = failed.map(({ name }) => name).join();
+      if (names !== logged) logReadiness(log, failed, detail);
+      logged = names;
       if (failed.length === 0) return { checks: checks.map(({ name }) => ({ name, ok: true })) };
-      const reasons = failed.map(({ name, message }) => `${name}: ${message ?? "not ready"}`);
-      throw new MucastError("unavailable", reasons.join("; "), { checks });
+      throw new MucastError("unavailable", detail, { checks });
     },
   });
+}
+
+/** That a service starts or drains is expected; anything else that fails is not. */
+function logReadiness(log: Log, failed: readonly ReadyCheck[], detail: string): void {
+  if (failed.length === 0) log.info({}, "the service is ready");
+  else if (failed.every(({ name }) => name === "accepting")) log.info({ detail }, "the service is not ready");
+  else log.warn({ detail }, "the service is not ready");
 }
 
 function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void {

@@ -14,6 +14,8 @@ const MILLISECONDS_BETWEEN = { claims: 2_000, renewals: 5_000, recoveries: 10_00
 const LOCKED_MILLISECONDS = 1_000;
 /** How long a stopped job may take to release its operation. It takes long if the database is unreachable. */
 const RELEASE_MILLISECONDS = 10_000;
+/** The number of operations that a line of the log names. */
+const MAX_LOGGED_IDS = 20;
 
 /**
  * Claims queued operations and starts them on the executor, as many in parallel as the settings allow. Renews the leases of the
@@ -107,14 +109,26 @@ export class Dispatcher {
     // Including the last claimed ones.
     keep();
     const leases = setInterval(keep, MILLISECONDS_BETWEEN.renewals);
-    const all = Promise.all([...this.#running.values()].map((job) => job.done));
+    const jobs = [...this.#running.values()];
+    const all = Promise.all(jobs.map((job) => job.done));
     const ended = new AbortController();
     await Promise.race([all, this.#stopAll(executor.outlivesService ? 0 : milliseconds, ended.signal)]);
     ended.abort();
     clearInterval(leases);
     this.#drained = true;
     clearTimeout(this.#renewLocked);
-    await logFailure(log, () => releaseLeases(database, owner, "wait"));
+    this.#logIds(
+      jobs.filter(({ isReleased }) => isReleased).map(({ row }) => row.id),
+      "released operations to the queue",
+    );
+    await logFailure(log, async () =>
+      this.#logIds(await releaseLeases(database, owner, "wait"), "left running operations to other services"),
+    );
+  }
+
+  #logIds(ids: readonly string[], message: string): void {
+    if (ids.length === 0) return;
+    this.#parts.log.info({ operations: ids.length, operation_ids: ids.slice(0, MAX_LOGGED_IDS) }, message);
   }
 
   async #stopAll(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -27,35 +27,37 @@ interface AttemptEnd {
  * Stores how an attempt ended. If the storage has its output, the attempt has succeeded, whatever the executor says. Releases a lost
  * attempt to the queue until too many are lost. An attempt that is lost while its service drains does not count. Changes nothing if
  * the attempt is no longer the current one.
+ * @returns whether it released the operation to the queue.
  */
 export async function finishAttempt(
   parts: QueueParts,
   row: OperationRow,
   end: ExecutionEnd,
   { timings, lookForOutput, lostWith = "execution" }: AttemptEnd,
-): Promise<void> {
+): Promise<boolean> {
   const { database, log, telemetry, settings, webhooks } = parts;
   const record = end.kind !== "succeeded" && lookForOutput ? await findOutput(parts.store, row) : undefined;
   const ending = await endingOf(parts, row, record ? { kind: "succeeded", record } : end, lostWith);
   const fields = { operation_id: row.id, attempt: row.attempt };
   if (ending === "drained") {
-    if (!(await releaseOperation(database, row, "drained", 0))) return;
+    if (!(await releaseOperation(database, row, "drained", 0))) return false;
     log.info({ ...fields, reason: reasonOf(end) }, "an attempt ended with its service and will be repeated");
-    return;
+    return true;
   }
   if ("with" in ending) {
-    if (!(await releaseOperation(database, row, ending, 1))) return;
+    if (!(await releaseOperation(database, row, ending, 1))) return false;
     telemetry.attemptLost(row);
     log.warn({ ...fields, reason: ending.reason }, "an attempt was lost and will be repeated");
-    return;
+    return true;
   }
   const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
-  if (!ended) return;
+  if (!ended) return false;
   if (end.kind === "lost") telemetry.attemptLost(row);
   telemetry.ended(ended, timings);
   if (ending.status === "Succeeded") parts.onSucceeded?.(row);
   const code = ending.status === "Succeeded" ? undefined : ending.problem.code;
   log.info({ ...fields, status: ending.status, code }, "operation ended");
+  return false;
 }
 
 /** @returns a Loss if the attempt must be repeated. */

@@ -11,6 +11,11 @@ import { FakeExecutor } from "./fake-executor.testing.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
 import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
 
+/** The lines of a drain that name operations; it may record the drain in the database after them. */
+function linesWithIds({ logged }: TestedQueue) {
+  return logged.filter((line) => "operation_ids" in line);
+}
+
 onBothDatabases((tested) => {
   beforeEach(() => tested.database().exec("truncate operations cascade"));
 
@@ -67,6 +72,9 @@ onBothDatabases((tested) => {
     await first.close();
     const row = await readOperation(tested.database(), id);
     assert.deepEqual([row!.status, row!.lost, row!.owner], ["NotStarted", 0, null]);
+    assert.deepEqual(linesWithIds(first), [
+      { message: "released operations to the queue", operations: 1, operation_ids: [id] },
+    ]);
     const second = await startQueue(tested, t);
     const again = await second.executor.next();
     assert.deepEqual([again.order.id, again.order.attempt], [id, 2]);
@@ -227,6 +235,9 @@ onBothDatabases((tested) => {
     await first.close();
     away.mock.restore();
     assert.equal((await readOperation(tested.database(), id))!.owner, null);
+    assert.deepEqual(linesWithIds(first), [
+      { message: "left running operations to other services", operations: 1, operation_ids: [id] },
+    ]);
     const second = await startQueue(tested, t);
     const again = await second.executor.next();
     assert.deepEqual([again.order.id, again.order.attempt], [id, 2]);

@@ -43,6 +43,8 @@ export class TestedQueue {
   readonly executor: FakeExecutor;
   readonly store = new FakeStore();
   readonly statuses = new Map<string, StatusBlob>();
+  /** Message and fields of each line that the log has for information. */
+  readonly logged: { message: string; [field: string]: unknown }[] = [];
   readonly parts: QueueParts;
   readonly dispatcher: Dispatcher;
   operations!: StoredOperations;
@@ -72,7 +74,7 @@ export class TestedQueue {
       urlOf: (stored) => stored,
       webhooks: webhookTypes([]),
       telemetry: noTelemetry,
-      log: noLog,
+      log: { ...noLog, info: (fields, message) => void this.logged.push({ message, ...fields }) },
     };
     this.dispatcher = new Dispatcher(this.parts);
   }

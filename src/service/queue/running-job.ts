@@ -36,6 +36,7 @@ export class RunningJob {
   #execution: Execution | undefined;
   #stopFor: StopReason | undefined;
   #timings: readonly Timing[] = [];
+  #isReleased = false;
   readonly #detached = new AbortController();
   /** An execution that outlives the service reports no end here. */
   readonly #onDetached = new Promise<ExecutionEnd>((resolve) => {
@@ -50,6 +51,11 @@ export class RunningJob {
     this.#cores = cores;
     if (row.cancel_requested_at) this.#stopFor = "canceled";
     this.done = this.#run();
+  }
+
+  /** Whether it has released its operation to the queue. */
+  get isReleased(): boolean {
+    return this.#isReleased;
   }
 
   /** Changes how many cores it may use. No byte of the output depends on it. */
@@ -88,7 +94,9 @@ export class RunningJob {
     await batcher.flush();
     const began = performance.now();
     const mayWaitForStorage = () => performance.now() - began < STORAGE_PATIENCE_MILLISECONDS;
-    await this.#untilDone(() => this.#storeEnd(end, mayWaitForStorage()));
+    await this.#untilDone(async () => {
+      this.#isReleased = await this.#storeEnd(end, mayWaitForStorage());
+    });
   }
 
   async #execute(batcher: ProgressBatcher): Promise<ExecutionEnd | Refusal> {
@@ -150,18 +158,17 @@ export class RunningJob {
       : executor.adopt(this.#order, handle, listener);
   }
 
-  async #storeEnd(end: ExecutionEnd | Refusal, lookForOutput: boolean): Promise<void> {
+  /** @returns whether it released the operation to the queue. */
+  #storeEnd(end: ExecutionEnd | Refusal, lookForOutput: boolean): Promise<boolean> {
     const { database } = this.#parts;
     if ("refused" in end) {
       const { retryAfter = REFUSED_WAIT_SECONDS } = end.refused.data as { retryAfter?: number };
-      await releaseOperation(database, this.row, "refused", retryAfter);
-      return;
+      return releaseOperation(database, this.row, "refused", retryAfter);
     }
     if (end.kind === "lost" && this.#stopFor === "draining") {
-      await releaseOperation(database, this.row, "drained", 0);
-      return;
+      return releaseOperation(database, this.row, "drained", 0);
     }
-    await finishAttempt(this.#parts, this.row, end, { timings: this.#timings, lookForOutput });
+    return finishAttempt(this.#parts, this.row, end, { timings: this.#timings, lookForOutput });
   }
 
   /** Repeats an action until it succeeds: the database or the storage may be unreachable. Ends if the job was detached. */

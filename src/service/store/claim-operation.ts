@@ -162,18 +162,21 @@ export async function releaseLease(
 /**
  * Releases all running operations of `owner` for any service to take over at once.
  * @param locked whether to wait for rows that another session has locked, or to skip them.
+ * @returns the ids of all that it has released.
  */
 export async function releaseLeases(
   statements: Queryable,
   owner: string,
   locked: "wait" | "skip",
-): Promise<void> {
-  await statements.query(
+): Promise<string[]> {
+  const { rows } = await statements.query<{ id: string }>(
     `update operations set owner = null, lease_until = now()
      where id in (
        select id from operations where owner = $1 and status = 'Running'
        for no key update ${locked === "skip" ? "skip locked" : ""}
-     )`,
+     )
+     returning id`,
     [owner],
   );
+  return rows.map(({ id }) => id);
 }

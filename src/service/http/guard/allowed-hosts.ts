@@ -49,7 +49,12 @@ export class AllowedHosts {
     throw new MucastError(
       "forbidden",
       `Host ${show(host)} is not a name of this service; its operator may add it to MUCAST_ALLOWED_HOSTS`,
-      { path: "Host" },
+      {
+        path: "Host",
+        title: "The Host header does not name this service",
+        advice:
+          "Use a URL with a name of this service, or ask its operator to add this one to MUCAST_ALLOWED_HOSTS.",
+      },
     );
   }
 

@@ -87,5 +87,8 @@ function isSame(origin: string, host: string | undefined): boolean {
 function foreign(reason: string): MucastError {
   return new MucastError("forbidden", `${reason}; its operator may add an origin to MUCAST_ALLOWED_ORIGINS`, {
     path: "Origin",
+    title: "Pages of this origin may not call the service",
+    advice:
+      "Open a page of the service itself, or ask its operator to add the origin to MUCAST_ALLOWED_ORIGINS.",
   });
 }

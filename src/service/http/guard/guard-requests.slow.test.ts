@@ -55,9 +55,11 @@ test("every route but those of probes refuses a Host that is not a name of the s
       `localhost.:${port}`,
     ]) {
       const { status, text } = await ask(port, { path, headers: { host } });
-      const { code, detail } = JSON.parse(text);
+      const { code, detail, title, advice } = JSON.parse(text);
       assert.deepEqual([status, code], [403, "forbidden"], `${path} as ${host}`);
       assert.ok(detail.includes(host) && detail.includes("MUCAST_ALLOWED_HOSTS"), detail);
+      assert.equal(title, "The Host header does not name this service");
+      assert.match(advice, /MUCAST_ALLOWED_HOSTS/);
     }
     for (const host of [
       `localhost:${port}`,

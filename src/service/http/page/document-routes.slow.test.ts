@@ -55,6 +55,9 @@ test("the document names the origin of each request: as its server, in its examp
   assert.equal(texts[0]!.replaceAll("localhost:1", "localhost:2"), texts[1]);
   const document = JSON.parse(texts[1]!);
   assert.deepEqual(document.servers, [{ url: "http://localhost:2" }]);
-  assert.match(document.info.description, /Quick start[^]* http:\/\/localhost:2\/data\/[^]*`upload_bytes`/);
+  assert.match(
+    document.info.description,
+    /Quick start[\s\S]* http:\/\/localhost:2\/data\/[\s\S]*`upload_bytes`/,
+  );
   assert.match(JSON.stringify(document.paths), /"http:\/\/localhost:2\/data\/feature_engine_tiny\.json"/);
 });

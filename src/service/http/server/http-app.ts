@@ -60,6 +60,8 @@ declare module "fastify" {
     hasSecretPath?: true;
     /** The request does not count towards the requests per minute. */
     isUncounted?: true;
+    /** Its 503 is an answer that repeats with each probe: the handler logs the first one itself. */
+    isProbe?: true;
     /** Answers whatever its Host is, as probes send it: the answer has nothing that a page of another site may not see. */
     isOnAnyHost?: true;
   }

@@ -111,7 +111,7 @@ const AFTER_THE_LAST = "HPE_CLOSED_CONNECTION";
 /** How long a caller may continue to send after the service has refused its request. */
 const LINGER_MILLISECONDS = 5_000;
 
-/** Answers a failed request with its problem. Logs a defect and any other answer of 5xx. */
+/** Answers a failed request with its problem. Logs a defect, and any other answer of 5xx except to a probe. */
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
   if (reply.raw.headersSent || reply.raw.destroyed) {
     reply.raw.destroy();
@@ -119,7 +119,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   }
   const answer = problemAnswer(error, request.headers.authorization !== undefined);
   if (answer.isDefect) logDefect(error, answer, request, log);
-  else if (answer.problem.status >= 500) logOutage(error, answer, request, log);
+  else if (answer.problem.status >= 500 && !request.routeOptions.config?.isProbe)
+    logOutage(error, answer, request, log);
   request.problemCode = answer.problem.code;
   if (!request.raw.complete) discardRest(request.raw);
   void reply
