@@ -9,10 +9,10 @@ npm run release -- prepare FOLDER  writes the package, the SBOMs, the notes and 
 npm run release -- build-args      prints the arguments of docker build for the labels of an image
 `;
 
-const { positionals } = parseArgs({ allowPositionals: true });
+const { positionals, values } = parseArgs({ allowPositionals: true, strict: false });
 const [command, operand, ...rest] = positionals;
 
-if (rest.length > 0) fail(USAGE);
+if (rest.length > 0 || Object.keys(values).length > 0) fail(USAGE);
 else if (command === "check") check(operand);
 else if (command === "prepare" && operand !== undefined) {
   // It needs packages, which the other commands do without.

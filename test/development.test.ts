@@ -23,6 +23,15 @@ test("workflows pin actions by commit, and run what a developer runs", () => {
   assert.match(read(".github/workflows/ci.yml"), /^ +- run: \.ci\/run$/m);
 });
 
+test("no command of a workflow contains an expression, such as the name of a tag, and permissions begin with reading", () => {
+  for (const file of globSync(".github/workflows/*.yml")) {
+    const text = read(file);
+    assert.match(text, /^permissions:\n {2}contents: read\n\n/m, file);
+    for (const line of text.split("\n").filter((each) => each.includes("${{")))
+      assert.match(line, /^ +(?:- )?(?!run:)[\w-]+: \S*\$\{\{/, `${file}: commands read variables`);
+  }
+});
+
 test("the release workflow calls the commands of the release script, and marks what no test can run", () => {
   const workflow = read(".github/workflows/release.yml");
   const usage = read("scripts/release.ts");

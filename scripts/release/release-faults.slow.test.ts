@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { after, beforeEach, test } from "node:test";
 import { buildArguments } from "./build-arguments.ts";
 import { releaseFaults } from "./release-faults.ts";
@@ -79,6 +79,36 @@ test("a tag must name the version and be on the commit", () => {
   );
   git("tag", "--delete", tag);
   assert.deepEqual(releaseFaults(folder, tag), [`there is no tag ${tag}`]);
+});
+
+test("the command refuses a tag of any other spelling, and runs no part of it", () => {
+  const program = resolve("scripts/release.ts");
+  const check = (given: string) =>
+    spawnSync(process.execPath, [program, "check", given], { cwd: folder, encoding: "utf8" });
+  for (const other of [
+    `${tag}; touch planted`,
+    `${tag} $(touch planted)`,
+    `${tag}\`touch planted\``,
+    `${tag}\ntouch planted`,
+    `${tag}\n`,
+    ` ${tag}`,
+    `${tag}^{commit}`,
+    version,
+    tag.toUpperCase(),
+    "",
+    "v*",
+    "-h",
+    "--help",
+    `--output=${tag}`,
+  ]) {
+    const { status, stdout, stderr } = check(other);
+    assert.equal(status, 1, other);
+    assert.equal(stdout, "");
+    assert.match(stderr, /^the tag [\s\S]* is not v|^npm run release -- check /, other);
+    assert.ok(!stderr.includes("    at "), stderr);
+  }
+  assert.equal(git("status", "--porcelain"), "", "nothing was planted");
+  assert.equal(check(tag).status, 0);
 });
 
 test("the arguments of docker build name the version, the commit and the page of the repository", () => {
