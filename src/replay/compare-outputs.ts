@@ -55,7 +55,11 @@ async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: Json
   const reason =
     summary === undefined
       ? undefined
-      : likelyReason({ ...found, inputs, device, crashed, choice: await unsupportedMembers(recorded) });
+      : likelyReason({
+          ...{ ...found, inputs, device, crashed },
+          commit: after.provenance.commit,
+          choice: await unsupportedMembers(recorded),
+        });
   return {
     verdict: reason === undefined ? "identical" : REPLAY_REASONS[reason.code].verdict,
     reason,

@@ -8,6 +8,7 @@ import { MUCAST_COMMIT } from "../contract/version.ts";
 import type { OpenEngine } from "../jobs/shared/job.ts";
 import { compareOutputs } from "./compare-outputs.ts";
 import { JsonFile } from "./json-file.ts";
+import { likelyReason } from "./likely-reason.ts";
 import { readFacts } from "./recorded-output.ts";
 import { changed, edited, type Place, placeOf, replay } from "./replay.testing.ts";
 
@@ -74,6 +75,22 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
     assert.match(reason!.message, new RegExp(`^other versions: commit ${other}, now `));
     assert.deepEqual(lacks, ["metrics.score.pooled.up_share"]);
     assert.deepEqual([differences!.numbers, differences!.others], [0, 1]);
+  });
+
+  test("a defect is qualified if the commit does not identify the build", () => {
+    const messageOf = (commit: string | undefined) => {
+      const none = { inputs: [], versions: [], machine: [], lacks: [], crashed: [] };
+      const { code, message } = likelyReason({ ...none, device: "cpu", commit });
+      assert.equal(code, "defect");
+      return message.split(";")[0];
+    };
+    const same = "inputs, versions and processor are the same";
+    assert.equal(messageOf("0".repeat(40)), same);
+    assert.equal(messageOf(undefined), `${same}, but neither output names the commit of mucast`);
+    assert.equal(
+      messageOf(`${"0".repeat(40)}-dirty`),
+      `${same}, but mucast was built from changed files of one commit`,
+    );
   });
 
   test("names the kernels that differ if the numbers do, and is identical if they agree", async () => {

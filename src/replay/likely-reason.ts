@@ -11,6 +11,8 @@ export function reasonOf(code: ReplayReason, message: string): Reason {
 export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine" | "lacks" | "differences"> {
   /** Blobs that changed while the replay ran. */
   readonly inputs: readonly string[];
+  /** The commit of mucast in the new output; undefined if it is unknown. */
+  readonly commit: string | undefined;
   /** What the recorded models were fitted on. */
   readonly device: string;
   /** Tickers that the recorded job lost to an engine crash, and the new run did not. */
@@ -52,7 +54,14 @@ export function likelyReason(facts: ReplayFacts): Reason {
     );
   }
   const contradiction = choice === undefined ? "" : `the output contradicts itself: ${choice}; `;
-  return reasonOf("defect", `inputs, versions and processor are the same; ${contradiction}${size}`);
+  const same = `inputs, versions and processor are the same${buildNote(facts.commit)}`;
+  return reasonOf("defect", `${same}; ${contradiction}${size}`);
+}
+
+/** What equal commits leave open: two builds without a commit, or of changed files, may differ. */
+function buildNote(commit: string | undefined): string {
+  if (commit === undefined) return ", but neither output names the commit of mucast";
+  return commit.endsWith("-dirty") ? ", but mucast was built from changed files of one commit" : "";
 }
 
 function changes(facts: ReplayBlob["versions"]): string {

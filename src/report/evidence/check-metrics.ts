@@ -86,7 +86,8 @@ function checkVerdict(
 ): void {
   const { verdict, provenance } = document;
   if (verdict === undefined) return;
-  const isSameBuild = provenance.versions.mucast === MUCAST_VERSION && provenance.commit === MUCAST_COMMIT;
+  const isSameCommit = MUCAST_COMMIT !== undefined && provenance.commit === MUCAST_COMMIT;
+  const isSameBuild = provenance.versions.mucast === MUCAST_VERSION && isSameCommit;
   const skipped = isSameBuild ? NOT_COMPUTABLE : NOT_COMPARED_BETWEEN_BUILDS;
   comparison.check("verdict", verdict, headlineOf(verdict.judged), skipped);
   const judged = new Map<JudgedRows, RowsVerdict>([["score", scoreVerdict(document, rows).judged[0]!]]);
