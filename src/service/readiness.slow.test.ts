@@ -7,7 +7,7 @@ import pg from "pg";
 import { copyNewDatabase } from "../../test/servers/database-template.testing.ts";
 import { startPostgres } from "../../test/servers/postgres.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
-import type { MucastError } from "../contract/errors/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { Database } from "./database/database.ts";
 import { withQuery } from "./database/databases.testing.ts";
 import { openDatabase } from "./database/open-database.ts";
@@ -341,6 +341,14 @@ test("a database and a storage that services share may be away for seconds; subm
   put.mock.restore();
   assert.deepEqual(await failing(), []);
   readiness.requireStorage();
+});
+
+test("a storage that cannot be written is reported without its URL", async (t) => {
+  const { store, failing } = await onPostgres(t);
+  t.mock.method(store, "put", (key: string) =>
+    Promise.reject(new MucastError("output_failed", `${store.url}/${key} could not be written: away`)),
+  );
+  assert.deepEqual(await failing(), ["storage: data/readiness.0.json could not be written: away"]);
 });
 
 test("a shared database that has never answered makes a new service not ready at once", async (t) => {

@@ -213,11 +213,20 @@ async function writeToDatabase(database: Database, control?: PinnedPath): Promis
 async function writeBlobs(store: BlobStore, keys: readonly string[], folder?: PinnedPath): Promise<void> {
   folder?.check();
   for (const key of keys) {
-    await store.put(key, PROBE);
+    await store.put(key, PROBE).catch((error: unknown) => {
+      throw withoutUrl(error, store.url);
+    });
     // The storage may allow writes but no removals; then the next check replaces the blob.
     await store.remove(key).catch(() => undefined);
   }
   folder?.check();
+}
+
+/** Anyone may read the answer, which says what failed, and not where the storage is. */
+function withoutUrl(error: unknown, url: string): unknown {
+  if (!(error instanceof MucastError) || url === "") return error;
+  const message = error.message.replaceAll(`${url}/`, "");
+  return new MucastError(error.code, message, {}, { cause: error });
 }
 
 /** One check, which runs once at a time: one that does not return would block one thread per round. */
