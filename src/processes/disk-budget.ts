@@ -29,8 +29,8 @@ interface DiskBudgetOptions {
 
 const FREE_SHARE = 0.8;
 
-/** A measurement looks at each file; this keeps it below a tenth of a core. */
-const PAUSE = { least: 1_000, looks: 10 };
+/** A measurement looks at each file; this keeps it below a tenth of a core, if there are not hundreds of thousands. */
+const PAUSE = { least: 1_000, most: 10_000, looks: 10 };
 
 /**
  * Watches the disk space of the temporary files of all jobs of this machine: a blob of some kilobytes may stand for gigabytes of values. If
@@ -52,7 +52,8 @@ export class DiskBudget {
     const begun = performance.now();
     await this.look();
     if (this.#isStopped) return;
-    const pause = Math.max(PAUSE.least, PAUSE.looks * (performance.now() - begun));
+    const { least, most, looks } = PAUSE;
+    const pause = Math.min(most, Math.max(least, looks * (performance.now() - begun)));
     this.#timer = setTimeout(() => void this.start(), pause).unref();
   }
 
