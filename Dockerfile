@@ -1,8 +1,9 @@
 # syntax=docker/dockerfile:1
-# Three images from one file:
-#   docker build --target ml -t mucast-ml .    run_ml_job and the service
-#   docker build --target dl -t mucast-dl .    the same, and run_dl_job: adds PyTorch, 5.5 GB
-#   docker build --target ray -t mucast-ray .  both jobs on a Ray cluster, and the nodes of that cluster: adds Ray
+# Four images from one file:
+#   docker build --target ml -t mucast-ml .          run_ml_job and the service
+#   docker build --target dl -t mucast-dl .          the same, and run_dl_job: adds PyTorch, 5.5 GB
+#   docker build --target dl-cpu -t mucast-dl-cpu .  as dl, without what PyTorch opens only on a GPU
+#   docker build --target ray -t mucast-ray .        both jobs on a Ray cluster, and the nodes of that cluster: adds Ray
 # docs/deploying.md and docs/cluster.md say how they are used; `npm run release -- build-args` prints the arguments VERSION, COMMIT and
 # SOURCE, which the labels show. Debian 12: Python 3.11, and Node as in tools/node.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
@@ -33,6 +34,13 @@ COPY engine/requirements-dl.txt /locks/
 RUN /opt/uv/bin/uv venv --quiet --no-cache --python /usr/bin/python3 /opt/engine \
     && /opt/uv/bin/uv pip sync --quiet --no-cache --require-hashes --no-build \
     --python /opt/engine/bin/python /locks/requirements-dl.txt
+
+FROM uv AS engine-dl-cpu
+COPY engine/requirements-dl-cpu.txt engine/mucast_engine/cpu_only.py /locks/
+RUN /opt/uv/bin/uv venv --quiet --no-cache --python /usr/bin/python3 /opt/engine \
+    && /opt/uv/bin/uv pip sync --quiet --no-cache --require-hashes --no-build \
+    --python /opt/engine/bin/python /locks/requirements-dl-cpu.txt \
+    && /opt/engine/bin/python -s -P /locks/cpu_only.py
 
 FROM uv AS engine-ray
 COPY engine/requirements-ray.txt /locks/
@@ -95,6 +103,12 @@ WORKDIR /var/lib/mucast
 
 FROM runtime AS dl
 COPY --from=engine-dl /opt/engine /opt/engine
+RUN mucast doctor && /opt/engine/bin/python -c "import torch"
+USER node
+WORKDIR /var/lib/mucast
+
+FROM runtime AS dl-cpu
+COPY --from=engine-dl-cpu /opt/engine /opt/engine
 RUN mucast doctor && /opt/engine/bin/python -c "import torch"
 USER node
 WORKDIR /var/lib/mucast

@@ -1,6 +1,6 @@
 /**
  * Builds images of the Dockerfile without Docker and without a registry of images: with Buildah, upon a base of Debian's packages, the Node
- * of `tools/node`, and npm. `npm run images -- ml dl ray`, as root, with Debian's packages `buildah` and `mmdebstrap`. At the end, the
+ * of `tools/node`, and npm. `npm run images -- ml dl dl-cpu ray`, as root, with Debian's packages `buildah` and `mmdebstrap`. At the end, the
  * command `mucast doctor` runs in each image.
  *
  * Builds use the registries as this machine does: its mirrors of Debian, which the base names, and its certificates and configuration of
@@ -11,7 +11,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const TARGETS = ["ml", "dl", "ray"] as const;
+const TARGETS = ["ml", "dl", "dl-cpu", "ray"] as const;
 /** The release of Debian that the Dockerfile's NODE_IMAGE names. */
 const SUITE = "bookworm";
 const BASE = "localhost/mucast-base";

@@ -8,7 +8,8 @@ import { matchesGlob } from "node:path";
 import { test } from "node:test";
 import { HEALTH_VARIABLES } from "../../src/cli/cluster-check.ts";
 import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
-import { IMAGE_PYTHON, IMAGES } from "../../src/engine/environment/engine-status.ts";
+import { IMAGE_PYTHON } from "../../src/engine/environment/engine-status.ts";
+import { SETUP_COMMANDS } from "../../src/engine/environment/environment.ts";
 
 /** One instruction of a stage, with its lines joined. */
 interface Instruction {
@@ -59,9 +60,12 @@ test("the script that builds the images without a registry knows its targets and
   assert.ok(of("ARG")[0]!.endsWith(`-${suite}-slim`), suite);
 });
 
-test("mucast knows the interpreter of the images, and which image has which environment", () => {
+/** Each has the name of its environment. */
+const IMAGES = Object.keys(SETUP_COMMANDS);
+
+test("mucast knows the interpreter of the images, and each environment has an image", () => {
   assert.ok(of("ENV", "runtime")[0]!.includes(` MUCAST_PYTHON=${IMAGE_PYTHON} `));
-  for (const image of Object.values(IMAGES)) {
+  for (const image of IMAGES) {
     assert.deepEqual(of("FROM", image), [`runtime AS ${image}`]);
   }
 });
@@ -94,7 +98,6 @@ test("every stage is made from the Node image or from a stage before it", () => 
     const from = /^--from=(\S+)/.exec(rest)?.[1];
     if (word === "COPY" && from) assert.ok(known.includes(from), rest);
   }
-  assert.ok(["ml", "dl", "ray"].every((image) => known.includes(image)));
 });
 
 test("everything that is copied exists and is not ignored", () => {
@@ -128,8 +131,12 @@ test("copies or builds everything in the npm package", () => {
 });
 
 test("every Python environment comes from its hashed lock, by the pinned uv", () => {
-  for (const flavour of ["ml", "dl", "ray"]) {
-    assert.deepEqual(of("COPY", `engine-${flavour}`), [`engine/requirements-${flavour}.txt /locks/`]);
+  for (const flavour of IMAGES) {
+    const script = flavour === "dl-cpu" ? "engine/mucast_engine/cpu_only.py " : "";
+    assert.deepEqual(of("COPY", `engine-${flavour}`), [
+      `engine/requirements-${flavour}.txt ${script}/locks/`,
+    ]);
+    assert.deepEqual(of("COPY", flavour), [`--from=engine-${flavour} /opt/engine /opt/engine`]);
     const [run] = of("RUN", `engine-${flavour}`);
     assert.match(run!, new RegExp(`--require-hashes --no-build .*/locks/requirements-${flavour}.txt`));
     assert.match(of("RUN", flavour)[0]!, /mucast doctor/);
@@ -139,7 +146,7 @@ test("every Python environment comes from its hashed lock, by the pinned uv", ()
 
 test("the images run as an unprivileged user, with what LightGBM needs, under a reaper", () => {
   assert.match(of("RUN", "system")[0]!, / libgomp1 /);
-  for (const stage of ["ml", "dl", "ray"]) assert.deepEqual(of("USER", stage), ["node"]);
+  for (const stage of IMAGES) assert.deepEqual(of("USER", stage), ["node"]);
   assert.deepEqual(of("ENTRYPOINT"), ['["tini", "--", "mucast"]']);
 });
 

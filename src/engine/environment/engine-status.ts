@@ -60,22 +60,17 @@ function missing(what: string, flavour: UserEnvironment): string {
 /** The interpreter of every image; its Dockerfile names it in MUCAST_PYTHON. */
 export const IMAGE_PYTHON = "/opt/engine/bin/python";
 
-/** The image whose interpreter has an environment's libraries, as a target of the Dockerfile. */
-export const IMAGES: Readonly<Record<UserEnvironment, string>> = {
-  ml: "ml",
-  dl: "dl",
-  "dl-cpu": "dl",
-  ray: "ray",
-};
-
-/** What an operator does about a missing library. Set-up leaves an interpreter that MUCAST_PYTHON names unchanged. */
+/**
+ * What an operator does about a missing library. Set-up leaves an interpreter that MUCAST_PYTHON names unchanged. The images have the names of
+ * their environments.
+ */
 function remedy(flavour: UserEnvironment): string {
   const command = `\`${SETUP_COMMANDS[flavour]}\``;
   switch (namedPython()) {
     case undefined:
       return `${command} installs what is needed`;
     case IMAGE_PYTHON:
-      return `the image \`${IMAGES[flavour]}\` of the Dockerfile has what is needed (docs/deploying.md)`;
+      return `the image \`${flavour}\` of the Dockerfile has what is needed (docs/deploying.md)`;
     default:
       return `install what is needed there, or unset ${PYTHON_VARIABLE} and run ${command}`;
   }
