@@ -13,7 +13,7 @@ param name string = 'mucast'
 @description('Name of an Azure Container Registry in this resource group that holds the images.')
 param registryName string
 
-@description('Tag of the images mucast-ml and mucast-dl in that registry; one that is never moved.')
+@description('Tag of the images mucast-ml and mucast-dl-cpu in that registry; one that is never moved.')
 param imageTag string
 
 @description('How callers authenticate. Without authentication, the service refuses to start here.')
@@ -136,7 +136,7 @@ module jobs 'job.bicep' = [
     params: {
       location: location
       name: job
-      image: '${registryServer}/${job == 'dl-job' ? 'mucast-dl' : 'mucast-ml'}:${imageTag}'
+      image: '${registryServer}/${job == 'dl-job' ? 'mucast-dl-cpu' : 'mucast-ml'}:${imageTag}'
       command: job == 'dl-job' ? 'run_dl_job' : 'run_ml_job'
       size: job == 'dl-job' ? dlSize : mlSize
       environmentId: environment.outputs.id

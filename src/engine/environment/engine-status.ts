@@ -48,8 +48,7 @@ function statusOf(where: string, imported: ImportedLibraries, flavour: UserEnvir
 }
 
 function devicesOf({ devices, cpu_only }: ImportedLibraries): string {
-  if (cpu_only)
-    return `none, this environment is for CPUs only; \`${SETUP_COMMANDS.dl}\` installs the one for GPUs`;
+  if (cpu_only) return `none, this environment is for CPUs only; for GPUs, ${remedy("dl")}`;
   return devices.join(", ") || "none";
 }
 
