@@ -179,9 +179,9 @@ export class EngineHost {
     }
     const { python, cluster } = this.#options;
     if (!this.#isReady) {
-      if (!cluster) return startError(python, end);
-      // Something that kills a connecting gateway says as little about the cluster as something that kills a computing one.
+      // Something that kills a host while it imports or connects says as little as something that kills it while it computes.
       if (end.signal !== null && !end.wasKilled && this.#started < HOSTS) return undefined;
+      if (!cluster) return startError(python, end);
       const error = gatewayStartError(cluster, python, end);
       return this.#wasReady ? lostClusterError(cluster, error) : error;
     }

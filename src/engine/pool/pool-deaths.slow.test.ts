@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
@@ -15,6 +17,7 @@ import {
 } from "../../../test/engine/pool-fixture.ts";
 import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
+import { findEnvironment } from "../environment/environment.ts";
 
 let fixture: PoolFixture;
 beforeEach(() => {
@@ -95,6 +98,41 @@ describe("a host that is killed", LINUX_ONLY, () => {
     process.kill(second, "SIGKILL");
     for (const error of await Promise.all(failing)) assert.equal(error.code, "engine_crashed");
     assert.equal((await rejection(pool.run(fixture.task(QUICK)))).code, "engine_crashed");
+  });
+});
+
+describe("a host that is killed before it has imported its libraries", LINUX_ONLY, () => {
+  /** An interpreter whose first `deaths` processes a signal kills, and the number of its processes. */
+  function dying(deaths: number): { python: string; starts: () => number } {
+    const python = join(fixture.folder, "python");
+    const starts = join(fixture.folder, "starts");
+    const isDoomed = `[ $(wc -l < '${starts}') -le ${deaths} ]`;
+    const engine = `exec '${findEnvironment().python}' "$@"`;
+    writeFileSync(
+      python,
+      `#!/bin/sh\necho >> '${starts}'\nif ${isDoomed}; then kill -KILL $$; fi\n${engine}\n`,
+    );
+    chmodSync(python, 0o755);
+    return { python, starts: () => readFileSync(starts, "utf8").length };
+  }
+
+  test("once is started again", async () => {
+    const { python, starts } = dying(1);
+    await fixture.start({ python }).run(fixture.task(QUICK));
+    assert.equal(starts(), 2);
+  });
+
+  test("twice fails every task as engine_crashed, with the signal and no advice to install", async () => {
+    const { python, starts } = dying(2);
+    const pool = fixture.start({ python });
+    const failing = [QUICK, QUICK].map((task) => rejection(pool.run(fixture.task(task))));
+    for (const error of await Promise.all(failing)) {
+      assert.equal(error.code, "engine_crashed");
+      const message =
+        "the engine was ended by SIGKILL while it started, as happens where the machine's memory runs out";
+      assert.equal(error.message, message);
+    }
+    assert.equal(starts(), 2);
   });
 });
 

@@ -161,20 +161,6 @@ describe("an engine that does not start", { timeout: 600_000 }, () => {
     });
   }
 
-  test(
-    "because it is killed fails as engine_crashed, with the signal and no advice to install",
-    LINUX_ONLY,
-    async () => {
-      const pool = fixture.start();
-      process.kill(await until(() => engineProcesses(fixture.folder).hosts[0]), "SIGKILL");
-      const error = await rejection(pool.greeting);
-      assert.equal(error.code, "engine_crashed");
-      const message =
-        "the engine was ended by SIGKILL while it started, as happens where the machine's memory runs out";
-      assert.equal(error.message, message);
-    },
-  );
-
   for (const start of WHOLE_MATRIX ? (["fork", "spawn"] as const) : (["fork"] as const)) {
     test(`because a library is missing names it, if workers start by ${start}`, async () => {
       const pool = fixture.start({ libraries: ["catboost", "nosuch"], start });
