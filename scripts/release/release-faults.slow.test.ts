@@ -107,7 +107,7 @@ test("the command refuses a tag of any other spelling, and runs no part of it", 
     assert.match(stderr, /^the tag [\s\S]* is not v|^npm run release -- check /, other);
     assert.ok(!stderr.includes("    at "), stderr);
   }
-  assert.equal(git("status", "--porcelain"), "", "nothing was planted");
+  assert.equal(git("status", "--porcelain"), "", "no file was created");
   assert.equal(check(tag).status, 0);
 });
 

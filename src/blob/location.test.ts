@@ -60,7 +60,7 @@ test("maps only the names of inputs, and no other spelling", () => {
   }
 });
 
-test("a wrong name in an allowed place is refused as a name, with what names look like", () => {
+test("the error for a wrong name in an allowed place says what names look like", () => {
   const container = "https://a.example/c";
   for (const base of [...OWN, container]) {
     for (const name of [

@@ -20,7 +20,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 const MIB = 2 ** 20;
 
-/** A fake process whose files take as much as a test says. */
+/** A fake process; the test sets the size of its files. */
 class FakeProcess implements DiskUser {
   /** The facts of each call; a process is killed only once. */
   readonly kills: DiskFacts[] = [];
@@ -52,10 +52,10 @@ test("kills the job whose files take the most once all exceed the limit, and no 
     new FakeProcess(900 * MIB, false),
   ];
   const budget = budgetOf(900 * MIB, small, large, waiting);
-  await budget.look();
+  await budget.measure();
   assert.deepEqual([small.kills, large.kills], [[], []]);
   large.bytes += 1;
-  for (let i = 0; i < 3; i++) await budget.look();
+  for (let i = 0; i < 3; i++) await budget.measure();
   assert.deepEqual(large.kills, [{ held: 500 * MIB + 1, limit: 900 * MIB, together: 900 * MIB + 1 }]);
   assert.deepEqual([small.kills, waiting.kills], [[], []]);
 });
@@ -63,8 +63,8 @@ test("kills the job whose files take the most once all exceed the limit, and no 
 test("leaves a fifth of the free space if no limit is set", async () => {
   const free = (await freeBytes(folder))!;
   const [small, large] = [new FakeProcess(free / 100), new FakeProcess(10 * free)];
-  await budgetOf(undefined, small).look();
-  await budgetOf(undefined, large).look();
+  await budgetOf(undefined, small).measure();
+  await budgetOf(undefined, large).measure();
   assert.equal(small.kills.length, 0);
   assert.equal(large.kills.length, 1);
 });

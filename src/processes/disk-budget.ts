@@ -29,12 +29,15 @@ interface DiskBudgetOptions {
 
 const FREE_SHARE = 0.8;
 
-/** A measurement looks at each file; this keeps it below a tenth of a core, if there are not hundreds of thousands. */
-const PAUSE = { least: 1_000, most: 10_000, looks: 10 };
+/**
+ * Milliseconds between two measurements. A measurement reads the size of each file; the factor keeps it below a tenth of a core unless there
+ * are hundreds of thousands of files.
+ */
+const PAUSE = { min: 1_000, max: 10_000, factor: 10 };
 
 /**
- * Watches the disk space of the temporary files of all jobs of this machine: a blob of some kilobytes may stand for gigabytes of values. If
- * they together exceed the limit, it kills the job that holds the most.
+ * Watches the disk space that the temporary files of all jobs on this machine take: a blob of a few kilobytes may expand to gigabytes of
+ * values. If the files exceed the limit together, it kills the job whose files take the most.
  */
 export class DiskBudget {
   readonly #options: DiskBudgetOptions;
@@ -50,10 +53,10 @@ export class DiskBudget {
   /** Measures repeatedly until `stop`. */
   async start(): Promise<void> {
     const begun = performance.now();
-    await this.look();
+    await this.measure();
     if (this.#isStopped) return;
-    const { least, most, looks } = PAUSE;
-    const pause = Math.min(most, Math.max(least, looks * (performance.now() - begun)));
+    const { min, max, factor } = PAUSE;
+    const pause = Math.min(max, Math.max(min, factor * (performance.now() - begun)));
     this.#timer = setTimeout(() => void this.start(), pause).unref();
   }
 
@@ -62,7 +65,7 @@ export class DiskBudget {
     clearTimeout(this.#timer);
   }
 
-  async look(): Promise<void> {
+  async measure(): Promise<void> {
     const { processes, folder, limitBytes } = this.#options;
     const jobs: { readonly user: DiskUser; readonly held: number }[] = [];
     for (const user of processes()) {

@@ -41,16 +41,16 @@ function budgetOf(...processes: FakeProcess[]): MemoryBudget {
 test("a single job may hold the whole budget", () => {
   const job = new FakeProcess(1_000);
   const budget = budgetOf(job);
-  for (let i = 0; i < 3; i++) budget.look();
+  for (let i = 0; i < 3; i++) budget.measure();
   assert.equal(job.kills.length, 0);
 });
 
 test("kills the job furthest over its share after two measurements over the budget in a row, with the figures in its error", () => {
   const [small, large] = [new FakeProcess(300), new FakeProcess(800)];
   const budget = budgetOf(small, large);
-  budget.look();
+  budget.measure();
   assert.equal(large.kills.length, 0);
-  budget.look();
+  budget.measure();
   assert.deepEqual([small.kills.length, large.kills.length], [0, 1]);
   const error = outOfMemory(large.kills[0]!);
   assert.equal(error.code, "out_of_memory");
@@ -65,47 +65,47 @@ test("kills the job furthest over its share after two measurements over the budg
     share_bytes: 500 * MIB,
     jobs: 2,
   });
-  budget.look();
+  budget.measure();
   assert.equal(small.kills.length, 0);
 });
 
 test("kills no other job while a killed one still returns its memory", () => {
   const [small, large] = [new FakeProcess(600), new FakeProcess(700)];
   const budget = budgetOf(small, large);
-  budget.look();
-  budget.look();
+  budget.measure();
+  budget.measure();
   large.size = 500;
-  for (let i = 0; i < 3; i++) budget.look();
+  for (let i = 0; i < 3; i++) budget.measure();
   assert.deepEqual([small.kills.length, large.kills.length], [0, 1]);
 });
 
 test("kills nothing that exceeds the budget only for a moment", () => {
   const job = new FakeProcess(1_100);
   const budget = budgetOf(job);
-  budget.look();
+  budget.measure();
   job.size = 900;
-  budget.look();
+  budget.measure();
   job.size = 1_100;
-  budget.look();
+  budget.measure();
   assert.equal(job.kills.length, 0);
 });
 
 test("leaves waiting processes alone if there is no job", () => {
   const waiting = new FakeProcess(2_000, false);
   const budget = budgetOf(waiting);
-  for (let i = 0; i < 3; i++) budget.look();
+  for (let i = 0; i < 3; i++) budget.measure();
   assert.equal(waiting.isEnded, false);
 });
 
 test("stops waiting processes before it kills a job, and spares the job while they return their memory", () => {
   const [job, waiting] = [new FakeProcess(950), new FakeProcess(100, false)];
   const budget = budgetOf(job, waiting);
-  budget.look();
+  budget.measure();
   assert.equal(waiting.isEnded, false);
-  for (let i = 0; i < 4; i++) budget.look();
+  for (let i = 0; i < 4; i++) budget.measure();
   assert.deepEqual([waiting.isEnded, job.kills.length], [true, 0]);
   job.size = 1_001;
-  budget.look();
-  budget.look();
+  budget.measure();
+  budget.measure();
   assert.equal(job.kills.length, 1);
 });

@@ -18,8 +18,8 @@ interface MemoryBudgetOptions {
   readonly stopWaiting?: () => readonly BudgetedProcess[];
 }
 
-/** A measurement takes processor time; this keeps it below 2 %. */
-const PAUSE = { least: 200, looks: 50 };
+/** Milliseconds between two measurements; the factor keeps their processor time below 2 %. */
+const PAUSE = { min: 200, factor: 50 };
 
 /**
  * Watches the memory that processes share: all jobs of this machine, or one request. If they together exceed the limit on two measurements
@@ -41,8 +41,8 @@ export class MemoryBudget {
   /** Measures repeatedly until `stop`. */
   start(): void {
     const begun = performance.now();
-    this.look();
-    const pause = Math.max(PAUSE.least, PAUSE.looks * (performance.now() - begun));
+    this.measure();
+    const pause = Math.max(PAUSE.min, PAUSE.factor * (performance.now() - begun));
     this.#timer = setTimeout(() => this.start(), pause).unref();
   }
 
@@ -50,7 +50,7 @@ export class MemoryBudget {
     clearTimeout(this.#timer);
   }
 
-  look(): void {
+  measure(): void {
     const limit = this.#options.limitBytes;
     const processes = this.#options.processes().filter((entry) => !this.#stopped.has(entry));
     const enough = limit / Math.max(1, processes.length);

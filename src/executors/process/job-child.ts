@@ -128,7 +128,7 @@ export class JobChild implements BudgetedProcess, DiskUser {
     return this.#process.held(enough);
   }
 
-  /** Bytes of the files in its work folders, and of those that it has open there without a name. */
+  /** Bytes of the files in its work folders, including open files without a name. */
   async diskBytes(): Promise<number> {
     if (this.pid === undefined) return 0;
     let bytes = 0;
@@ -143,7 +143,7 @@ export class JobChild implements BudgetedProcess, DiskUser {
   }
 
   onOverDisk({ held, limit, together }: DiskFacts): void {
-    const others = together === held ? "" : `, and those of all jobs together ${mib(together)}`;
+    const others = together === held ? "" : `, and the files of all jobs together ${mib(together)}`;
     const message = `the job's temporary files took ${mib(held)}${others}, over the limit of ${mib(limit)} (work_bytes)`;
     this.#fail(new MucastError("output_failed", message, { held_bytes: held, limit_bytes: limit }));
   }

@@ -103,7 +103,7 @@ for (const [where, urls] of Object.entries({ inFolder, inContainer })) {
   });
 }
 
-test("a misnamed blob and one that the caller does not have are told by names, the same whoever has them", async () => {
+test("the errors for a misnamed and for a missing blob do not depend on other callers' blobs", async () => {
   const none = blobsWhere(inFolder, undefined);
   for (const urls of [none, blobsWhere(inFolder, HERS)]) {
     const { message, heading } = urls.fault(`${bases[0]}/data/feature_engine.json`)!;

@@ -128,7 +128,7 @@ onEachDatabase((tested) => {
     assert.equal(await store.within(space).stat(`data/${lost}`), undefined);
   });
 
-  test("a database that names no blob of a storage is told from one that names a single one", async () => {
+  test("a database that names no blob of a storage is distinguished from one that names a single blob", async () => {
     const { database } = fixture;
     const caller = newCaller();
     const space = spaceOf(caller.subject);

@@ -46,7 +46,7 @@ onEachDatabase((tested) => {
   });
 
   for (const auth of ["none", "keys"] as const)
-    test(`two uploads of one new name at the same time find room both, with auth ${auth}`, async () => {
+    test(`two concurrent uploads of the same new name both find room, with auth ${auth}`, async () => {
       const local: Caller = { subject: "local", scopes: new Set(["write"]) };
       const { database } = fixture;
       const first = service({ settings: { auth } });

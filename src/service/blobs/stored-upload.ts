@@ -54,7 +54,7 @@ export class StoredUpload implements BlobUpload {
     const { database, store, key, room, isReserved } = this.#parts;
     room.close();
     if (!isReserved || this.#isFinished) return;
-    // Bytes without a record stay reserved: those of this upload, if it was not recorded, or of another one of the name.
+    // If bytes are stored without a record, by this or another upload, the name stays reserved.
     const isStored = await store.stat(key).then(
       (stored) => stored !== undefined,
       () => true,

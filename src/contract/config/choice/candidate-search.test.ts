@@ -58,7 +58,7 @@ test("draws do not repeat, and end when there are no more", () => {
   assert.equal(texts(drawnPoints(5, { rate: { uniform: [1, 1.00001] } } as never, 42, 0)).length, 1);
 });
 
-test("draws of very many parameters that hardly vary are given up early", () => {
+test("a search with very many parameters that hardly vary stops drawing early", () => {
   let values = 0;
   const spec = {
     get uniform() {
