@@ -128,10 +128,11 @@ async function withDatabase<T>(
 async function dump(flags: DbFlags): Promise<void> {
   const path = await withFolder(flags, async (dataDir, lock) => {
     const { openDatabase } = await import("../service/database/open-database.ts");
-    const { writeDump } = await import("../service/database/database-dumps.ts");
+    const { dumpDatabase } = await import("../service/database/database-dumps.ts");
     const database = await openDatabase({ databaseUrl: undefined, dataDir, lock });
     try {
-      return await writeDump(dataDir, await database.dump!());
+      const dumped = await dumpDatabase(dataDir, (write) => database.dump!(write));
+      return dumped.path;
     } finally {
       await database.close();
     }

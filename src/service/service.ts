@@ -122,7 +122,7 @@ async function start(
   );
   resources.add(() => database.close());
   if (database.dump) {
-    resources.add(startDumps({ dataDir: settings.data_dir, dump: () => database.dump!(), log }));
+    resources.add(startDumps({ dataDir: settings.data_dir, dump: (write) => database.dump!(write), log }));
     resources.add(keepReclaimingSpace(database, log));
   }
   // No other service has it open.

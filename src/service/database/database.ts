@@ -1,4 +1,4 @@
-import type { Dump } from "./pglite-dump.ts";
+import type { DumpRows } from "./pglite-dump.ts";
 
 /** Runs one statement. Parameters are `$1`, `$2`, …; `timestamptz` comes back as Date, `json` parsed. */
 export interface Queryable {
@@ -34,6 +34,6 @@ export interface Database extends Queryable {
     onMissed: () => void,
   ): Promise<() => Promise<void>>;
   /** Reads all tables of a PGlite. For PostgreSQL, use its own tools. */
-  dump?(): Promise<Dump>;
+  dump?(...args: Parameters<DumpRows>): ReturnType<DumpRows>;
   close(): Promise<void>;
 }

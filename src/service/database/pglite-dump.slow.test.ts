@@ -1,14 +1,23 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { noLog } from "../telemetry/log.ts";
 import type { Database } from "./database.ts";
-import { dumpFolder, listDumps, MAX_DUMPS, readDump, startDumps, writeDump } from "./database-dumps.ts";
+import {
+  dumpDatabase,
+  dumpFolder,
+  listDumps,
+  MAX_DUMPS,
+  readDump,
+  startDumps,
+  writeDump,
+} from "./database-dumps.ts";
 import { openDatabase } from "./open-database.ts";
+import type { DumpRows } from "./pglite-dump.ts";
 import { restoreDatabase } from "./restore-database.ts";
 import { MIGRATIONS } from "./schema.ts";
 
@@ -58,8 +67,7 @@ test("a restored dump has every row, and goes on where the database was", async 
     await rowsOf(of, "select version from migrations order by version"),
   ];
   const before = await state(database);
-  const dump = await database.dump!();
-  const path = await writeDump(dataDir, dump);
+  const { path } = await dumpDatabase(dataDir, (write) => database.dump!(write));
   assert.deepEqual([statSync(path).mode & 0o777, statSync(dirname(path)).mode & 0o777], [0o600, 0o700]);
   await database.query("delete from operations");
   await database.close();
@@ -102,6 +110,38 @@ test("a restored dump has every row, and goes on where the database was", async 
   assert.ok(aside !== undefined && readdirSync(aside).includes("PG_VERSION"), "the former one is kept");
 });
 
+test("the rows of a dump come in small pieces, also long values, and none stays on disk uncompressed", async () => {
+  const { dataDir, database } = await openNew("pieces");
+  // PostgreSQL stores such values outside of the pages of their table.
+  await database.exec(`
+    insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256, payload)
+    select n, 'me', 'run_ml_job', '', '', '', 'c', 'b',
+      (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 1000) part)
+    from generate_series(1, 1000) n`);
+  writeRowsOfKilledDump(dataDir);
+  const pieces: number[] = [];
+  const { path } = await dumpDatabase(dataDir, (write) =>
+    database.dump!((rows) => {
+      pieces.push(rows.length);
+      return write(rows);
+    }),
+  );
+  await database.close();
+  const all = pieces.reduce((sum, bytes) => sum + bytes, 0);
+  assert.ok(
+    all > 32_000_000 && Math.max(...pieces) < 4_000_000,
+    `${all} bytes, at most ${Math.max(...pieces)}`,
+  );
+  assert.deepEqual(readdirSync(dumpFolder(dataDir)), [basename(path)]);
+  assert.equal((await readDump(path)).header.operations, 1_000);
+});
+
+/** As after `kill -9` while a dump is written. */
+function writeRowsOfKilledDump(dataDir: string): void {
+  mkdirSync(dumpFolder(dataDir));
+  writeFileSync(join(dumpFolder(dataDir), ".rows.tmp"), "x".repeat(50_000_000));
+}
+
 test("a restored database that was not put in place takes it at the next start", async () => {
   const { dataDir, database } = await openNew("interrupted");
   await database.exec(FILL);
@@ -115,9 +155,9 @@ test("a restored database that was not put in place takes it at the next start",
 
 test("a dump of a newer program and a damaged one are refused, and the database stays", async () => {
   const { dataDir, database } = await openNew("refused");
-  const dump = await database.dump!();
-  const path = await writeDump(dataDir, dump);
+  const { path } = await dumpDatabase(dataDir, (write) => database.dump!(write));
   await database.close();
+  const dump = await readDump(path);
   const newer = { ...dump, header: { ...dump.header, schema: MIGRATIONS.length + 1 } };
   await assert.rejects(restoreDatabase(dataDir, newer, isHeld), /version \d+, made by mucast/);
   const quoting = { ...dump.header.tables[0]!, name: "operations\" (id) from program 'true" };
@@ -143,7 +183,7 @@ test("a dump of a newer program and a damaged one are refused, and the database 
 
 test("a service dumps what has changed, keeps a bounded number, and goes on where it cannot", async () => {
   const { dataDir, database } = await openNew("kept");
-  const dump = () => database.dump!();
+  const dump: DumpRows = (write) => database.dump!(write);
   const run = async () => startDumps({ dataDir, dump, log: noLog })();
   await run();
   assert.equal(listDumps(dataDir).length, 1);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { MUCAST_VERSION } from "../../contract/version.ts";
@@ -23,6 +23,12 @@ export interface DumpHeader {
   /** The last number that each identity column has assigned. */
   readonly sequences: readonly { readonly table: string; readonly column: string; readonly value: string }[];
 }
+
+/** The header before the rows are hashed. */
+export type UnsealedHeader = Omit<DumpHeader, "sha256">;
+
+/** Reads all tables, gives their rows to `write` piece by piece, and returns their header. */
+export type DumpRows = (write: (rows: Uint8Array) => Promise<void>) => Promise<UnsealedHeader>;
 
 /** The rows of all tables, each table in the format of PostgreSQL's COPY, in the order of the header. */
 export interface Dump {
@@ -50,7 +56,10 @@ const ROWS: Readonly<Record<string, string>> = {
   report_links: "from mucast.report_links t where false",
 };
 
-/** Pages of 8 KiB that one statement reads, since PGlite blocks the event loop during a statement. */
+/**
+ * Pages of 8 KiB that one statement reads, with the long values that PostgreSQL stores outside of them, since PGlite blocks the event loop
+ * during a statement.
+ */
 const SLICE_PAGES = 128;
 
 /** A reader of the omitted events gets a snapshot instead. */
@@ -59,16 +68,24 @@ const VALUES: Readonly<Record<string, string>> = {
     "case when t.finished_at is null then t.pruned_seq else greatest(t.pruned_seq, t.last_seq - 1) end",
 };
 
-/** Reads all tables in one consistent state. All other statements wait meanwhile. */
-export async function dumpTables(statements: Transaction): Promise<Dump> {
+/**
+ * Reads all tables in one consistent state. All other statements wait meanwhile.
+ * @param write gets the rows piece by piece: all of them may be larger than the memory.
+ */
+export async function dumpTables(
+  statements: Transaction,
+  write: (rows: Uint8Array) => Promise<void>,
+): Promise<UnsealedHeader> {
   const columns = await columnsOf(statements);
-  const tables: Uint8Array[] = [];
   const described: { name: string; columns: string[]; bytes: number }[] = [];
   for (const [name, own] of Map.groupBy(columns, ({ table }) => table)) {
     const values = own.map(({ column }) => VALUES[`${name}.${column}`] ?? `t."${column}"`);
-    const bytes = await copyTable(statements, name, values.join());
-    tables.push(bytes);
-    described.push({ name, columns: own.map(({ column }) => column), bytes: bytes.length });
+    let bytes = 0;
+    for await (const slice of slicesOf(statements, name, values.join())) {
+      bytes += slice.length;
+      await write(slice);
+    }
+    described.push({ name, columns: own.map(({ column }) => column), bytes });
   }
   const sequences: { table: string; column: string; value: string }[] = [];
   for (const { table, column, identity } of columns) {
@@ -82,46 +99,38 @@ export async function dumpTables(statements: Transaction): Promise<Dump> {
   );
   const { operations, schema, now } = counts.rows[0]!;
   return {
-    header: {
-      mucast_dump: 1,
-      mucast: MUCAST_VERSION,
-      taken_at: now.toISOString(),
-      schema,
-      operations,
-      sha256: digestOf({ tables: described, sequences }, tables),
-      tables: described,
-      sequences,
-    },
-    tables,
+    mucast_dump: 1,
+    mucast: MUCAST_VERSION,
+    taken_at: now.toISOString(),
+    schema,
+    operations,
+    tables: described,
+    sequences,
   };
 }
 
-/** The digest of a dump's rows and of what its header says about them. */
-export function digestOf(
-  { tables: described, sequences }: Pick<DumpHeader, "tables" | "sequences">,
-  tables: readonly Uint8Array[],
-): string {
-  const digest = createHash("sha256").update(JSON.stringify({ described, sequences }));
-  for (const bytes of tables) digest.update(bytes);
-  return digest.digest("hex");
+/** The digest of a dump, without its rows: update it with all of them in order. */
+export function digestOf({ tables: described, sequences }: Pick<DumpHeader, "tables" | "sequences">): Hash {
+  return createHash("sha256").update(JSON.stringify({ described, sequences }));
 }
 
 /** In the order of the pages, so that the same state gives the same bytes. */
-async function copyTable(statements: Transaction, name: string, values: string): Promise<Uint8Array> {
-  const { rows } = await statements.query<{ pages: number }>(
-    "select (pg_relation_size($1::regclass) / current_setting('block_size')::int)::int as pages",
+async function* slicesOf(statements: Transaction, name: string, values: string): AsyncGenerator<Uint8Array> {
+  const { rows } = await statements.query<{ pages: number; all: number }>(
+    `select (pg_relation_size(name) / page)::int as pages, (pg_table_size(name) / page)::int as all
+     from (select $1::regclass as name, current_setting('block_size')::int as page) sizes`,
     [`mucast."${name}"`],
   );
+  const { pages, all } = rows[0]!;
   const from = ROWS[name] ?? `from mucast."${name}" t where true`;
-  const slices: Buffer[] = [];
-  for (let page = 0; page < rows[0]!.pages; page += SLICE_PAGES) {
-    const range = `t.ctid >= '(${page},0)'::tid and t.ctid < '(${page + SLICE_PAGES},0)'::tid`;
+  const step = Math.max(1, Math.floor((SLICE_PAGES * pages) / all));
+  for (let page = 0; page < pages; page += step) {
+    const range = `t.ctid >= '(${page},0)'::tid and t.ctid < '(${page + step},0)'::tid`;
     const { blob } = await statements.query(`copy (select ${values} ${from} and ${range}) to '/dev/blob'`);
     // PGlite returns none for no rows.
-    if (blob !== undefined) slices.push(Buffer.from(await blob.arrayBuffer()));
+    if (blob !== undefined) yield new Uint8Array(await blob.arrayBuffer());
     await nextTurn();
   }
-  return Buffer.concat(slices);
 }
 
 /** Writes the rows of a dump into empty tables of its version. */
