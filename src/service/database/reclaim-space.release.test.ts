@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
-import type { Database } from "./database.ts";
+import { listBlobs } from "../store/list-blobs.ts";
+import type { Database, Queryable } from "./database.ts";
 import { openDatabase } from "./open-database.ts";
 import { MAX_LOG_BYTES, reclaimSpace } from "./reclaim-space.ts";
 
@@ -41,6 +42,32 @@ test("a database that is written to for long stays small: its log and its tables
   assert.ok(total > 4 * MAX_LOG_BYTES, `${total} bytes were written`);
   assert.ok(Math.max(...logs) < 3 * MAX_LOG_BYTES, `log: ${logs}`);
   assert.ok(tables.at(-1)! < 1.5 * tables[2]!, `tables: ${tables}`);
+  await database.close();
+});
+
+test("a list of blobs reads one page of them, however many its caller has", async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), "mucast-space-"));
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+  await copyNewDatabase(dataDir);
+  const database = await openDatabase({ databaseUrl: undefined, dataDir });
+  await database.exec(`
+    insert into blobs (caller, name, space, bytes, created_at)
+    select 'me', 'feature_engine_' || n || '.json', 'mine', 1, now() - n * interval '1 second' from generate_series(1, 20000) n;
+    select pg_logical_emit_message(true, 'test', repeat(md5(random()::text), 1048576)) from generate_series(1, 3)`);
+  await reclaimSpace(database, never);
+  const plan: string[] = [];
+  const explained: Queryable = {
+    query: async (text, params) => {
+      const { rows } = await database.query<{ "QUERY PLAN": string }>(`explain ${text}`, params);
+      plan.push(...rows.map((row) => row["QUERY PLAN"]));
+      return { rows: [] };
+    },
+  };
+  await listBlobs(explained, "me", { limit: 100, after: undefined });
+  assert.ok(
+    plan.some((line) => line.includes("blobs_of_caller")) && !plan.some((line) => line.includes("Sort")),
+    plan.join("\n"),
+  );
   await database.close();
 });
 

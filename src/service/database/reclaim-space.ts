@@ -9,7 +9,8 @@ export const MAX_LOG_BYTES = 64 * 2 ** 20;
 
 /**
  * Keeps the files of an embedded database small. PostgreSQL leaves that to its checkpointer and to autovacuum, and PGlite runs
- * neither: without this, its write-ahead log and the dead rows of its tables grow until the service stops.
+ * neither: without this, its write-ahead log and the dead rows of its tables grow until the service stops, and it sorts all blobs of a
+ * caller to list the newest, because it does not know that there are many.
  * @returns a function that stops it. The database is closed after.
  */
 export function keepReclaimingSpace(database: Database, log: Log): () => Promise<void> {
@@ -20,7 +21,7 @@ export function keepReclaimingSpace(database: Database, log: Log): () => Promise
 }
 
 /**
- * Vacuums every table and makes a checkpoint where MAX_LOG_BYTES have been written since the last one. Each is a statement of its own,
+ * Vacuums and analyzes every table and makes a checkpoint where MAX_LOG_BYTES have been written since the last one. Each is a statement of its own,
  * so others run between them.
  */
 export async function reclaimSpace(database: Database, signal: AbortSignal): Promise<void> {
@@ -33,7 +34,7 @@ export async function reclaimSpace(database: Database, signal: AbortSignal): Pro
   );
   for (const { name } of tables.rows) {
     if (signal.aborted) return;
-    await database.exec(`vacuum mucast.${name}`);
+    await database.exec(`vacuum (analyze) mucast.${name}`);
   }
   await database.exec("checkpoint");
 }
