@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { openFiles } from "../../../test/open-files.testing.ts";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { FakeBlobs } from "../http/blobs/fake-blobs.testing.ts";
 import { Preparations } from "./preparations.ts";
 
@@ -49,4 +51,24 @@ test("nothing more is kept of a CSV that arrives too slowly, and the rest is rea
   );
   goesOn.resolve();
   await dropped.promise;
+});
+
+test("a blob is limited by the size of a body too, as it is on the disk before the quota is checked", async () => {
+  const asked: number[] = [];
+  const prepare = async (settings: Partial<typeof SETTINGS>) => {
+    const preparations = new Preparations({
+      blobs: new FakeBlobs(new FolderStore("/nowhere", "")),
+      run: async ({ blobBytes }) => {
+        asked.push(blobBytes);
+        throw new MucastError("invalid_data", "no prices");
+      },
+      settings: { ...SETTINGS, upload_bytes: 2 ** 40, stored_bytes_per_caller: 2 ** 40, ...settings },
+    });
+    const body = { bytes: Readable.from([Buffer.from("Date,A")]), multipartType: undefined };
+    await assert.rejects(preparations.prepare(CALLER, body, {}, new AbortController().signal), /no prices/);
+  };
+  await prepare({});
+  await prepare({ upload_bytes: 1_000 });
+  await prepare({ stored_bytes_per_caller: 2_000 });
+  assert.deepEqual(asked, [12_800, 1_000, 2_000]);
 });

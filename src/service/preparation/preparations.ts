@@ -39,6 +39,12 @@ export interface Prepared extends Omit<PreparedFiles, "files"> {
   readonly written: boolean;
 }
 
+/**
+ * Bytes of a blob for each byte that a file may have. A price of eight characters becomes features of about 500 bytes, and one of a single
+ * digit too: a CSV of 16 MB without this limit takes 4 GB of the disk until its blobs are stored.
+ */
+const MAX_GROWTH = 128;
+
 /** Prepares prices of callers and stores their blobs. */
 export class Preparations {
   readonly #parts: PreparationsParts;
@@ -64,7 +70,11 @@ export class Preparations {
     try {
       await this.#receive(bytes, join(folder, BODY_NAME), signal);
       const options = { ...query, learningEnd: learning_end, onlyFeatures: only_features };
-      const blobBytes = Math.min(settings.upload_bytes, settings.stored_bytes_per_caller);
+      const blobBytes = Math.min(
+        settings.upload_bytes,
+        settings.stored_bytes_per_caller,
+        MAX_GROWTH * settings.prepare_bytes,
+      );
       const order = {
         kind: "prepare",
         folder,
