@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  linkSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -67,6 +68,16 @@ test("leaves a fifth of the free space if no limit is set", async () => {
   await budgetOf(undefined, large).measure();
   assert.equal(small.kills.length, 0);
   assert.equal(large.kills.length, 1);
+});
+
+test("counts a file with several names once", async () => {
+  const place = join(folder, "linked");
+  for (const name of ["", "candidate0", "candidate1"]) mkdirSync(join(place, name), { recursive: true });
+  const panel = join(place, "panel0.npy");
+  writeFileSync(panel, Buffer.alloc(MIB, 1));
+  for (const name of ["candidate0", "candidate1"]) linkSync(panel, join(place, name, "panel0.npy"));
+  writeFileSync(join(place, "candidate1", "own"), Buffer.alloc(MIB, 1));
+  assert.equal(await folderBytes(place), 2 * statSync(panel).blocks * 512);
 });
 
 test("counts files in subfolders, and open ones without a name", {

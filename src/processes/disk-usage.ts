@@ -5,13 +5,16 @@ import { join, sep } from "node:path";
 /** `st_blocks` counts units of this many bytes. */
 const BLOCK_BYTES = 512;
 
-/** Bytes on disk of all files in a folder and its subfolders; files that disappear meanwhile do not count. */
-export async function folderBytes(folder: string): Promise<number> {
+/**
+ * Bytes on disk of all files in a folder and its subfolders; files that disappear meanwhile do not count.
+ * @param linked inodes of the files that have several names and are counted: each candidate of a `choice` has links to the same panels.
+ */
+export async function folderBytes(folder: string, linked = new Set<number>()): Promise<number> {
   let bytes = 0;
   try {
     for await (const entry of await opendir(folder)) {
       const path = join(folder, entry.name);
-      bytes += entry.isDirectory() ? await folderBytes(path) : await bytesOf(lstat(path));
+      bytes += entry.isDirectory() ? await folderBytes(path, linked) : await bytesOf(lstat(path), linked);
     }
   } catch {
     // It was removed.
@@ -45,9 +48,12 @@ export async function freeBytes(folder: string): Promise<number | undefined> {
   }
 }
 
-async function bytesOf(found: Promise<Stats>): Promise<number> {
+async function bytesOf(found: Promise<Stats>, linked?: Set<number>): Promise<number> {
   try {
-    return (await found).blocks * BLOCK_BYTES;
+    const { blocks, nlink, ino } = await found;
+    if (nlink > 1 && linked?.has(ino)) return 0;
+    if (nlink > 1) linked?.add(ino);
+    return blocks * BLOCK_BYTES;
   } catch {
     return 0;
   }
