@@ -76,9 +76,23 @@ function machineFiles(scratch: string): string[] {
   return found.flatMap(([here, there]) => ["--volume", `${here}:${there}:ro`]);
 }
 
-function buildImage(target: string, version: string, volumes: readonly string[]): string {
+/** The arguments of a build for the image's labels. */
+function labelArguments(): string[] {
+  const printed = run(process.execPath, ["scripts/release.ts", "build-args"], { quiet: true });
+  if (printed.includes("-dirty"))
+    process.stderr.write(
+      "warning: the checkout has changes (git status), so the commit of the images ends in -dirty\n",
+    );
+  return printed.split(/\s+/);
+}
+
+function buildImage(
+  target: string,
+  version: string,
+  labels: readonly string[],
+  volumes: readonly string[],
+): string {
   const image = `localhost/mucast-${target}:${version}`;
-  const labels = run(process.execPath, ["scripts/release.ts", "build-args"], { quiet: true }).split(/\s+/);
   const options = ["--build-arg", `NODE_IMAGE=${BASE}`, ...labels, "--target", target, "--tag", image];
   // Buildah's own format has no health check.
   run("buildah", ["build", ...ISOLATION, "--layers", "--format", "docker", ...options, ...volumes, "."]);
@@ -104,9 +118,10 @@ if (asked.length === 0 || unknown.length > 0)
 const scratch = mkdtempSync(join(tmpdir(), "mucast-images-"));
 try {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  const labels = labelArguments();
   buildBase(scratch);
   const volumes = machineFiles(scratch);
-  for (const target of asked) tryImage(buildImage(target, version, volumes));
+  for (const target of asked) tryImage(buildImage(target, version, labels, volumes));
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
