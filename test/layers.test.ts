@@ -87,7 +87,7 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   lock: [],
   settings: [],
   telemetry: [],
-  database: ["telemetry", "abort-error.ts", "free-turns.ts", "request-scope.ts", "row-sweep.ts"],
+  database: ["lock", "telemetry", "abort-error.ts", "free-turns.ts", "request-scope.ts", "row-sweep.ts"],
   auth: ["database", "telemetry"],
   store: ["database"],
   webhooks: ["database", "telemetry"],

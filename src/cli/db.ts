@@ -53,15 +53,15 @@ function withSettings(command: Command): Command {
 const HELP = `
 Examples:
   DATABASE_URL=postgres://… mucast db status
-  mucast db migrate --data-dir /var/lib/mucast
-  mucast db dump --data-dir /var/lib/mucast
-  mucast db restore --data-dir /var/lib/mucast
-  mucast db unlock --data-dir /var/lib/mucast
+  sudo -u mucast mucast db migrate --data-dir /var/lib/mucast
+  sudo -u mucast mucast db dump --data-dir /var/lib/mucast
+  sudo -u mucast mucast db restore --data-dir /var/lib/mucast
+  sudo -u mucast mucast db unlock --data-dir /var/lib/mucast
   DATABASE_URL=postgres://… BLOB_URL=s3://… mucast db orphans --remove
 
 A service dumps its own database to backups/ in its data folder when it starts, every hour and when it ends, if something
 has changed. Dumps do not contain blobs. For PostgreSQL (DATABASE_URL), use its own tools instead of dump, restore and unlock. The embedded
-database is shown and migrated only while no service has it open.`;
+database is shown and migrated only while no service has it open, and by the user that owns it.`;
 
 interface DbFlags {
   readonly dataDir?: string;
@@ -143,7 +143,11 @@ async function dump(flags: DbFlags): Promise<void> {
 async function restore({ from, ...flags }: DbFlags & { from?: string }): Promise<void> {
   await withFolder(flags, async (dataDir, lock) => {
     const { dumpFolder, listDumps, readDump } = await import("../service/database/database-dumps.ts");
+    const { checkOwner } = await import("../service/lock/folder-owner.ts");
     const { restoreDatabase } = await import("../service/database/restore-database.ts");
+    const { lockFile } = await import("../service/lock/lock-holder.ts");
+    // The database itself may be gone.
+    checkOwner(dumpFolder(dataDir), lockFile(dataDir));
     const path = from ?? listDumps(dataDir)[0];
     if (path === undefined) {
       const folder = dumpFolder(dataDir);

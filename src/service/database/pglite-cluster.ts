@@ -6,6 +6,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
 import { shellWord } from "../../contract/machine/shell-word.ts";
+import { deniedFile } from "../lock/folder-owner.ts";
 import { listDumps } from "./database-dumps.ts";
 
 /**
@@ -56,9 +57,15 @@ function notMade(folder: string, cause: unknown): MucastError {
   return new MucastError("output_failed", message, { path: folder }, { cause });
 }
 
-/** The error of an existing database that cannot be opened: what happened, what is probably lost, and which dump to restore. */
+/**
+ * The error of an existing database that cannot be opened: what happened, what is probably lost, and which dump to restore. If the process
+ * may not read and write all its files, which PostgreSQL reports like damaged ones, only what permits it.
+ */
 export function notOpened(folder: string, reason: string, cause?: unknown): MucastError {
-  const message = `the database in ${folder} cannot be opened: ${reason}. ${remedy(dirname(folder))}`;
+  const denied = deniedFile(folder);
+  const message = `the database in ${folder} cannot be opened: ${
+    denied === undefined ? `${reason}. ${remedy(dirname(folder))}` : `permission denied (EACCES). ${denied}`
+  }`;
   return new MucastError("unavailable", message, { path: folder }, { cause });
 }
 

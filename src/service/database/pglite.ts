@@ -3,6 +3,7 @@ import { chmod, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { RESTORED } from "../lock/folder-owner.ts";
 import type { Database, Queryable } from "./database.ts";
 import { makeCluster, notOpened, openingFailure } from "./pglite-cluster.ts";
 import { type Dump, type DumpRows, dumpTables, loadTables, type UnsealedHeader } from "./pglite-dump.ts";
@@ -17,9 +18,6 @@ export interface EmbeddedOptions {
    */
   readonly onPanic?: ((message: string) => never) | undefined;
 }
-
-/** A restored database beside the folder that it replaces at the end. */
-export const RESTORED = "database.restored";
 
 /** How PostgreSQL, or the WebAssembly that runs it, reports that it has ended. Text of callers is never at the start of a line. */
 const PANIC = /^(?:\d{4}-\d\d-\d\d [\d:.]+ \w+ \[\d+\] (?:PANIC|FATAL): |Aborted\()/;

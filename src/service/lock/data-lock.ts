@@ -4,6 +4,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
 import { shellWord } from "../../contract/machine/shell-word.ts";
+import { checkDatabaseOwner, foreignOwner } from "./folder-owner.ts";
 import { type Holder, lockFile, ownHolder, pidNamespace, readLock, stateOf } from "./lock-holder.ts";
 import { FRESH_MILLISECONDS, isLockOf, LockWatch } from "./lock-watch.ts";
 
@@ -38,7 +39,8 @@ export interface LockListener {
 
 /**
  * Locks a data folder for this process with a file beside the database that is created exclusively. Replaces a dead holder.
- * @throws MucastError unavailable, which names a live holder, or one on another host; output_failed if the folder is not writable.
+ * @throws MucastError unavailable, which names a live holder, one on another host, or another user who owns the database; output_failed if
+ * the folder is not writable.
  */
 export function lockDataFolder(
   dataDir: string,
@@ -74,6 +76,7 @@ function takeLock(dataDir: string, path: string): Holder {
   const holder = ownHolder(randomBytes(32).toString("base64url"));
   const draft = writeDraft(path, holder);
   try {
+    checkDatabaseOwner(dataDir, draft);
     claim(dataDir, path, draft);
     return holder;
   } finally {
@@ -124,7 +127,11 @@ function mapFolderErrors<T>(dataDir: string, body: () => T): T {
     return body();
   } catch (cause) {
     if (cause instanceof MucastError) throw cause;
-    const message = `the data folder ${dataDir} cannot be used: ${causeOf(cause)}; free it, or give another --data-dir`;
+    const reason = `the data folder ${dataDir} cannot be used: ${causeOf(cause)}`;
+    const { code, path = dataDir } = cause as NodeJS.ErrnoException;
+    const foreign = code === "EACCES" ? foreignOwner(path, dataDir) : undefined;
+    const message =
+      foreign === undefined ? `${reason}; free it, or give another --data-dir` : `${reason}. ${foreign}`;
     throw new MucastError("output_failed", message, { path: dataDir }, { cause });
   }
 }

@@ -1,10 +1,12 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { bootId, startTimeOf } from "../../contract/machine/process-stat.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
+import { foreignOwner } from "./folder-owner.ts";
 
 /** The content of a lock file: the service that holds the data folder. */
 const holderSchema = z.strictObject({
@@ -38,14 +40,18 @@ export function readHolder(dataDir: string): Holder | undefined {
   return found && stateOf(found) !== "gone" ? found : undefined;
 }
 
-/** Reads a lock file, also that of a dead holder. */
+/** Reads a lock file, also that of a dead holder. @throws MucastError unavailable if it is another user's. */
 export function readLock(path: string): Holder | undefined {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    const code = codeOf(error);
+    if (code === "ENOENT") return undefined;
+    const foreign = code === "EACCES" ? foreignOwner(path, dirname(path)) : undefined;
+    if (foreign === undefined) throw error;
+    const message = `the lock cannot be read: ${causeOf(error)}. ${foreign}`;
+    throw new MucastError("unavailable", message, { path }, { cause: error });
   }
   const parsed = READ.safeParse(jsonOf(text));
   if (parsed.success) return parsed.data;
