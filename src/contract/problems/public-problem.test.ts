@@ -66,6 +66,13 @@ for (const [what, error] of [
   });
 }
 
+test("the caller gets the advice of an engine that has its own", () => {
+  const data = { source: "/srv/secret/python", advice: "Use another image." };
+  const problem = publicProblem(new MucastError("engine_unavailable", "/srv/secret", data), () => undefined);
+  assert.equal(problem.advice, data.advice);
+  assert.doesNotMatch(JSON.stringify(problem), /secret/);
+});
+
 test("the caller gets the whole error of a worker that died during a ticker", () => {
   const error = new MucastError("engine_crashed", "MSFT: the worker died 2 times", { ticker: "MSFT" });
   assert.deepEqual(

@@ -21,26 +21,34 @@ const OF_THE_ENGINE: Partial<Record<ErrorCode, string>> = {
 /**
  * The problem of `error` for a caller on another machine. A defect (an error that is not a MucastError, or has the code internal)
  * becomes only an id, because its message may contain paths and its stack does. An engine that does not start, or that printed
- * last output, becomes that fact and an id.
+ * last output, becomes that fact, an id and the advice.
  * @param log receives what the problem omits.
  */
 export function publicProblem(error: unknown, log: (withheld: PrivateDetails) => void): Problem {
-  const engine = sentenceOfEngine(error);
+  const engine = engineProblem(error);
   if (engine === undefined && error instanceof MucastError && error.code !== "internal")
     return problemOf(error);
   const id = randomUUID();
   log({ id, what: engine === undefined ? "defect" : "engine", text: textOf(error) });
-  const problem = engine ?? { code: "internal", sentence: "a defect of mucast" };
+  const { code, sentence, ...advice } = engine ?? { code: "internal", sentence: "a defect of mucast" };
   const source = engine === undefined ? "its log" : "the log of mucast";
-  return problemOf(new MucastError(problem.code, `${problem.sentence}; see ${id} in ${source}`, { id }));
+  return problemOf(new MucastError(code, `${sentence}; see ${id} in ${source}`, { id, ...advice }));
 }
 
-function sentenceOfEngine(error: unknown): { code: ErrorCode; sentence: string } | undefined {
+/** The caller's view of the error; with its own advice, which names no path of the machine. */
+interface EngineProblem {
+  readonly code: ErrorCode;
+  readonly sentence: string;
+  readonly advice?: string;
+}
+
+function engineProblem(error: unknown): EngineProblem | undefined {
   if (!(error instanceof MucastError)) return undefined;
   const { code, data } = error;
   const sentence = OF_THE_ENGINE[code];
   const isPlain = code === "engine_crashed" && data.source === undefined && data.stderr === undefined;
-  return sentence === undefined || isPlain ? undefined : { code, sentence };
+  if (sentence === undefined || isPlain) return undefined;
+  return { code, sentence, ...(data.advice === undefined ? {} : { advice: data.advice }) };
 }
 
 function textOf(error: unknown): string {

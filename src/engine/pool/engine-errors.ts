@@ -1,9 +1,10 @@
 import { constants } from "node:os";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
+import { type ErrorData, MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
+import { IMAGE_PYTHON } from "../environment/engine-status.ts";
 import type { PendingTask } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
 import type { EngineFault, SlotEnd, TaskFault, WorkerEnd } from "./protocol.ts";
@@ -43,11 +44,7 @@ export function startError(python: string, { reason, signal, wasKilled, stderrTa
   const isOld = /unknown option:? -P/i.test(stderrTail);
   const lastWords = isOld ? "it is older than Python 3.11" : stderrTail.split("\n").at(-1);
   const ending = lastWords ? `: ${lastWords}` : "";
-  return new MucastError(
-    "engine_unavailable",
-    `the engine did not start with ${python} (${reason})${ending}`,
-    data,
-  );
+  return unavailable(python, `the engine did not start with ${python} (${reason})${ending}`, data);
 }
 
 /** A gateway that ended before its greeting and gave no reason. */
@@ -86,10 +83,21 @@ const DATA_LIMIT = { bytes: 16_384, text: 2_000 };
 
 /** A worker that could not import a library. */
 export function importError(python: string, message: string): MucastError {
-  return new MucastError("engine_unavailable", `the engine did not start with ${python}: ${message}`, {
-    source: python,
-  });
+  return unavailable(python, `the engine did not start with ${python}: ${message}`, { source: python });
 }
+
+function unavailable(python: string, message: string, data: ErrorData): MucastError {
+  const isImage = python === IMAGE_PYTHON && message.includes("No module named 'torch'");
+  return new MucastError(
+    "engine_unavailable",
+    message,
+    isImage ? { ...data, advice: ADVICE_OF_IMAGE } : data,
+  );
+}
+
+/** Nothing can be installed in an image. */
+const ADVICE_OF_IMAGE =
+  "This image has no PyTorch. Run the service, or the job, from the image `dl` of the Dockerfile, or from `dl-cpu` without a GPU (docs/deploying.md).";
 
 /** A host that ended while it had workers, more than once. */
 export function hostError({ reason, stderrTail }: HostEnd): MucastError {
