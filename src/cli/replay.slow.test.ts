@@ -64,6 +64,13 @@ describe("mucast replay", { timeout: 900_000 }, () => {
     assert.match(stderr, /^largest +mu\.ALFA /m);
   });
 
+  test("shows the part of two long texts in which they differ", async () => {
+    const other = join(folder, "data", "ml_engine_4.json");
+    const text = readFileSync(output, "utf8");
+    writeFileSync(other, text.replace(/"sentence":"[^"]{60,}(?=")/, "$& And more."));
+    assert.match((await replayed(other)).stderr, /^first +verdict\.sentence +….* And more\." +…/m);
+  });
+
   test("ends with 7 if it cannot be replayed, and with an error's code if there is no output", async () => {
     const alone = join(await newFolder(), "ml_engine_1.json");
     copyFileSync(output, alone);

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
 import { REPLAY_EXITS, type ReplayBlob } from "../contract/output/replay-blob.ts";
+import { fromDifference } from "../replay/differences.ts";
 import { replayOutput } from "../replay/replay.ts";
 import {
   configText,
@@ -107,12 +108,7 @@ function differenceLines({ first, largest, members }: NonNullable<ReplayBlob["di
     string,
     typeof first,
   ][];
-  const shown = rows.map(([name, { path, recorded, replayed }]) => [
-    name,
-    path,
-    show(recorded),
-    show(replayed),
-  ]);
+  const shown = rows.map(([name, { path, recorded, replayed }]) => [name, path, ...show(recorded, replayed)]);
   const counts = members.map(({ name, numbers, others, largest: most }) => [
     name,
     String(numbers),
@@ -126,10 +122,18 @@ function differenceLines({ first, largest, members }: NonNullable<ReplayBlob["di
 }
 
 const MAX_LENGTH = 40;
+const SHOWN_BEFORE = 10;
 
-function show(value: unknown): string {
-  const text = value === undefined ? "not there" : JSON.stringify(value);
-  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
+/** Both sides of a difference, each as a short text. */
+function show(...sides: [recorded: unknown, replayed: unknown]): string[] {
+  let [recorded, replayed] = sides.map((value) =>
+    value === undefined ? "not there" : JSON.stringify(value),
+  ) as [string, string];
+  if (Math.max(recorded.length, replayed.length) > MAX_LENGTH)
+    [recorded, replayed] = fromDifference(recorded, replayed, SHOWN_BEFORE);
+  return [recorded, replayed].map((text) =>
+    text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text,
+  );
 }
 
 type Change = NonNullable<NonNullable<ReplayBlob["inputs"]>["feature"]["change"]>;

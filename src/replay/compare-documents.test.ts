@@ -263,3 +263,27 @@ test("an older output lacks the same member of every ticker, even if tickers are
   assert.equal(differences.summary(), undefined);
   assert.deepEqual(differences.lacks, ["fits.*.importances"]);
 });
+
+for (const [what, same, parsedBytes] of [
+  ["letters", "x".repeat(5_000), undefined],
+  ["control characters", "\u0001".repeat(5_000), undefined],
+  ["surrogate pairs", "😀".repeat(5_000), undefined],
+  ["letters of a text that is compared in pieces", "x".repeat(5_000), 1_000],
+] as const) {
+  test(`the first difference of two long texts shows where they differ, after ${what}`, async () => {
+    const { differences } = await compareTexts(
+      text({ verdict: { sentence: `${same} gains skill ${same}` } }),
+      text({ verdict: { sentence: `${same} loses skill ${same}` } }),
+      mayLackNothing,
+      parsedBytes,
+    );
+    const { path, recorded, replayed } = differences.summary()!.first;
+    assert.equal(path, "verdict.sentence");
+    assert.match(String(recorded), /^….* gains/s);
+    assert.match(String(replayed), /^….* loses/s);
+    for (const shown of [recorded, replayed]) {
+      assert.ok(String(shown).isWellFormed());
+      assert.ok(Buffer.byteLength(JSON.stringify(shown)) <= 200);
+    }
+  });
+}

@@ -122,9 +122,11 @@ class DocumentComparison {
       const spelling = spellingOf(...texts);
       if (spelling !== undefined) return this.#differences.spelling(path, spelling);
     }
+    // A little before the first byte that differs; a text that begins inside a character begins with U+FFFD.
+    const offset = Math.max(0, ((await this.#firstDifference(recorded, replayed)) ?? 0) - SHOWN_BYTES / 4);
     const [before, after] = [
-      await this.#text(this.#recorded, recorded),
-      await this.#text(this.#replayed, replayed),
+      await this.#text(this.#recorded, recorded, offset),
+      await this.#text(this.#replayed, replayed, offset),
     ];
     this.#differences.other(path, before, after);
   }
@@ -169,26 +171,41 @@ class DocumentComparison {
 
   async #sameText(recorded: Span, replayed: Span): Promise<boolean> {
     if (lengthOf(recorded) !== lengthOf(replayed)) return false;
+    return (await this.#firstDifference(recorded, replayed)) === undefined;
+  }
+
+  /** The offset of the first byte that differs, or the length of the shorter text; undefined if the texts are equal. */
+  async #firstDifference(recorded: Span, replayed: Span): Promise<number | undefined> {
     const after = this.#replayed.pieces(replayed);
     // The pieces of equal texts at different offsets end at different bytes.
     let rest: Buffer = Buffer.alloc(0);
+    let offset = 0;
     try {
       for await (let piece of this.#recorded.pieces(recorded)) {
         while (piece.length > 0) {
-          if (rest.length === 0) rest = (await after.next()).value!;
+          if (rest.length === 0) rest = (await after.next()).value ?? rest;
           const length = Math.min(piece.length, rest.length);
-          if (piece.compare(rest, 0, length, 0, length) !== 0) return false;
+          if (length === 0) return offset;
+          if (piece.compare(rest, 0, length, 0, length) !== 0) {
+            let same = 0;
+            while (piece[same] === rest[same]) same += 1;
+            return offset + same;
+          }
+          offset += length;
           [piece, rest] = [piece.subarray(length), rest.subarray(length)];
         }
       }
-      return true;
+      return offset < lengthOf(replayed) ? offset : undefined;
     } finally {
       await after.return(undefined);
     }
   }
 
-  #text(file: JsonFile, { start, end }: Span): Promise<string> {
-    return file.text({ start, end: Math.min(end, start + SHOWN_BYTES) });
+  /** The first bytes from an offset; the value begins there with an ellipsis. */
+  async #text(file: JsonFile, { start, end }: Span, offset: number): Promise<string> {
+    const from = Math.min(end, start + offset);
+    const text = await file.text({ start: from, end: Math.min(end, from + SHOWN_BYTES) });
+    return offset === 0 ? text : `…${text}`;
   }
 }
 

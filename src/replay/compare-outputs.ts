@@ -58,6 +58,7 @@ async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: Json
       : likelyReason({
           ...{ ...found, inputs, device, crashed },
           commit: after.provenance.commit,
+          recordedCommit: facts.provenance.commit,
           choice: await unsupportedMembers(recorded),
         });
   return {

@@ -1,4 +1,4 @@
-import { boundedCopy } from "../contract/json/bounded-json.ts";
+import { boundedCopy, shortText } from "../contract/json/bounded-json.ts";
 import { REPLAY_LISTS, type ReplayBlob, type ReportedDifference } from "../contract/output/replay-blob.ts";
 
 /** Keys and indices on the path to a value. */
@@ -56,14 +56,13 @@ export class Differences {
   other(path: Path, recorded: unknown, replayed: unknown): void {
     this.#others += 1;
     this.#member(path).others += 1;
-    this.#first ??= { path: pathText(path), ...shown("recorded", recorded), ...shown("replayed", replayed) };
+    this.#first ??= { path: pathText(path), ...shownPair(recorded, replayed) };
   }
 
   /** Values that are equal but written differently. */
   spelling(path: Path, { count, recorded, replayed }: Spelling): void {
     this.#spellings += count;
-    const texts = { ...shown("recorded", recorded), ...shown("replayed", replayed) };
-    this.#firstSpelling ??= { path: pathText(path), ...texts };
+    this.#firstSpelling ??= { path: pathText(path), ...shownPair(recorded, replayed) };
   }
 
   /** @param pattern a path with `*` for names and indices. */
@@ -100,6 +99,35 @@ export class Differences {
 
 /** A document of this schema has far fewer at its top; in other documents the last one counts for the rest. */
 const MAX_MEMBERS = REPLAY_LISTS.facts;
+
+/** Both sides of a difference; if a text is too long, both from a little before the place where they differ. */
+function shownPair(recorded: unknown, replayed: unknown): Partial<ReportedDifference> {
+  if (typeof recorded === "string" && typeof replayed === "string" && [recorded, replayed].some(isLong))
+    [recorded, replayed] = fromDifference(recorded, replayed, SHOWN_BEFORE);
+  return { ...shown("recorded", recorded), ...shown("replayed", replayed) };
+}
+
+function isLong(text: string): boolean {
+  return shortText(text, MAX_QUOTED.text) !== text;
+}
+
+/** Characters, of at most six bytes each, so that what differs is within MAX_QUOTED. */
+const SHOWN_BEFORE = 25;
+
+/** Two texts from `before` characters before the first one that differs, behind an ellipsis. */
+export function fromDifference(
+  recorded: string,
+  replayed: string,
+  before: number,
+): [recorded: string, replayed: string] {
+  let start = 0;
+  while (start < recorded.length && recorded[start] === replayed[start]) start += 1;
+  start -= before;
+  if (start <= 0) return [recorded, replayed];
+  // No surrogate pair is cut.
+  if (recorded.codePointAt(start - 1)! > 0xffff) start -= 1;
+  return [`…${recorded.slice(start)}`, `…${replayed.slice(start)}`];
+}
 
 function shown(side: "recorded" | "replayed", value: unknown): Partial<ReportedDifference> {
   return value === undefined ? {} : { [side]: boundedCopy(value, MAX_QUOTED) ?? null };

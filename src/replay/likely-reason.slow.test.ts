@@ -80,7 +80,7 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
   test("a defect is qualified if the commit does not identify the build", () => {
     const messageOf = (commit: string | undefined) => {
       const none = { inputs: [], versions: [], machine: [], lacks: [], crashed: [] };
-      const { code, message } = likelyReason({ ...none, device: "cpu", commit });
+      const { code, message } = likelyReason({ ...none, device: "cpu", commit, recordedCommit: commit });
       assert.equal(code, "defect");
       return message.split(";")[0];
     };
@@ -91,6 +91,20 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
       messageOf(`${"0".repeat(40)}-dirty`),
       `${same}, but mucast was built from changed files of one commit`,
     );
+  });
+
+  test("advises the recorded commit only if the output records one", () => {
+    const adviceOf = (recordedCommit: string | undefined) => {
+      const [replayed, recorded] = ["0".repeat(40), recordedCommit ?? null];
+      const none = { inputs: [], machine: [], lacks: [], crashed: [], device: "cpu" };
+      const versions = [{ name: "commit", recorded, replayed }];
+      return likelyReason({ ...none, versions, commit: replayed, recordedCommit }).advice;
+    };
+    assert.match(
+      adviceOf("1".repeat(40)),
+      /^Install the version and commit of mucast that the output records/,
+    );
+    assert.match(adviceOf(undefined), /^Install the version of mucast .* The output records no commit/);
   });
 
   test("names the kernels that differ if the numbers do, and is identical if they agree", async () => {

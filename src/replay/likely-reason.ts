@@ -7,12 +7,18 @@ export function reasonOf(code: ReplayReason, message: string): Reason {
   return { code, message, advice: REPLAY_REASONS[code].advice };
 }
 
+/** As `versions`, for an output of a build that did not know its commit. */
+const ADVICE_WITHOUT_COMMIT =
+  "Install the version of mucast that the output records, run its `mucast setup`, and replay there. The output records no commit, so builds of that version differ only by date (`created_at`). Another version may compute other last digits.";
+
 /** The facts that a reason is derived from. */
 export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine" | "lacks" | "differences"> {
   /** Blobs that changed while the replay ran. */
   readonly inputs: readonly string[];
   /** The commit of mucast in the new output; undefined if it is unknown. */
   readonly commit: string | undefined;
+  /** The same in the recorded output. */
+  readonly recordedCommit: string | undefined;
   /** What the recorded models were fitted on. */
   readonly device: string;
   /** Tickers that the recorded job lost to an engine crash, and the new run did not. */
@@ -34,7 +40,7 @@ export function likelyReason(facts: ReplayFacts): Reason {
     return reasonOf("spelling", `the output was written again by another program; ${size}`);
   }
   if (versions.length > 0) {
-    return reasonOf("versions", `other versions: ${changes(versions)}; ${size}`);
+    return ofVersions(facts, `other versions: ${changes(versions)}; ${size}`);
   }
   if (machine.length > 0) {
     return reasonOf(
@@ -44,7 +50,7 @@ export function likelyReason(facts: ReplayFacts): Reason {
   }
   if (lacks.length > 0) {
     const words = `the output is of an older version of mucast, which did not write ${first(lacks)}`;
-    return reasonOf("versions", `${words}; ${size}`);
+    return ofVersions(facts, `${words}; ${size}`);
   }
   if (device.startsWith("cuda")) return reasonOf("device", `the networks were trained on ${device}; ${size}`);
   if (crashed.length > 0) {
@@ -56,6 +62,11 @@ export function likelyReason(facts: ReplayFacts): Reason {
   const contradiction = choice === undefined ? "" : `the output contradicts itself: ${choice}; `;
   const same = `inputs, versions and processor are the same${buildNote(facts.commit)}`;
   return reasonOf("defect", `${same}; ${contradiction}${size}`);
+}
+
+function ofVersions({ recordedCommit }: ReplayFacts, message: string): Reason {
+  const reason = reasonOf("versions", message);
+  return recordedCommit === undefined ? { ...reason, advice: ADVICE_WITHOUT_COMMIT } : reason;
 }
 
 /** What equal commits leave open: two builds without a commit, or of changed files, may differ. */
