@@ -14,6 +14,8 @@ const PROBE_NAME = "readiness.0.json";
 const PROBE = new Uint8Array(64 * 2 ** 10);
 /** The pause between the end of one round of checks and the start of the next. */
 const PAUSE_MILLISECONDS = 5_000;
+/** The pause after a round in which a check failed: a database or a storage that is back for seconds, between two failures, has to pass. */
+const FAILED_PAUSE_MILLISECONDS = 1_000;
 const TIMEOUT_MILLISECONDS = 10_000;
 /**
  * How long the database or the storage that services share may fail before a service is no longer ready. No service can do without
@@ -74,7 +76,9 @@ export class Readiness {
   /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
   start(): void {
     void this.look().then(() => {
-      if (!this.#closed) this.#timer = setTimeout(() => this.start(), PAUSE_MILLISECONDS).unref();
+      const hasFailed = this.#latest?.found.some(({ ok }) => !ok);
+      const milliseconds = hasFailed ? FAILED_PAUSE_MILLISECONDS : PAUSE_MILLISECONDS;
+      if (!this.#closed) this.#timer = setTimeout(() => this.start(), milliseconds).unref();
     });
   }
 

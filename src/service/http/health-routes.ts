@@ -51,7 +51,7 @@ function readyRoute(app: HttpApp, { ready, log }: HttpOptions): void {
       operationId: "ready",
       summary: "Whether the service accepts jobs",
       description:
-        "For readiness probes. The service is ready if the data folder, the database and the storage are writable, which it checks every five seconds, and if it is not shutting down. A PostgreSQL database, and a storage in Azure or S3, may fail for 30 seconds before that. Otherwise it returns 503 with the reasons. The probe itself writes nothing.",
+        "For readiness probes. The service is ready if the data folder, the database and the storage are writable, which it checks every five seconds, or every second while a check fails, and if it is not shutting down. A PostgreSQL database, and a storage in Azure or S3, may fail for 30 seconds before that. Otherwise it returns 503 with the reasons. The probe itself writes nothing.",
       tags: ["Service"],
       response: {
         200: jsonAnswer("The service accepts jobs.", readinessSchema, READY),
