@@ -14,6 +14,11 @@ export function hostOf({ host }: ListenAddress): string {
   return host.replace(/^\[(.*)\]$/, "$1");
 }
 
+/** Whether that is every address of the machine, however it is written: 0.0.0.0, 0, [::] or ::0. */
+export function isEveryAddress(address: ListenAddress): boolean {
+  return /^(0\.0\.0\.0|[0:]+)$/.test(hostOf(address));
+}
+
 /**
  * Listens for a moment, so that a new service on a taken port makes no data folder first.
  * @throws MucastError cannot_listen.

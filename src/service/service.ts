@@ -19,7 +19,7 @@ import { startDumps } from "./database/database-dumps.ts";
 import { openDatabase } from "./database/open-database.ts";
 import { keepReclaimingSpace } from "./database/reclaim-space.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
-import { cannotListen, checkFree, hostOf, type ListenAddress } from "./free-address.ts";
+import { cannotListen, checkFree, hostOf, isEveryAddress, type ListenAddress } from "./free-address.ts";
 import { buildHttp } from "./http/build-http.ts";
 import type { HttpApp } from "./http/server/http-app.ts";
 import { type DataLock, LOST_EXIT, lockDataFolder } from "./lock/data-lock.ts";
@@ -255,6 +255,11 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     },
     "listening",
   );
+  if (storage.folder !== undefined && settings.public_url === undefined && isEveryAddress(settings))
+    log.warn(
+      { output_urls: urls.jobBase },
+      "the URLs of outputs name this machine alone: set MUCAST_PUBLIC_URL to the URL at which callers reach the service, before it runs jobs",
+    );
   return {
     address,
     close: async () => {

@@ -171,6 +171,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/deploying.md", "docker run", SYNTAX],
   ["docs/deploying.md", "az group create", SYNTAX],
   ["docs/deploying.md", "kubectl create", SYNTAX],
+  ["docs/deploying.md", "images:\n  - name", EYE],
   ["docs/deploying.md", "python3 -m venv", SYNTAX],
   ["docs/deploying.md", "sudo -u mucast mucast db status", SYNTAX],
   ["docs/deploying.md", "npm pack && sudo", SYNTAX],

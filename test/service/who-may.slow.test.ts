@@ -50,6 +50,14 @@ describe("a service with keys", { timeout: 600_000 }, () => {
   });
   after(endServices);
 
+  test("warns once that the URLs of outputs name this machine alone, on every address without a public URL", () => {
+    const warnings = serving.logs().match(/^.*set MUCAST_PUBLIC_URL.*$/gm)!;
+    assert.deepEqual(
+      warnings.map((line) => JSON.parse(line)).map(({ level, output_urls }) => [level, output_urls]),
+      [["warn", `http://127.0.0.1:${new URL(serving.url).port}`]],
+    );
+  });
+
   test("requires one on every route that shows or accepts something", async () => {
     const misspelt = keys.ann!.replace(/.$/, (last) => (last === "A" ? "E" : "A"));
     for (const api of [
