@@ -17,7 +17,7 @@ import {
   writeDump,
 } from "./database-dumps.ts";
 import { openDatabase } from "./open-database.ts";
-import type { DumpRows } from "./pglite-dump.ts";
+import { type DumpRows, dumpTables } from "./pglite-dump.ts";
 import { restoreDatabase } from "./restore-database.ts";
 import { MIGRATIONS } from "./schema.ts";
 
@@ -134,6 +134,35 @@ test("the rows of a dump come in small pieces, also long values, and none stays 
   );
   assert.deepEqual(readdirSync(dumpFolder(dataDir)), [basename(path)]);
   assert.equal((await readDump(path)).header.operations, 1_000);
+});
+
+test("each statement of a dump reads its own pages, however many operations there are", async () => {
+  const { database } = await openNew("plans");
+  await database.exec(`
+    insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256, status,
+      last_seq, finished_at)
+    select n, 'me', 'run_ml_job', '', '', '', 'c', 'b', 'Canceled', 3, now() from generate_series(1, 20000) n;
+    insert into events (operation_id, seq, type, data)
+    select n, seq, 'progress', '{}' from generate_series(1, 20000) n, generate_series(1, 3) seq;
+    insert into webhook_deliveries (operation_id, seq, target) select n, 2, 'a' from generate_series(1, 20000) n`);
+  for (const analysis of ["", "analyze"]) {
+    await database.exec(analysis);
+    const plan: string[] = [];
+    const query = async (text: string, params: unknown[] = []) => {
+      const copied = /^copy \((.*)\) to/s.exec(text)?.[1];
+      if (copied === undefined) return database.query(text, params);
+      const { rows } = await database.query<{ "QUERY PLAN": string }>(`explain ${copied}`);
+      plan.push(...rows.map((row) => row["QUERY PLAN"]));
+      return { rows: [] };
+    };
+    await dumpTables({ query } as unknown as Parameters<typeof dumpTables>[0], async () => undefined);
+    assert.ok(plan.some((line) => line.includes("Tid Range Scan on events")));
+    assert.deepEqual(
+      plan.filter((line) => line.includes("Seq Scan") || line.includes("webhook_deliveries_due")),
+      [],
+    );
+  }
+  await database.close();
 });
 
 /** As after `kill -9` while a dump is written. */
