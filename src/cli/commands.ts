@@ -51,11 +51,22 @@ export function createProgram(): Command {
     .description("Trains next-day return forecasts and writes one blob for a portfolio optimizer.")
     .version(`mucast ${MUCAST_BUILD_TEXT}`, "-v, --version")
     .exitOverride()
-    .configureOutput({ writeErr: (text) => process.stderr.write(withoutSignature(text)) })
+    .configureOutput({
+      writeOut: printHelp,
+      writeErr: (text) => process.stderr.write(withoutSignature(text)),
+    })
     .showHelpAfterError("Run with --help to see the flags.")
     .addHelpText("after", HELP);
   for (const add of COMMANDS) add(program);
   return program;
+}
+
+/** Prints the help or the version of any command. A reader that stops early, as `head` does, is no error. */
+function printHelp(text: string): void {
+  process.stdout.prependListener("error", ({ code }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE") process.exit();
+  });
+  process.stdout.write(text);
 }
 
 const HELP = `

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
+import type { ListedBlob } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Database } from "../service/database/database.ts";
@@ -74,7 +75,7 @@ async function status(flags: DbFlags): Promise<void> {
     const { MIGRATIONS, schemaVersion } = await import("../service/database/schema.ts");
     const database = await openUnmigrated(options);
     try {
-      const name = database.kind === "pglite" ? `embedded database in ${options.dataDir}` : "PostgreSQL";
+      const name = await nameOf(options);
       return { version: await schemaVersion(database), known: MIGRATIONS.length, name };
     } finally {
       await database.close();
@@ -96,25 +97,36 @@ function advice(version: number, known: number): string {
 
 async function migrate(flags: DbFlags): Promise<void> {
   let done: Migration | undefined;
-  await withDatabase(flags, async (options) => {
+  const name = await withDatabase(flags, async (options) => {
     const { openDatabase } = await import("../service/database/open-database.ts");
     const database = await openDatabase(options, (migration) => {
       done = migration;
     });
     await database.close();
+    return nameOf(options);
   });
   process.stdout.write(
     done === undefined
-      ? "Nothing to migrate.\n"
-      : `Migrated the database from version ${done.from} to ${done.to} in ${done.seconds} s.\n`,
+      ? `Nothing to migrate in the ${name}.\n`
+      : `Migrated the ${name} from version ${done.from} to ${done.to} in ${done.seconds} s.\n`,
   );
 }
 
+interface DatabaseOptions {
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly lock?: DataLock;
+}
+
+/** Which database a command has used, without its user and password. */
+async function nameOf({ databaseUrl, dataDir }: DatabaseOptions): Promise<string> {
+  if (databaseUrl === undefined) return `embedded database in ${dataDir}`;
+  const { postgresName } = await import("../service/database/postgres.ts");
+  return postgresName(databaseUrl);
+}
+
 /** @param body gets what opens the database; nothing else has the embedded one open meanwhile. */
-async function withDatabase<T>(
-  flags: DbFlags,
-  body: (options: { databaseUrl: string | undefined; dataDir: string; lock?: DataLock }) => Promise<T>,
-): Promise<T> {
+async function withDatabase<T>(flags: DbFlags, body: (options: DatabaseOptions) => Promise<T>): Promise<T> {
   const settings = await settingsOf(flags);
   const { database_url: databaseUrl, data_dir: dataDir } = settings;
   if (databaseUrl !== undefined) return await body({ databaseUrl, dataDir });
@@ -182,52 +194,67 @@ async function orphans({
   ...flags
 }: DbFlags & { readonly remove?: boolean; readonly root?: boolean }): Promise<void> {
   const { openStorage } = await import("../service/blobs/open-storage.ts");
-  const { findOrphans, namesAnyBlob, removeOrphan } = await import("../service/blobs/orphans.ts");
+  const { findOrphans, namesAnyBlob, oldAt, removeOrphan } = await import("../service/blobs/orphans.ts");
   const { store } = await openStorage(await settingsOf(flags), process.env);
-  const found = { blobs: 0, bytes: 0, left: 0 };
+  const found = { blobs: 0, bytes: 0, left: 0, young: 0 };
+  let allOldAt = new Date(0);
+  const onYoung = (blob: ListedBlob) => {
+    found.young++;
+    allOldAt = new Date(Math.max(allOldAt.getTime(), oldAt(blob).getTime()));
+  };
+  let name: string;
   try {
-    await withCurrentTables(flags, async (database) => {
+    name = await withCurrentTables(flags, async (database, options) => {
+      const name = await nameOf(options);
       const mayRemove = removes && (await namesAnyBlob(database, store));
-      for await (const orphan of findOrphans(database, store)) {
+      for await (const orphan of findOrphans(database, store, { onYoung })) {
         const { space, key, size, modifiedAt, isAtRoot } = orphan;
         if (isAtRoot && !withRoot) {
           found.left++;
           continue;
         }
-        if (removes && !mayRemove) throw isOfOtherStorage();
+        if (removes && !mayRemove) throw isOfOtherStorage(name);
         if (removes && !(await removeOrphan(database, store, orphan))) continue;
         found.blobs++;
         found.bytes += size;
         const path = space === "" ? key : `${space}/${key}`;
         process.stdout.write(`${path}\t${size}\t${modifiedAt.toISOString()}\n`);
       }
+      return name;
     });
   } finally {
     await store.close();
   }
-  process.stderr.write(orphanSummary(found, removes));
+  process.stderr.write(orphanSummary(found, { name, removed: removes, allOldAt }));
 }
 
-function isOfOtherStorage(): MucastError {
-  const message =
-    "the database names no blob of this storage, so it is likely another service's; check DATABASE_URL and BLOB_URL, or --data-dir. Nothing was removed";
+function isOfOtherStorage(name: string): MucastError {
+  const message = `the ${name} names no blob of this storage, so it is likely another service's; check DATABASE_URL and BLOB_URL, or --data-dir. Nothing was removed`;
   return new MucastError("invalid_request", message, { path: "--remove" });
 }
 
 function orphanSummary(
-  { blobs, bytes, left }: Readonly<Record<"blobs" | "bytes" | "left", number>>,
-  removed: boolean,
+  { blobs, bytes, left, young }: Readonly<Record<"blobs" | "bytes" | "left" | "young", number>>,
+  { name, removed, allOldAt }: { readonly name: string; readonly removed: boolean; readonly allOldAt: Date },
 ) {
-  const total = `${counted(blobs, "blob")} that the database does not name, ${counted(bytes, "byte")}`;
+  const total = `${counted(blobs, "blob")} that the ${name} does not name, ${counted(bytes, "byte")}`;
   const found =
-    blobs === 0 ? "No orphaned blobs." : removed ? `Removed ${total}.` : `${total}. --remove removes them.`;
+    blobs === 0
+      ? `No orphaned blobs according to the ${name}.`
+      : removed
+        ? `Removed ${total}.`
+        : `${total}. --remove removes them.`;
   const others = `${counted(left, "blob")} directly in data/ without a record, perhaps your own files: --root includes them.`;
-  return `${found}\n${left === 0 ? "" : `${others}\n`}`;
+  const tooYoung = `Left out ${counted(young, "blob")} without a record, less than an hour old: an upload or a job may still record them. Run this again after ${allOldAt.toISOString()}.`;
+  return [found, ...(left === 0 ? [] : [others]), ...(young === 0 ? [] : [tooYoung]), ""].join("\n");
 }
 
 /** @throws MucastError unavailable if the tables have another version: a change of them is not what was asked for. */
-async function withCurrentTables(flags: DbFlags, body: (database: Database) => Promise<void>): Promise<void> {
-  await withDatabase(flags, async (options) => {
+async function withCurrentTables<T>(
+  flags: DbFlags,
+  body: (database: Database, options: DatabaseOptions) => Promise<T>,
+): Promise<T> {
+  return withDatabase(flags, async (options) => {
     const { openUnmigrated } = await import("../service/database/open-database.ts");
     const { MIGRATIONS, schemaVersion } = await import("../service/database/schema.ts");
     const database = await openUnmigrated(options);
@@ -237,7 +264,7 @@ async function withCurrentTables(flags: DbFlags, body: (database: Database) => P
         const message = `the database has version ${version}, and this mucast ${MIGRATIONS.length}; see mucast db status`;
         throw new MucastError("unavailable", message, { value: version });
       }
-      await body(database);
+      return await body(database, options);
     } finally {
       await database.close();
     }

@@ -14,7 +14,7 @@ process.stderr.on("error", () => undefined);
 const command = process.argv[2] ?? "";
 
 /** Commands that only read; those who read them in turn often stop early, as `head` does. */
-const READERS = ["choose", "examples", "export", "list", "schema", "show"];
+const READERS = ["choose", "completion", "examples", "export", "list", "schema", "show"];
 
 // The stdout of these is not a result: serve continues without it, and mcp ends with its client.
 if (!["serve", "mcp"].includes(command)) {

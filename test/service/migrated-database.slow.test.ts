@@ -25,6 +25,11 @@ for (const database of DATABASES) {
       const folder = await serviceFolder();
       const dataDir = join(folder, "data");
       const env = await database.env();
+      const { pathname, host } = new URL(env.DATABASE_URL ?? "none:");
+      const name =
+        env.DATABASE_URL === undefined
+          ? `embedded database in ${dataDir}`
+          : `PostgreSQL database ${pathname.slice(1)} on ${host}`;
       const db = (word: string) => mucast(["db", word, "--data-dir", dataDir], { env });
       // It also creates the data folder.
       const first = await startServe({ folder, env });
@@ -33,11 +38,13 @@ for (const database of DATABASES) {
       assert.deepEqual([current.code, current.stderr], [0, ""]);
       assert.match(
         current.stdout,
-        new RegExp(
-          `^(?:PostgreSQL|embedded database in ${dataDir}), version ${KNOWN}; this mucast has version ${KNOWN}\nNothing to migrate\\.\n$`,
-        ),
+        new RegExp(`^${name}, version ${KNOWN}; this mucast has version ${KNOWN}\nNothing to migrate\\.\n$`),
       );
-      assert.equal((await db("migrate")).stdout, "Nothing to migrate.\n");
+      assert.match((await db("migrate")).stdout, new RegExp(`^Nothing to migrate in the ${name}\\.\n$`));
+      assert.match(
+        (await db("orphans")).stderr,
+        new RegExp(`^No orphaned blobs according to the ${name}\\.\n$`),
+      );
 
       const makeNew = await openUnmigrated({ databaseUrl: env.DATABASE_URL, dataDir });
       await makeNew.exec("drop schema mucast cascade; create schema mucast");
@@ -60,7 +67,7 @@ for (const database of DATABASES) {
       const migrated = await db("migrate");
       assert.match(
         migrated.stdout,
-        new RegExp(`^Migrated the database from version ${KNOWN - 2} to ${KNOWN} in [\\d.]+ s\\.\n$`),
+        new RegExp(`^Migrated the ${name} from version ${KNOWN - 2} to ${KNOWN} in [\\d.]+ s\\.\n$`),
       );
       await makeOlder();
       const second = await startServe({ folder, env });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
+import type { ListedBlob } from "../../blob/store.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Queryable } from "../database/database.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
@@ -62,8 +63,8 @@ onEachDatabase((tested) => {
     await new FolderStore(join(folder, "elsewhere"), "http://x").put("data/other.json", "1");
     symlinkSync(join(folder, "elsewhere"), join(blobs, "key-0000000000000000"));
 
-    const found = async (now: number) => {
-      const all = await collect(findOrphans(database, store, now));
+    const found = async (now: number, onYoung: (blob: ListedBlob) => void = () => assert.fail()) => {
+      const all = await collect(findOrphans(database, store, { now, onYoung }));
       return all.map(({ space, key, size, isAtRoot }) => [space, key, size, isAtRoot]).toSorted();
     };
     assert.deepEqual(
@@ -76,7 +77,19 @@ onEachDatabase((tested) => {
         [space, "status/unknown.1.json", 5, false],
       ].toSorted(),
     );
-    assert.deepEqual(await found(Date.now()), [], "their upload may be under way");
+    const young: string[] = [];
+    const none = await found(Date.now(), ({ space, key }) => young.push(`${space}/${key}`));
+    assert.deepEqual(none, [], "their upload may be under way");
+    assert.deepEqual(
+      young.toSorted(),
+      [
+        "/data/operators.json",
+        "/status/unknown.1.json",
+        `${space}/data/feature_engine_lost.json`,
+        `${space}/data/ml_engine_${ended}.json`,
+        `${space}/status/unknown.1.json`,
+      ].toSorted(),
+    );
   });
 
   test("an output that an operation records between two statements is no orphan", async () => {
@@ -116,7 +129,7 @@ onEachDatabase((tested) => {
     const space = spaceOf(caller.subject);
     const [again, lost] = ["feature_engine_again.json", "feature_engine_lost.json"];
     for (const name of [again, lost]) await store.within(space).put(`data/${name}`, "old");
-    const orphans = await collect(findOrphans(database, store, Date.now() + 2 * HOUR));
+    const orphans = await collect(findOrphans(database, store, { now: Date.now() + 2 * HOUR }));
     assert.equal(orphans.length, 2);
     await store.within(space).put(`data/${again}`, "new");
     const record = { caller: caller.subject, space, name: again, bytes: 3 };

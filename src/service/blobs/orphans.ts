@@ -19,17 +19,30 @@ export interface Orphan extends ListedBlob {
  * caller's space, and no quota counts them. A blob that is younger than an hour, and the output of an active operation, which the next
  * start may adopt, are no orphans.
  * @param now milliseconds since 1970.
+ * @param onYoung called for each blob that would be an orphan if it were an hour old.
  * @throws MucastError blob_unavailable, unavailable.
  */
 export async function* findOrphans(
   database: Queryable,
   store: Pick<JobStore, "list">,
-  now = Date.now(),
+  { now = Date.now(), onYoung }: FindOptions = {},
 ): AsyncGenerator<Orphan> {
   for await (const batch of batchesOf(store)) {
-    const old = batch.filter(({ modifiedAt }) => now - modifiedAt.getTime() >= MIN_AGE_MILLISECONDS);
-    yield* await unnamed(database, old);
+    for (const blob of await unnamed(database, batch)) {
+      if (now >= oldAt(blob).getTime()) yield blob;
+      else onYoung?.(blob);
+    }
   }
+}
+
+interface FindOptions {
+  readonly now?: number;
+  readonly onYoung?: (blob: ListedBlob) => void;
+}
+
+/** When a blob without a record becomes an orphan. */
+export function oldAt({ modifiedAt }: ListedBlob): Date {
+  return new Date(modifiedAt.getTime() + MIN_AGE_MILLISECONDS);
 }
 
 /**

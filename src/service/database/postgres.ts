@@ -1,5 +1,6 @@
 import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { printable } from "../../contract/errors/wording.ts";
 import type { Database, Queryable, StatementTime } from "./database.ts";
 import { connectWhenFree, endsConnection, listenOn, mapPassing } from "./postgres-connection.ts";
 import { StatementQueue } from "./statement-queue.ts";
@@ -89,6 +90,13 @@ function checkUrl(config: pg.ClientConfig): void {
       "DATABASE_URL is not a PostgreSQL URL; write postgresql://user:password@host:port/database";
     throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
   }
+}
+
+/** The server and the database of a URL, without its user, password and query, for commands. @param url one that `openPostgres` accepts. */
+export function postgresName(url: string): string {
+  const { host, port, database = "" } = new pg.Client({ connectionString: url });
+  const shown = host.includes(":") ? `[${host}]` : host;
+  return printable(`PostgreSQL database ${database} on ${shown}:${port}`);
 }
 
 /** The error of the first statement: a wrong password, no such database. */
