@@ -25,6 +25,8 @@ export const SIZES = {
   page: 2 ** 20,
   /** The blob of a verdict in an answer: far more than one has with the maximum number of findings. */
   verdict: 3 * 2 ** 20,
+  /** The names of the features of prepared blobs, all of which the answer has. */
+  features: 3 * 2 ** 20,
   /** The text for an agent that accompanies the structured answer of a tool. */
   toolText: 128 * 2 ** 10,
   /** Any answer as JSON, of a route or a tool: less than 4 MB. */

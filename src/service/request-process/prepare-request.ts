@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { boundedCopy } from "../../contract/json/bounded-json.ts";
+import { boundedCopy, jsonBytes } from "../../contract/json/bounded-json.ts";
 import { MAX_LISTED, SIZES } from "../../contract/schema/answer-limits.ts";
 import { preparePrices } from "../../prepare/prepare-prices.ts";
 import { storageFailed } from "../blobs/blobs.ts";
@@ -12,7 +12,8 @@ import type { PreparedFile, PreparedFiles, PrepareOrder } from "./messages.ts";
 
 /**
  * Prepares the files of a request in a folder, beside them. The process then works in that folder, so that no error names a path.
- * @returns PreparedFiles as JSON. @throws MucastError of `inputFiles`; of `preparePrices`, with the faulty part of the request.
+ * @returns PreparedFiles as JSON. @throws MucastError of `inputFiles`; of `preparePrices`, with the faulty part of the request;
+ * too_large for names of features that do not fit into an answer.
  */
 export async function prepareRequest({
   folder,
@@ -34,6 +35,7 @@ export async function prepareRequest({
     throw ofRequest(error, inputs);
   });
   const { featurePath, dataExtractorPath, tickers, written: _, ...facts } = prepared;
+  if (jsonBytes(facts.features) > SIZES.features) throw longNames(facts.features, inputs.features);
   // The first sentence counts tickers and dates, which the answer has separately.
   const warnings = sentences.slice(1);
   const files: PreparedFiles = {
@@ -45,6 +47,14 @@ export async function prepareRequest({
     files: { prices: await fileAt(dataExtractorPath), features: await fileAt(featurePath) },
   };
   return JSON.stringify(files);
+}
+
+/** Before anything is stored: the answer could not be sent. */
+function longNames(features: readonly string[], source: string | undefined): MucastError {
+  const message =
+    `the names of the ${features.length} features take ${jsonBytes(features)} bytes as JSON; at most ${SIZES.features} are accepted here; ` +
+    "shorten them, or use mucast prepare";
+  return new MucastError("too_large", message, { path: "body", source, limit: SIZES.features });
 }
 
 /** The first ones, as many as an answer of the service may have. */

@@ -262,6 +262,21 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     });
   });
 
+  test("refuses names of features that an answer could not have", async () => {
+    const names = (length: number) => Array.from({ length: 4_000 }, (_, n) => String(n).padEnd(length, "x"));
+    const order = async (length: number) => {
+      const table = `Date,Ticker,${names(length).join()}\n2020-01-01,A${",1".repeat(4_000)}\n`;
+      const parts = [["prices", PRICES] as const, ["features", table] as const];
+      const options = { onlyFeatures: true, format: "parquet" } as const;
+      return { ...(await formOrder(parts, options)), csvBytes: 2 ** 24, blobBytes: 2 ** 24 };
+    };
+    await assert.rejects(prepared(await order(800)), {
+      code: "too_large",
+      message: /^the names of the 4000 features take 3212001 bytes as JSON; at most 3145728/,
+    });
+    assert.equal(JSON.parse(await prepared(await order(700))).features.length, 4_000);
+  });
+
   test("names the line of a CSV that cannot be prepared, or the part of the request, and no path of this machine", async () => {
     for (const [csv, options, code, path, message] of [
       [
