@@ -42,7 +42,8 @@ const RULES: readonly Replacement[] = [
     `$1$2${HIDDEN}`,
   ],
   [/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, `$1 ${HIDDEN}`],
-  [/\bmucast_([0-9a-f]{16})_[\w-]{20,}/g, `mucast_$1_${HIDDEN}`],
+  // Also as part of a name, such as feature_engine_<key>.json.
+  [/mucast_([0-9a-f]{16})_[\w-]{20,}/g, `mucast_$1_${HIDDEN}`],
   [/(\/reports\/)[\w-]{20,}/gi, `$1${HIDDEN}`],
   [/\bwhsec_[\w+/=]+/g, `whsec_${HIDDEN}`],
   [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, HIDDEN],

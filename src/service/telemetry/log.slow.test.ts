@@ -87,6 +87,9 @@ describe("secrets", () => {
     "a field by its name": { database_url: SECRET, deep: [{ password: SECRET }] },
     "a field of JSON in a text": { note: JSON.stringify({ authorization: SECRET, n: 1 }) },
     "a webhook's secret": { note: `whsec_${"c2VjcmV0LVZhbHVl".repeat(2)}` },
+    "an API key in a name": {
+      path: "/data/feature_engine_mucast_0123456789abcdef_c2VjcmV0LVZhbHVlc2VjcmV0LVZhbHVl.json",
+    },
     "an API key": { note: `made mucast_0123456789abcdef_c2VjcmV0LVZhbHVlc2VjcmV0LVZhbHVl_-x for it` },
     "a token of JWT's shape": { note: "eyJhbGciOiJSUzI1NiJ9.c2VjcmV0LVZhbHVl.c2ln" },
   };
