@@ -136,6 +136,23 @@ test("the rows of a dump come in small pieces, also long values, and none stays 
   assert.equal((await readDump(path)).header.operations, 1_000);
 });
 
+test("values that PostgreSQL compresses come in small pieces beside many short ones", async () => {
+  const { database } = await openNew("compressed");
+  await database.exec(`
+    insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256, payload)
+    select n, repeat('c', 500), 'run_ml_job', repeat('f', 70), repeat('p', 70), '', repeat('c', 64), repeat('b', 64),
+      case when n > 20000 then repeat('x', 200000) end
+    from generate_series(1, 20600) n`);
+  const pieces: number[] = [];
+  await database.dump!(async (rows) => void pieces.push(rows.length));
+  await database.close();
+  const all = pieces.reduce((sum, bytes) => sum + bytes, 0);
+  assert.ok(
+    all > 120_000_000 && Math.max(...pieces) < 40_000_000,
+    `${all} bytes, at most ${Math.max(...pieces)}`,
+  );
+});
+
 test("each statement of a dump reads its own pages, however many operations there are", async () => {
   const { database } = await openNew("plans");
   await database.exec(`
