@@ -25,15 +25,18 @@ const MIB = 2 ** 20;
 class FakeProcess implements DiskUser {
   /** The facts of each call; a process is killed only once. */
   readonly kills: DiskFacts[] = [];
-  readonly hasJob: boolean;
+  job: object | undefined;
   bytes: number;
+  /** The job that it runs once its files are measured. */
+  next: object | undefined;
 
   constructor(bytes: number, hasJob = true) {
     this.bytes = bytes;
-    this.hasJob = hasJob;
+    this.job = hasJob ? {} : undefined;
   }
 
   async diskBytes(): Promise<number> {
+    this.job = this.next ?? this.job;
     return this.bytes;
   }
 
@@ -59,6 +62,16 @@ test("kills the job whose files take the most once all exceed the limit, and no 
   for (let i = 0; i < 3; i++) await budget.measure();
   assert.deepEqual(large.kills, [{ held: 500 * MIB + 1, limit: 900 * MIB, together: 900 * MIB + 1 }]);
   assert.deepEqual([small.kills, waiting.kills], [[], []]);
+});
+
+test("does not kill the next job of a process for the files of a job that ended while they were measured", async () => {
+  const [reused, other] = [new FakeProcess(900 * MIB), new FakeProcess(100 * MIB)];
+  reused.next = {};
+  const budget = budgetOf(500 * MIB, reused, other);
+  await budget.measure();
+  assert.deepEqual([reused.kills, other.kills], [[], []]);
+  await budget.measure();
+  assert.equal(reused.kills.length, 1, "the next job has as many");
 });
 
 test("leaves a fifth of the free space if no limit is set", async () => {

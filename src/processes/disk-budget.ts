@@ -2,8 +2,8 @@ import { freeBytes } from "./disk-usage.ts";
 
 /** A process whose temporary files count. */
 export interface DiskUser {
-  /** Whether it runs a job. */
-  readonly hasJob: boolean;
+  /** The job that it runs, another object for each job; undefined while it waits for one. */
+  readonly job: object | undefined;
   /** Bytes on disk of its temporary files. */
   diskBytes(): Promise<number>;
   /** Called once: kills the process. */
@@ -67,18 +67,26 @@ export class DiskBudget {
 
   async measure(): Promise<void> {
     const { processes, folder, limitBytes } = this.#options;
-    const jobs: { readonly user: DiskUser; readonly held: number }[] = [];
+    const measured: { readonly user: DiskUser; readonly job: object; readonly held: number }[] = [];
     for (const user of processes()) {
-      if (user.hasJob && !this.#killed.has(user)) jobs.push({ user, held: await user.diskBytes() });
+      const { job } = user;
+      if (job !== undefined && !this.#killed.has(user))
+        measured.push({ user, job, held: await user.diskBytes() });
     }
-    if (jobs.length === 0) return;
-    const together = jobs.reduce((total, { held }) => total + held, 0);
-    const limit = limitBytes ?? (await defaultLimit(folder, together));
+    if (measured.length === 0) return;
+    const limit = limitBytes ?? (await defaultLimit(folder, sumOf(measured)));
+    // Measuring takes time: a process whose job has ended may already run the job of another caller.
+    const jobs = measured.filter(({ user, job }) => user.job === job);
+    const together = sumOf(jobs);
     if (together <= limit || this.#isStopped) return;
     const { user, held } = jobs.reduce((most, job) => (job.held > most.held ? job : most));
     this.#killed.add(user);
     user.onOverDisk({ held, limit, together });
   }
+}
+
+function sumOf(jobs: readonly { readonly held: number }[]): number {
+  return jobs.reduce((total, { held }) => total + held, 0);
 }
 
 async function defaultLimit(folder: string, together: number): Promise<number> {

@@ -121,7 +121,11 @@ export class JobChild implements BudgetedProcess, DiskUser {
   }
 
   get hasJob(): boolean {
-    return this.#run?.isAccepted === true;
+    return this.job !== undefined;
+  }
+
+  get job(): object | undefined {
+    return this.#run?.isAccepted ? this.#run : undefined;
   }
 
   held(enough: number): number {
