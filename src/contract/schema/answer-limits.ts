@@ -25,7 +25,7 @@ export const SIZES = {
   page: 2 ** 20,
   /** The blob of a verdict in an answer: far more than one has with the maximum number of findings. */
   verdict: 3 * 2 ** 20,
-  /** The names of the features of prepared blobs, all of which the answer has. */
+  /** All feature names of prepared blobs; the answer contains each of them. */
   features: 3 * 2 ** 20,
   /** The text for an agent that accompanies the structured answer of a tool. */
   toolText: 128 * 2 ** 10,

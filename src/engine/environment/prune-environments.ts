@@ -85,7 +85,7 @@ function filesIn(folder: string): string[] {
   });
 }
 
-/** The bytes of files, some of which are hard links to the same content, also outside of the environments, such as in uv's cache. */
+/** The bytes of files. Some are hard links to the same content, inside or outside the environments, such as in uv's cache. */
 class LinkedSize {
   /** Of all files, each counted once. */
   bytes = 0;

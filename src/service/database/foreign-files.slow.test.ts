@@ -100,7 +100,7 @@ test("a lock of another user is named with its owner", asRoot, () => {
   );
 });
 
-test("a folder without a database is used, whoever owns it", asRoot, () => {
+test("a folder without a database is used, even if another user owns it", asRoot, () => {
   const dataDir = join(folder, "volume");
   mkdirSync(dataDir);
   chownSync(dataDir, OTHER, OTHER);
