@@ -116,7 +116,7 @@ test("the variables of the service are settings, and it accepts its public name"
   }
 });
 
-test("the service and the jobs read inputs from the same containers: the deployment's, and those of a parameter", () => {
+test("the service and the jobs read inputs from the same containers: the deployment's own and those in the parameter", () => {
   const line = "{ name: 'MUCAST_ALLOWED_BLOB_URLS', value: join(concat([blobUrl], allowedBlobUrls), ' ') }";
   for (const text of [service, job]) assert.ok(text.includes(line));
   const blobUrl = "https://account.blob.core.windows.net/forecasts";

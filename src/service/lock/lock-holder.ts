@@ -40,7 +40,7 @@ export function readHolder(dataDir: string): Holder | undefined {
   return found && stateOf(found) !== "gone" ? found : undefined;
 }
 
-/** Reads a lock file, also that of a dead holder. @throws MucastError unavailable if it is another user's. */
+/** Reads a lock file, even if its holder is dead. @throws MucastError unavailable if another user owns it. */
 export function readLock(path: string): Holder | undefined {
   let text: string;
   try {
