@@ -25,6 +25,7 @@ const ONLY_WHAT_CHANGED = ["--incremental", "--tsBuildInfoFile", ".tsc_cache/tsc
 /** Checks that take seconds, and do not need PyTorch. */
 export function quickChecks(): readonly Check[] {
   return [
+    ["budgets of lines and words", node, ["scripts/budgets.ts"]],
     ["generated files are current", node, ["scripts/generate.ts", "--check"]],
     ["types", node, ["node_modules/typescript/bin/tsc", "-p", ".", ...ONLY_WHAT_CHANGED, "--singleThreaded"]],
     [

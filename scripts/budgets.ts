@@ -1,0 +1,125 @@
+/**
+ * Holds each part of the repository to a number of lines and characters that a person wrote, or of words for Markdown. Budgets only
+ * fall: a limit is met by deleting or replacing, and a new folder takes its allowance from another line. `--print` prints the counts
+ * as the table.
+ */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/** Lines and characters of code. */
+type CodeBudget = readonly [wing: string, lines: number, characters: number, paths: RegExp];
+
+const TESTS = /(^|\/)tests?\/|\.(test|testing|cluster)\.ts$/;
+
+/** Written by `npm run generate`, whose `--check` compares them. */
+export const GENERATED =
+  /^(schemas\/|examples\/configs\/)[\w-]+\.json$|^clients\/python\/mucast_client\/(models|version)\.py$|^docs\/(errors|warnings|findings|configuration)\.md$|^src\/contract\/model-params\/catalogue\.json$|^src\/client\/output-schema\.ts$/;
+
+/** Data, pictures, licences, locks, and the names of versions and ignored files: nothing that a reader must carry. */
+const DATA =
+  /\.(parquet|gz|webp|svg|pem|in|txt|ipynb|typed|npmrc)$|(^|\/)(LICENSE|package-lock\.json|\.nvmrc|\.gitignore|\.dockerignore|\.editorconfig)$|^examples\/tiny\/data\/|^test\/cases\/.*\.json$/;
+
+const CODE: readonly CodeBudget[] = [
+  ["contract", 9_089, 372_605, /^src\/contract\//],
+  ["ingest + prepare", 8_565, 331_736, /^src\/(ingest|prepare)\//],
+  ["panel", 2_873, 122_570, /^src\/panel\//],
+  ["evaluate", 4_118, 168_816, /^src\/evaluate\//],
+  ["engine (TypeScript)", 3_602, 145_702, /^src\/engine\//],
+  ["jobs", 9_829, 412_454, /^src\/jobs\//],
+  ["blob", 3_551, 144_883, /^src\/blob\//],
+  ["outputs + replay + export + choose", 2_927, 120_737, /^src\/(outputs|replay|export|choose)\//],
+  ["audit", 5_869, 245_013, /^src\/audit\//],
+  ["report", 8_018, 332_599, /^src\/report\//],
+  ["console", 7_789, 299_680, /^src\/console\//],
+  ["client", 1_310, 52_835, /^src\/client\//],
+  ["cli", 3_902, 167_043, /^src\/cli\//],
+  ["executors + processes", 2_909, 116_950, /^src\/(executors|processes)\//],
+  ["service", 16_829, 678_759, /^src\/service\//],
+  ["tracking", 833, 34_091, /^src\/tracking\//],
+  ["engine (Python)", 7_240, 305_789, /^engine\//],
+  ["client (Python)", 1_848, 68_895, /^clients\//],
+  ["styles and scripts of pages", 3_023, 50_756, /^web\//],
+  ["tests", 92_799, 3_965_364, TESTS],
+  ["bench", 9_974, 399_734, /^bench\//],
+  ["scripts", 3_030, 125_048, /^scripts\//],
+  ["examples", 216, 8_715, /^examples\//],
+  ["deployment", 2_568, 80_828, /^infra\/|^(Dockerfile|\.devcontainer\/.*)$/],
+  ["project files", 547, 19_410, /^[\w.]+\.json$|^(bin|tools|\.ci|\.github)\//],
+];
+
+/** Words of Markdown anywhere. */
+const MAX_WORDS = 134_880;
+
+interface Count {
+  lines: number;
+  characters: number;
+  words: number;
+}
+
+/** The one line that a file belongs to. @throws Error if there is none, or more than one. */
+function wingOf(path: string): string {
+  if (GENERATED.test(path)) return "generated";
+  if (DATA.test(path)) return "data";
+  if (path.endsWith(".md")) return "words";
+  if (TESTS.test(path)) return "tests";
+  const wings = CODE.filter(([, , , paths]) => paths.test(path)).map(([wing]) => wing);
+  if (wings.length === 1) return wings[0]!;
+  throw new Error(`${path} belongs to ${wings.join(" and ") || "no line"} of scripts/budgets.ts`);
+}
+
+/** Also those that are not added yet. */
+export function trackedFiles(): string[] {
+  const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const { status, stdout, stderr } = spawnSync("git", list, { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+  return stdout.split("\0").filter((path) => path !== "");
+}
+
+function countAll(): Map<string, Count> {
+  const counts = new Map<string, Count>();
+  for (const path of trackedFiles()) {
+    const wing = wingOf(path);
+    const text = wing === "data" || wing === "generated" ? "" : readIfPresent(path);
+    const count = counts.get(wing) ?? { lines: 0, characters: 0, words: 0 };
+    count.lines += text.split("\n").length - 1;
+    count.characters += text.length;
+    count.words += wing === "words" ? text.split(/\s+/).filter((word) => word !== "").length : 0;
+    counts.set(wing, count);
+  }
+  return counts;
+}
+
+/** A deleted file is tracked until the next commit. */
+function readIfPresent(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    throw error;
+  }
+}
+
+/** @returns a line for each budget that is exceeded. */
+function exceeded(counts: ReadonlyMap<string, Count>): string[] {
+  const none: Count = { lines: 0, characters: 0, words: 0 };
+  const excess = (wing: string, what: string, found: number, limit: number) =>
+    found > limit ? [`${wing}: ${found} ${what}, the budget is ${limit}`] : [];
+  return [
+    ...CODE.flatMap(([wing, lines, characters]) => {
+      const found = counts.get(wing) ?? none;
+      return [
+        ...excess(wing, "lines", found.lines, lines),
+        ...excess(wing, "characters", found.characters, characters),
+      ];
+    }),
+    ...excess("Markdown", "words", counts.get("words")?.words ?? 0, MAX_WORDS),
+  ];
+}
+
+if (import.meta.main) {
+  const counts = countAll();
+  if (process.argv.includes("--print")) console.table(Object.fromEntries(counts));
+  const excess = exceeded(counts);
+  for (const line of excess) process.stderr.write(`${line}\n`);
+  process.exitCode = excess.length === 0 ? 0 : 1;
+}
