@@ -281,7 +281,6 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "test/end-to-end/regressors/refit-jobs.slow.test.ts",
         "test/end-to-end/regressors/candidates.slow.test.ts",
         "test/end-to-end/regressors/candidates-see-no-future.slow.test.ts",
-        "test/end-to-end/regressors/racing.slow.test.ts",
         "test/end-to-end/jobs/what-changes-nothing.slow.test.ts",
       ],
       ["test/end-to-end/jobs/replay-elsewhere.release.test.ts"],

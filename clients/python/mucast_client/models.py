@@ -545,7 +545,7 @@ class ChoiceCandidate(TypedDict):
     member: bool
     """Whether it is a member for the score rows of all tickers."""
     dropped_on: NotRequired[str]
-    """With racing: the date from which it has no fits, because it was too far behind."""
+    """Outputs of 0.2.0 with racing: the date from which it has no fits."""
     settings: dict[str, Any]
     """Its resolved settings, with every default filled in."""
 
@@ -593,7 +593,7 @@ class OutputChoice(TypedDict):
     warm_up: NotRequired[int]
     """run_ml_job: further folds that only served the choice."""
     racing: NotRequired[bool]
-    """run_ml_job: candidates that fell behind were dropped."""
+    """Outputs of 0.2.0: candidates that fell behind were dropped."""
     candidates: list[ChoiceCandidate]
     """The first is the config itself."""
     members: list[int]

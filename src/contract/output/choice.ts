@@ -35,9 +35,7 @@ export const choiceCandidateSchema = z
     ...gainFields,
     tickers: count.describe("Tickers that the candidate could fit."),
     member: z.boolean().describe("Whether it is a member for the score rows of all tickers."),
-    dropped_on: date
-      .optional()
-      .describe("With racing: the date from which it has no fits, because it was too far behind."),
+    dropped_on: date.optional().describe("Outputs of 0.2.0 with racing: the date from which it has no fits."),
     settings: z.looseObject({}).describe("Its resolved settings, with every default filled in."),
   })
   .meta({ id: "ChoiceCandidate" });
@@ -52,7 +50,7 @@ export const choiceSchema = z
       .describe("What compares candidates; absent in older outputs, which used squared_error."),
     seed: count,
     warm_up: count.optional().describe("run_ml_job: further folds that only served the choice."),
-    racing: z.boolean().optional().describe("run_ml_job: candidates that fell behind were dropped."),
+    racing: z.boolean().optional().describe("Outputs of 0.2.0: candidates that fell behind were dropped."),
     candidates: z.array(choiceCandidateSchema).describe("The first is the config itself."),
     members: members.describe("Members for the score rows of all tickers, and so for mu."),
     by_ticker: z

@@ -6,7 +6,6 @@ import { countKnown, type LossSeries, lossSeries, type TestedTicker } from "./ca
 import { CommonDifferences } from "./known-differences.ts";
 import { foldForecasts, memberMeans } from "./member-forecasts.ts";
 import { chosenMembers, difference, type MemberChoice, type Members } from "./members.ts";
-import { type DroppedCandidates, isDropped, NONE_DROPPED } from "./racing.ts";
 import { allDifferences, tickerMembers } from "./ticker-members.ts";
 
 /** The choice among candidates, on rows that their folds tested. */
@@ -18,8 +17,6 @@ export interface PrequentialChoice {
   readonly members: Members;
   /** The candidate with the smallest mean loss. */
   readonly best: number;
-  /** Candidates that were no members from a date on. */
-  readonly dropped: DroppedCandidates;
   /** One per ticker: the members that forecast its score rows. */
   readonly tickerMembers: readonly Members[];
   /** Whether these were chosen per ticker. */
@@ -36,7 +33,6 @@ export interface ChoiceSettings {
   readonly rule: ChoiceRule;
   readonly over: ChoiceScope;
   readonly measure: ChoiceMeasure;
-  readonly dropped?: DroppedCandidates;
 }
 
 /** Later than every label. */
@@ -50,18 +46,19 @@ export const END: Day = Number.MAX_SAFE_INTEGER;
 export function* choosePrequentially(
   tickers: readonly TestedTicker[],
   candidates: number,
-  { rule, over, measure, dropped = NONE_DROPPED }: ChoiceSettings,
+  { rule, over, measure }: ChoiceSettings,
 ): Pausable<PrequentialChoice> {
   const series = yield* lossSeries(tickers, candidates, measure);
   const days = foldDates(tickers);
-  const common = yield* choicesAt([...days, END], series, rule, dropped);
+  const common = yield* choicesAt([...days, END], series, rule);
   const { members, best } = common.get(END)!;
   const pooled = tickers.map((ticker) => foldForecasts(ticker, (first) => common.get(first)!.members));
   yield 0;
   const choice: PrequentialChoice = {
     series,
     changes: membersOverTime(days, common),
-    ...{ members, best, dropped },
+    members,
+    best,
     tickerMembers: tickers.map(() => members),
     isPerTicker: false,
     predicted: pooled,
@@ -127,22 +124,19 @@ export function foldDates(tickers: readonly TestedTicker[]): Day[] {
   return [...new Set(tickers.flatMap(({ folds }) => folds.map(({ first }) => first)))].sort((a, b) => a - b);
 }
 
-/** The choice of all tickers at the close of each day; days between two label dates share one, unless a candidate is dropped. */
+/** The choice of all tickers at the close of each day; days between two label dates share one. */
 export function* choicesAt(
   days: readonly Day[],
   series: LossSeries,
   rule: ChoiceRule,
-  dropped = NONE_DROPPED,
 ): Pausable<ReadonlyMap<Day, MemberChoice>> {
   const differences = new CommonDifferences(series.excess);
-  const byState = new Map<string, MemberChoice>();
+  const byCount = new Map<number, MemberChoice>();
   const choices = new Map<Day, MemberChoice>();
   for (const day of days) {
     const known = countKnown(series.days, day);
-    const isOut = (c: number) => isDropped(dropped, c, day);
-    const state = `${known} ${[...dropped.keys()].filter(isOut)}`;
-    const choice = byState.get(state) ?? chosenMembers(series, known, rule, isOut, differences);
-    byState.set(state, choice);
+    const choice = byCount.get(known) ?? chosenMembers(series, known, rule, differences);
+    byCount.set(known, choice);
     choices.set(day, choice);
     yield 0;
   }

@@ -56,8 +56,6 @@ interface CandidateRow {
   /** Tickers that it could fit. */
   readonly tickers: number;
   readonly isMember: boolean;
-  /** The date on which a race dropped it. Untrusted. */
-  readonly droppedOn?: string;
   /** The number of tickers whose score rows it forecasts; present if members are chosen per ticker. */
   readonly memberOf?: number;
 }
@@ -102,12 +100,11 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
 function rowsOf({ candidates, by_ticker: byTicker }: OutputChoice): CandidateRow[] {
   const own = byTicker === undefined ? undefined : Object.values(byTicker);
   return rankedCandidates(candidates).map(
-    ({ number, label: whole, r2, ic = null, gain, gain_t: t, tickers, member, dropped_on: dropped }) => {
+    ({ number, label: whole, r2, ic = null, gain, gain_t: t, tickers, member }) => {
       const memberOf = own?.filter((numbers) => numbers.includes(number)).length;
       const label = cut(whole, MAX_LABEL_LENGTH);
       return {
         ...{ number, label, r2, ic, gain, t, tickers, isMember: member },
-        ...(dropped === undefined ? {} : { droppedOn: cut(dropped, DATE_LENGTH) }),
         ...(memberOf === undefined ? {} : { memberOf }),
       };
     },
@@ -116,8 +113,6 @@ function rowsOf({ candidates, by_ticker: byTicker }: OutputChoice): CandidateRow
 
 /** Labels of jobs are shorter; another program may write longer ones. */
 const MAX_LABEL_LENGTH = 100;
-
-const DATE_LENGTH = "YYYY-MM-DD".length;
 
 function measureOf({ measure }: OutputChoice): ChoiceMeasure {
   return measure === "ic" ? "ic" : "squared_error";
@@ -214,7 +209,7 @@ function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean, gai
         "Member",
         ...(isPerTicker ? ["Member for tickers"] : []),
       ],
-      rows: some.map(({ number, label, r2, ic, gain, t, tickers, isMember, droppedOn, memberOf }) => [
+      rows: some.map(({ number, label, r2, ic, gain, t, tickers, isMember, memberOf }) => [
         label,
         String(number),
         figure(r2, "r2"),
@@ -222,7 +217,7 @@ function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean, gai
         figure(gain, gainUnit),
         figure(t, "t"),
         figure(tickers, "count"),
-        droppedOn === undefined ? (isMember ? "yes" : NO_FIGURE) : `dropped on ${droppedOn}`,
+        isMember ? "yes" : NO_FIGURE,
         ...(memberOf === undefined ? [] : [figure(memberOf, "count")]),
       ]),
     });

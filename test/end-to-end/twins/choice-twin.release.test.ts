@@ -35,7 +35,7 @@ interface ChoiceTwin {
     >
   >;
   readonly choice: Pick<OutputChoice, "members" | "honest" | "best" | "optimism" | "losses"> & {
-    /** By number: `r2`, `ic`, `gain`, `gain_t`, `tickers`, `member` and `dropped_on`. */
+    /** By number: `r2`, `ic`, `gain`, `gain_t`, `tickers` and `member`. */
     readonly candidates: readonly Partial<OutputChoice["candidates"][number]>[];
     readonly by_ticker: OutputChoice["by_ticker"] | null;
     /** The common members of each first date of a published fold. */
@@ -72,12 +72,6 @@ const MANY = [
   { target: "relative", cross_section: true },
 ];
 
-/** They forecast little more than a mean. */
-const WEAK = [
-  { model: "ridge", scaler: "standard", fit: "per_ticker", grid: { alpha: [1e5, 1e7] } },
-  { ...LIGHTGBM, fit: "pooled", model_params: { ...TREES, n_estimators: 1 } },
-];
-
 type Case = readonly [name: string, params: object];
 
 const CASES: readonly Case[] = [
@@ -112,20 +106,6 @@ const CASES: readonly Case[] = [
 ];
 
 const MORE_CASES: readonly Case[] = [
-  [
-    "a race",
-    {
-      ...{ ...RIDGE, n_splits: 9 },
-      choice: { candidates: [...MANY, ...WEAK], over: "all", warm_up: 8, racing: true },
-    },
-  ],
-  [
-    "a race by IC with refits; candidate 0 fails on some tickers",
-    {
-      ...{ ...RIDGE, ...SIX_COLUMNS, n_splits: 9, refit_every: 10 },
-      choice: { candidates: [...LINEAR, ...WEAK], over: "all", warm_up: 8, racing: true, measure: "ic" },
-    },
-  ],
   ["common members", { ...RIDGE, choice: { candidates: MANY, over: "all", warm_up: 6 } }],
   [
     "common members by IC, with intervals",
@@ -224,7 +204,6 @@ describe("the numbers of a plain script", { concurrency: 2 }, () => {
     assert.ok(choices.some(({ by_ticker: own }) => new Set(Object.values(own ?? {}).map(String)).size > 1));
     assert.ok(choices.some(({ members_by_date: by }) => new Set(by.map(([, own]) => String(own))).size > 2));
     assert.ok(choices.some(({ honest }) => honest.gain !== null));
-    assert.ok(choices.some(({ candidates }) => candidates.some((one) => one.dropped_on !== undefined)));
   });
 });
 

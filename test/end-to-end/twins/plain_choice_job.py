@@ -36,7 +36,6 @@ class Candidate(Job):
     def __init__(self, params, tickers, everyone, targets, widths, blocks):
         super().__init__(params, tickers, everyone, targets, widths, blocks)
         self.failed = set()
-        self.dropped = math.inf
         if blocks is not None:
             # Another candidate may have score rows on dates that number 0 lacks.
             starts = [0, *(dates[0] for dates in blocks[1:]), math.inf]
@@ -49,17 +48,11 @@ class Candidate(Job):
         except Exception:  # Whatever the library raises.
             self.failed |= set(names)
 
-    def is_in(self, day):
-        """Whether no race has dropped it by this day, or by the end."""
-        return self.dropped == math.inf or (day is not None and day < self.dropped)
-
     def has(self, ticker):
         return ticker in self.tickers and ticker not in self.failed and bool(self.result[ticker]["score"])
 
     def forecasts(self, ticker):
-        if not self.has(ticker):
-            return {}
-        return {d: p for d, p in self.out_of_fold(ticker) if self.begins[ticker, d] < self.dropped}
+        return dict(self.out_of_fold(ticker)) if self.has(ticker) else {}
 
 
 def mean(values):
@@ -107,14 +100,12 @@ def ic_of(labels, forecasts):
 
 
 class Choice:
-    def __init__(self, params, candidates, fitted=None):
-        """With racing, `fitted` has the numbers of the candidates that are fitted for score rows."""
-        self.fitted = fitted
+    def __init__(self, params, candidates):
         self.settings = {"rule": "mean", "over": "auto", "warm_up": 15, "measure": "squared_error", **params["choice"]}
         self.candidates, self.numbers = candidates, range(len(candidates))
         self.splits = params.get("n_splits", 15)
         every = sorted({ticker for job in candidates for ticker in job.tickers})
-        self.base = {t: next((c for c in self.numbers if self.is_fitted(c) and candidates[c].has(t)), None) for t in every}
+        self.base = {t: next((c for c in self.numbers if candidates[c].has(t)), None) for t in every}
         self.base = {t: c for t, c in self.base.items() if c is not None}
         self.folds = {t: self.folds_of(t) for t in self.base}
         self.by_label_date = {}
@@ -130,14 +121,6 @@ class Choice:
         self.excess = [
             {l: e for l in self.dates if (e := self.excess_on(l, c)) is not None} for c in self.numbers
         ]
-
-    def is_fitted(self, c):
-        return self.fitted is None or c in self.fitted
-
-    def counts(self, c, ticker):
-        """Whether a candidate has fits of a ticker."""
-        own = self.candidates[c]
-        return own.has(ticker) and (self.is_fitted(c) or bool(own.forecasts(ticker)))
 
     def folds_of(self, ticker):
         job = self.candidates[self.base[ticker]]
@@ -194,8 +177,7 @@ class Choice:
 
     @cache
     def eligible(self, day):
-        kept = [c for c in self.numbers if self.candidates[c].is_in(day)]
-        return [c for c in kept if sum(1 for l in self.until(day) if l in self.excess[c]) >= MIN_ROWS]
+        return [c for c in self.numbers if sum(1 for l in self.until(day) if l in self.excess[c]) >= MIN_ROWS]
 
     @cache
     def best(self, day):
@@ -208,12 +190,6 @@ class Choice:
             if differences and mean(differences) < 0:
                 best = c
         return 0 if best is None else best
-
-    def behind(self, day):
-        """The candidates that a race drops on this day."""
-        best = self.best(day)
-        others = [(c, self.differences(c, best, day)) for c in self.eligible(day) if c != 0]
-        return [c for c, series in others if len(series) >= MIN_ROWS and mean(series) > 2 * error(series)]
 
     @cache
     def members(self, day):
@@ -305,7 +281,7 @@ class Choice:
         merged.joins = {t: self.candidates[c].joins[t] for t, c in self.base.items() if t in self.candidates[c].joins}
         merged.result = {}
         for ticker, base in self.base.items():
-            own = {c: {d: p for d, _, p in job.result[ticker]["score"]} for c, job in enumerate(self.candidates) if self.is_fitted(c) and job.has(ticker)}
+            own = {c: {d: p for d, _, p in job.result[ticker]["score"]} for c, job in enumerate(self.candidates) if job.has(ticker)}
             used = self.members_of(None, ticker)
             merged.result[ticker] = {
                 "folds": [
@@ -374,9 +350,8 @@ class Choice:
             "candidates": [
                 {
                     **worth[c],
-                    "tickers": sum(1 for t in self.base if self.counts(c, t)),
+                    "tickers": sum(1 for t in self.base if self.candidates[c].has(t)),
                     "member": c in self.members(None),
-                    **({"dropped_on": iso(self.candidates[c].dropped)} if self.candidates[c].dropped < math.inf else {}),
                 }
                 for c in self.numbers
             ],
@@ -397,35 +372,6 @@ class Choice:
         }
 
 
-def stand_ins(candidates, day=math.inf):
-    """For each ticker that candidate 0 could not fit, the first candidate left that could in folds that begin before a day."""
-    found = set()
-    for ticker in {ticker for job in candidates for ticker in job.tickers if not candidates[0].has(ticker)}:
-        for c, job in enumerate(candidates):
-            if job.dropped == math.inf and any(job.begins[ticker, d] < day for d in job.forecasts(ticker)):
-                found.add(c)
-                break
-    return found
-
-
-def race(params, candidates):
-    """A choice that has dropped candidates in between."""
-    starts = sorted(fold["start"] for folds in Choice(params, candidates, {0}).folds.values() for fold in folds)
-    folds = candidates[0].splits
-    days = {starts[len(starts) * 5 * r // folds] for r in range(1, -(-folds // 5))} if starts else set()
-    for day in sorted(days):
-        # Losses that are known at the close of a day are those of folds that begin before it.
-        for c in set(Choice(params, candidates, {0}).behind(day)) - stand_ins(candidates, day):
-            candidates[c].dropped = day
-    fitted = {0}
-    while True:
-        choice = Choice(params, candidates, fitted)
-        further = (set(choice.members(None)) | stand_ins(candidates)) - fitted
-        if not further:
-            return choice
-        fitted |= further
-
-
 def run(params, tickers, late):
     blocks, jobs = None, []
     for settings in expanded(params):
@@ -435,7 +381,7 @@ def run(params, tickers, late):
             blocks = blocks or job.blocks
         job.run()
         jobs.append(job)
-    choice = race(params, jobs) if params["choice"].get("racing") else Choice(params, jobs)
+    choice = Choice(params, jobs)
     told = choice.told()
     forecasts, factors = published(choice.merged(), params)
     last = {t: rows["last_price"] for t, rows in tickers.items()}

@@ -27,7 +27,6 @@ const LABELS: Readonly<Record<string, string>> = {
   over: "Common to all tickers",
   measure: "Compare candidates by",
   warm_up: "Warm-up folds",
-  racing: "Drop candidates that fall behind",
   status: "Enabled",
   "current option": "Network",
   global_settings: "Device and seed",

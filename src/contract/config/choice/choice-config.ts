@@ -138,20 +138,10 @@ export const mlChoiceSchema = z
       .max(LIMITS.nSplits)
       .default(15)
       .describe("Further folds before the n_splits folds; they only serve the choice."),
-    racing: z
-      .boolean()
-      .default(false)
-      .describe(
-        "Every five folds, drops candidates whose loss exceeds the smallest by more than two standard errors.",
-      ),
   })
   .refine(({ measure, over }) => measure !== "ic" || over === "all", {
     path: ["measure"],
     message: '"ic" needs over "all", because one ticker has no IC',
-  })
-  .refine(({ racing, over }) => !racing || over === "all", {
-    path: ["racing"],
-    message: 'needs over "all", because it drops candidates for all tickers',
   })
   .meta({ id: "MlChoice" })
   .describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");

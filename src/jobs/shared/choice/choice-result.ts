@@ -28,8 +28,6 @@ export interface ChoiceTicker {
 export type JobChoice = Choice<unknown> & {
   /** run_ml_job: the number of folds that only serve the choice. */
   readonly warmUp?: number;
-  /** run_ml_job: whether candidates that fall behind were dropped. */
-  readonly racing?: boolean;
 };
 
 /** What a choice found. */
@@ -58,20 +56,18 @@ export function choiceOf(
   { choice, chosen, gains, honest, gainByDay, best, tickers }: ChoiceResult,
   settings: readonly OrderedJson[],
 ): OrderedJson {
-  const { series, members, dropped } = chosen;
+  const { series, members } = chosen;
   return {
     rule: choice.rule,
     over: choice.over,
     measure: choice.measure,
     seed: choice.seed,
     ...(choice.warmUp === undefined ? {} : { warm_up: choice.warmUp }),
-    ...(choice.racing ? { racing: true } : {}),
     candidates: choice.candidates.map((candidate, c) => ({
       label: candidate.label,
       ...recordedGain(gains[c]!),
       tickers: tickers.filter(({ fitted }) => fitted[c] !== undefined).length,
       member: members.includes(c),
-      ...droppedOn(dropped.get(c)),
       settings: settings[c]!,
     })),
     members: [...members],
@@ -82,10 +78,6 @@ export function choiceOf(
     optimism: optimismOf(gains[best]!, honest, choice.measure),
     losses: lossesOf(series, gainByDay),
   } satisfies Record<Exclude<keyof OutputChoice, "by_ticker" | "warm_up" | "racing">, OrderedJson>;
-}
-
-function droppedOn(day: Day | undefined) {
-  return day === undefined ? {} : { dropped_on: formatDay(day) };
 }
 
 /** The losses that the choice was made from and the gains on the published rows; networks have them on different dates. */
