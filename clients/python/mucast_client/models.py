@@ -586,7 +586,8 @@ class OutputChoice(TypedDict):
     """With `choice`: the candidates, and what choosing was worth."""
 
     rule: str
-    over: str
+    over: NotRequired[str]
+    """Outputs of 0.2.0: whether members were chosen per ticker."""
     measure: NotRequired[str]
     """What compares candidates; absent in older outputs, which used squared_error."""
     seed: int
@@ -599,7 +600,7 @@ class OutputChoice(TypedDict):
     members: list[int]
     """Members for the score rows of all tickers, and so for mu."""
     by_ticker: NotRequired[dict[str, list[int]]]
-    """Members for the score rows by ticker, if these were chosen per ticker."""
+    """Outputs of 0.2.0: members for the score rows by ticker, if these were chosen per ticker."""
     changes: list[OutputChoiceChangesItem]
     """The members for folds that begin at or after the date, by losses known at its close."""
     honest: OutputChoiceHonest

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CHOICE_MEASURES, CHOICE_RULES, CHOICE_SCOPES } from "../config/choice/choice-config.ts";
+import { CHOICE_MEASURES, CHOICE_RULES } from "../config/choice/choice-config.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
@@ -44,7 +44,7 @@ export const choiceCandidateSchema = z
 export const choiceSchema = z
   .strictObject({
     rule: mayGrow(z.enum(CHOICE_RULES)),
-    over: mayGrow(z.enum(CHOICE_SCOPES)),
+    over: z.string().optional().describe("Outputs of 0.2.0: whether members were chosen per ticker."),
     measure: mayGrow(z.enum(CHOICE_MEASURES))
       .optional()
       .describe("What compares candidates; absent in older outputs, which used squared_error."),
@@ -56,7 +56,7 @@ export const choiceSchema = z
     by_ticker: z
       .record(z.string(), members)
       .optional()
-      .describe("Members for the score rows by ticker, if these were chosen per ticker."),
+      .describe("Outputs of 0.2.0: members for the score rows by ticker, if these were chosen per ticker."),
     changes: z
       .array(z.strictObject({ date, members }))
       .describe("The members for folds that begin at or after the date, by losses known at its close."),

@@ -13,16 +13,12 @@ export interface MemberChoice {
   readonly members: Members;
 }
 
-/** A mean difference of losses between two candidates. */
-export interface Difference {
+/** A mean difference of losses between two candidates over label dates. */
+export interface DatedDifference {
   /** NaN without a common date: such a candidate is neither the best nor a member. */
   readonly mean: number;
   /** Its Newey-West error; 0 if every difference is the same. */
   readonly error: number;
-}
-
-/** A mean difference over label dates. */
-export interface DatedDifference extends Difference {
   /** The number of dates that have both. */
   readonly dates: number;
 }

@@ -12,7 +12,7 @@ const FOLD_DATES = TICKERS.flatMap(({ folds }) => folds.map(({ first }) => forma
 /** As an output records it. */
 function recorded(): RecordedChoice {
   const { series, changes, members, best } = atOnce(
-    choosePrequentially(TICKERS, 3, { rule: "mean", over: "all", measure: "squared_error" }),
+    choosePrequentially(TICKERS, 3, { rule: "mean", measure: "squared_error" }),
   );
   const choice = {
     rule: "mean" as const,

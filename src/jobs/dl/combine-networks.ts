@@ -114,8 +114,6 @@ function* chooseByValidation(
     ...{ series, best },
     changes: membersOverTime(days, common),
     members,
-    tickerMembers: tickers.map(() => members),
-    isPerTicker: false,
     predicted: tested.map((ticker) => foldForecasts(ticker, (first: Day) => common.get(first)!.members)),
   };
 }

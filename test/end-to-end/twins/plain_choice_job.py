@@ -71,17 +71,6 @@ def error(values, lag=5):
     return math.sqrt(max(0.0, variance)) / n
 
 
-def variance_between(means, errors):
-    """DerSimonian and Laird, "Meta-analysis in clinical trials", 1986."""
-    kept = [(m, 1 / s / s) for m, s in zip(means, errors) if s > 0]
-    if len(kept) < 2:
-        return 0.0
-    total = math.fsum(w for _, w in kept)
-    centre = math.fsum(w * m for m, w in kept) / total
-    q = math.fsum(w * (m - centre) ** 2 for m, w in kept)
-    return max(0.0, (q - (len(kept) - 1)) / (total - math.fsum(w * w for _, w in kept) / total))
-
-
 def fixed_b_quantile(n):
     """At 5 %, one-sided."""
     b = 6 / n
@@ -101,7 +90,7 @@ def ic_of(labels, forecasts):
 
 class Choice:
     def __init__(self, params, candidates):
-        self.settings = {"rule": "mean", "over": "auto", "warm_up": 15, "measure": "squared_error", **params["choice"]}
+        self.settings = {"rule": "mean", "warm_up": 15, "measure": "squared_error", **params["choice"]}
         self.candidates, self.numbers = candidates, range(len(candidates))
         self.splits = params.get("n_splits", 15)
         every = sorted({ticker for job in candidates for ticker in job.tickers})
@@ -203,76 +192,10 @@ class Choice:
                 result.append(c)
         return result
 
-    @cache
-    def pulled(self, day):
-        """Mean and error by ticker and candidate; without the tickers that have too few rows."""
-        best = self.best(day)
-        result = {}
-        for c in self.numbers:
-            common = self.differences(c, best, day)
-            if c == best or not common:
-                continue
-            centre, spread = mean(common), error(common)
-            own = {}
-            for ticker, folds in self.folds.items():
-                differences = [
-                    self.loss(row, row["p"][c]) - self.loss(row, row["p"][best])
-                    for fold in folds
-                    for row in fold["rows"]
-                    if row["unit"] > 0 and (day is None or row["known"] <= day) and c in row["p"] and best in row["p"]
-                ]
-                if len(differences) >= MIN_ROWS:
-                    own[ticker] = (mean(differences), error(differences))
-            v = variance_between([m for m, _ in own.values()], [s for _, s in own.values()])
-            for ticker, (m, s) in own.items():
-                if v == 0 or s == 0:
-                    pair = (centre, spread)
-                else:
-                    w = 1 / s / s
-                    whole = w + 1 / v
-                    pair = ((w * m + centre / v) / whole, math.sqrt(1 / whole + (spread / v / whole) ** 2))
-                result.setdefault(ticker, {best: (0.0, 0.0)})[c] = pair
-        return result
-
-    def own_members(self, day, ticker):
-        own = self.pulled(day).get(ticker)
-        if own is None:
-            return self.members(day)
-        best = self.best(day)
-        lowest = min(m for m, _ in own.values())
-        chosen = best if own[best][0] == lowest else min(c for c, (m, _) in own.items() if m == lowest)
-        if self.settings["rule"] == "best":
-            return [chosen]
-        allowed = {c: own[chosen][1] if c == best else s for c, (_, s) in own.items()}
-        return sorted(c for c, (m, _) in own.items() if m - lowest <= allowed[c])
-
     @staticmethod
     def combined(forecasts, members):
         used = [forecasts[c] for c in members if c in forecasts] or [forecasts[min(forecasts)]]
         return sum(used) / len(used)
-
-    @cache
-    def gains_of_own(self):
-        """By label date, the excess of the forecasts by common members over those by own members."""
-        by_date = {}
-        for ticker, folds in self.folds.items():
-            for fold in folds:
-                common, own = self.members(fold["start"]), self.own_members(fold["start"], ticker)
-                for row in fold["rows"]:
-                    if row["unit"] > 0:
-                        gain = self.loss(row, self.combined(row["p"], common)) - self.loss(row, self.combined(row["p"], own))
-                        by_date.setdefault(row["known"], []).append(gain)
-        return {l: mean(by_date[l]) for l in sorted(by_date)}
-
-    @cache
-    def is_per_ticker(self, day):
-        if self.settings["over"] == "all":
-            return False
-        gains = [gain for l, gain in self.gains_of_own().items() if day is None or l <= day]
-        return len(gains) >= MIN_ROWS and mean(gains) > error(gains)
-
-    def members_of(self, day, ticker):
-        return self.own_members(day, ticker) if self.is_per_ticker(day) else self.members(day)
 
     def merged(self):
         """A job whose forecasts are those of the members."""
@@ -282,7 +205,7 @@ class Choice:
         merged.result = {}
         for ticker, base in self.base.items():
             own = {c: {d: p for d, _, p in job.result[ticker]["score"]} for c, job in enumerate(self.candidates) if job.has(ticker)}
-            used = self.members_of(None, ticker)
+            used = self.members(None)
             merged.result[ticker] = {
                 "folds": [
                     ([None] * fold["train"], [(row["date"], row["published_p"]) for row in fold["rows"]])
@@ -301,7 +224,7 @@ class Choice:
         for ticker, folds in self.folds.items():
             for fold in folds:
                 for row in fold["rows"]:
-                    row["published_p"] = self.combined(row["p"], self.members_of(fold["start"], ticker))
+                    row["published_p"] = self.combined(row["p"], self.members(fold["start"]))
 
     def worth(self, forecast_of):
         """r2, ic, gain and gain_t of forecasts, on published rows that have one."""
@@ -345,7 +268,6 @@ class Choice:
         warnings = [{"code": code, "count": count} for code, count in counts if count > 0]
         if len(gains) >= MIN_ROWS and (honest["gain_t"] is None or honest["gain_t"] <= fixed_b_quantile(len(gains))):
             warnings.append({"code": "choice_is_noise", "count": None})
-        per_ticker = self.is_per_ticker(None)
         return {
             "candidates": [
                 {
@@ -356,9 +278,7 @@ class Choice:
                 for c in self.numbers
             ],
             "members": self.members(None),
-            "by_ticker": {t: self.own_members(None, t) for t in self.base} if per_ticker else None,
             "members_by_date": [[iso(d), self.members(d)] for d in starts],
-            "per_ticker_dates": [iso(d) for d in starts if self.is_per_ticker(d)],
             "honest": honest,
             "best": best,
             "optimism": None if worth[best][key] is None or honest[key] is None else worth[best][key] - honest[key],

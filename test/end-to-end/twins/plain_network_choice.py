@@ -23,7 +23,7 @@ class Network:
 
 class NetworkChoice(Choice):
     def __init__(self, settings, candidates):
-        self.settings = {"over": "all", "warm_up": 0, **settings}
+        self.settings = {"warm_up": 0, **settings}
         self.candidates, self.numbers = [Network(trained) for trained in candidates], range(len(candidates))
         every = sorted({ticker for trained in candidates for ticker in trained})
         self.base = {t: min(c for c in self.numbers if t in candidates[c]) for t in every}

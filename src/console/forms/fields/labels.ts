@@ -24,7 +24,6 @@ const LABELS: Readonly<Record<string, string>> = {
   choice: "Choice among candidates",
   candidates: "Further candidates",
   rule: "Forecast of the members",
-  over: "Common to all tickers",
   measure: "Compare candidates by",
   warm_up: "Warm-up folds",
   status: "Enabled",

@@ -49,7 +49,6 @@ test("every member of run_ml_job's payload has a control of its kind, in the sch
     ["config.ML params.choice.rule", "choice"],
     ["config.ML params.choice.measure", "choice"],
     ["config.ML params.choice.seed", "integer"],
-    ["config.ML params.choice.over", "choice"],
     ["config.ML params.choice.warm_up", "integer"],
     ["config.ML params.importance", "flag"],
     ["start", "text"],

@@ -31,7 +31,7 @@ interface Base {
  *   device_unavailable, with the faults of all candidates.
  */
 export function resolveMlChoice(
-  { candidates: entries, rule, over, measure, seed, warm_up: warmUp }: MlChoice,
+  { candidates: entries, rule, measure, seed, warm_up: warmUp }: MlChoice,
   raw: unknown,
   base: Base,
 ): { readonly choice: MlCandidates; readonly warnings: readonly Warning[] } {
@@ -49,7 +49,7 @@ export function resolveMlChoice(
     },
   );
   requireFewFits(candidates.length, warmUp + settings.nSplits);
-  return { choice: { rule, over, measure, seed, warmUp, candidates }, warnings };
+  return { choice: { rule, measure, seed, warmUp, candidates }, warnings };
 }
 
 function requireFewFits(candidates: number, folds: number): void {

@@ -40,7 +40,7 @@ export function* combineCandidates(
   const fitted: FittedTicker[] = [];
   for (const [i, ticker] of tickers.entries()) {
     yield 0;
-    fitted.push(combined(ticker, chosen.predicted[i]!, chosen.tickerMembers[i]!, choice));
+    fitted.push(combined(ticker, chosen.predicted[i]!, chosen.members, choice));
   }
   const result = yield* choiceResult(tickers, chosen, choice);
   const reports = outcomes.map(reportOf);

@@ -9,7 +9,6 @@ import {
   type Gain,
   optimismOf,
 } from "../../../evaluate/choice/choice-gains.ts";
-import type { Members } from "../../../evaluate/choice/members.ts";
 import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
 import { finiteOrNull } from "../../../evaluate/statistics.ts";
 import type { OrderedJson } from "../ordered-json.ts";
@@ -59,7 +58,6 @@ export function choiceOf(
   const { series, members } = chosen;
   return {
     rule: choice.rule,
-    over: choice.over,
     measure: choice.measure,
     seed: choice.seed,
     ...(choice.warmUp === undefined ? {} : { warm_up: choice.warmUp }),
@@ -71,13 +69,12 @@ export function choiceOf(
       settings: settings[c]!,
     })),
     members: [...members],
-    ...(chosen.isPerTicker ? { by_ticker: byTicker(tickers, chosen.tickerMembers) } : {}),
     changes: chosen.changes.map(({ day, members: own }) => ({ date: formatDay(day), members: [...own] })),
     honest: recordedGain(honest),
     best,
     optimism: optimismOf(gains[best]!, honest, choice.measure),
     losses: lossesOf(series, gainByDay),
-  } satisfies Record<Exclude<keyof OutputChoice, "by_ticker" | "warm_up" | "racing">, OrderedJson>;
+  } satisfies Record<Exclude<keyof OutputChoice, "over" | "by_ticker" | "warm_up" | "racing">, OrderedJson>;
 }
 
 /** The losses that the choice was made from and the gains on the published rows; networks have them on different dates. */
@@ -94,8 +91,4 @@ function lossesOf({ days, reference, excess }: LossSeries, gainByDay: ReadonlyMa
 
 function recordedGain({ r2, ic, gain, t }: Gain) {
   return { r2, ic, gain, gain_t: t };
-}
-
-function byTicker(tickers: readonly ChoiceTicker[], members: readonly Members[]): OrderedJson {
-  return new Map(tickers.map(({ tested }, i) => [tested.ticker, () => [...members[i]!]]));
 }
