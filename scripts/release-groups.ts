@@ -288,7 +288,6 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/end-to-end/faults/full-disk.slow.test.ts"],
       ["test/fuzz/model-params.release.test.ts"],
       ["test/model-params.release.test.ts"],
-      ["test/twins/multiple-comparisons.release.test.ts"],
       ["src/ingest/memory.release.test.ts"],
       ["src/ingest/parquet/hostile-tables.slow.test.ts", "src/ingest/parquet/table-twins.slow.test.ts"],
     ],
