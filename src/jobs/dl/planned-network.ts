@@ -273,9 +273,8 @@ export function trainingOf(settings: DlSettings) {
     crossSection: ________,
     refitEvery: _________,
     window: __________,
-    refitStart: ___________,
-    calibrates: ____________,
-    choice: _____________,
+    calibrates: ___________,
+    choice: ____________,
     ...unused
   } = rest;
   unused satisfies Record<string, never>; // A new setting does not compile until it is in one of the two lists.

@@ -9,7 +9,7 @@ import type { OrderedJson } from "../shared/ordered-json.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
 import { constantWarning, type FailedRefit, failedRefits } from "../shared/ticker-warnings.ts";
 import type { TrainedNetwork, TrainingRecord } from "./ensemble.ts";
-import { type NetworkFault, NetworkMembers, type WarmStart } from "./network-members.ts";
+import type { NetworkFault, NetworkMembers } from "./network-members.ts";
 import type { PlannedNetwork, TickerForecasts, TrainedTicker } from "./planned-network.ts";
 import { isOfLearnedRows } from "./train-network.ts";
 
@@ -30,10 +30,9 @@ export interface TrainOutcome {
 }
 
 /** A network that was trained for its own block. */
-interface DoneNetwork extends Pick<TrainedNetwork, "weights"> {
+interface DoneNetwork {
   readonly network: PlannedNetwork;
   readonly tickers: ReadonlySet<string>;
-  readonly first: WarmStart["first"];
 }
 
 /** Tickers that the network of their block does not forecast. */
@@ -47,7 +46,6 @@ interface Missing {
 
 /** Gathers the networks of all blocks as they end, and names the networks that have to stand in for others. */
 export class TrainedBlocks {
-  readonly #ensemble: number;
   /** By the network's name, in time order. */
   readonly #done = new Map<string, DoneNetwork[]>();
   readonly #training = new Map<string, TrainingRecord>();
@@ -68,30 +66,15 @@ export class TrainedBlocks {
   readonly #refits = new Map<string | undefined, FailedRefit[]>();
   readonly #blockRows: number[] = [];
 
-  constructor(ensemble: number) {
-    this.#ensemble = ensemble;
-  }
-
-  /** Whether the networks of that name have failed in all blocks. */
-  hasFailed(name: string): boolean {
-    return this.#failures.has(name);
-  }
-
-  /** The weights that the next network of that name continues from. */
-  lastWeights(name: string): WarmStart["first"] {
-    return this.#done.get(name)?.at(-1)?.weights;
-  }
-
   /**
    * Receives networks that have ended.
    * @throws MucastError of a joint network that no other can stand in for.
    */
   add(ended: readonly NetworkMembers[]): void {
-    for (const members of ended.toSorted((a, b) => a.network.block - b.network.block)) {
-      const { network, result } = members;
+    for (const { network, result } of ended.toSorted((a, b) => a.network.block - b.network.block)) {
       if ("code" in result) this.#addFault(network, result);
       else if (network.isStandIn) this.#addStandIn(network, result);
-      else this.#addOwn(network, result, members.warmStart);
+      else this.#addOwn(network, result);
     }
   }
 
@@ -108,10 +91,10 @@ export class TrainedBlocks {
     this.#failures.set(network.name, error);
   }
 
-  #addOwn(network: PlannedNetwork, result: TrainedNetwork, { first }: WarmStart): void {
+  #addOwn(network: PlannedNetwork, result: TrainedNetwork): void {
     const { name, block } = network;
     const tickers = new Set(result.tickers.map(({ ticker }) => ticker));
-    pushed(this.#done, name, { network, tickers, first, weights: result.weights });
+    pushed(this.#done, name, { network, tickers });
     if (network.isFirst) this.#training.set(name, result.record);
     const byBlock = this.#blockTraining.get(name) ?? new Map<number, BlockTraining>();
     this.#blockTraining.set(name, byBlock.set(block, blockTraining(result.record)));
@@ -147,8 +130,8 @@ export class TrainedBlocks {
   }
 
   /** The networks that have to forecast rows of later blocks whose own network failed. Those of the first block have ended. */
-  takeStandIns(): NetworkMembers[] {
-    const standIns: NetworkMembers[] = [];
+  takeStandIns(): PlannedNetwork[] {
+    const standIns: PlannedNetwork[] = [];
     for (const missing of this.#missing.splice(0)) {
       const byModel = Map.groupBy(missing.tickers, (ticker) => this.#modelBefore(missing.network, ticker));
       for (const [model, tickers] of byModel) {
@@ -156,7 +139,7 @@ export class TrainedBlocks {
         if (model === undefined) continue;
         const standIn = model.network.standIn(missing.network.block);
         this.#standingIn.set(standIn, { ...missing, tickers });
-        standIns.push(new NetworkMembers(standIn, this.#ensemble, { first: model.first, keeps: false }));
+        standIns.push(standIn);
       }
     }
     return standIns;
@@ -165,20 +148,6 @@ export class TrainedBlocks {
   #modelBefore({ name, block }: PlannedNetwork, ticker: string): DoneNetwork | undefined {
     const own = this.#done.get(name) ?? [];
     return own.findLast(({ network, tickers }) => network.block < block && tickers.has(ticker));
-  }
-
-  /** The files of weights that a later network may start from. */
-  neededWeights(): ReadonlySet<string> {
-    const needed = new Set<string>();
-    const need = (weights: WarmStart["first"]) => {
-      for (const { ref } of weights ?? []) needed.add(ref);
-    };
-    for (const [name, own] of this.#done) {
-      need(this.lastWeights(name));
-      for (const ticker of own[0]?.tickers ?? [])
-        need(own.findLast(({ tickers }) => tickers.has(ticker))!.first);
-    }
-    return needed;
   }
 
   outcome(): TrainOutcome {

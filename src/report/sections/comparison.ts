@@ -203,7 +203,7 @@ function difference([first, second]: readonly (number | null)[], unit: ComparedU
 function pairsTable({ names, differences: { form, pairs } }: Comparison): string {
   return numbersTable({
     caption: "differences of each pair",
-    columns: ["First", "Second", "Measure", "Gain of the first", "95 % band"],
+    columns: ["First", "Second", "Measure", "Gain of the first", "95\u202f% band"],
     rows: pairs.map(({ first, second, measure, gain, band }) => [
       names[first]!,
       names[second]!,
