@@ -277,7 +277,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "test/end-to-end/networks/network-ensembles.slow.test.ts",
         "test/end-to-end/networks/network-refits.slow.test.ts",
         "test/end-to-end/networks/network-refits-see-no-future.slow.test.ts",
-        "test/end-to-end/networks/network-stand-ins.slow.test.ts",
+        "test/end-to-end/networks/failed-networks.slow.test.ts",
         "test/end-to-end/regressors/refit-jobs.slow.test.ts",
         "test/end-to-end/regressors/candidates.slow.test.ts",
         "test/end-to-end/regressors/candidates-see-no-future.slow.test.ts",
