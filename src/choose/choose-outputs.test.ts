@@ -21,14 +21,10 @@ function candidate(output: OutputBlob, rows: ChosenRows, name = "o.json"): Candi
   return { name, sha256: SHA, model: modelNameOf(document.document), rows: outputRows(document, rows) };
 }
 
-const chosen = (
-  outputs: readonly OutputBlob[],
-  rows: ChosenRows = "out_of_fold",
-  over: "all" | "auto" = "all",
-) =>
+const chosen = (outputs: readonly OutputBlob[], rows: ChosenRows = "out_of_fold") =>
   chooseOutputs(
     outputs.map((output) => candidate(output, rows)),
-    { rows, over, rule: "mean", measure: "squared_error" },
+    { rows, rule: "mean", measure: "squared_error" },
   );
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -58,7 +54,7 @@ test("the honest R² is that of the means of the members of each fold, once 30 l
 });
 
 test("a job that chooses among the same forecasts has the same members at the end", () => {
-  const choice = { candidates: [{ grid: { alpha: [2, 3] } }], warm_up: 4, over: "all" };
+  const choice = { candidates: [{ grid: { alpha: [2, 3] } }], warm_up: 4 };
   const config = { n_splits: 4, choice };
   const job = parsed(mlText({ ...MARKET, config, skills: [0, 0.3, 0.25] })).choice!;
   assert.deepEqual(chosen(OUTPUTS).members, job.members);
@@ -83,7 +79,7 @@ test("later returns change no earlier choice", () => {
 
 test("networks take part on score rows, where members may change every month", () => {
   const outputs = [OUTPUTS[0]!, parsed(dlText({ ...MARKET, skill: 0.3, seed: 9 }))];
-  const choice = chosen(outputs, "score", "auto");
+  const choice = chosen(outputs, "score");
   chosenOutputsSchema.parse(choice);
   assert.deepEqual([choice.best, choice.candidates.map(({ label }) => label)], [1, ["ridge", "lstm"]]);
   const { dates } = Object.values(OUTPUTS[0]!.forecasts)[0]!;

@@ -1,4 +1,4 @@
-import type { ChoiceMeasure, ChoiceRule, ChoiceScope } from "../contract/config/choice/choice-config.ts";
+import type { ChoiceMeasure, ChoiceRule } from "../contract/config/choice/choice-config.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
@@ -23,7 +23,6 @@ export interface CandidateOutput {
 
 interface ChoosingOptions {
   readonly rule: ChoiceRule;
-  readonly over: ChoiceScope;
   readonly measure: ChoiceMeasure;
   readonly rows: ChosenRows;
 }
@@ -41,9 +40,9 @@ export function chooseOutputs(outputs: readonly CandidateOutput[], options: Choo
   const gains = atOnce(choiceGains(tickers, chosen.predicted, from, outputs.length, options.measure));
   const { best } = chosen;
   const labels = distinctLabels(outputs.map(({ model }) => model));
-  const { rule, over, measure, rows } = options;
+  const { rule, measure, rows } = options;
   return {
-    ...{ rows, rule, over, measure },
+    ...{ rows, rule, measure },
     candidates: outputs.map(({ name, sha256, rows: own }, c) => ({
       label: labels[c]!,
       ...recorded(gains.gains[c]!),
@@ -53,13 +52,6 @@ export function chooseOutputs(outputs: readonly CandidateOutput[], options: Choo
       sha256,
     })),
     members: [...chosen.members],
-    ...(chosen.isPerTicker
-      ? {
-          by_ticker: Object.fromEntries(
-            tickers.map(({ ticker }, i) => [ticker, [...chosen.tickerMembers[i]!]]),
-          ),
-        }
-      : {}),
     changes: chosen.changes.map(({ day, members }) => ({ date: formatDay(day), members: [...members] })),
     honest: recorded(gains.honest),
     best,

@@ -7,7 +7,6 @@ import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { trainingMeans } from "../evaluate/baselines.ts";
-import { NONE_DROPPED } from "../evaluate/choice/racing.ts";
 import { mean } from "../evaluate/statistics.ts";
 import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
 import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
@@ -91,7 +90,7 @@ function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: 
     forecasts: new Map(fits[c]!.map((own) => [own.ticker, forecastsOf(own, undefined)])),
   }));
   const bases = new Map(fits[0]!.map((own) => [own.ticker, { candidate: 0, fits: own }]));
-  return atOnce(combineCandidates({ outcomes, bases, dropped: NONE_DROPPED }, choice));
+  return atOnce(combineCandidates({ outcomes, bases }, choice));
 }
 
 /** The same for run_dl_job. @param epochs the number of training epochs of each network. */

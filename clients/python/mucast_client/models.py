@@ -545,7 +545,7 @@ class ChoiceCandidate(TypedDict):
     member: bool
     """Whether it is a member for the score rows of all tickers."""
     dropped_on: NotRequired[str]
-    """With racing: the date from which it has no fits, because it was too far behind."""
+    """Outputs of 0.2.0 with racing: the date from which it has no fits."""
     settings: dict[str, Any]
     """Its resolved settings, with every default filled in."""
 
@@ -586,20 +586,21 @@ class OutputChoice(TypedDict):
     """With `choice`: the candidates, and what choosing was worth."""
 
     rule: str
-    over: str
+    over: NotRequired[str]
+    """Outputs of 0.2.0: whether members were chosen per ticker."""
     measure: NotRequired[str]
     """What compares candidates; absent in older outputs, which used squared_error."""
     seed: int
     warm_up: NotRequired[int]
     """run_ml_job: further folds that only served the choice."""
     racing: NotRequired[bool]
-    """run_ml_job: candidates that fell behind were dropped."""
+    """Outputs of 0.2.0: candidates that fell behind were dropped."""
     candidates: list[ChoiceCandidate]
     """The first is the config itself."""
     members: list[int]
     """Members for the score rows of all tickers, and so for mu."""
     by_ticker: NotRequired[dict[str, list[int]]]
-    """Members for the score rows by ticker, if these were chosen per ticker."""
+    """Outputs of 0.2.0: members for the score rows by ticker, if these were chosen per ticker."""
     changes: list[OutputChoiceChangesItem]
     """The members for folds that begin at or after the date, by losses known at its close."""
     honest: OutputChoiceHonest

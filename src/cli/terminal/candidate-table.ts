@@ -20,11 +20,11 @@ export function candidateTable(
   elsewhere = "mucast report shows all",
 ): string {
   const shown = rankedCandidates(candidates).slice(0, MAX_CANDIDATES_SHOWN);
-  const rows = shown.map(({ number, label, member, dropped_on: dropped, tickers, ...figures }) => [
+  const rows = shown.map(({ number, label, member, tickers, ...figures }) => [
     `${number} ${printable(label)}`,
     ...figureCells(figures, measure),
     String(tickers),
-    dropped === undefined ? (member ? "yes" : "-") : `dropped ${printable(dropped)}`,
+    member ? "yes" : "-",
   ]);
   const header = ["candidate", "R² held out", "IC held out", "gain over 0", "t", "tickers", "member"];
   const more = candidates.length - shown.length;

@@ -66,7 +66,7 @@ const choiceViewSchema = z
     candidates: z
       .array(
         choiceCandidateSchema
-          .omit({ settings: true })
+          .omit({ settings: true, dropped_on: true })
           .extend({ number: z.int().nonnegative() })
           .meta({ id: "CandidateView" }),
       )

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CHOICE_MEASURES, CHOICE_RULES, CHOICE_SCOPES } from "../config/choice/choice-config.ts";
+import { CHOICE_MEASURES, CHOICE_RULES } from "../config/choice/choice-config.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
@@ -35,9 +35,7 @@ export const choiceCandidateSchema = z
     ...gainFields,
     tickers: count.describe("Tickers that the candidate could fit."),
     member: z.boolean().describe("Whether it is a member for the score rows of all tickers."),
-    dropped_on: date
-      .optional()
-      .describe("With racing: the date from which it has no fits, because it was too far behind."),
+    dropped_on: date.optional().describe("Outputs of 0.2.0 with racing: the date from which it has no fits."),
     settings: z.looseObject({}).describe("Its resolved settings, with every default filled in."),
   })
   .meta({ id: "ChoiceCandidate" });
@@ -46,19 +44,19 @@ export const choiceCandidateSchema = z
 export const choiceSchema = z
   .strictObject({
     rule: mayGrow(z.enum(CHOICE_RULES)),
-    over: mayGrow(z.enum(CHOICE_SCOPES)),
+    over: z.string().optional().describe("Outputs of 0.2.0: whether members were chosen per ticker."),
     measure: mayGrow(z.enum(CHOICE_MEASURES))
       .optional()
       .describe("What compares candidates; absent in older outputs, which used squared_error."),
     seed: count,
     warm_up: count.optional().describe("run_ml_job: further folds that only served the choice."),
-    racing: z.boolean().optional().describe("run_ml_job: candidates that fell behind were dropped."),
+    racing: z.boolean().optional().describe("Outputs of 0.2.0: candidates that fell behind were dropped."),
     candidates: z.array(choiceCandidateSchema).describe("The first is the config itself."),
     members: members.describe("Members for the score rows of all tickers, and so for mu."),
     by_ticker: z
       .record(z.string(), members)
       .optional()
-      .describe("Members for the score rows by ticker, if these were chosen per ticker."),
+      .describe("Outputs of 0.2.0: members for the score rows by ticker, if these were chosen per ticker."),
     changes: z
       .array(z.strictObject({ date, members }))
       .describe("The members for folds that begin at or after the date, by losses known at its close."),

@@ -8,7 +8,16 @@ export type ChosenRows = (typeof CHOSEN_ROWS)[number];
 /** What `mucast choose --json` prints: members as in an output's `choice`, with outputs as candidates. */
 export const chosenOutputsSchema = z.strictObject({
   rows: z.enum(CHOSEN_ROWS),
-  ...choiceSchema.omit({ seed: true, warm_up: true, racing: true, candidates: true }).shape,
+  ...choiceSchema.pick({
+    rule: true,
+    measure: true,
+    members: true,
+    changes: true,
+    honest: true,
+    best: true,
+    optimism: true,
+    losses: true,
+  }).shape,
   candidates: z.array(
     choiceCandidateSchema.omit({ settings: true, dropped_on: true }).extend({
       output: z.string().describe("The path, or the URL without a secret."),

@@ -13,16 +13,12 @@ export interface MemberChoice {
   readonly members: Members;
 }
 
-/** A mean difference of losses between two candidates. */
-export interface Difference {
+/** A mean difference of losses between two candidates over label dates. */
+export interface DatedDifference {
   /** NaN without a common date: such a candidate is neither the best nor a member. */
   readonly mean: number;
   /** Its Newey-West error; 0 if every difference is the same. */
   readonly error: number;
-}
-
-/** A mean difference over label dates. */
-export interface DatedDifference extends Difference {
   /** The number of dates that have both. */
   readonly dates: number;
 }
@@ -31,18 +27,16 @@ export interface DatedDifference extends Difference {
  * The candidates to use by the losses of the first `known` dates: with rule `best`, the one with the smallest mean loss; with `mean`, all
  * whose mean loss exceeds it by at most one Newey-West error of their difference. Among equal losses the earliest candidate is the best.
  * With fewer than MIN_DATES dates, candidate 0. A candidate with fewer dates than that cannot be a member.
- * @param isOut whether a candidate cannot be a member because a race has dropped it.
  * @param differences of the same series, to choose at many dates in less time.
  */
 export function chosenMembers(
   { excess }: Pick<LossSeries, "excess">,
   known: number,
   rule: ChoiceRule,
-  isOut: (candidate: number) => boolean = () => false,
   differences = new CommonDifferences(excess),
 ): MemberChoice {
   const candidates = [...excess.keys()];
-  const eligible = candidates.map((c) => !isOut(c) && differences.datesOf(c, known) >= MIN_DATES);
+  const eligible = candidates.map((c) => differences.datesOf(c, known) >= MIN_DATES);
   if (!eligible.includes(true)) return { best: 0, members: [0] };
   let best = eligible.indexOf(true);
   for (const c of candidates) {

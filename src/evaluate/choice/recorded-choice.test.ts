@@ -4,22 +4,21 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { testedTickers } from "./choice.testing.ts";
 import { choosePrequentially } from "./prequential.ts";
-import { type DroppedCandidates, NONE_DROPPED } from "./racing.ts";
 import { choiceFaults, type RecordedChoice } from "./recorded-choice.ts";
 
 const TICKERS = testedTickers(3, 200, [0, 0.3, 0.29]);
 const FOLD_DATES = TICKERS.flatMap(({ folds }) => folds.map(({ first }) => formatDay(first)));
 
-/** As an output records it. @param dropped by a race. */
-function recorded(dropped: DroppedCandidates = NONE_DROPPED): RecordedChoice {
+/** As an output records it. */
+function recorded(): RecordedChoice {
   const { series, changes, members, best } = atOnce(
-    choosePrequentially(TICKERS, 3, { rule: "mean", over: "all", measure: "squared_error", dropped }),
+    choosePrequentially(TICKERS, 3, { rule: "mean", measure: "squared_error" }),
   );
   const choice = {
     rule: "mean" as const,
     members: [...members],
     best,
-    candidates: [0, 1, 2].map((c) => (dropped.has(c) ? { dropped_on: formatDay(dropped.get(c)!) } : {})),
+    candidates: [{}, {}, {}],
     changes: changes.map((change) => ({ date: formatDay(change.day), members: [...change.members] })),
     losses: {
       reference: series.reference,
@@ -55,19 +54,9 @@ test("changed members, a changed best, changed losses and a removed change are f
   assert.deepEqual(faulty({ losses: { ...losses, excess } }).slice(0, 2), ["choice.members", "choice.best"]);
 });
 
-test("a candidate is no member from the date on which a race dropped it", () => {
-  const whole = recorded();
-  const [c] = whole.members as [number];
-  assert.ok(c > 0);
-  const used = (date: string) => whole.changes.findLast((change) => change.date <= date)!.members;
-  const day = TICKERS[0]!.folds
-    .map(({ first }) => first)
-    .find((first) => used(formatDay(first)).includes(c))!;
-  const choice = recorded(new Map([[c, day]]));
-  assert.ok(!choice.members.includes(c));
-  assert.deepEqual(choiceFaults(choice, FOLD_DATES), []);
-  const undropped = { ...choice, candidates: [{}, {}, {}] };
-  assert.ok(choiceFaults(undropped, FOLD_DATES).some(({ at }) => at === "choice.members"));
+test("a race of 0.2.0 is not checked", () => {
+  const candidates = [{}, {}, { dropped_on: FOLD_DATES[9]! }];
+  assert.deepEqual(choiceFaults({ ...recorded(), members: [0], candidates }), []);
 });
 
 test("a rule of a later version is not checked", () => {

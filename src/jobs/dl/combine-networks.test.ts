@@ -14,7 +14,6 @@ const { settings } = parseDlSettings(
 );
 const CHOICE: Choice<DlSettings> = {
   rule: "best",
-  over: "all",
   measure: "squared_error",
   seed: 42,
   candidates: ["own", "other"].map((label) => ({ label, settings })),

@@ -13,7 +13,6 @@ import {
   membersOverTime,
   type PrequentialChoice,
 } from "../../evaluate/choice/prequential.ts";
-import { NONE_DROPPED } from "../../evaluate/choice/racing.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
 import { alignedTo } from "../shared/choice/aligned-forecasts.ts";
@@ -115,9 +114,6 @@ function* chooseByValidation(
     ...{ series, best },
     changes: membersOverTime(days, common),
     members,
-    tickerMembers: tickers.map(() => members),
-    dropped: NONE_DROPPED,
-    isPerTicker: false,
     predicted: tested.map((ticker) => foldForecasts(ticker, (first: Day) => common.get(first)!.members)),
   };
 }

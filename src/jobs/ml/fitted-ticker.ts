@@ -31,7 +31,7 @@ export interface FittedTicker {
     readonly labels: Float64Array;
     readonly labelDays: Int32Array;
   };
-  /** Shape (sum of the folds' test rows): forecasts out of fold, in time order; NaN for folds that were not fitted. */
+  /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
   readonly outOfFold: Float64Array;
   /** With `importance`, for each group of features: the same with the group shuffled. */
   readonly permuted?: readonly Float64Array[];
@@ -59,7 +59,7 @@ interface DoneFits {
   readonly refits: readonly BlockPredictions[];
 }
 
-/** The forecasts of a ticker whose fits have ended; without final fits, those of score rows are NaN. */
+/** The forecasts of a ticker whose fits have ended. */
 export function fittedTicker(
   panel: FitRows,
   plan: FitPlan,
@@ -73,7 +73,7 @@ export function fittedTicker(
     splitPredictions(readArray(result.predictions), fits, groups?.length ?? 0),
   );
   const predicted = concatenate(parts.map((part) => part.predicted));
-  const byBlock = [...firstBlockOf(plan, results, predicted), ...refitted];
+  const byBlock = [firstBlockOf(plan, results, predicted), ...refitted];
   const constant = constantOf(byBlock);
   const { importances, lastImportances } = importancesOf(byBlock, columns);
   const rows = rowFacts(panel);
@@ -118,28 +118,22 @@ export function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): 
   };
 }
 
-/** The predictions of the final fit, whose task is the last; none without it. @param predicted by all tasks. */
+/** The predictions of the fit on all fit rows, whose task is the last. @param predicted by all tasks. */
 function firstBlockOf(
-  { folds, tested, first, fits, isFinal }: FitPlan,
+  { folds, first, fits }: FitPlan,
   results: readonly FitPredictResult[],
   predicted: Float64Array,
-): BlockPredictions[] {
-  if (!isFinal) return [];
+): BlockPredictions {
   const result = results.at(-1)!;
-  return [
-    {
-      block: first,
-      model: first,
-      train: fits.at(-1)!.train,
-      predicted: predicted.subarray(testRows(folds.slice(...tested))),
-      result,
-      diagnosis: result.diagnoses[0],
-    },
-  ];
-}
-
-function testRows(folds: readonly Fold[]): number {
-  return folds.reduce((sum, { testStart, testEnd }) => sum + testEnd - testStart, 0);
+  const tested = folds.reduce((sum, { testStart, testEnd }) => sum + testEnd - testStart, 0);
+  return {
+    block: first,
+    model: first,
+    train: fits.at(-1)!.train,
+    predicted: predicted.subarray(tested),
+    result,
+    diagnosis: result.diagnoses[0],
+  };
 }
 
 /** The fit and score rows of a ticker, with return forecasts. @param byBlock the predictions of each block's models, in time order. */
@@ -169,16 +163,9 @@ export function fittedRows(
       labels: Float64Array.from(score, (row) => y[row]!),
       labelDays: Int32Array.from(score, (row) => labelDays[row]!),
       volatility: Float64Array.from(score, (row) => volatility[row]!),
-      predicted: scorePredictions(parts, score.length),
+      predicted: parts.length === 1 ? parts[0]! : concatenate(parts),
     },
   };
-}
-
-/** @param parts by block; none without final fits. */
-function scorePredictions(parts: readonly Float64Array[], rows: number): Float64Array {
-  const [first, ...later] = parts;
-  if (first === undefined) return new Float64Array(rows).fill(Number.NaN);
-  return later.length === 0 ? first : concatenate(parts);
 }
 
 /** @param byBlock their `train` as positions in `learn`. */
@@ -199,11 +186,9 @@ export function scoreModels(
 }
 
 /** Return forecasts of each fold's test rows. Its model learned from the labels known at the close of the first one. */
-function outOfFoldReturns(panel: FitRows, { folds, tested }: FitPlan, predicted: Float64Array): Float64Array {
-  const [first, end] = tested;
+function outOfFoldReturns(panel: FitRows, { folds }: FitPlan, predicted: Float64Array): Float64Array {
   let at = 0;
-  const parts = folds.map(({ testStart, testEnd }, f) => {
-    if (f < first || f >= end) return new Float64Array(testEnd - testStart).fill(Number.NaN);
+  const parts = folds.map(({ testStart, testEnd }) => {
     const from = at;
     at += testEnd - testStart;
     const rows = panel.fit.subarray(testStart, testEnd);

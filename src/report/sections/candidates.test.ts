@@ -9,7 +9,7 @@ import { reported, reportedData } from "../reported.testing.ts";
 /** A config with so many candidates, and two warm-up folds before two published ones. */
 function configOf(candidates: number, more: object = {}) {
   const alphas = Array.from({ length: candidates - 1 }, (_, i) => i + 2);
-  const choice = { candidates: [{ grid: { alpha: alphas } }], warm_up: 2, over: "all", ...more };
+  const choice = { candidates: [{ grid: { alpha: alphas } }], warm_up: 2, ...more };
   return { n_splits: 2, cv_test_size: 20, choice };
 }
 
@@ -68,19 +68,6 @@ test("the strips cover every published fold date once for each member, and begin
     data.strips.filter(({ isMember }) => isMember).map(({ number }) => number),
     choice!.members,
   );
-});
-
-test("members per ticker are counted", () => {
-  const text = textOf(3, {}, { over: "auto" });
-  const output = outputOf(text);
-  const by_ticker = { AAA: [1], BBB: [1, 2], CCC: [0] };
-  const { data } = dataOf(JSON.stringify({ ...output, choice: { ...output.choice, by_ticker } }));
-  const counts = data!.rows.map(({ number, memberOf }) => [number, memberOf]).sort();
-  assert.deepEqual(counts, [
-    [0, 1],
-    [1, 2],
-    [2, 1],
-  ]);
 });
 
 test("with many candidates, 20 are shown and the others are folded, and the page stays small", () => {

@@ -34,7 +34,6 @@ export const candidatesSection = {
 interface Candidates {
   /** The largest gain first; those without a gain last. */
   readonly rows: readonly CandidateRow[];
-  readonly isPerTicker: boolean;
   /** What candidates were compared by. */
   readonly measure: ChoiceMeasure;
   readonly finding: string;
@@ -56,10 +55,6 @@ interface CandidateRow {
   /** Tickers that it could fit. */
   readonly tickers: number;
   readonly isMember: boolean;
-  /** The date on which a race dropped it. Untrusted. */
-  readonly droppedOn?: string;
-  /** The number of tickers whose score rows it forecasts; present if members are chosen per ticker. */
-  readonly memberOf?: number;
 }
 
 /** Running sums of gains over candidate 0, divided by the number of dates, so that the last is the mean gain. Shape (n) each. */
@@ -90,7 +85,6 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
   return {
     data: {
       rows: rowsOf(choice),
-      isPerTicker: choice.by_ticker !== undefined,
       measure: measureOf(choice),
       finding: worthFinding(choice, HELD_OUT[document.operation]),
       ...(gain === undefined ? {} : { gain }),
@@ -99,25 +93,18 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
   };
 }
 
-function rowsOf({ candidates, by_ticker: byTicker }: OutputChoice): CandidateRow[] {
-  const own = byTicker === undefined ? undefined : Object.values(byTicker);
+function rowsOf({ candidates }: OutputChoice): CandidateRow[] {
   return rankedCandidates(candidates).map(
-    ({ number, label: whole, r2, ic = null, gain, gain_t: t, tickers, member, dropped_on: dropped }) => {
-      const memberOf = own?.filter((numbers) => numbers.includes(number)).length;
-      const label = cut(whole, MAX_LABEL_LENGTH);
-      return {
-        ...{ number, label, r2, ic, gain, t, tickers, isMember: member },
-        ...(dropped === undefined ? {} : { droppedOn: cut(dropped, DATE_LENGTH) }),
-        ...(memberOf === undefined ? {} : { memberOf }),
-      };
-    },
+    ({ number, label, r2, ic = null, gain, gain_t: t, tickers, member }) => ({
+      ...{ number, r2, ic, gain, t, tickers },
+      label: cut(label, MAX_LABEL_LENGTH),
+      isMember: member,
+    }),
   );
 }
 
 /** Labels of jobs are shorter; another program may write longer ones. */
 const MAX_LABEL_LENGTH = 100;
-
-const DATE_LENGTH = "YYYY-MM-DD".length;
 
 function measureOf({ measure }: OutputChoice): ChoiceMeasure {
   return measure === "ic" ? "ic" : "squared_error";
@@ -190,16 +177,16 @@ function gainFinding(choice: OutputChoice, dates: number): string {
 /** Jobs accept at most 100 candidates; another program may write more. */
 const MAX_ROWS = 100;
 
-function candidatePanels({ rows, isPerTicker, measure, finding, gain, members }: Candidates): Panel[] {
+function candidatePanels({ rows, measure, finding, gain, members }: Candidates): Panel[] {
   const unit = GAIN_UNITS[measure];
   return [
-    { title: "Candidates", finding, chart: candidateTable(rows, isPerTicker, unit), isWide: true },
+    { title: "Candidates", finding, chart: candidateTable(rows, unit), isWide: true },
     ...(gain === undefined ? [] : [gainPanel(gain, unit)]),
     ...(members === undefined ? [] : [membersPanel(members)]),
   ];
 }
 
-function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean, gainUnit: Unit): string {
+function candidateTable(rows: readonly CandidateRow[], gainUnit: Unit): string {
   const tableOf = (caption: string, some: readonly CandidateRow[]) =>
     plainTable({
       caption,
@@ -212,9 +199,8 @@ function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean, gai
         "its t",
         "Tickers",
         "Member",
-        ...(isPerTicker ? ["Member for tickers"] : []),
       ],
-      rows: some.map(({ number, label, r2, ic, gain, t, tickers, isMember, droppedOn, memberOf }) => [
+      rows: some.map(({ number, label, r2, ic, gain, t, tickers, isMember }) => [
         label,
         String(number),
         figure(r2, "r2"),
@@ -222,8 +208,7 @@ function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean, gai
         figure(gain, gainUnit),
         figure(t, "t"),
         figure(tickers, "count"),
-        droppedOn === undefined ? (isMember ? "yes" : NO_FIGURE) : `dropped on ${droppedOn}`,
-        ...(memberOf === undefined ? [] : [figure(memberOf, "count")]),
+        isMember ? "yes" : NO_FIGURE,
       ]),
     });
   const shown = tableOf("candidates", rows.slice(0, MAX_CANDIDATES_SHOWN));

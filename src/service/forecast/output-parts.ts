@@ -121,7 +121,6 @@ function* readBlocks(json: JsonReader) {
 
 const candidateParts = members({
   ...{ label: scalar, r2: scalar, ic: scalar, gain: scalar, gain_t: scalar, tickers: scalar, member: scalar },
-  dropped_on: scalar,
 });
 
 type CandidateParts = typeof candidateParts extends Read<infer T> ? NonNullable<T> : never;

@@ -144,8 +144,8 @@ function choiceLines(choice: NonNullable<ForecastView["choice"]>): string[] {
   return [
     `Chosen among ${counted(count, "candidate")}: ${name} ${rounded(honest[key] ?? null)} on held-out rows as chosen in advance, ${rounded(claimed)} for candidate ${best}, the best afterwards; gain over candidate 0 ${gainText(honest)}.`,
     ...candidates.map(
-      ({ number, label, member, dropped_on: dropped, ...figures }) =>
-        `Candidate ${number}, ${show(label)}${member ? ", member" : ""}${dropped === undefined ? "" : `, dropped on ${show(dropped)}`}: R² ${rounded(figures.r2)}${icText(figures)}, gain ${gainText(figures)}`,
+      ({ number, label, member, ...figures }) =>
+        `Candidate ${number}, ${show(label)}${member ? ", member" : ""}: R² ${rounded(figures.r2)}${icText(figures)}, gain ${gainText(figures)}`,
     ),
     ...(candidates.length < count
       ? [`${count - candidates.length} further candidates are in the output.`]

@@ -88,7 +88,6 @@ function caseOf(choice: Pick<Choice<DlSettings>, "rule" | "measure">, seed: numb
   return {
     choice: {
       ...choice,
-      over: "all",
       seed: 42,
       candidates: SKILLS.map((_, c) => ({ label: `candidate ${c}`, settings })),
     },

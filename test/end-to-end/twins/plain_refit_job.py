@@ -148,8 +148,6 @@ class Job:
         pools = [sorted(self.tickers)] if self.pooled else [[t] for t in sorted(self.tickers)]
         self.result = {ticker: {"folds": [], "score": [], "means": []} for ticker in self.tickers}
         self.block_rows = [0 for _ in self.blocks]
-        # The date on which the fold of a tested row begins.
-        self.begins = {}
         for names in pools:
             self.run_together(names)
         return self.result
@@ -163,7 +161,6 @@ class Job:
         folds = self.pooled_folds() if self.pooled else self.folds_of_ticker(names[0])
         for train, test, first in folds:
             got = self.returned(test, self.fit(train, test, columns), first)
-            self.begins |= {key: first for key in test}
             for ticker in names:
                 own = [d for t, d in train if t == ticker]
                 tested = [(d, got[t, d]) for t, d in test if t == ticker]

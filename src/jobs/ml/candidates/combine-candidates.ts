@@ -14,9 +14,8 @@ import type { Listed } from "../../shared/listed-warnings.ts";
 import type { BlockedOutcome } from "../fit-together.ts";
 import type { FittedTicker } from "../fitted-ticker.ts";
 import type { CandidateForecasts } from "./candidate-forecasts.ts";
-import type { CandidateOutcome } from "./candidate-runs.ts";
 import { type CandidateTicker, candidateTicker } from "./candidate-ticker.ts";
-import type { CandidateFits } from "./fit-candidates.ts";
+import type { CandidateFits, CandidateOutcome } from "./fit-candidates.ts";
 
 /** The outcome of a job that chose among candidates. */
 export type CombinedOutcome = BlockedOutcome & { readonly choice: ChoiceResult };
@@ -26,7 +25,7 @@ export type CombinedOutcome = BlockedOutcome & { readonly choice: ChoiceResult }
  * that could fit it.
  */
 export function* combineCandidates(
-  { outcomes, bases, dropped }: CandidateFits,
+  { outcomes, bases }: CandidateFits,
   choice: MlCandidates,
 ): Pausable<CombinedOutcome> {
   const tickers: CandidateTicker[] = [];
@@ -37,11 +36,11 @@ export function* combineCandidates(
     tickers.push(candidateTicker(bases.get(name)!, fitted, choice));
   }
   const tested = tickers.map((ticker) => ticker.tested);
-  const chosen = yield* choosePrequentially(tested, outcomes.length, { ...choice, dropped });
+  const chosen = yield* choosePrequentially(tested, outcomes.length, choice);
   const fitted: FittedTicker[] = [];
   for (const [i, ticker] of tickers.entries()) {
     yield 0;
-    fitted.push(combined(ticker, chosen.predicted[i]!, chosen.tickerMembers[i]!, choice));
+    fitted.push(combined(ticker, chosen.predicted[i]!, chosen.members, choice));
   }
   const result = yield* choiceResult(tickers, chosen, choice);
   const reports = outcomes.map(reportOf);
