@@ -48,16 +48,17 @@ export interface FitPlan {
 /** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. @param part to fit now. */
 export function planFits(
   panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins">,
-  { cvTestSize, nSplits, window }: Pick<MlSettings, "cvTestSize" | "nSplits" | "window">,
+  settings: Pick<MlSettings, "cvTestSize" | "nSplits" | "delay" | "window">,
   jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
   part: FitPart = ALL_FITS,
 ): FitPlan {
-  const { fit, days } = panel;
+  const { fit, days, labelDays } = panel;
   const { isFinal } = part;
+  const { window } = settings;
   const { learn, blocks } = tickerBlocks(panel, jobBlocks);
   const start = firstBlock(panel, jobBlocks);
-  const splits = panel.joins === undefined ? nSplits : 0;
-  const folds = walkForwardFolds(fit.length, cvTestSize, splits, window);
+  const known = { days: fit.map((row) => days[row]!), labelDays: fit.map((row) => labelDays[row]!) };
+  const folds = panel.joins === undefined ? walkForwardFolds(known, settings) : [];
   const before = folds.filter(({ testStart }) => days[fit[testStart]!]! < part.from).length;
   const inPart = folds.filter(({ testStart }) => isInPart(part, days[fit[testStart]!]!));
   const tested = [before, before + inPart.length] as const;

@@ -1,7 +1,7 @@
 import type { MlCandidates } from "../../../contract/config/choice/ml-candidates.ts";
 import type { MlSettings } from "../../../contract/config/ml-settings.ts";
 import type { Day } from "../../../contract/market/dates.ts";
-import { walkForwardFolds } from "../../../panel/folds.ts";
+import { foldCount } from "../../../panel/folds.ts";
 import type { RefitBlock } from "../../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../../panel/ticker-panel.ts";
 import type { OnFits } from "../fit-together.ts";
@@ -19,8 +19,8 @@ export function fitCount(
   blocks: readonly RefitBlock[],
 ): number {
   if (settings.fit === "pooled") {
-    const { cvTestSize, nSplits } = settings;
-    return walkForwardFolds(fitDates(panels), cvTestSize, nSplits).length + blocks.length;
+    const { cvTestSize, nSplits, delay } = settings;
+    return foldCount(fitDates(panels), cvTestSize, nSplits, delay) + blocks.length;
   }
   return panels.reduce((total, panel) => {
     if (refusedColumns(panel, settings) !== undefined) return total;
