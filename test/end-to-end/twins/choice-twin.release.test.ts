@@ -126,6 +126,10 @@ const MORE_CASES: readonly Case[] = [
       choice: { candidates: [...LINEAR, ...WEAK], over: "all", warm_up: 8, racing: true, measure: "ic" },
     },
   ],
+  [
+    "members per ticker, a trade three closes later",
+    { ...RIDGE, delay: 3, refit_every: 10, intervals: {}, choice: { candidates: MANY, warm_up: 4 } },
+  ],
   ["common members", { ...RIDGE, choice: { candidates: MANY, over: "all", warm_up: 6 } }],
   [
     "common members by IC, with intervals",

@@ -50,7 +50,7 @@ def score_rows(rows, predicted):
     """One dict per score row; `rows` as returned by `rows_of`."""
     days = rows["price_days"]
     place = {d: i for i, d in enumerate(days)}
-    returns = [rows["label"].get(d) for d in days]
+    returns = [rows["returns"].get(d) for d in days]
     return [
         {
             "day": d,
