@@ -1,11 +1,9 @@
-import { parseDlSettings } from "../../contract/config/dl-settings.ts";
-import type { Operation } from "../../contract/config/job-operations.ts";
-import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { type Inputs, openInputs } from "../../jobs/shared/read-inputs.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
+import { delayOf } from "../audit-inputs.ts";
 import { type AuditCheck, type AuditContext, type CheckResult, type Finding, ranCheck } from "../check.ts";
 import { finding } from "../findings.ts";
 import { laterCopy } from "./equal-values.ts";
@@ -34,15 +32,11 @@ import {
 export const foresight: AuditCheck = {
   name: "foresight",
   cost: () => "one reading of both blobs, and about 3 ms per feature, ticker and 1,000 dates",
-  async run({ request, operation, accepted }, context) {
+  async run(audit, context) {
+    const { request, accepted } = audit;
     // Progress is counted in tickers; bytes read would not show it.
     const report: Report = (event) => event.kind !== "progress" && context.report(event);
-    const inputs = await openInputs(
-      request,
-      { ...context, report },
-      context.workFolder,
-      delayOf(request.config, operation),
-    );
+    const inputs = await openInputs(request, { ...context, report }, context.workFolder, delayOf(audit));
     try {
       const result = await examineInputs(inputs, accepted, context);
       const { feature, dataExtractor } = inputs.digests();
@@ -54,12 +48,6 @@ export const foresight: AuditCheck = {
     }
   },
 };
-
-/** @throws MucastError like the job. */
-function delayOf(config: string, operation: Operation): number {
-  const parse = operation === "run_ml_job" ? parseMlSettings : parseDlSettings;
-  return parse(config).settings.delay;
-}
 
 async function examineInputs(
   inputs: Inputs,
