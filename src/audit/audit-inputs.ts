@@ -1,7 +1,9 @@
 import { basename } from "node:path";
 import { isRemoteUrl } from "../blob/location.ts";
 import { type Blob, openBlob } from "../blob/open-blob.ts";
+import { parseDlSettings } from "../contract/config/dl-settings.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
+import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
@@ -29,6 +31,12 @@ export interface AuditInputs {
   readonly portable?: boolean | undefined;
   /** How often the labels are permuted. */
   readonly permutations: number;
+}
+
+/** The delay of the audited job. @throws MucastError like the job. */
+export function delayOf({ request, operation }: Pick<AuditInputs, "request" | "operation">): number {
+  const parse = operation === "run_ml_job" ? parseMlSettings : parseDlSettings;
+  return parse(request.config).settings.delay;
 }
 
 /** An audit as a caller requests it: without blobs it judges the ones prepared from `csv`. */

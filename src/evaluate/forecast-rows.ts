@@ -20,6 +20,12 @@ export interface ForecastRows extends DatedForecasts {
   readonly trainingMean: Float64Array;
 }
 
+/** Labelled rows that a model did not learn from. */
+export interface HeldOutRows extends ForecastRows {
+  /** Shape (n), ascending: the date at whose close the label is known. */
+  readonly labelDays: Int32Array;
+}
+
 /** Tickers in the order of every sum, which does not depend on which ticker ended first. */
 export function inTickerOrder<T extends { readonly ticker: string }>(rows: readonly T[]): T[] {
   return [...rows].sort((a, b) => compareCodePoints(a.ticker, b.ticker));

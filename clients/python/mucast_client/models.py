@@ -305,7 +305,9 @@ class OutputBlobWindow(TypedDict):
     learning_end: str | None
     as_of: str
     median_spacing_days: NotRequired[float | None]
-    """Median number of calendar days from a row to its label date, over all fit rows: 1 with daily prices."""
+    """Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices."""
+    delay: NotRequired[int]
+    """The number of closes after its date at which the return of a forecast begins; it ends at the next close. Absent for 0: the return begins at the close of the date itself."""
 
 
 FindingState = str
@@ -405,7 +407,7 @@ class Verdict(TypedDict):
 class OutputBlobForecastsValue(TypedDict):
     dates: list[str]
     predicted: list[float]
-    """Forecast of the next-day log-return, made at the close of the date."""
+    """Forecast of the next-day log-return, made at the close of the date. With window.delay, of the return that a trade that many closes later earns until the next close."""
     realised: list[float | None]
     lower: list[float | None]
     upper: list[float | None]
@@ -921,7 +923,7 @@ class OutputBlob(TypedDict):
     """What the libraries ran on; null if none ran. Like id and created_at, it belongs to the run, not to the request."""
     window: OutputBlobWindow
     mu: dict[str, float]
-    """Next-day log-return at as_of, by ticker."""
+    """Next-day log-return at as_of, by ticker. With window.delay, the return that a trade that many closes after as_of earns until the next close."""
     mu_dates: NotRequired[dict[str, str]]
     """Date of the row behind mu, by ticker."""
     mu_spread: NotRequired[dict[str, float]]

@@ -22,7 +22,11 @@ const qualitySchema = metricsTableSchema.omit({ by_ticker: true }).meta({ id: "F
 const tickerForecastSchema = z
   .strictObject({
     ticker: z.string(),
-    mu: z.number().describe("Next-day log-return at window.as_of."),
+    mu: z
+      .number()
+      .describe(
+        "Next-day log-return at window.as_of. With window.delay, the return that a trade that many closes later earns until the next close.",
+      ),
     mu_date: outputBlobSchema.shape.mu_dates
       .unwrap()
       .valueType.optional()

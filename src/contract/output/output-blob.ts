@@ -13,7 +13,9 @@ const forecastSchema = z.strictObject({
   dates: z.array(date),
   predicted: z
     .array(z.number())
-    .describe("Forecast of the next-day log-return, made at the close of the date."),
+    .describe(
+      "Forecast of the next-day log-return, made at the close of the date. With window.delay, of the return that a trade that many closes later earns until the next close.",
+    ),
   realised: z.array(maybe),
   lower: z.array(maybe),
   upper: z.array(maybe),
@@ -256,10 +258,19 @@ export const outputBlobSchema = z
       median_spacing_days: maybe
         .optional()
         .describe(
-          "Median number of calendar days from a row to its label date, over all fit rows: 1 with daily prices.",
+          "Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices.",
+        ),
+      delay: z
+        .int()
+        .positive()
+        .optional()
+        .describe(
+          "The number of closes after its date at which the return of a forecast begins; it ends at the next close. Absent for 0: the return begins at the close of the date itself.",
         ),
     }),
-    mu: byTicker(z.number()).describe("Next-day log-return at as_of, by ticker."),
+    mu: byTicker(z.number()).describe(
+      "Next-day log-return at as_of, by ticker. With window.delay, the return that a trade that many closes after as_of earns until the next close.",
+    ),
     mu_dates: byTicker(date).optional().describe("Date of the row behind mu, by ticker."),
     mu_spread: byTicker(z.number())
       .optional()

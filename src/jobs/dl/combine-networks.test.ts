@@ -4,9 +4,10 @@ import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { noise } from "../../evaluate/choice/choice.testing.ts";
+import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import { CandidateGatherer } from "./candidate-networks.ts";
 import { combineNetworks } from "./combine-networks.ts";
-import type { HeldOutPart, TrainedTicker } from "./planned-network.ts";
+import type { TrainedTicker } from "./planned-network.ts";
 
 const TICKER = "AAPL";
 const { settings } = parseDlSettings(
@@ -20,7 +21,7 @@ const CHOICE: Choice<DlSettings> = {
 };
 
 /** Forecasts of `rows` days from `first` on, which are the labels times `skill`. */
-function part(first: number, rows: number, skill: number): HeldOutPart {
+function part(first: number, rows: number, skill: number): HeldOutRows {
   const next = noise(first);
   const realised = Float64Array.from({ length: rows }, () => next());
   return {

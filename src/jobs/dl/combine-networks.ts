@@ -13,14 +13,14 @@ import {
   membersOverTime,
   type PrequentialChoice,
 } from "../../evaluate/choice/prequential.ts";
-import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { concatenate, type HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
 import { alignedTo } from "../shared/choice/aligned-forecasts.ts";
 import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice/choice-result.ts";
 import { choiceWarnings, commonFailures } from "../shared/choice/choice-warnings.ts";
 import { lostTickers } from "../shared/choice/lost-tickers.ts";
 import type { CandidateForecasts, CandidateNetworks, TrainedCandidates } from "./candidate-networks.ts";
-import type { HeldOutPart, TrainedTicker } from "./planned-network.ts";
+import type { TrainedTicker } from "./planned-network.ts";
 import type { TrainOutcome } from "./trained-blocks.ts";
 
 /** A ticker that at least one candidate could train on. Its tested rows are the validation part, then the calibration part. */
@@ -95,7 +95,7 @@ function networkTicker(
   };
 }
 
-function partFold({ days }: HeldOutPart, from: number) {
+function partFold({ days }: HeldOutRows, from: number) {
   return { from, to: from + days.length, first: days[0] ?? 0 };
 }
 

@@ -20,7 +20,7 @@ import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
   evaluationUnits,
-  type HeldOutRows,
+  type HeldOutSet,
   type ScoredTicker,
   type ScoreSettings,
   type ScoreTables,
@@ -95,7 +95,7 @@ function heldOutRows({ validation, calibration }: TrainedTicker): ForecastRows {
 }
 
 /** The calibration part if there is one: the validation part chose the epochs. */
-function judgedRows(trained: readonly TrainedTicker[]): HeldOutRows {
+function judgedRows(trained: readonly TrainedTicker[]): HeldOutSet {
   const calibrated = trained.map(({ calibration }) => calibration).filter(({ days }) => days.length > 0);
   if (calibrated.length > 0) return { rows: "calibration", forecasts: calibrated };
   return { rows: "validation", forecasts: trained.map(({ validation }) => validation) };
@@ -186,6 +186,7 @@ function modelOf(settings: DlSettings): OrderedJson {
     seed,
     intervals,
     shrinkage,
+    delay,
     target,
     crossSection,
     refitEvery,
@@ -211,7 +212,7 @@ function modelOf(settings: DlSettings): OrderedJson {
     model_params: plain(params),
     intervals: recordedIntervals(intervals),
     shrinkage,
-    ...recordedPanelSettings({ target, crossSection }),
+    ...recordedPanelSettings({ delay, target, crossSection }),
     ...recordedRefitSettings(refitSettings(refitEvery, window)),
   };
 }

@@ -8,7 +8,7 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { trainingMeans } from "../../evaluate/baselines.ts";
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
+import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import { mean, rootMeanSquare } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, forecastReturns, type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
@@ -105,24 +105,18 @@ export interface TrainedTicker extends TickerForecasts {
    * The rows whose labels early stopping monitored; the training mean is the mean of the ticker's own training labels. Empty for
    * a late ticker.
    */
-  readonly validation: HeldOutPart;
+  readonly validation: HeldOutRows;
   /**
    * The calibration part, which chose nothing; empty without intervals and for a late ticker. The training mean is as for
    * `validation`.
    */
-  readonly calibration: HeldOutPart;
+  readonly calibration: HeldOutRows;
   /** The mean squared label of the training part; 0 without one. */
   readonly labelSquare: number;
   readonly rows: RowFacts;
   readonly splits: Splits;
   readonly warnings: readonly Warning[];
   readonly listed: readonly Listed[];
-}
-
-/** Rows that a network did not learn from, with the dates on which their labels become known. */
-export interface HeldOutPart extends ForecastRows {
-  /** Shape (n). */
-  readonly labelDays: Int32Array;
 }
 
 /** Only the forecasts. */
@@ -168,7 +162,7 @@ export function trainedTicker(
   const learnedBy = rows.train.length === 0 ? undefined : panel.labelDays[rows.train.at(-1)!]!;
   const { joins } = whole;
   // The dates of a late ticker's rows are among the score rows of the others, so they judge no forecast.
-  const held = (part: "validate" | "calibrate"): HeldOutPart =>
+  const held = (part: "validate" | "calibrate"): HeldOutRows =>
     joins === undefined
       ? {
           ticker,
@@ -217,7 +211,7 @@ export function trainedTicker(
   };
 }
 
-function noRows(ticker: string): HeldOutPart {
+function noRows(ticker: string): HeldOutRows {
   const [none, noDays] = [new Float64Array(0), new Int32Array(0)];
   return { ticker, days: noDays, labelDays: noDays, predicted: none, realised: none, trainingMean: none };
 }
@@ -269,12 +263,13 @@ export function trainingOf(settings: DlSettings) {
     joint: ____,
     shrinkage: _____,
     ensemble: ______,
-    target: _______,
-    crossSection: ________,
-    refitEvery: _________,
-    window: __________,
-    calibrates: ___________,
-    choice: ____________,
+    delay: _______,
+    target: ________,
+    crossSection: _________,
+    refitEvery: __________,
+    window: ___________,
+    calibrates: ____________,
+    choice: _____________,
     ...unused
   } = rest;
   unused satisfies Record<string, never>; // A new setting does not compile until it is in one of the two lists.

@@ -99,7 +99,9 @@ async function readAndPlan(
   settings: DlSettings,
   workFolder: string,
 ): Promise<ReadAndPlanned> {
-  const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder));
+  const inputs = await timed(context, "read prices", () =>
+    openInputs(request, context, workFolder, settings.delay),
+  );
   try {
     for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
     const late = new LateTickers(workFolder);
@@ -188,10 +190,14 @@ export const DISABLED: Warning = {
  * Reads both blobs for a config that is switched off: the output shows their window and digests. Trains nothing.
  * @throws MucastError of reading them.
  */
-export async function readDisabled(request: JobRequest, context: JobContext): Promise<ReadAndTrained> {
+export async function readDisabled(
+  request: JobRequest,
+  context: JobContext,
+  { delay }: Pick<DlSettings, "delay">,
+): Promise<ReadAndTrained> {
   const work = openWorkFolder();
   try {
-    const inputs = await openInputs(request, context, work.path);
+    const inputs = await openInputs(request, context, work.path, delay);
     try {
       for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
       for await (const _ of inputs.panels()) context.signal.throwIfAborted();

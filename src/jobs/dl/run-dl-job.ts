@@ -37,7 +37,7 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     blocks,
   } = settings.enabled
     ? await trainInEngine(request, context, settings)
-    : { ...(await readDisabled(request, context)), facts: NO_ENGINE };
+    : { ...(await readDisabled(request, context, settings)), facts: NO_ENGINE };
   const { trained, training, blockTraining, failures, blockRows } = outcome;
   const evaluation = await evaluateInTurns(
     evaluateDl(trained, settings, inputs.asOf, blocks),

@@ -4,7 +4,7 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
-import { concatenate, type ForecastRows } from "../../evaluate/forecast-rows.ts";
+import { concatenate, type HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import { mean, sampleDeviation } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
@@ -105,13 +105,14 @@ export function fittedTicker(
 }
 
 /** The out-of-fold forecasts with their labels. */
-export function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): ForecastRows {
+export function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): HeldOutRows {
   const tested = folds.flatMap(({ testStart, testEnd }) =>
     Array.from({ length: testEnd - testStart }, (_, i) => testStart + i),
   );
   return {
     ticker,
     days: Int32Array.from(tested, (row) => fit.days[row]!),
+    labelDays: Int32Array.from(tested, (row) => fit.labelDays[row]!),
     predicted: outOfFold,
     realised: Float64Array.from(tested, (row) => fit.labels[row]!),
     trainingMean: outOfFoldMeans(fit.labels, folds),

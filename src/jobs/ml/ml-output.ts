@@ -13,7 +13,7 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
 import { blockSkills } from "../../evaluate/block-skill.ts";
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
+import type { ForecastRows, HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/forecast-table.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
@@ -100,7 +100,7 @@ export function mlEvaluationUnits(
 
 function* evaluateTicker(
   fitted: FittedTicker,
-  outOfFold: ForecastRows,
+  outOfFold: HeldOutRows,
   factors: readonly ReadonlyMap<string, number>[],
   settings: ScoreSettings,
   asOf: Day,
@@ -216,7 +216,7 @@ function candidateSettings({ choice }: MlSettings): OrderedJson[] {
 /** The resolved configuration: what was fitted, with every default filled in. */
 function modelOf(settings: MlSettings): OrderedJson {
   const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, ...others } = settings;
-  const { fit, target, crossSection, refitEvery, window, importance, ...rest } = others;
+  const { fit, delay, target, crossSection, refitEvery, window, importance, ...rest } = others;
   // The first two follow from the parameters; the member `choice` of the output records the third.
   const { estimator: _, columnDemands: __, choice: ___, ...unrecorded } = rest;
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
@@ -231,7 +231,7 @@ function modelOf(settings: MlSettings): OrderedJson {
     shrinkage,
     intervals: recordedIntervals(intervals),
     ...(fit === "per_ticker" ? {} : { fit }),
-    ...recordedPanelSettings({ target, crossSection }),
+    ...recordedPanelSettings({ delay, target, crossSection }),
     ...recordedRefitSettings(refitSettings(refitEvery, window)),
     ...(importance ? { importance } : {}),
   };

@@ -43,13 +43,15 @@ export interface FitPlan {
 /** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. */
 export function planFits(
   panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins">,
-  { cvTestSize, nSplits, window }: Pick<MlSettings, "cvTestSize" | "nSplits" | "window">,
+  settings: Pick<MlSettings, "cvTestSize" | "nSplits" | "delay" | "window">,
   jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
 ): FitPlan {
+  const { fit, days, labelDays } = panel;
+  const { window } = settings;
   const { learn, blocks } = tickerBlocks(panel, jobBlocks);
   const start = firstBlock(panel, jobBlocks);
-  const splits = panel.joins === undefined ? nSplits : 0;
-  const folds = walkForwardFolds(panel.fit.length, cvTestSize, splits, window);
+  const known = { days: fit.map((row) => days[row]!), labelDays: fit.map((row) => labelDays[row]!) };
+  const folds = panel.joins === undefined ? walkForwardFolds(known, settings) : [];
   const fits: PlannedFit[] = folds.map(({ trainStart, trainEnd, testStart, testEnd }) => ({
     train: [trainStart, trainEnd],
     predict: [testStart, testEnd],

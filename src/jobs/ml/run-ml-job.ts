@@ -203,7 +203,9 @@ async function fitInputs(
   const { report, signal } = context;
   const engineFault = new AbortController();
   const reading = { ...context, signal: AbortSignal.any([signal, engineFault.signal]) };
-  const inputs = await timed(context, "read prices", () => openInputs(request, reading, workFolder));
+  const inputs = await timed(context, "read prices", () =>
+    openInputs(request, reading, workFolder, settings.delay),
+  );
   for (const warning of inputs.warnings) report({ kind: "warning", warning });
   try {
     const late = settings.refitEvery === undefined ? undefined : new LateTickers(workFolder);

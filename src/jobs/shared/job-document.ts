@@ -81,7 +81,8 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       learning_end: window.learningEnd === undefined ? null : formatDay(window.learningEnd),
       as_of: formatDay(parts.asOf),
       median_spacing_days: medianSpacing(fits),
-    } satisfies Members<OutputBlob["window"]>,
+      ...recordedDelay(window),
+    } satisfies Members<Omit<OutputBlob["window"], "delay">>,
     ...muOf(tickers, parts.asOf),
     ...(parts.tables.verdict === undefined ? {} : { verdict: plain(parts.tables.verdict) }),
     forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
@@ -96,13 +97,18 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
   } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_spread" | "verdict" | "tags">>;
 }
 
+/** The member `delay` of an output's window; absent for 0. */
+export function recordedDelay({ delay = 0 }: Pick<ResolvedWindow, "delay">): { readonly delay?: number } {
+  return delay === 0 ? {} : { delay };
+}
+
 /** A warning that quotes the config may quote a URL with its signature. */
 function withoutSecrets(warning: Warning): Warning {
   return { ...warning, message: withoutSignature(warning.message) };
 }
 
 /**
- * Next-day log-return at `asOf` of each ticker that has one, the date of the row that it is forecast from, and, for an ensemble, how far
+ * The forecast return at `asOf` of each ticker that has one, the date of the row that it is forecast from, and, for an ensemble, how far
  * its members are apart.
  */
 function muOf(tickers: readonly ScoredTicker[], asOf: number) {

@@ -55,11 +55,12 @@ interface InputDigest {
   readonly sha256: string;
 }
 
-/** Opens both blobs and reads the prices. @throws MucastError errors of the blobs and of the window. */
+/** Opens both blobs and reads the prices. @param delay of the labels. @throws MucastError errors of the blobs and of the window. */
 export async function openInputs(
   request: JobRequest,
   { policy, report, signal }: JobContext,
   workFolder: string,
+  delay: number,
 ): Promise<Inputs> {
   const options = { signal, blobUrl: request.recorded?.blobUrl ?? request.blobUrl };
   const reading = { workFolder, signal, limits: policy.limits };
@@ -73,7 +74,13 @@ export async function openInputs(
     const prices = await readPrices(counted[0]!, reading);
     const priced = new Set(prices.tickers);
     const featured = new Set<string>();
-    const resolved = await windowFromPrices(prices, request.window, priceBlob.name, signal);
+    const { window: dates, ...resolved } = await windowFromPrices(
+      prices,
+      request.window,
+      priceBlob.name,
+      signal,
+    );
+    const window = { ...dates, delay };
     async function* pairs() {
       for await (const features of readFeatures(counted[1]!, reading)) {
         featured.add(features.ticker);
@@ -82,10 +89,11 @@ export async function openInputs(
     }
     return {
       ...resolved,
+      window,
       priceTickers: priced.size,
       pairs,
       async *panels(onShort) {
-        for await (const pair of pairs()) yield panelOf(pair, resolved.window, onShort);
+        for await (const pair of pairs()) yield panelOf(pair, window, onShort);
       },
       unpaired: () => unpairedTickers(priced, featured),
       digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),

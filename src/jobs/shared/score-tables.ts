@@ -5,7 +5,7 @@ import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";
-import { type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
+import { type ForecastRows, type HeldOutRows, labelled } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import type { Bounds } from "../../evaluate/intervals/conformal.ts";
 import {
@@ -50,7 +50,7 @@ export interface ScoredTicker {
   /** The model's own forecasts of the rows by which they were judged, all labelled. */
   readonly heldOut: ForecastRows;
   /** The rows whose residuals make the intervals: the model's own forecasts. */
-  readonly residuals: DatedForecasts;
+  readonly residuals: HeldOutRows;
   /** The factor by which shrinkage multiplies its last forecasts, including mu. */
   readonly factor: number;
   /** For an ensemble, how far its members' published forecasts of the last score row are from each other. */
@@ -94,7 +94,7 @@ export function* scoreTicker(
     readonly fitLabels: Float64Array;
     readonly score: ScoreRows;
     readonly heldOut: ForecastRows;
-    readonly residuals: DatedForecasts;
+    readonly residuals: HeldOutRows;
     readonly parts: readonly ScorePart[];
     readonly spread?: number;
   },
@@ -152,7 +152,7 @@ function scoreParts(own: Float64Array, parts: readonly ScorePart[]) {
 }
 
 /** The rows before the score rows by which the models' own forecasts are judged. */
-export interface HeldOutRows {
+export interface HeldOutSet {
   readonly rows: Exclude<JudgedRows, "score">;
   readonly forecasts: readonly ForecastRows[];
 }
@@ -161,7 +161,7 @@ export interface HeldOutRows {
 export function* scoreTables(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
-  heldOut: HeldOutRows,
+  heldOut: HeldOutSet,
 ): Pausable<ScoreTables> {
   const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
   const covered =
@@ -192,7 +192,7 @@ function* jobVerdict(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
   byVolatility: readonly Coverage[] | undefined,
-  heldOut: HeldOutRows,
+  heldOut: HeldOutSet,
 ): Pausable<Verdict> {
   const tested = intervals && { byDate: yield* coverageByDate(tickers.flatMap(prequentialRows)) };
   const sets: JudgedSet[] = [{ ...heldOut, coverage: tested }];

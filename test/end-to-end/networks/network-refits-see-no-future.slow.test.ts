@@ -49,6 +49,13 @@ describe("later data change nothing earlier", () => {
       { intervals: { alpha: 0.3 } },
     ],
     ["portfolio_transformer", { refit_every: 15, window: 60 }, {}],
+    ...(WHOLE_MATRIX ? [1, 2, 3, 4, 5] : [2]).flatMap(
+      (delay) =>
+        [
+          ["mlp", { delay, refit_every: 15, shrinkage: "pooled" }, { intervals: {} }],
+          ["portfolio_lstm", { delay, refit_every: 15, window: 60, ...RELATIVE }, { intervals: {} }],
+        ] as const,
+    ),
   ] as const)) {
     for (const [name, market] of MARKETS) {
       test(`${option} ${JSON.stringify(settings)} on ${name} blobs`, async () => {

@@ -58,6 +58,12 @@ const CASES = [
     candidates: [ALPHAS, LASSO],
     hasOneBegin: true,
   },
+  {
+    name: "trades two closes later",
+    params: { fit: "pooled", delay: 2 },
+    candidates: [ALPHAS, LASSO],
+    hasOneBegin: true,
+  },
   { name: "one regressor per ticker", params: {}, candidates: [ALPHAS, LASSO], hasOneBegin: true },
   {
     name: "both, with relative targets",
@@ -68,7 +74,7 @@ const CASES = [
 ];
 
 describe("prices after a date change no out-of-fold forecast that was made by then", () => {
-  for (const { name, params, candidates, hasOneBegin } of WHOLE_MATRIX ? CASES : CASES.slice(0, 1)) {
+  for (const { name, params, candidates, hasOneBegin } of WHOLE_MATRIX ? CASES : CASES.slice(0, 2)) {
     test(name, async () => {
       const config = JSON.stringify({
         "ML params": { ...SHARED, ...params, choice: { candidates, warm_up: 6 } },

@@ -107,6 +107,10 @@ const CASES: readonly Case[] = [
 const MORE_CASES: readonly Case[] = [
   ["members by squared error", { ...RIDGE, choice: { candidates: MANY, warm_up: 6 } }],
   [
+    "members, a trade three closes later",
+    { ...RIDGE, delay: 3, refit_every: 10, intervals: {}, choice: { candidates: MANY, warm_up: 4 } },
+  ],
+  [
     "members by IC, with intervals",
     {
       ...{ ...RIDGE, intervals: {} },

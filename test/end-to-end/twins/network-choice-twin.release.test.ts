@@ -9,9 +9,10 @@ import { formatDay } from "../../../src/contract/market/dates.ts";
 import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import { noise } from "../../../src/evaluate/choice/choice.testing.ts";
+import type { HeldOutRows } from "../../../src/evaluate/forecast-rows.ts";
 import { CandidateGatherer } from "../../../src/jobs/dl/candidate-networks.ts";
 import { combineNetworks } from "../../../src/jobs/dl/combine-networks.ts";
-import type { HeldOutPart, TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
+import type { TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
 import { choiceOf } from "../../../src/jobs/shared/choice/choice-result.ts";
 import { removeFolders } from "../jobs/job-runs.ts";
 import { askTwin, assertClose } from "./plain-twin.ts";
@@ -51,7 +52,7 @@ function trainedTicker(i: number, skill: number, seed: number, shift: number): T
   const { days, labels } = rowsOf(i);
   const next = noise(seed);
   const predicted = labels.map((y) => skill * y + 0.01 * next());
-  const part = (from: number, to: number): HeldOutPart => ({
+  const part = (from: number, to: number): HeldOutRows => ({
     ticker: `T${i}`,
     days: days.subarray(from, to),
     labelDays: days.subarray(from + 1, to + 1),
@@ -118,7 +119,7 @@ function combined({ choice, trained }: Case) {
 }
 
 function requestOf({ choice: { rule, measure }, trained }: Case) {
-  const rows = ({ days, labelDays, realised, predicted }: HeldOutPart) =>
+  const rows = ({ days, labelDays, realised, predicted }: HeldOutRows) =>
     Array.from(days, (day, row) => [day, labelDays[row], realised[row], predicted[row]]);
   const entry = ({ ticker, labelSquare, validation, calibration, score, spread }: TrainedTicker) => [
     ticker,

@@ -10,7 +10,7 @@ import sys
 import warnings
 
 # First, because it limits the math libraries to one thread.
-from plain_models import MINIMUM_FIT_ROWS, folds_of, forecast
+from plain_models import MINIMUM_FIT_ROWS, folds_of, forecast, known_by
 
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
 from plain_metrics import mean, mean_baseline, metrics, table, zero_baseline
@@ -26,8 +26,8 @@ def run_ticker(params, rows):
     test_size = params.get("cv_test_size", params.get("test_size", 15))
     n_splits = params.get("n_splits", 15)
     folds, out_of_fold = [], []
-    for test_start, test_end in folds_of(len(fit), test_size, n_splits):
-        train, test = fit[:test_start], fit[test_start:test_end]
+    for test_start, test_end in folds_of(len(fit), test_size, n_splits, params.get("delay", 0)):
+        train, test = known_by(rows, fit[:test_start], fit[test_start]), fit[test_start:test_end]
         training_mean = mean(label[d] for d in train)
         predicted, _ = forecast(params, rows, train, test)
         part = [(d, label[d], p, training_mean) for d, p in zip(test, predicted)]
@@ -54,6 +54,7 @@ def run_ticker(params, rows):
         told.append({"code": "constant_predictions"})
     settings = settings_of(params.get("intervals"))
     pairs = [(y, share * p) for _, y, p, _ in out_of_fold]
+    residuals = [(*pair, row[0], rows["label_day"][row[0]]) for pair, row in zip(pairs, out_of_fold)]
     lower, upper = [None] * len(score), [None] * len(score)
     entry = None
     if settings is not None:
@@ -61,7 +62,7 @@ def run_ticker(params, rows):
         if pairs and quantile_of(pairs, alpha, bound) is None:  # Without any residual, fewer_folds reports it.
             told.append({"code": "interval_unsupported"})
         dated = score_rows(rows, list(zip(score, predicted)))
-        entry = {"pairs": pairs, "score": dated, "ends": ends_by_method(pairs, dated, alpha, bound)}
+        entry = {"pairs": residuals, "score": dated, "ends": ends_by_method(residuals, dated, alpha, bound)}
         lower, upper = entry["ends"][settings["method"]]
     return {
         "forecast": {
@@ -90,6 +91,7 @@ def run_ticker(params, rows):
 
 def run(bounds, prices, features, feature_days, config):
     params = config["ML params"]
+    delay = params.get("delay", 0)
     start, end, learning_end, defaulted = resolve_window(bounds, prices)
     cut = end if learning_end is None else learning_end
     as_of = max(
@@ -101,7 +103,7 @@ def run(bounds, prices, features, feature_days, config):
 
     fitted, failures, mu, mu_dates, panels, wild = {}, [], {}, {}, {}, []
     for ticker in sorted(t for t in prices if t in features):
-        rows = rows_of(prices[ticker], features[ticker], feature_days, start, end, cut)
+        rows = rows_of(prices[ticker], features[ticker], feature_days, start, end, cut, delay)
         if len(rows["fit"]) < MINIMUM_FIT_ROWS or not rows["columns"]:  # No feature: nothing to learn from.
             failures.append({"ticker": ticker, "code": "insufficient_history"})
             continue
@@ -140,6 +142,7 @@ def run(bounds, prices, features, feature_days, config):
             "learning_end": None if learning_end is None else iso(learning_end),
             "as_of": iso(as_of),
             "median_spacing_days": median_spacing(panels),
+            **({"delay": delay} if delay else {}),
         },
         "verdict": verdict,
         "mu": mu,

@@ -8,9 +8,19 @@ import math
 
 import numpy as np
 from plain_intervals import ends_by_method, score_rows, settings_of
-from plain_models import MINIMUM_FIT_ROWS
+from plain_models import MINIMUM_FIT_ROWS, folds_of, known_by
 from plain_rows import iso
-from plain_pooled_job import answer_requests, compared, fit_and_predict, labels_by_date, relative, spread, width_at, z_scored
+from plain_pooled_job import (
+    answer_requests,
+    compared,
+    fit_and_predict,
+    labels_by_date,
+    latest,
+    relative,
+    spread,
+    width_at,
+    z_scored,
+)
 from plain_verdict import shrinkage_table
 
 
@@ -30,7 +40,7 @@ class Job:
         self.params, self.tickers, self.everyone, self.targets, self.widths = params, dict(tickers), everyone, targets, widths
         self.pooled, self.joins = params.get("fit") == "pooled", {}
         self.size, self.splits = params.get("cv_test_size", 15), params.get("n_splits", 15)
-        self.window = params.get("window")
+        self.window, self.delay = params.get("window"), params.get("delay", 0)
         self.blocks = blocks or blocks_of(tickers, params.get("refit_every"))
 
     def join_late(self, late, comparison, targets_of):
@@ -48,7 +58,7 @@ class Job:
                     rows["fit"] = [d for d in rows["fit"] if (ticker, d) in own]
                 if len(rows["fit"]) < MINIMUM_FIT_ROWS:
                     continue
-                rows["score"] = [d for d in rows["score"] if d >= dates[0]]
+                rows["score"] = rows["later"] = [d for d in rows["score"] if d >= dates[0]]
                 if not self.pooled and not rows["score"]:
                     break
                 self.tickers[ticker], self.joins[ticker] = rows, dates[0]
@@ -71,9 +81,9 @@ class Job:
         return ticker not in self.joins or self.joins[ticker] <= dates[0]
 
     def learnable(self):
-        """Every fit and score row with something to learn."""
+        """Every fit row and every later row with something to learn."""
         for ticker, rows in self.tickers.items():
-            for d in rows["fit"] + rows["score"]:
+            for d in rows["fit"] + rows["later"]:
                 if d in rows["label"] and (self.targets is None or (ticker, d) in self.targets):
                     yield ticker, d
 
@@ -123,26 +133,18 @@ class Job:
     def folds_of_ticker(self, ticker):
         """Training rows, test rows and the close at which the training labels are known."""
         fit = [] if ticker in self.joins else self.tickers[ticker]["fit"]
-        k = max(0, min(self.splits, (len(fit) - MINIMUM_FIT_ROWS) // self.size))
-        for j in range(k):
-            start = len(fit) - (k - j) * self.size
-            train = self.in_window([(ticker, d) for d in fit[:start]])
-            yield train, [(ticker, d) for d in fit[start : start + self.size]], fit[start]
+        for start, end in folds_of(len(fit), self.size, self.splits, self.delay):
+            known = known_by(self.tickers[ticker], fit[:start], fit[start])
+            train = self.in_window([(ticker, d) for d in known])
+            yield train, [(ticker, d) for d in fit[start:end]], fit[start]
 
     def pooled_folds(self):
         fit = self.fit_rows()
         dates = sorted({d for _, d in fit})
-        k = max(0, min(self.splits, (len(dates) - MINIMUM_FIT_ROWS) // self.size))
-        firsts = [dates[len(dates) - (k - j) * self.size] for j in range(k)]
-        for j, first in enumerate(firsts):
-            following = firsts[j + 1] if j + 1 < k else None
-            train = self.in_window([key for key in fit if self.known(*key) <= first])
-            test = [
-                key
-                for key in fit
-                if key[1] >= first and (following is None or (key[1] < following and self.known(*key) <= following))
-            ]
-            yield train, test, first
+        for start, end in folds_of(len(dates), self.size, self.splits, self.delay):
+            train = self.in_window([key for key in fit if self.known(*key) <= dates[start]])
+            by = latest(dates, end, self.delay)
+            yield train, [key for key in fit if key[1] in dates[start:end] and self.known(*key) <= by], dates[start]
 
     def run(self):
         pools = [sorted(self.tickers)] if self.pooled else [[t] for t in sorted(self.tickers)]
@@ -287,8 +289,8 @@ def run(params, tickers, late):
 
 
 def relative_of_all(tickers):
-    """Targets of fit rows and of labelled score rows, and widths by date."""
-    targets, widths, _ = relative({t: {**rows, "fit": rows["fit"] + rows["score"]} for t, rows in tickers.items()})
+    """Targets of fit rows and of labelled later rows, and widths by date."""
+    targets, widths, _ = relative({t: {**rows, "fit": rows["fit"] + rows["later"]} for t, rows in tickers.items()})
     return targets, widths
 
 

@@ -61,6 +61,10 @@ const CASES = [
       { refit_every: 12, fit: "pooled", shrinkage: "pooled", intervals: {} },
       { refit_every: 12, shrinkage: "pooled", intervals: { method: "split", alpha: 0.2 } },
       { ...RELATIVE, refit_every: 5, window: 60, shrinkage: "pooled", intervals: { alpha: 0.2 } },
+      { delay: 1, refit_every: 9, window: 45, shrinkage: "pooled", intervals: {} },
+      { delay: 5, fit: "pooled", refit_every: 4, window: 45 },
+      { delay: 2, ...RELATIVE, refit_every: 12, shrinkage: "pooled", intervals: { alpha: 0.2 } },
+      { delay: 3, refit_every: 13, target: "relative", cross_section: true, window: 50 },
     ].map((settings) => ({ model, ...params, ...settings })),
   ),
 ];

@@ -156,7 +156,11 @@ class PooledGaps {
    * on known facts, such as a calm month, relates to the size of the last return at least as much as to that of the next one, so the
    * difference of the two is tested.
    */
-  add({ x }: FeatureColumn, { history, returns, sizes }: TickerSurprises, slots: DateSlots): void {
+  add(
+    { x }: FeatureColumn,
+    { history, returns, sizes, returnSizes }: TickerSurprises,
+    slots: DateSlots,
+  ): void {
     const { priceRows, days } = history;
     const [first, last] = [x.findIndex(Number.isFinite), x.findLastIndex(Number.isFinite)];
     if (first < 0) return;
@@ -172,7 +176,7 @@ class PooledGaps {
       const slot = slots.slotOf(days[row]!);
       this.#variance += share * (1 - share);
       addTo(this.#returns, slot, mark * returns[row]!);
-      const [next, before] = [sizes[row]!, sizes[row - 1]];
+      const [next, before] = [sizes[row]!, returnSizes[row - 1]];
       const isBoth = before !== undefined && !Number.isNaN(next) && !Number.isNaN(before);
       if (isBoth) addTo(this.#sizes, slot, mark * (next - before));
     }

@@ -15,6 +15,7 @@ const LABELS: Readonly<Record<string, string>> = {
   scaler: "Feature scaler",
   shrinkage: "Forecast shrinkage",
   fit: "Regressors",
+  delay: "Closes before the trade",
   target: "Target",
   cross_section: "Add z-scores across tickers",
   importance: "Measure the importance of features",

@@ -5,7 +5,7 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Day } from "../../../contract/market/dates.ts";
 import type { Failure } from "../../../contract/problems/problem.ts";
 import { datesOf } from "../../../panel/as-of.ts";
-import { walkForwardFolds } from "../../../panel/folds.ts";
+import { foldCount } from "../../../panel/folds.ts";
 import { type RefitBlock, refitBlocks } from "../../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../../panel/ticker-panel.ts";
 import { type ReadPanels, SharedPanels } from "../../shared/choice/compared-panels.ts";
@@ -139,8 +139,8 @@ export function fitCount(
   blocks: readonly RefitBlock[],
 ): number {
   if (settings.fit === "pooled") {
-    const { cvTestSize, nSplits } = settings;
-    return walkForwardFolds(fitDates(panels), cvTestSize, nSplits).length + blocks.length;
+    const { cvTestSize, nSplits, delay } = settings;
+    return foldCount(fitDates(panels), cvTestSize, nSplits, delay) + blocks.length;
   }
   return panels.reduce((sum, panel) => {
     if (refusedColumns(panel, settings) !== undefined) return sum;
