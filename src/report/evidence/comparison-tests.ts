@@ -1,5 +1,5 @@
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
+import { MIN_DATES, neweyWestError } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
 import { type Resamples, stationaryResamples } from "../statistics/block-bootstrap.ts";
@@ -102,7 +102,9 @@ function adjustedSkill(series: readonly ComparedSeries[], resamples: Resamples):
   const nested = (name: "zero" | "mean") =>
     series.map((one): TestedSeries => ({ values: one[name].nested, scale: one[name].scale }));
   const [zero, ofMean] = [nested("zero"), nested("mean")];
-  const alone = [zero, ofMean].map((terms) => terms.map(({ values, scale }) => dateT(values, scale)));
+  const alone = [zero, ofMean].map((terms) =>
+    terms.map(({ values, scale }) => dateT(values, scale, neweyWestError)),
+  );
   const weaker = series.map((_, k) => {
     const [against, beside] = [alone[0]![k]!, alone[1]![k]!];
     if (ofMean[k]!.values.some(Number.isNaN)) return against === null ? NO_TERMS : zero[k]!;

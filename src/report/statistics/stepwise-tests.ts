@@ -1,3 +1,4 @@
+import { neweyWestError } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
 import { type Resamples, resampledMean } from "./block-bootstrap.ts";
@@ -34,7 +35,7 @@ export function stepwiseTests(
   sides: Alternative,
 ): AdjustedTest[] {
   const sized = (t: number) => (sides === "above" ? t : Math.abs(t));
-  const ts = series.map(({ values, scale }) => dateT(known(values), scale));
+  const ts = series.map(({ values, scale }) => dateT(known(values), scale, neweyWestError));
   const finite = ts.flatMap((t, k) => (t !== null && Number.isFinite(t) ? [k] : []));
   // The largest first.
   finite.sort((a, b) => sized(ts[b]!) - sized(ts[a]!) || a - b);
