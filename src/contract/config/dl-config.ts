@@ -10,7 +10,7 @@ import {
   trainingParamsSchema,
 } from "./networks/networks.ts";
 import { crossSectionSchema, shrinkageSchema, targetSchema } from "./panel-settings.ts";
-import { networkWindowSchema, refitEverySchema, refitStartSchema } from "./refit-settings.ts";
+import { networkWindowSchema, refitEverySchema } from "./refit-settings.ts";
 
 type Entries = { [A in Architecture]: z.ZodOptional<(typeof NETWORKS)[A]["entry"]> };
 
@@ -64,7 +64,6 @@ export const dotPredictionSchema = z.strictObject({
   cross_section: crossSectionSchema,
   refit_every: refitEverySchema,
   window: networkWindowSchema,
-  refit_start: refitStartSchema,
   choice: dlChoiceSchema.optional(),
 });
 

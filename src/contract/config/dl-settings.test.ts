@@ -45,7 +45,6 @@ test("fills in every default", () => {
     shrinkage: "none",
     target: "return",
     crossSection: false,
-    refitStart: "cold",
     calibrates: false,
     joint: false,
   });
@@ -75,7 +74,6 @@ test("every field of the config reaches the settings", () => {
     cross_section: true,
     refit_every: 63,
     window: 750,
-    refit_start: "warm",
   });
   assert.deepEqual(settings, {
     enabled: false,
@@ -99,7 +97,6 @@ test("every field of the config reaches the settings", () => {
     crossSection: true,
     refitEvery: 63,
     window: 750,
-    refitStart: "warm",
     device: "cuda:3",
     seed: 7,
     intervals: { alpha: 0.3, bound: "lower", method: "split" },

@@ -64,7 +64,6 @@ test("fills in every default of run_dl_job", () => {
     shrinkage: "none",
     target: "return",
     cross_section: false,
-    refit_start: "cold",
   });
 });
 

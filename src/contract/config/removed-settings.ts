@@ -24,6 +24,12 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
     harmless: "all",
     instead: "leave it out: the members are common to all tickers",
   },
+  {
+    path: ["NN params", "Dot prediction", "refit_start"],
+    version: "0.3.0",
+    harmless: "cold",
+    instead: "leave it out: each network starts from random weights",
+  },
 ];
 
 /**

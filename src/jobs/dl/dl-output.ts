@@ -190,7 +190,6 @@ function modelOf(settings: DlSettings): OrderedJson {
     crossSection,
     refitEvery,
     window,
-    refitStart,
     ...rest
   } = settings;
   // The first two are derived from the others; the member `choice` of the output records the third.
@@ -214,6 +213,5 @@ function modelOf(settings: DlSettings): OrderedJson {
     shrinkage,
     ...recordedPanelSettings({ target, crossSection }),
     ...recordedRefitSettings(refitSettings(refitEvery, window)),
-    ...(refitStart === "cold" ? {} : { refit_start: refitStart }),
   };
 }

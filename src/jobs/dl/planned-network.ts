@@ -29,7 +29,7 @@ export interface PlannedNetwork {
   readonly block: number;
   /** Whether no network of its name is trained for an earlier block. */
   readonly isFirst: boolean;
-  /** Whether it is trained like the network of an earlier block, because its own block's network failed. */
+  /** Whether it is the network of an earlier block, trained once more because the network of its own block failed. */
   readonly isStandIn: boolean;
   /** The tickers that have a score window in its block. */
   readonly tickers: readonly string[];
@@ -57,7 +57,7 @@ export interface PlannedNetwork {
    * @param predictions as the protocol lays them out.
    */
   forecasts(predictions: Float64Array): Pausable<TrainedTicker[]>;
-  /** Why tickers are excluded that took part in their first block; known once the task is written. */
+  /** Why tickers cannot take part that took part in their first block; known once the task is written. */
   excluded(): readonly MucastError[];
   /** The same network, trained on the same rows, to forecast the score rows of a later block. */
   standIn(block: number): PlannedNetwork;
@@ -274,9 +274,8 @@ export function trainingOf(settings: DlSettings) {
     crossSection: ________,
     refitEvery: _________,
     window: __________,
-    refitStart: ___________,
-    calibrates: ____________,
-    choice: _____________,
+    calibrates: ___________,
+    choice: ____________,
     ...unused
   } = rest;
   unused satisfies Record<string, never>; // A new setting does not compile until it is in one of the two lists.

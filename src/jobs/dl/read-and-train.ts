@@ -62,7 +62,6 @@ export async function readAndTrain(
     threads: jointThreads(capacity),
     slots: capacity.slots,
     gpus: capacity.gpus,
-    refitStart: settings.refitStart,
     signal,
     report,
     timings: new FitTimings(context),

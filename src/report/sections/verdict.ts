@@ -3,7 +3,6 @@ import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { FindingState, Verdict as ForecastVerdict, RowsVerdict } from "../../contract/output/verdict.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import { escapeText } from "../charts/plot.ts";
-import { verdictSentences } from "../evidence/adjusted-verdict.ts";
 import { JUDGED_ROWS, NO_FOLDS, type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts";
 import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import { countedRows, figure, typesetFigures, wholePercent } from "../figures.ts";
@@ -26,11 +25,11 @@ export const verdictSection: Section = {
 
 /** The conclusion for the reader. */
 interface Verdict {
-  /** State, title and sentences of the output's verdict; with several outputs, adjusted for their number. */
+  /** State, title and sentences of the output's verdict; with several outputs, on the rows that all of them have. */
   readonly state: ForecastVerdict["state"];
   readonly title: string;
   readonly sentences: readonly string[];
-  /** The findings behind the title, adjusted like it; undefined without a ticker. */
+  /** The findings behind the title; undefined without a ticker. */
   readonly judged: RowsVerdict | undefined;
   readonly facts: Facts;
   readonly tiles: readonly Tile[];
@@ -67,16 +66,14 @@ interface ForecastMetrics {
 
 /** The verdict on the order of the forecasts, their sizes and their intervals. */
 export function verdictOf(output: ReportedOutput): Verdict {
-  const { common, adjusted } = output;
-  const alone = common.verdict;
+  const { common } = output;
+  const { verdict } = common;
   return {
     state: stateOf(output),
-    title: (adjusted ?? alone)?.title ?? "Nothing to judge",
-    sentences:
-      alone === undefined
-        ? ["The output has no ticker with a forecast."]
-        : (adjusted?.sentences ?? verdictSentences(alone)),
-    judged: (adjusted ?? { judged: alone?.judged[0] }).judged,
+    title: verdict?.title ?? "Nothing to judge",
+    // One line for each sentence.
+    sentences: verdict?.sentence.split(/(?<=\.) (?=[A-Z])/) ?? ["The output has no ticker with a forecast."],
+    judged: verdict?.judged[0],
     facts: factsOf(output),
     tiles: tilesOf(common),
     baselines: baselineRows(common),

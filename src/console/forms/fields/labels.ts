@@ -20,7 +20,6 @@ const LABELS: Readonly<Record<string, string>> = {
   importance: "Measure the importance of features",
   refit_every: "Dates between refits",
   window: "Training window (dates)",
-  refit_start: "Initial weights of a refit",
   choice: "Choice among candidates",
   candidates: "Further candidates",
   rule: "Forecast of the members",
