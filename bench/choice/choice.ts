@@ -3,7 +3,7 @@ import { lossSeries } from "../../src/evaluate/choice/candidate-losses.ts";
 import { memberMeans } from "../../src/evaluate/choice/member-forecasts.ts";
 import { difference, type Members } from "../../src/evaluate/choice/members.ts";
 import { choosePrequentially } from "../../src/evaluate/choice/prequential.ts";
-import { neweyWestQuantile } from "../../src/evaluate/newey-west.ts";
+import { meanQuantile } from "../../src/evaluate/mean-test.ts";
 import type { Table } from "../table.ts";
 import { type SimulatedMarket, SPANS, simulatedMarket } from "./simulated-candidates.ts";
 
@@ -116,5 +116,5 @@ function beatsFirst({ tickers }: SimulatedMarket, predicted: readonly Float64Arr
   }));
   const { excess, days } = atOnce(lossSeries(published, 2, "squared_error"));
   const { mean, error } = difference(excess[0]!, excess[1]!, days.length);
-  return mean > neweyWestQuantile(days.length) * error;
+  return mean > meanQuantile(days.length) * error;
 }

@@ -1,7 +1,7 @@
 import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../src/evaluate/forecast-table.ts";
-import { neweyWestT } from "../../src/evaluate/newey-west.ts";
+import { meanT } from "../../src/evaluate/mean-test.ts";
 import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
 import { finiteOrNull, mean } from "../../src/evaluate/statistics.ts";
 import { quantileReturns } from "../../src/report/statistics/quantile-returns.ts";
@@ -14,7 +14,7 @@ export const COSTS_BP = [1, 5, 10] as const;
 
 const BASIS_POINT = 1e-4;
 
-/** How good forecasts are. Each t is the mean over dates divided by its Newey-West error. */
+/** How good forecasts are. Each t is the mean over dates divided by its error (`meanError`). */
 export interface Score {
   readonly rows: number;
   /** The number of dates with an IC. */
@@ -43,7 +43,11 @@ export interface Score {
 export function scoreForecasts(rows: readonly ForecastRows[], isReturn: boolean): Score {
   const layout = atOnce(tableRows(rows));
   const rankIcs: number[] = [];
-  const onDate = (_: number, { rankIc }: { rankIc: number }) => rankIcs.push(rankIc);
+  const ics: number[] = [];
+  const onDate = (_: number, { ic, rankIc }: { ic: number; rankIc: number }) => {
+    ics.push(ic);
+    rankIcs.push(rankIc);
+  };
   const { pooled, cross_section } = atOnce(forecastTable(layout, undefined, onDate));
   const { spread } = quantileReturns(atOnce(sortedByDate(layout.tickers)), FIFTHS);
   const { replaced } = turnover(layout.tickers, FIFTHS);
@@ -53,13 +57,13 @@ export function scoreForecasts(rows: readonly ForecastRows[], isReturn: boolean)
     rows: pooled.n,
     dates: cross_section.dates,
     ic: cross_section.ic_mean,
-    icT: cross_section.ic_t_newey_west ?? null,
+    icT: meanT(Float64Array.from(ics)),
     rankIc: cross_section.rank_ic_mean,
-    rankIcT: neweyWestT(Float64Array.from(rankIcs)),
+    rankIcT: meanT(Float64Array.from(rankIcs)),
     r2Zero: isReturn ? pooled.r2_zero : null,
     r2Mean: isReturn ? pooled.r2_mean : null,
     spread: finiteOrNull(mean(spread.values) / BASIS_POINT),
-    spreadT: neweyWestT(spread.values),
+    spreadT: meanT(spread.values),
     turnover: finiteOrNull(mean(replaced.top)),
     net: COSTS_BP.map((_, i) => (nets === undefined ? null : nets[i]!.mean / BASIS_POINT)),
   };

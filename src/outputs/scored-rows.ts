@@ -28,6 +28,7 @@ export function scoredRows(name: string, document: OutputBlob): ScoredRows[] {
       lower: withGaps(forecast.lower),
       upper: withGaps(forecast.upper),
       trainingMean: meansOf(ticker, days),
+      labelDeviation: memberNamed(document.fits, ticker)?.label_deviation,
     };
   });
 }
@@ -52,8 +53,11 @@ function memberNamed<T>(part: Readonly<Record<string, T>> | undefined, name: str
   return part !== undefined && Object.hasOwn(part, name) ? part[name] : undefined;
 }
 
-/** The out-of-fold rows of an output; undefined if it has no cross-validation. Their training means are not recorded: NaN. */
-export function outOfFoldRows(name: string, { cross_validation }: OutputBlob): ForecastRows[] | undefined {
+/** The out-of-fold rows of an output; undefined if it has no cross-validation. Outputs of 0.2.0 have no training means: NaN. */
+export function outOfFoldRows(
+  name: string,
+  { cross_validation, fits }: OutputBlob,
+): ForecastRows[] | undefined {
   if (cross_validation === undefined) return undefined;
   const dayOf = dayReader();
   return byTicker(cross_validation).map(([ticker, tested]) => {
@@ -65,8 +69,23 @@ export function outOfFoldRows(name: string, { cross_validation }: OutputBlob): F
       days,
       predicted: new Float64Array(tested.predicted),
       realised: new Float64Array(tested.realised),
-      trainingMean: new Float64Array(days.length).fill(Number.NaN),
+      trainingMean: foldMeans(tested.folds, days, dayOf),
+      labelDeviation: memberNamed(fits, ticker)?.label_deviation,
     };
+  });
+}
+
+/** The mean of the labels that the fold of each row learned from. */
+function foldMeans(
+  folds: NonNullable<OutputBlob["cross_validation"]>[string]["folds"],
+  days: Int32Array,
+  dayOf: DayOf,
+): Float64Array {
+  const ends = folds.map(({ test_end }) => dayOf(test_end) ?? Number.NaN);
+  let fold = 0;
+  return Float64Array.from(days, (day) => {
+    while (ends[fold]! < day) fold++;
+    return folds[fold]?.label_mean ?? Number.NaN;
   });
 }
 

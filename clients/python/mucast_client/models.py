@@ -313,23 +313,28 @@ class OutputBlobWindow(TypedDict):
 FindingState = str
 
 
+TestMethod = str
+
+
 class OrderFinding(TypedDict):
     state: FindingState
     dates: int
     """Dates that count."""
     t: float | None
-    """Newey-West t over dates, lag 5. Null if it does not exist or if all dates agree apart from rounding."""
+    """t of the mean over dates. Null if it does not exist or if all dates agree apart from rounding."""
     quantile: float | None
-    """The t that evidence needs (fixed-b); null if there are too few dates."""
+    """The t that evidence needs; null if there are too few dates."""
+    method: NotRequired[TestMethod]
+    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
     sentence: str
     """The finding in words."""
     figure: float | None
-    """Mean IC over dates with at least 5 tickers; with fewer such dates, the pooled correlation over time."""
+    """Mean IC over dates with at least 5 tickers; with fewer than 30 such dates (form time_series), the mean over dates of the return on the side of the forecast, in deviations of each ticker's fit labels."""
     form: str
     mean_figure: float | None
-    """The same figure for the training mean, the best baseline that has an order."""
+    """The same figure for the training mean, the best baseline that has an order; null over time, where it has none."""
     added_figure: NotRequired[float | None]
-    """The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing."""
+    """The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing; absent over time."""
     added_t: NotRequired[float | None]
     """The t of added_figure; evidence needs it too."""
 
@@ -338,9 +343,9 @@ class SizeTest(TypedDict):
     r2: float | None
     """1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."""
     clark_west_t: float | None
-    """Clark and West (2007): whether the forecasts contain information that the baseline does not, apart from their noise."""
+    """Clark and West (2007), on the model's forecasts before shrinkage: whether they contain information that the baseline does not, apart from their noise."""
     squared_error_t: float | None
-    """Whether the squared error is smaller than the baseline's, including noise."""
+    """Whether the squared error of the forecasts as published is smaller than the baseline's; on held-out rows, of the forecasts before shrinkage."""
 
 
 class SizesFindingAgainst(TypedDict):
@@ -353,15 +358,17 @@ class SizesFinding(TypedDict):
     dates: int
     """Dates that count."""
     t: float | None
-    """Newey-West t over dates, lag 5. Null if it does not exist or if all dates agree apart from rounding."""
+    """t of the mean over dates. Null if it does not exist or if all dates agree apart from rounding."""
     quantile: float | None
-    """The t that evidence needs (fixed-b); null if there are too few dates."""
+    """The t that evidence needs; null if there are too few dates."""
+    method: NotRequired[TestMethod]
+    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
     sentence: str
     """The finding in words."""
     figure: float | None
     """`r2` against the best baseline."""
     informative: bool
-    """Whether both Clark-West tests pass, so that the sizes contain information, whatever their noise costs."""
+    """Whether both Clark-West tests pass, so that the model knows something about sizes, whatever its noise costs. `state` is evidence only if the squared error is smaller than those of both baselines, too."""
     best_baseline: str
     """The baseline with the smaller squared error."""
     against: SizesFindingAgainst
@@ -372,9 +379,11 @@ class IntervalsFinding(TypedDict):
     dates: int
     """Dates that count."""
     t: float | None
-    """Newey-West t over dates, lag 5. Null if it does not exist or if all dates agree apart from rounding."""
+    """t of the mean over dates. Null if it does not exist or if all dates agree apart from rounding."""
     quantile: float | None
-    """The t that evidence needs (fixed-b); null if there are too few dates."""
+    """The t that evidence needs; null if there are too few dates."""
+    method: NotRequired[TestMethod]
+    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
     sentence: str
     """The finding in words."""
     figure: float | None
@@ -439,6 +448,8 @@ class Fit(TypedDict):
     """Features with a value on the training dates."""
     label_mean: float
     """Mean label of the fit rows, as a log-return."""
+    label_deviation: NotRequired[float]
+    """Standard deviation (ddof 0) of these labels, as a log-return; absent in outputs of 0.2.0."""
     importances: NotRequired[list[Importance]]
     """Importances in the final fit, by the measure of its library: the 50 largest absolute values, in descending order."""
     splits: NotRequired[FitSplits]
@@ -541,7 +552,7 @@ class ChoiceCandidate(TypedDict):
     gain: float | None
     """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates."""
     gain_t: float | None
-    """Its Newey-West t over dates, lag 5."""
+    """Its t over dates; `method` names the error."""
     tickers: int
     """Tickers that the candidate could fit."""
     member: bool
@@ -568,7 +579,7 @@ class OutputChoiceHonest(TypedDict):
     gain: float | None
     """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates."""
     gain_t: float | None
-    """Its Newey-West t over dates, lag 5."""
+    """Its t over dates; `method` names the error."""
 
 
 class OutputChoiceLosses(TypedDict):
@@ -592,6 +603,8 @@ class OutputChoice(TypedDict):
     """Outputs of 0.2.0: whether members were chosen per ticker."""
     measure: NotRequired[str]
     """What compares candidates; absent in older outputs, which used squared_error."""
+    method: NotRequired[TestMethod]
+    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
     seed: int
     warm_up: NotRequired[int]
     """run_ml_job: further folds that only served the choice."""
@@ -623,7 +636,7 @@ class PermutationImportanceGroupsItem(TypedDict):
     loss: float | None
     """`figure` minus the same with these features shuffled."""
     t: float | None
-    """Newey-West t of the loss over dates, lag 5."""
+    """t of the loss over dates."""
 
 
 class PermutationImportance(TypedDict):
@@ -633,9 +646,11 @@ class PermutationImportance(TypedDict):
     dates: int
     """Dates that count."""
     figure: float | None
-    """Mean RankIC of the out-of-fold forecasts, before shrinkage, over dates with at least 5 tickers; with fewer than 30 such dates, the pooled correlation over time."""
+    """Mean RankIC of the out-of-fold forecasts, before shrinkage, over dates with at least 5 tickers; with fewer than 30 such dates, the order over time, as in `verdict`."""
     quantile: float | None
     """The t that a single group exceeds by chance in 5 % of cases; null if there are too few dates."""
+    method: NotRequired[TestMethod]
+    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
     groups: list[PermutationImportanceGroupsItem]
     """Largest loss first."""
 
@@ -646,6 +661,8 @@ class OutputBlobCrossValidationValueFoldsItem(TypedDict):
     test_start: str
     test_end: str
     train_rows: int
+    label_mean: NotRequired[float]
+    """Mean label of the training rows, as a log-return; absent in outputs of 0.2.0."""
     n: int
     rmse: float | None
     """Root mean squared error, log-return."""

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CHOICE_MEASURES, CHOICE_RULES } from "../config/choice/choice-config.ts";
 import { mayGrow } from "../schema/open-schema.ts";
+import { type TestMethod, testMethodSchema } from "./test-method.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const count = z.int().nonnegative();
@@ -11,6 +12,9 @@ const members = z.array(count).describe("Numbers of candidates, ascending.");
 export function nameOfChoice(count: number): string {
   return `choice among ${count} candidates`;
 }
+
+/** How this version estimates the errors of a choice over 60 dates or more. */
+export const CHOICE_METHOD = "ewc_8" satisfies TestMethod;
 
 /** What forecasts are worth beside those of candidate 0. */
 export const gainFields = {
@@ -25,7 +29,7 @@ export const gainFields = {
   gain: maybe.describe(
     "Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates.",
   ),
-  gain_t: maybe.describe("Its Newey-West t over dates, lag 5."),
+  gain_t: maybe.describe("Its t over dates; `method` names the error."),
 };
 
 /** A candidate and what its forecasts are worth. */
@@ -48,6 +52,7 @@ export const choiceSchema = z
     measure: mayGrow(z.enum(CHOICE_MEASURES))
       .optional()
       .describe("What compares candidates; absent in older outputs, which used squared_error."),
+    method: testMethodSchema,
     seed: count,
     warm_up: count.optional().describe("run_ml_job: further folds that only served the choice."),
     racing: z.boolean().optional().describe("Outputs of 0.2.0: candidates that fell behind were dropped."),

@@ -32,6 +32,10 @@ const fitSchema = z
     fit_rows: count,
     features: count.describe("Features with a value on the training dates."),
     label_mean: z.number().describe("Mean label of the fit rows, as a log-return."),
+    label_deviation: z
+      .number()
+      .optional()
+      .describe("Standard deviation (ddof 0) of these labels, as a log-return; absent in outputs of 0.2.0."),
     importances: z
       .array(importanceSchema)
       .optional()
@@ -153,6 +157,10 @@ const foldSchema = z.strictObject({
   test_start: date,
   test_end: date,
   train_rows: count,
+  label_mean: z
+    .number()
+    .optional()
+    .describe("Mean label of the training rows, as a log-return; absent in outputs of 0.2.0."),
   ...metricsSchema.shape,
 });
 

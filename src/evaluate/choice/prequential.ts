@@ -2,7 +2,6 @@ import type { ChoiceMeasure, ChoiceRule } from "../../contract/config/choice/cho
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { countKnown, type LossSeries, lossSeries, type TestedTicker } from "./candidate-losses.ts";
-import { CommonDifferences } from "./known-differences.ts";
 import { foldForecasts } from "./member-forecasts.ts";
 import { chosenMembers, type MemberChoice, type Members } from "./members.ts";
 
@@ -58,12 +57,11 @@ export function* choicesAt(
   series: LossSeries,
   rule: ChoiceRule,
 ): Pausable<ReadonlyMap<Day, MemberChoice>> {
-  const differences = new CommonDifferences(series.excess);
   const byCount = new Map<number, MemberChoice>();
   const choices = new Map<Day, MemberChoice>();
   for (const day of days) {
     const known = countKnown(series.days, day);
-    const choice = byCount.get(known) ?? chosenMembers(series, known, rule, differences);
+    const choice = byCount.get(known) ?? chosenMembers(series, known, rule);
     byCount.set(known, choice);
     choices.set(day, choice);
     yield 0;

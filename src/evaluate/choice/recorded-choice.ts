@@ -1,12 +1,12 @@
 import { CHOICE_RULES } from "../../contract/config/choice/choice-config.ts";
-import type { OutputChoice } from "../../contract/output/choice.ts";
-import { CommonDifferences } from "./known-differences.ts";
+import { CHOICE_METHOD, type OutputChoice } from "../../contract/output/choice.ts";
 import { chosenMembers } from "./members.ts";
 
 /** The parts of a recorded choice that determine its members. */
-export type RecordedChoice = Pick<OutputChoice, "rule" | "members" | "best" | "changes" | "losses"> & {
-  readonly candidates: readonly Pick<OutputChoice["candidates"][number], "dropped_on">[];
-};
+export type RecordedChoice = Pick<
+  OutputChoice,
+  "rule" | "members" | "best" | "changes" | "losses" | "method"
+>;
 
 /** Members that the recorded losses do not support. */
 export interface ChoiceFault {
@@ -20,17 +20,16 @@ export interface ChoiceFault {
 /**
  * Chooses the common members again from the recorded losses: at the end, and on each recorded date of a change.
  * @param foldDates first dates of folds, `YYYY-MM-DD`: the members of the last change up to each must be those that its losses support.
- * @returns the differences; none for a rule of a later version, or if a race of 0.2.0 dropped candidates.
+ * @returns the differences; none for a rule of a later version, and for outputs of 0.2.0, whose errors had another estimate.
  */
 export function choiceFaults(
-  { rule, members, best, changes, losses, candidates }: RecordedChoice,
+  { rule, members, best, changes, losses, method }: RecordedChoice,
   foldDates: readonly string[] = [],
 ): ChoiceFault[] {
   const known = CHOICE_RULES.find((name) => name === rule);
-  if (known === undefined || candidates.some(({ dropped_on: day }) => day !== undefined)) return [];
+  if (known === undefined || method !== CHOICE_METHOD) return [];
   const excess = losses.excess.map((own) => Float64Array.from(own, (value) => value ?? Number.NaN));
-  const differences = new CommonDifferences(excess);
-  const choiceAt = (count: number) => chosenMembers({ excess }, count, known, differences);
+  const choiceAt = (count: number) => chosenMembers({ excess }, count, known);
   const membersOn = (date: string) => choiceAt(countUpTo(losses.dates, date)).members;
   const end = choiceAt(losses.dates.length);
   const recordedOn = (date: string) => changes.findLast((change) => change.date <= date)?.members ?? [];

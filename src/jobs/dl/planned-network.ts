@@ -9,7 +9,7 @@ import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { trainingMeans } from "../../evaluate/baselines.ts";
 import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
-import { mean, rootMeanSquare } from "../../evaluate/statistics.ts";
+import { deviation, mean, rootMeanSquare } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, forecastReturns, type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
@@ -171,6 +171,7 @@ export function trainedTicker(
           predicted: forecastReturns(panel, rows[part], predicted[part], learnedBy),
           realised: labelsAt(panel, rows[part]),
           trainingMean: trainingMeans(learned, rows[part].length),
+          labelDeviation: deviation(fitLabels(whole)),
         }
       : noRows(ticker);
   return {

@@ -5,7 +5,7 @@ import { readArray } from "../../engine/inline-array.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { concatenate, type HeldOutRows } from "../../evaluate/forecast-rows.ts";
-import { mean, sampleDeviation } from "../../evaluate/statistics.ts";
+import { deviation, mean, sampleDeviation } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
@@ -116,6 +116,7 @@ export function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): 
     predicted: outOfFold,
     realised: Float64Array.from(tested, (row) => fit.labels[row]!),
     trainingMean: outOfFoldMeans(fit.labels, folds),
+    labelDeviation: deviation(fit.labels),
   };
 }
 

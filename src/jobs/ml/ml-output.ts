@@ -15,6 +15,7 @@ import { blockFactors } from "../../evaluate/block-factors.ts";
 import { blockSkills } from "../../evaluate/block-skill.ts";
 import type { ForecastRows, HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/forecast-table.ts";
+import { mean } from "../../evaluate/statistics.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { type ChoiceResult, choiceOf } from "../shared/choice/choice-result.ts";
@@ -192,7 +193,7 @@ function pooledOf({ fitRows, features, labelMean, foldRows, importances }: Poole
 }
 
 function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: EvaluatedTicker): OrderedJson {
-  const { days } = fitted.fit;
+  const { days, labels } = fitted.fit;
   return {
     folds: fitted.folds.map(({ trainStart, trainEnd, testStart, testEnd }, j) => ({
       train_start: formatDay(days[trainStart]!),
@@ -200,6 +201,7 @@ function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: Evalu
       test_start: formatDay(days[testStart]!),
       test_end: formatDay(days[testEnd - 1]!),
       train_rows: trainEnd - trainStart,
+      label_mean: mean(labels.subarray(trainStart, trainEnd)),
       ...foldMetrics[j]!,
     })),
     dates: dateTexts(outOfFold.days),

@@ -3,7 +3,8 @@ import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { OrderFinding, Verdict } from "../../contract/output/verdict.ts";
-import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { testQuantile } from "../../evaluate/mean-test.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
 
@@ -47,17 +48,22 @@ function headlineOf(verdict: Verdict | undefined): RunSummary["verdict"] {
   return {
     ...{ state, title, rows },
     dates: sizes.dates,
-    ic: order.figure,
-    ...bandOf(order),
+    // Over time, an order is no IC.
+    ...(order.form === "cross_section" ? { ic: order.figure, ...bandOf(order) } : NO_IC),
     r2: sizes.against.zero.r2,
     coverage: intervals?.figure ?? null,
     nominal_coverage: intervals?.asked ?? null,
   };
 }
 
-/** The 95 % band of the mean IC (fixed-b, Kiefer and Vogelsang 2005), from its t. */
-function bandOf({ figure, t, dates }: OrderFinding): { ic_low: number | null; ic_high: number | null } {
+const NO_IC = { ic: null, ic_low: null, ic_high: null };
+
+/** The 95 % band of the mean IC, from its t. */
+function bandOf({ figure, t, dates, method }: OrderFinding): {
+  ic_low: number | null;
+  ic_high: number | null;
+} {
   if (figure === null || t === null || t === 0 || dates < MIN_DATES) return { ic_low: null, ic_high: null };
-  const half = neweyWestQuantile(dates, 0.975) * Math.abs(figure / t);
+  const half = testQuantile(method, dates, 0.975) * Math.abs(figure / t);
   return { ic_low: figure - half, ic_high: figure + half };
 }

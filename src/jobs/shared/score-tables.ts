@@ -16,6 +16,7 @@ import {
   tickerIntervals,
 } from "../../evaluate/intervals/ticker-intervals.ts";
 import { isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
+import { deviation } from "../../evaluate/statistics.ts";
 import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/findings.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
@@ -108,7 +109,8 @@ export function* scoreTicker(
   const published = scaledBy(parts[0]!.factor);
   const { factor } = parts.at(-1)!;
   const { predicted, trainingMean } = scoreParts(facts.score.predicted, parts);
-  const score = { ticker, days, predicted, realised: labels, trainingMean };
+  const labelDeviation = deviation(fitLabels);
+  const score = { ticker, days, predicted, realised: labels, trainingMean, labelDeviation };
   const rows = { days, labelDays, realised: labels, predicted, volatility };
   const mu = muRow(dates, asOf).row === undefined ? undefined : predicted.at(-1);
   return {

@@ -1,6 +1,6 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { mean } from "../../evaluate/statistics.ts";
+import { deviation, mean } from "../../evaluate/statistics.ts";
 import { fitSpans, latestSpan, medianSpan, type PriceSpans, pooledSpans } from "../../panel/labels.ts";
 import type { PanelRows, WarmUp } from "../../panel/ticker-panel.ts";
 import type { OrderedJson } from "./ordered-json.ts";
@@ -39,6 +39,7 @@ export function fitOf({ rows, labels, importances, splits }: TickerFit): Ordered
     fit_rows: rows.fitRows,
     features: rows.features,
     label_mean: mean(labels),
+    label_deviation: deviation(labels),
   } satisfies Record<keyof Omit<Fit, "importances" | "splits">, OrderedJson>;
   return {
     ...counts,

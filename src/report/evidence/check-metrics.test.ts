@@ -42,7 +42,6 @@ const UNTOLD = [
   /^metrics\.intervals\.(constants|other_methods)\./,
   /^metrics\.intervals\..*\b(high_volatility|by_volatility|prequential)\b/,
   /^metrics\.baselines\.(zero|mean)\.out_of_fold\./,
-  /^metrics\.out_of_fold\..*\br2_mean$/,
 ];
 
 /** The verdict repeats the coverage of the quietest and of the wildest tenth. */

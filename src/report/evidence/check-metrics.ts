@@ -24,7 +24,6 @@ const ABSOLUTE = 1e-12;
 const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential"]);
 /** Another version or commit may word the same findings differently. */
 const NOT_COMPARED_BETWEEN_BUILDS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
-const NOT_COMPUTABLE_OUT_OF_FOLD = new Set(["r2_mean"]);
 const NOT_COMPUTABLE_WITHOUT_MEANS = new Set(["r2_mean"]);
 
 /**
@@ -66,24 +65,17 @@ function checkOutOfFold(
 ): void {
   const { metrics } = document;
   const tested = atOnce(forecastTable(atOnce(tableRows(outOfFold))));
-  comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, NOT_COMPUTABLE_OUT_OF_FOLD);
-  comparison.check(
-    "cross_validation",
-    document.cross_validation,
-    tested.by_ticker,
-    NOT_COMPUTABLE_OUT_OF_FOLD,
-  );
+  const skipped = outOfFold.every(isKnown) ? NOT_COMPUTABLE : NOT_COMPUTABLE_WITHOUT_MEANS;
+  comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, skipped);
+  comparison.check("cross_validation", document.cross_validation, tested.by_ticker, skipped);
   comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), NOT_COMPUTABLE);
 }
 
 /**
- * Checks what the rows of the output determine of its verdict: everything on score rows and, on out-of-fold rows, everything that
- * needs no training mean.
+ * Checks what the rows of the output determine of its verdict: everything or, without training means and deviations of labels, what needs
+ * none of them. Findings of 0.2.0 name no method and have other errors.
  */
-function checkVerdict(
-  { document, rows, outOfFold, meanTable }: OutputEvidence,
-  comparison: Comparison,
-): void {
+function checkVerdict({ document, rows, outOfFold }: OutputEvidence, comparison: Comparison): void {
   const { verdict, provenance } = document;
   if (verdict === undefined) return;
   const isSameCommit = MUCAST_COMMIT !== undefined && provenance.commit === MUCAST_COMMIT;
@@ -99,8 +91,13 @@ function checkVerdict(
     const anew = judged.get(recorded.rows);
     if (anew === undefined) continue;
     const place = `verdict.judged.${i}`;
-    const isWhole = recorded.rows === "score" && meanTable !== undefined;
-    comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), skipped);
+    const isCurrent = recorded.order.method !== undefined;
+    const isScore = recorded.rows === "score";
+    const isWhole = isCurrent && (isScore ? rows : (outOfFold ?? [])).every(isKnown);
+    const found = isWhole ? anew : withoutMeans(anew, isCurrent);
+    // The residuals that make intervals out of fold are not recorded.
+    const { intervals: _, ...outOfFoldFound } = found;
+    comparison.check(place, recorded, isScore ? found : outOfFoldFound, skipped);
   }
 }
 
@@ -110,10 +107,18 @@ function headlineOf(judged: readonly RowsVerdict[]): object {
   return { state, rows, title, sentence };
 }
 
-function withoutMeans({ order: { form, figure, t, dates }, sizes }: RowsVerdict): object {
+function isKnown({ trainingMean, labelDeviation }: ForecastRows): boolean {
+  return labelDeviation !== undefined && !trainingMean.some(Number.isNaN);
+}
+
+function withoutMeans(
+  { order: { form, figure, t, dates }, sizes }: RowsVerdict,
+  isCurrent: boolean,
+): Partial<Record<keyof RowsVerdict, object>> {
+  const { zero } = sizes.against;
   return {
-    order: { form, figure, t, dates },
-    sizes: { dates: sizes.dates, against: { zero: sizes.against.zero } },
+    order: form === "time_series" ? { form } : { form, figure, dates, ...(isCurrent ? { t } : {}) },
+    sizes: { dates: sizes.dates, against: { zero: isCurrent ? zero : { r2: zero.r2 } } },
   };
 }
 

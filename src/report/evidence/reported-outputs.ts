@@ -136,7 +136,7 @@ function onDays(row: ScoredRows, days: Int32Array): ScoredRows {
   });
   const taken = (values: Float64Array) => Float64Array.from(places, (place) => values[place]!);
   return {
-    ticker: row.ticker,
+    ...row,
     days,
     predicted: taken(row.predicted),
     realised: taken(row.realised),

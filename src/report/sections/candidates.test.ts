@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { meanQuantile } from "../../evaluate/mean-test.ts";
 import { dlText, type Market, mlText } from "../../outputs/outputs.testing.ts";
 import { page } from "../page.ts";
 import { reported, reportedData } from "../reported.testing.ts";
@@ -25,12 +26,15 @@ test("the figures are those of the output, the largest gain first", () => {
   const { rows } = dataOf(text).data!;
   const { candidates } = outputOf(text).choice!;
   assert.equal(rows.length, 4);
-  for (const { number, label, r2, gain, t, tickers, isMember } of rows) {
+  for (const { number, label, r2, gain, band, tickers, isMember } of rows) {
     const recorded = candidates[number]!;
     assert.deepEqual(
-      [label, r2, gain, t, tickers, isMember],
-      [recorded.label, recorded.r2, recorded.gain, recorded.gain_t, recorded.tickers, recorded.member],
+      [label, r2, gain, tickers, isMember],
+      [recorded.label, recorded.r2, recorded.gain, recorded.tickers, recorded.member],
     );
+    // 40 dates: Newey-West with lag 5.
+    const half = meanQuantile(40) * Math.abs(recorded.gain! / recorded.gain_t!);
+    assert.deepEqual(band, recorded.gain_t === null ? null : { low: gain! - half, high: gain! + half });
   }
   assert.deepEqual(
     rows.map(({ gain }) => gain),

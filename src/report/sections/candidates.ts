@@ -4,14 +4,15 @@ import { cut } from "../../contract/errors/faults.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
-import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { meanMethod, testQuantile } from "../../evaluate/mean-test.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { countedRows, figure, NO_FIGURE, type Unit } from "../figures.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, type Unit, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel, plainTable } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
-import { noSkillFunnel } from "../statistics/over-dates.ts";
+import { type Band, noSkillFunnel } from "../statistics/over-dates.ts";
 import { cumulative } from "../statistics/running-sums.ts";
 import { type MembersByDate, membersByDate, membersPanel } from "./candidate-members.ts";
 
@@ -51,7 +52,8 @@ interface CandidateRow {
   /** The mean IC over dates. */
   readonly ic: number | null;
   readonly gain: number | null;
-  readonly t: number | null;
+  /** 90 %: beyond 0 if the gain is beyond chance. */
+  readonly band: Band | null;
   /** Tickers that it could fit. */
   readonly tickers: number;
   readonly isMember: boolean;
@@ -93,14 +95,28 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
   };
 }
 
-function rowsOf({ candidates }: OutputChoice): CandidateRow[] {
-  return rankedCandidates(candidates).map(
-    ({ number, label, r2, ic = null, gain, gain_t: t, tickers, member }) => ({
-      ...{ number, r2, ic, gain, t, tickers },
+function rowsOf(choice: OutputChoice): CandidateRow[] {
+  return rankedCandidates(choice.candidates).map(
+    ({ number, label, r2, ic = null, gain, gain_t, tickers, member }) => ({
+      ...{ number, r2, ic, gain, tickers },
+      band: gainBand(choice, { gain, gain_t }),
       label: cut(label, MAX_LABEL_LENGTH),
       isMember: member,
     }),
   );
+}
+
+/** The band of a gain outside which a one-sided test at 5 % finds it. */
+function gainBand(
+  choice: OutputChoice,
+  { gain, gain_t: t }: Pick<OutputChoice["honest"], "gain" | "gain_t">,
+): Band | null {
+  const dates = choice.losses.gains?.filter((value) => value !== null).length ?? choice.losses.dates.length;
+  if (gain === null || t === null || t === 0 || dates < MIN_DATES) return null;
+  // Outputs of 0.2.0 name no method.
+  const method = choice.method === undefined ? undefined : meanMethod(dates);
+  const half = Math.abs(gain / t) * testQuantile(method, dates, 0.95);
+  return { low: gain - half, high: gain + half };
 }
 
 /** Labels of jobs are shorter; another program may write longer ones. */
@@ -164,14 +180,14 @@ function gainAt(excess: OutputChoice["losses"]["excess"], candidate: number, d: 
 }
 
 function gainFinding(choice: OutputChoice, dates: number): string {
-  const { gain, gain_t: t } = choice.honest;
+  const { gain } = choice.honest;
   const unit = GAIN_UNITS[measureOf(choice)];
   const over = `over ${countedRows(dates, "date")}`;
   if (dates < MIN_DATES || gain === null) return `Choosing has results ${over}, which are too few to judge.`;
-  if (t === null) return `The chosen forecasts never differed from those of candidate 0, ${over}.`;
-  const needed = neweyWestQuantile(dates);
-  const judged = t > needed ? "is beyond" : "is within";
-  return `Choosing in advance gained ${figure(gain, unit)}${unit === "ic" ? " of IC" : ""} over candidate 0, ${over}; its t of ${figure(t, "t")} ${judged} what chance gives (up to ${figure(needed, "t")}).`;
+  const band = gainBand(choice, choice.honest);
+  if (band === null) return `The chosen forecasts never differed from those of candidate 0, ${over}.`;
+  const judged = band.low > 0 ? "more" : "no more";
+  return `Choosing in advance gained ${figure(gain, unit)}${unit === "ic" ? " of IC" : ""} over candidate 0 (${wholePercent(90)} band ${bandFigure(band, unit)}), ${over}, ${judged} than by chance.`;
 }
 
 /** Jobs accept at most 100 candidates; another program may write more. */
@@ -196,17 +212,17 @@ function candidateTable(rows: readonly CandidateRow[], gainUnit: Unit): string {
         "R², held out",
         "IC, held out",
         "Gain over candidate 0",
-        "its t",
+        `its ${wholePercent(90)} band`,
         "Tickers",
         "Member",
       ],
-      rows: some.map(({ number, label, r2, ic, gain, t, tickers, isMember }) => [
+      rows: some.map(({ number, label, r2, ic, gain, band, tickers, isMember }) => [
         label,
         String(number),
         figure(r2, "r2"),
         figure(ic, "ic"),
         figure(gain, gainUnit),
-        figure(t, "t"),
+        band === null ? NO_FIGURE : bandFigure(band, gainUnit),
         figure(tickers, "count"),
         isMember ? "yes" : NO_FIGURE,
       ]),

@@ -1,4 +1,3 @@
-import { neweyWestT } from "../../evaluate/newey-west.ts";
 import { finiteOrNull, mean, median } from "../../evaluate/statistics.ts";
 import { columnChart } from "../charts/column-chart.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
@@ -34,7 +33,6 @@ interface OrderWorth {
     readonly values: Float64Array;
     readonly summed: Float64Array;
     readonly mean: number;
-    readonly t: number | null;
     readonly finding: string;
   };
   /** Absent if no two successive dates have three tickers in common. */
@@ -140,7 +138,6 @@ function spreadOf(
     values,
     summed,
     mean: centre,
-    t: neweyWestT(values),
     finding: `${all}${within}${judged}. This is before costs and not a strategy.`,
   };
 }

@@ -1,7 +1,7 @@
 import type { Choice } from "../../../contract/config/choice/candidates.ts";
 import type { Pausable } from "../../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../../contract/market/dates.ts";
-import type { OutputChoice } from "../../../contract/output/choice.ts";
+import { CHOICE_METHOD, type OutputChoice } from "../../../contract/output/choice.ts";
 import type { LossSeries, TestedTicker } from "../../../evaluate/choice/candidate-losses.ts";
 import {
   type ChoiceGains,
@@ -59,6 +59,7 @@ export function choiceOf(
   return {
     rule: choice.rule,
     measure: choice.measure,
+    method: CHOICE_METHOD,
     seed: choice.seed,
     ...(choice.warmUp === undefined ? {} : { warm_up: choice.warmUp }),
     candidates: choice.candidates.map((candidate, c) => ({
