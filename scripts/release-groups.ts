@@ -272,6 +272,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       [
         "src/panel/natural-log.slow.test.ts",
         "test/end-to-end/regressors/panel-settings.slow.test.ts",
+        "test/end-to-end/regressors/panel-jobs.slow.test.ts",
         "test/end-to-end/networks/network-blocks.slow.test.ts",
         "test/end-to-end/networks/network-bytes.slow.test.ts",
         "test/end-to-end/networks/network-ensembles.slow.test.ts",

@@ -9,6 +9,7 @@ import { type ChoiceGains, choiceGains, type Gain, optimismOf } from "../evaluat
 import { choosePrequentially, type PrequentialChoice } from "../evaluate/choice/prequential.ts";
 import { MIN_DATES } from "../evaluate/newey-west.ts";
 import { finiteOrNull, rootMeanSquare } from "../evaluate/statistics.ts";
+import { requireOneDelay } from "../outputs/output-summary.ts";
 import type { OutputRows } from "./output-rows.ts";
 
 /** An output among which to choose. */
@@ -17,6 +18,8 @@ export interface CandidateOutput {
   readonly sha256: string;
   /** The name of its model. */
   readonly model: string;
+  /** Of its labels. */
+  readonly delay: number;
   /** Tickers ascending by code point. */
   readonly rows: readonly OutputRows[];
 }
@@ -31,9 +34,10 @@ interface ChoosingOptions {
  * Chooses among the forecasts of finished outputs as a job with `choice` chooses among candidates: the first output is candidate 0, and
  * folds that begin before 30 label dates are known only serve the choice. A ticker has the rows of the first output that has it. Its unit
  * is the mean squared label of these rows, because outputs do not record those that a fold learned from.
- * @throws MucastError invalid_data if outputs come from different prices.
+ * @throws MucastError invalid_data if outputs come from different prices or have different delays.
  */
 export function chooseOutputs(outputs: readonly CandidateOutput[], options: ChoosingOptions): ChosenOutputs {
+  requireOneDelay(outputs);
   const tickers = testedTickers(outputs);
   const chosen = atOnce(choosePrequentially(tickers, outputs.length, options));
   const from = tickers.map(({ folds }) => warmUpRows(folds, chosen));

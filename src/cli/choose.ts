@@ -79,8 +79,9 @@ async function readOutputs(
   // One at a time: a document may need much memory while it is read.
   for (const location of locations) {
     const document = await openDocument(location, reading);
-    const { name, sha256 } = document;
-    outputs.push({ name, sha256, model: modelNameOf(document.document), rows: outputRows(document, rows) });
+    const { name, sha256, document: summary } = document;
+    const { delay = 0 } = summary.window;
+    outputs.push({ name, sha256, model: modelNameOf(summary), delay, rows: outputRows(document, rows) });
   }
   return outputs;
 }

@@ -226,6 +226,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/tracking.md", '{"mlflow"', PLAIN],
   ["docs/semantics.md", " close of day", EYE],
   ["docs/semantics.md", "                                        L = ", EYE],
+  ["docs/semantics.md", " price ", EYE],
   ["docs/semantics.md", " n = 45", EYE],
   ["docs/semantics.md", " rows ", EYE],
   ["docs/walkthrough.md", "npm run --silent mucast -- serve", SERVICE],

@@ -39,7 +39,10 @@ function cellsOf({ mu, window, metrics }: OutputColumn["output"], hitRateError: 
   const { cross_section: across, pooled } = metrics[judged]!;
   const [zero, mean] = [baselines.zero[judged], baselines.mean[judged]];
   return [
-    ["tickers with a forecast", `${Object.keys(mu).length} as of ${window.as_of}`],
+    [
+      "tickers with a forecast",
+      `${Object.keys(mu).length} as of ${window.as_of}${window.delay === undefined ? "" : `, delay ${window.delay}`}`,
+    ],
     ["rows with labels", `${pooled.n} ${ROWS[judged]}`],
     ["dates with an IC", String(across.dates)],
     ["mean IC", figure(across.ic_mean)],

@@ -1,6 +1,7 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { Verdict } from "../../contract/output/verdict.ts";
+import { requireOneDelay } from "../../outputs/output-summary.ts";
 import { outOfFoldVerdict, scoreVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import type { CheckVerdicts } from "./check-verdicts.ts";
@@ -35,10 +36,11 @@ export interface ReportedOutput extends CheckVerdicts {
 /**
  * Puts outputs side by side on the rows that all of them have.
  * @param outputs at least one.
- * @throws MucastError invalid_data if outputs come from different prices.
+ * @throws MucastError invalid_data if outputs come from different prices or have different delays.
  */
 export function reportOf(outputs: readonly CheckedOutput[]): Report {
   const whole = outputs.map(({ evidence }) => evidence);
+  requireOneDelay(whole.map(({ source, document }) => ({ name: source, delay: document.window.delay ?? 0 })));
   const names = distinctNames(whole.map(({ modelName }) => modelName));
   const title = `Forecasts of ${names.join(", ")}`;
   const reported = outputs.map(({ evidence, replay, audit }, i): ReportedOutput => {

@@ -1,5 +1,6 @@
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
+import { returnsText } from "../../contract/output/forecast-return.ts";
 import type { FindingState, Verdict as ForecastVerdict, RowsVerdict } from "../../contract/output/verdict.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import { escapeText } from "../charts/plot.ts";
@@ -41,6 +42,7 @@ interface Facts {
   /** Each as `YYYY-MM-DD`. */
   readonly learningEnd: string | null;
   readonly asOf: string;
+  readonly delay: number | undefined;
   /** The number of tickers with forecasts. */
   readonly tickers: number;
   readonly judgedRows: OutputEvidence["judgedRows"];
@@ -89,6 +91,7 @@ function factsOf({ whole, common }: ReportedOutput): Facts {
     operation,
     learningEnd: window.learning_end,
     asOf: window.as_of,
+    delay: window.delay,
     tickers: rows.length,
     judgedRows,
     rows: table.pooled.n,
@@ -219,12 +222,12 @@ const SLOPE_ROWS: Readonly<Record<Operation, string>> = {
 
 /** @param isSwitched whether the reader chose these rows. */
 function factsLine({ facts }: Verdict, isSwitched: boolean, hasTiles: boolean): string {
-  const { operation, judgedRows, whyNone } = facts;
+  const { operation, judgedRows, whyNone, delay } = facts;
   const slope = judgedRows === "score" ? ` ${SLOPE_ROWS[operation]}` : "";
   const tiles = `On the lines of the tiles, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.${slope}`;
   if (whyNone !== undefined) return [`${operation}.`, whyNone, ...(hasTiles ? [tiles] : [])].join(" ");
   const networks = operation === "run_dl_job" ? ` ${NO_FOLDS}` : "";
-  return `${operation}, judged on ${judgedText(facts)}.${networks}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are next-day log-returns in percent; returns of quantiles are simple returns. ${tiles}`;
+  return `${operation}, judged on ${judgedText(facts)}.${networks}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are ${returnsText(delay)} in percent; returns of quantiles are simple returns. ${tiles}`;
 }
 
 function judgedText({ rows, judgedRows, tickers, dates, firstDay, lastDay }: Facts): string {

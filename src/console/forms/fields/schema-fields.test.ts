@@ -40,6 +40,7 @@ test("every member of run_ml_job's payload has a control of its kind, in the sch
     ["config.ML params.scaler", "choice"],
     ["config.ML params.shrinkage", "choice"],
     ["config.ML params.fit", "choice"],
+    ["config.ML params.delay", "integer"],
     ["config.ML params.target", "choice"],
     ["config.ML params.cross_section", "flag"],
     ["config.ML params.refit_every", "integer"],

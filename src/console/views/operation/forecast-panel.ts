@@ -1,4 +1,5 @@
 import type { ForecastView } from "../../../client/index.ts";
+import { returnsText } from "../../../contract/output/forecast-return.ts";
 import { zeroedSentence } from "../../../contract/output/zeroed-forecasts.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
@@ -67,12 +68,13 @@ const TONES: Readonly<Record<string, string>> = {
 
 function forecastOf(view: ForecastView): HTMLElement[] {
   const { forecasts, count, window, choice } = view;
+  const returns = returnsText(window.delay);
   const words =
     count === 0
       ? "The output has no forecast."
       : areZero(view)
-        ? `The next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of} are all 0.${zeroedWords(view)}${forecasts.length < count ? ` The table shows ${forecasts.length} of them.` : ""}`
-        : `Next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `. The table shows the ${forecasts.length} largest by absolute value` : ""}.`;
+        ? `The ${returns} (mu) of ${counted(count, "ticker")} as of ${window.as_of} are all 0.${zeroedWords(view)}${forecasts.length < count ? ` The table shows ${forecasts.length} of them.` : ""}`
+        : `${returns[0]!.toUpperCase()}${returns.slice(1)} (mu) of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `. The table shows the ${forecasts.length} largest by absolute value` : ""}.`;
   if (forecasts.length === 0) return [element("p", {}, words)];
   return [
     element("p", {}, words),
