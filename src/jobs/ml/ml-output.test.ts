@@ -89,12 +89,14 @@ const FITTED: FittedTicker = {
     labelDays: Int32Array.of(2, 3, 4, 5, 6, 7),
   },
   outOfFold: Float64Array.of(2 + 1, 3 - 2, 4 + 3, 5 - 4),
+  outOfFoldSpans: [],
   score: {
     days: Int32Array.of(7),
     labels: Float64Array.of(Number.NaN),
     labelDays: Int32Array.of(8),
     predicted: Float64Array.of(10),
     volatility: Float64Array.of(1),
+    spans: [],
   },
   models: [{ block: 0, from: 0, to: 1, fitRows: 6, labelMean: 2.5, isStandIn: false }],
   rows: {

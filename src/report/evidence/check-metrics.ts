@@ -1,10 +1,11 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { formatDay } from "../../contract/market/dates.ts";
+import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { JudgedRows, RowsVerdict } from "../../contract/output/verdict.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
+import { withLevels } from "../../evaluate/levels.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { headlined, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
@@ -25,6 +26,8 @@ const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential
 /** Another version or commit may word the same findings differently. */
 const NOT_COMPARED_BETWEEN_BUILDS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
 const NOT_COMPUTABLE_OUT_OF_FOLD = new Set(["r2_mean"]);
+/** Outputs of 0.2.0 and before have no levels, and another error and factor by dates. */
+const NOT_COMPUTABLE_WITHOUT_LEVELS = new Set(["by_date"]);
 const NOT_COMPUTABLE_WITHOUT_MEANS = new Set(["r2_mean"]);
 
 /**
@@ -73,7 +76,11 @@ function checkOutOfFold(
     tested.by_ticker,
     NOT_COMPUTABLE_OUT_OF_FOLD,
   );
-  comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), NOT_COMPUTABLE);
+  const spans = metrics.shrinkage?.levels?.held_out;
+  const levels = spans?.map(({ from, level }) => ({ from: parseDay(from)!, level })) ?? [];
+  const shrinkage = atOnce(shrinkageTable(outOfFold.map((rows) => withLevels(rows, levels))));
+  const skipped = spans === undefined ? NOT_COMPUTABLE_WITHOUT_LEVELS : NOT_COMPUTABLE;
+  comparison.check("metrics.shrinkage", metrics.shrinkage, shrinkage, skipped);
 }
 
 /**
