@@ -53,7 +53,7 @@ function meanReader({ fits, refits }: OutputBlob, dayOf: DayOf) {
 /** The forecasts before shrinkage `pooled` multiplied them by factors above 0; undefined for other outputs, and those of 0.2.0. */
 function modelReader({ metrics: { shrinkage }, model, refits }: OutputBlob, dayOf: DayOf) {
   const byRow = blockReader(refits, dayOf);
-  const spans = shrinkage?.levels?.score.map(({ from, level }) => ({ from: dayOf(from)!, level }));
+  const spans = shrinkage?.levels?.score.map(({ start, level }) => ({ from: dayOf(start)!, level }));
   return (ticker: string, days: Int32Array, predicted: Float64Array): Float64Array | undefined => {
     if (spans === undefined || model.shrinkage !== "pooled") return undefined;
     const last = memberNamed(shrinkage?.applied, ticker);

@@ -791,7 +791,7 @@ class Shrinkage(TypedDict):
 
 
 class LevelSpan(TypedDict):
-    from: str
+    start: str
     level: float
 
 
@@ -799,9 +799,9 @@ class OutputBlobMetricsShrinkageLevels(TypedDict):
     """With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p."""
 
     held_out: list[LevelSpan]
-    """From each date on, until the next one; 0 before the first."""
+    """From each start on, until the next one; 0 before the first."""
     score: list[LevelSpan]
-    """From each date on, until the next one; 0 before the first."""
+    """From each start on, until the next one; 0 before the first."""
 
 
 class OutputBlobMetricsShrinkage(TypedDict):

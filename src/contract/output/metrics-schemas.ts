@@ -120,8 +120,8 @@ export const shrinkageSchema = z
   .meta({ id: "Shrinkage" });
 
 const levelsSchema = z
-  .array(z.strictObject({ from: date, level: z.number() }).meta({ id: "LevelSpan" }))
-  .describe("From each date on, until the next one; 0 before the first.");
+  .array(z.strictObject({ start: date, level: z.number() }).meta({ id: "LevelSpan" }))
+  .describe("From each start on, until the next one; 0 before the first.");
 
 const baselineSchema = z
   .strictObject({

@@ -155,7 +155,7 @@ function metricsOf({ tables, intervals, tickers, shrinkage: choice }: DocumentPa
 }
 
 function levelsOf(levels: Levels): OrderedJson[] {
-  return levels.map(({ from, level }) => ({ from: formatDay(from), level }));
+  return levels.map(({ from, level }) => ({ start: formatDay(from), level }));
 }
 
 function intervalsOf(tables: IntervalTables | undefined, intervals: IntervalChoice): OrderedJson {

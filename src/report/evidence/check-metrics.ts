@@ -77,7 +77,7 @@ function checkOutOfFold(
     NOT_COMPUTABLE_OUT_OF_FOLD,
   );
   const spans = metrics.shrinkage?.levels?.held_out;
-  const levels = spans?.map(({ from, level }) => ({ from: parseDay(from)!, level })) ?? [];
+  const levels = spans?.map(({ start, level }) => ({ from: parseDay(start)!, level })) ?? [];
   const shrinkage = atOnce(shrinkageTable(outOfFold.map((rows) => withLevels(rows, levels))));
   const skipped = spans === undefined ? NOT_COMPUTABLE_WITHOUT_LEVELS : NOT_COMPUTABLE;
   comparison.check("metrics.shrinkage", metrics.shrinkage, shrinkage, skipped);
