@@ -2,11 +2,10 @@
 
     OMP_NUM_THREADS=1 python bench/shrinkage/constants.py
 
-A panel has forecasts p of standard deviation `size` in units of the labels, unrelated across tickers and dates, and labels
-y = g p + e. The return g to the forecast differs from date to date as it does on panels of equities: its standard deviation is an IC
-of 0.10, and 2 % of its variance persist with an autocorrelation of 0.98. Given the squares D of a date, its products are
-N = g D + sqrt(D) e exactly, so no ticker is drawn. The figure of a rule is what its factor s costs on later rows in expectation: the
-R² of b p, with the true slope b within [0, 1], less that of s p, in points.
+A panel has forecasts p with standard deviation `size` in units of the labels, and labels y = g p + e. The return g to the forecast
+differs between dates as it does on panels of equities: its standard deviation is an IC of 0.10, and 2 % of its variance persist with an
+autocorrelation of 0.98. Given the squares D of a date, its products are exactly N = g D + sqrt(D) e, so no ticker is drawn. The figure
+of a rule is what its factor s is expected to cost on later rows: the R² of b p, with the true slope b, less that of s p, in points.
 """
 
 import numpy as np
@@ -74,26 +73,21 @@ def factors(tickers: int, dates: int, ic: float, size: float, seed: int) -> dict
     return {**rules, "b - se": np.clip(b - lag_5, 0, 1)}
 
 
-def main() -> None:
-    header = True
-    for size in (0.05, 0.10):
-        for ic in (0, 0.01, 0.02, 0.05):
-            for tickers in (20, 100, 500):
-                for dates in (250, 1000):
-                    found = factors(tickers, dates, ic, size, seed=dates + tickers + int(1000 * ic))
-                    if header:
-                        names = [f"{name}: cost" for name in found]
-                        print("|", " | ".join(["forecast size", "IC", "slope", "tickers", "dates", *names, "mean s", "s = 0 (b - se)"]), "|")
-                        print("|---" * (len(names) + 7) + "|")
-                        header = False
-                    slope = ic / size
-                    costs = [100 * size**2 * ((s - min(1, slope)) ** 2).mean() for s in found.values()]
-                    first, old = next(iter(found.values())), found["b - se"]
-                    cells = [f"{size:.2f}", f"{ic:.2f}", f"{slope:.1f}", tickers, f"{dates:,}"]
-                    cells += [f"{cost:.3f}" for cost in costs]
-                    cells += [f"{first.mean():.2f}", f"{100 * (first == 0).mean():.0f} % ({100 * (old == 0).mean():.0f} %)"]
-                    print("|", " | ".join(map(str, cells)), "|", flush=True)
+def print_table(size: float) -> None:
+    header = ["IC", "slope", "tickers", "dates", *(f"N({m}, {d}²)" for m, d in PRIORS), "b - se", "mean s", "s = 0", "s = 0 by b - se"]
+    print(f"\nForecasts with {100 * size:.0f} % of the standard deviation of labels\n")
+    print("|", " | ".join(header), "|")
+    print("|---" * len(header) + "|")
+    for ic in (0, 0.01, 0.02, 0.05):
+        for tickers in (20, 100, 500):
+            for dates in (250, 1000):
+                found = factors(tickers, dates, ic, size, seed=dates + tickers + int(1000 * ic))
+                costs = [100 * size**2 * ((s - min(1, ic / size)) ** 2).mean() for s in found.values()]
+                zeros = [f"{100 * (found[name] == 0).mean():.0f} %" for name in ("N(0.3, 0.25²)", "b - se")]
+                cells = [f"{ic:.2f}", f"{ic / size:.1f}", str(tickers), f"{dates:,}", *(f"{cost:.3f}" for cost in costs)]
+                print("|", " | ".join([*cells, f"{found['N(0.3, 0.25²)'].mean():.2f}", *zeros]), "|", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    for forecast_size in (0.05, 0.10):
+        print_table(forecast_size)
