@@ -4,10 +4,9 @@ import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { noise } from "../../evaluate/choice/choice.testing.ts";
-import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import { CandidateGatherer } from "./candidate-networks.ts";
 import { combineNetworks } from "./combine-networks.ts";
-import type { TrainedTicker } from "./planned-network.ts";
+import type { HeldOutPart, TrainedTicker } from "./planned-network.ts";
 
 const TICKER = "AAPL";
 const { settings } = parseDlSettings(
@@ -21,7 +20,7 @@ const CHOICE: Choice<DlSettings> = {
 };
 
 /** Forecasts of `rows` days from `first` on, which are the labels times `skill`. */
-function part(first: number, rows: number, skill: number): HeldOutRows {
+function part(first: number, rows: number, skill: number): HeldOutPart {
   const next = noise(first);
   const realised = Float64Array.from({ length: rows }, () => next());
   return {
@@ -31,6 +30,7 @@ function part(first: number, rows: number, skill: number): HeldOutRows {
     realised,
     predicted: realised.map((y) => skill * y),
     trainingMean: new Float64Array(rows),
+    spans: [],
   };
 }
 
@@ -44,7 +44,7 @@ function trained(skill: number, spread: number | undefined): TrainedTicker {
     validation: part(100, 60, skill),
     calibration: part(160, 40, skill),
     labelSquare: 1,
-    score: { days, labelDays, labels: realised, volatility: realised, predicted },
+    score: { days, labelDays, labels: realised, volatility: realised, predicted, spans: [] },
     models: [],
     predictions: predicted,
     predictionUnit: 1,

@@ -52,6 +52,7 @@ function rows(days: number[], realised: number[], predicted: number[], trainingM
     realised: Float64Array.from(realised),
     predicted: Float64Array.from(predicted),
     trainingMean: new Float64Array(days.length).fill(trainingMean),
+    spans: [],
   };
 }
 
@@ -72,6 +73,7 @@ const TICKER: TrainedTicker = {
     labelDays: Int32Array.of(98, 99, 100, 101),
     volatility: new Float64Array(4),
     predicted: Float64Array.of(0.45, 0.1, 0.2, 0.3),
+    spans: [],
   },
   rows: {
     fitRows: 2,

@@ -7,13 +7,12 @@ import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
-import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";
 import { evaluateDl } from "./dl-output.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
-import { type TrainedTicker, trainedTicker } from "./planned-network.ts";
+import { type HeldOutPart, type TrainedTicker, trainedTicker } from "./planned-network.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-networks-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -233,7 +232,7 @@ test("each ticker keeps its own predictions of a joint network, with the feature
   // Days 81 to 99 validate.
   const watched = range(81, 100).flatMap((day) => [day, -day]);
   const trained = atOnce(networks[0]!.forecasts(Float64Array.from([...watched, 0, 10, 1, 11, 2, 12, 3, 13])));
-  const [a, b] = trained.map(({ validation }) => validation) as [HeldOutRows, HeldOutRows];
+  const [a, b] = trained.map(({ validation }) => validation) as [HeldOutPart, HeldOutPart];
   assert.deepEqual([[...a.days], [...a.predicted]], [range(81, 100), range(81, 100)]);
   assert.deepEqual([[...b.days], [...b.predicted]], [range(81, 99), range(81, 99).map((day) => -day)]);
   assert.deepEqual(

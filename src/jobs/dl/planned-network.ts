@@ -9,6 +9,7 @@ import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { trainingMeans } from "../../evaluate/baselines.ts";
 import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
+import type { Levels } from "../../evaluate/levels.ts";
 import { deviation, mean, rootMeanSquare } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, forecastReturns, type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
@@ -16,7 +17,7 @@ import type { WindowPlan } from "../../panel/window-plan.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import type { ScoreModel } from "../shared/refits-output.ts";
-import type { ScoreRows } from "../shared/score-tables.ts";
+import { levelOf, type ScoreRows } from "../shared/score-tables.ts";
 import { type DateSpan, type RowFacts, rowFacts, type Splits } from "../shared/ticker-fits.ts";
 
 /** One network to be trained, for one ticker or for all. */
@@ -105,18 +106,24 @@ export interface TrainedTicker extends TickerForecasts {
    * The rows whose labels early stopping monitored; the training mean is the mean of the ticker's own training labels. Empty for
    * a late ticker.
    */
-  readonly validation: HeldOutRows;
+  readonly validation: HeldOutPart;
   /**
    * The calibration part, which chose nothing; empty without intervals and for a late ticker. The training mean is as for
    * `validation`.
    */
-  readonly calibration: HeldOutRows;
+  readonly calibration: HeldOutPart;
   /** The mean squared label of the training part; 0 without one. */
   readonly labelSquare: number;
   readonly rows: RowFacts;
   readonly splits: Splits;
   readonly warnings: readonly Warning[];
   readonly listed: readonly Listed[];
+}
+
+/** Rows that a network did not learn from. */
+export interface HeldOutPart extends HeldOutRows {
+  /** What the forecasts start from. */
+  readonly spans: Levels;
 }
 
 /** Only the forecasts. */
@@ -162,13 +169,14 @@ export function trainedTicker(
   const learnedBy = rows.train.length === 0 ? undefined : panel.labelDays[rows.train.at(-1)!]!;
   const { joins } = whole;
   // The dates of a late ticker's rows are among the score rows of the others, so they judge no forecast.
-  const held = (part: "validate" | "calibrate"): HeldOutRows =>
+  const held = (part: "validate" | "calibrate"): HeldOutPart =>
     joins === undefined
       ? {
           ticker,
           days: daysOf(part),
           labelDays: Int32Array.from(rows[part], (row) => panel.labelDays[row]!),
           predicted: forecastReturns(panel, rows[part], predicted[part], learnedBy),
+          spans: levelOf(panel, rows[part], learnedBy),
           realised: labelsAt(panel, rows[part]),
           trainingMean: trainingMeans(learned, rows[part].length),
           labelDeviation: deviation(fitLabels(whole)),
@@ -188,6 +196,7 @@ export function trainedTicker(
       labelDays: Int32Array.from(rows.score, (row) => panel.labelDays[row]!),
       volatility: Float64Array.from(rows.score, (row) => panel.volatility[row]!),
       predicted: forecastReturns(panel, rows.score, predicted.score, known),
+      spans: levelOf(panel, rows.score, known),
     },
     models: [
       {
@@ -212,9 +221,10 @@ export function trainedTicker(
   };
 }
 
-function noRows(ticker: string): HeldOutRows {
+function noRows(ticker: string): HeldOutPart {
   const [none, noDays] = [new Float64Array(0), new Int32Array(0)];
-  return { ticker, days: noDays, labelDays: noDays, predicted: none, realised: none, trainingMean: none };
+  const arrays = { days: noDays, labelDays: noDays, predicted: none, realised: none, trainingMean: none };
+  return { ticker, ...arrays, spans: [] };
 }
 
 /** @param rows ascending. */

@@ -115,7 +115,7 @@ export function rowEvidence(rows: readonly ScoredRows[], alpha: number | undefin
       realised: laid(tickers.map((ticker) => ticker.realised)),
     },
     dateCount: starts.filter((start, d) => d > 0 && start > starts[d - 1]!).length,
-    table: atOnce(forecastTable(table, predicted, skill.onDate)),
+    table: atOnce(forecastTable(table, undefined, skill.onDate)),
     zeroTable: atOnce(forecastTable(table, tickers.map(zeroForecast))),
     // NaN has no rank, so without the means there is no table for them.
     meanTable: hasMeans ? atOnce(forecastTable(table, tickers.map(meanForecast))) : undefined,

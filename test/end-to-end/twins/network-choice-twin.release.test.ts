@@ -9,10 +9,9 @@ import { formatDay } from "../../../src/contract/market/dates.ts";
 import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import { noise } from "../../../src/evaluate/choice/choice.testing.ts";
-import type { HeldOutRows } from "../../../src/evaluate/forecast-rows.ts";
 import { CandidateGatherer } from "../../../src/jobs/dl/candidate-networks.ts";
 import { combineNetworks } from "../../../src/jobs/dl/combine-networks.ts";
-import type { TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
+import type { HeldOutPart, TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
 import { choiceOf } from "../../../src/jobs/shared/choice/choice-result.ts";
 import { removeFolders } from "../jobs/job-runs.ts";
 import { askTwin, assertClose } from "./plain-twin.ts";
@@ -52,13 +51,14 @@ function trainedTicker(i: number, skill: number, seed: number, shift: number): T
   const { days, labels } = rowsOf(i);
   const next = noise(seed);
   const predicted = labels.map((y) => skill * y + 0.01 * next());
-  const part = (from: number, to: number): HeldOutRows => ({
+  const part = (from: number, to: number): HeldOutPart => ({
     ticker: `T${i}`,
     days: days.subarray(from, to),
     labelDays: days.subarray(from + 1, to + 1),
     realised: labels.subarray(from, to),
     predicted: predicted.subarray(from, to),
     trainingMean: new Float64Array(to - from),
+    spans: [],
   });
   const [validated, calibrated] = [60, 105];
   const score = part(calibrated, calibrated + 6);
@@ -119,7 +119,7 @@ function combined({ choice, trained }: Case) {
 }
 
 function requestOf({ choice: { rule, measure }, trained }: Case) {
-  const rows = ({ days, labelDays, realised, predicted }: HeldOutRows) =>
+  const rows = ({ days, labelDays, realised, predicted }: HeldOutPart) =>
     Array.from(days, (day, row) => [day, labelDays[row], realised[row], predicted[row]]);
   const entry = ({ ticker, labelSquare, validation, calibration, score, spread }: TrainedTicker) => [
     ticker,

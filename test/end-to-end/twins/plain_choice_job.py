@@ -130,6 +130,7 @@ class Choice:
                         "y": rows["label"][d],
                         "unit": unit,
                         "p": {c: own[c][d] for c in self.numbers if d in own[c]},
+                        "levels": {c: self.candidates[c].levels[ticker, d] for c in self.numbers if d in own[c]},
                     }
                     for d, _ in tested
                 ],
@@ -202,7 +203,7 @@ class Choice:
         merged = copy.copy(self.candidates[0])
         merged.tickers = {t: self.candidates[c].tickers[t] for t, c in self.base.items()}
         merged.joins = {t: self.candidates[c].joins[t] for t, c in self.base.items() if t in self.candidates[c].joins}
-        merged.result = {}
+        merged.result, merged.levels = {}, {}
         for ticker, base in self.base.items():
             own = {c: {d: p for d, _, p in job.result[ticker]["score"]} for c, job in enumerate(self.candidates) if job.has(ticker)}
             used = self.members(None)
@@ -218,6 +219,13 @@ class Choice:
                 ],
                 "means": [],
             }
+            for fold in self.folds[ticker]:
+                for row in fold["rows"]:
+                    members = self.members_of(fold["start"], ticker)
+                    merged.levels[ticker, row["date"]] = self.combined(row["levels"], members)
+            for d, _, _ in merged.result[ticker]["score"]:
+                levels = {c: self.candidates[c].levels[ticker, d] for c, by_date in own.items() if d in by_date}
+                merged.levels[ticker, d] = self.combined(levels, used)
         return merged
 
     def publish(self):

@@ -15,9 +15,9 @@ from plain_models import MINIMUM_FIT_ROWS, folds_of, forecast, known_by
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
 from plain_metrics import mean, mean_baseline, metrics, table, zero_baseline
 from plain_rows import MAX_GAP, is_number, iso, read_features, read_prices, resolve_window, rows_of
-from plain_verdict import shrinkage_table, verdict_of, warnings_of
+from plain_verdict import verdict_of, warnings_of
 from plain_warnings import fit_entry, importances_of, median_spacing, told_of_all
-from plain_worth import is_wild, slope_of
+from plain_worth import is_wild, shrinkage_table, slope_of
 
 
 def run_ticker(params, rows):
@@ -135,6 +135,7 @@ def run(bounds, prices, features, feature_days, config):
     told += warnings_of(verdict, chooses, wild)
     applied = {"applied": {ticker: result["share"] for ticker, result in fitted.items()}} if chooses else {}
     settings = settings_of(params.get("intervals"))
+    held_out = {ticker: [(d, y, p, 0.0) for d, y, p, _ in rows] for ticker, rows in out_of_fold.items()}
     return {
         "window": {
             "start": iso(start),
@@ -156,7 +157,7 @@ def run(bounds, prices, features, feature_days, config):
                 "zero": {name: table(zero_baseline(rows)) for name, rows in both.items()},
                 "mean": {name: table(mean_baseline(rows)) for name, rows in both.items()},
             },
-            "shrinkage": {**shrinkage_table(out_of_fold), **applied},
+            "shrinkage": {**shrinkage_table(held_out), **applied, "levels": {"held_out": [], "score": []}},
             "intervals": None
             if settings is None
             else interval_metrics(settings, {ticker: result["intervals"] for ticker, result in fitted.items()}),

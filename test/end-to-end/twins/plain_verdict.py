@@ -1,4 +1,4 @@
-"""The slow, obvious twin of `verdict` and of shrinkage by dates, written from docs/semantics.md; shares no code with mucast.
+"""The slow, obvious twin of `verdict`, written from docs/semantics.md; shares no code with mucast.
 
 Rows of a ticker are (day, realised, predicted, training mean), days ascending.
 """
@@ -6,7 +6,7 @@ Rows of a ticker are (day, realised, predicted, training mean), days ascending.
 import math
 import statistics
 
-from plain_worth import newey_west_t, slope_of
+from plain_worth import by_day, newey_west_t
 
 MIN_DATES = 30
 HEADLINE_DATES = 250
@@ -22,15 +22,6 @@ def quantile_of(n, probability, lag=5):
         return None
     b = (lag + 1) / n
     return sum(coefficient * b**power for power, coefficient in enumerate(QUANTILES[probability]))
-
-
-def by_day(rows):
-    """Pairs (ticker, row) of each date, dates and tickers ascending."""
-    days = {}
-    for ticker in sorted(rows):
-        for row in rows[ticker]:
-            days.setdefault(row[0], []).append((ticker, row))
-    return [days[day] for day in sorted(days)]
 
 
 def t_over_dates(values, scale):
@@ -176,42 +167,6 @@ def verdict_of(held_out, score):
         judged.reverse()
     headline = judged[0]
     return {"state": state_of(headline["order"], headline["sizes"]), "rows": headline["rows"], "judged": judged}
-
-
-def date_slope(pairs):
-    """The pooled slope with dates as units, over (day, realised, predicted) of each ticker."""
-    scaled = {}
-    for ticker, own in pairs.items():
-        unit = math.sqrt(math.fsum(row[1] ** 2 for row in own) / len(own)) if own else 0
-        scaled[ticker] = [(row[0], row[1] / unit, row[2] / unit) if unit > 0 else (row[0], 0, 0) for row in own]
-    n = sum(len(own) for own in pairs.values())
-    dates = by_day(scaled)
-    products = [math.fsum(row[1] * row[2] for _, row in date) for date in dates]
-    squares = [math.fsum(row[2] ** 2 for _, row in date) for date in dates]
-    if math.fsum(squares) == 0:
-        return {"n": n, "b": None, "se": None, "s": 0}
-    weight = math.fsum(squares) / len(dates)
-    b = math.fsum(products) / len(dates) / weight
-    residuals = [yp - b * pp for yp, pp in zip(products, squares)]
-    centre = math.fsum(residuals) / len(residuals)
-    t = newey_west_t(residuals)
-    # The t is the mean divided by its error; a mean of 0 says nothing about the error, so it is taken around a shifted
-    # mean.
-    if t is None:
-        return {"n": n, "b": b, "se": None, "s": min(1, max(0, b))}
-    shift = 1 + max(abs(value) for value in residuals)
-    error = (centre + shift) / newey_west_t([value + shift for value in residuals])
-    return {"n": n, "b": b, "se": error / weight, "s": min(1, max(0, b - error / weight))}
-
-
-def shrinkage_table(by_ticker):
-    """Over (day, realised, predicted, training mean) of each ticker's held-out rows."""
-    pairs = {ticker: [(y, p) for _, y, p, _ in rows] for ticker, rows in by_ticker.items()}
-    return {
-        "pooled": slope_of([pair for own in pairs.values() for pair in own]),
-        "by_date": date_slope(by_ticker),
-        "by_ticker": {ticker: slope_of(own) for ticker, own in pairs.items()},
-    }
 
 
 def warnings_of(verdict, chooses, wild):
