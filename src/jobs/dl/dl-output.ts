@@ -72,7 +72,7 @@ export function* evaluateDl(
   const without = trained.filter(
     ({ calibration, joins }) => intervals && calibration.days.length === 0 && joins === undefined,
   );
-  const tables = yield* scoreTables(tickers, intervals, judgedRows(trained));
+  const tables = yield* scoreTables(tickers, settings, judgedRows(trained));
   const starts = blocks.map(({ from }) => from);
   const scored = tickers.map(({ score }) => score);
   const isTold = recordsRefits(settings) && trained.length > 0;

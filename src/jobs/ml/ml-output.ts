@@ -69,7 +69,7 @@ export function* evaluateMl(
     yield 1;
   }
   const heldOut = { rows: "out_of_fold", forecasts: outOfFold } as const;
-  const tables = yield* scoreTables(tickers, settings.intervals, heldOut);
+  const tables = yield* scoreTables(tickers, settings, heldOut);
   const scored = tickers.map(({ score }) => score);
   const skills = isRecorded
     ? yield* blockSkills(

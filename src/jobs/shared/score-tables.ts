@@ -2,9 +2,11 @@ import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";
+import { delayedOrders } from "../../evaluate/delayed-order.ts";
 import { type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import type { Bounds } from "../../evaluate/intervals/conformal.ts";
@@ -16,6 +18,7 @@ import {
   tickerIntervals,
 } from "../../evaluate/intervals/ticker-intervals.ts";
 import { isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
+import { deviation } from "../../evaluate/statistics.ts";
 import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/findings.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
@@ -39,6 +42,8 @@ export interface ScoreRows {
 /** The forecasts that a job derives from those of its models. */
 export interface ScoreSettings {
   readonly intervals?: IntervalChoice;
+  /** Dates between a row's own close and the close from which its label begins. */
+  readonly delay?: number;
   readonly shrinkage: ShrinkageChoice;
 }
 
@@ -47,6 +52,10 @@ export interface ScoredTicker {
   readonly dates: PanelDates;
   /** Published forecasts: the model's, times `factor`. */
   readonly score: ForecastRows;
+  /** Shape (n): the model's own forecasts of the score rows. */
+  readonly unshrunk: Float64Array;
+  /** Standard deviation (ddof 0) of the labels of its fit rows. */
+  readonly labelDeviation: number;
   /** The model's own forecasts of the rows by which they were judged, all labelled. */
   readonly heldOut: ForecastRows;
   /** The rows whose residuals make the intervals: the model's own forecasts. */
@@ -70,11 +79,14 @@ interface ForecastTables {
   readonly out_of_fold?: ForecastTable;
 }
 
+/** The table of the model's forecasts, with what their order is worth. */
+type ModelTable = ForecastTable & Pick<OutputBlob["metrics"]["score"], "by_delay">;
+
 /** How good the forecasts are: the tables of the model and of the baselines, the shrinkage, and the coverage of the intervals. */
 export interface ScoreTables {
-  readonly score: ForecastTable;
+  readonly score: ModelTable;
   /** Absent if there are no folds. */
-  readonly outOfFold?: ForecastTable;
+  readonly outOfFold?: ModelTable;
   readonly baselines: { readonly zero: ForecastTables; readonly mean: ForecastTables };
   readonly shrinkage: ShrinkageTable;
   /** Absent if no intervals were requested. */
@@ -114,6 +126,8 @@ export function* scoreTicker(
   return {
     dates,
     score,
+    unshrunk: facts.score.predicted,
+    labelDeviation: deviation(fitLabels),
     heldOut,
     residuals,
     factor,
@@ -160,7 +174,7 @@ export interface HeldOutRows {
 /** The tables and the verdict of all tickers. */
 export function* scoreTables(
   tickers: readonly ScoredTicker[],
-  intervals: IntervalChoice,
+  { intervals, delay = 0 }: Pick<ScoreSettings, "intervals" | "delay">,
   heldOut: HeldOutRows,
 ): Pausable<ScoreTables> {
   const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
@@ -176,9 +190,11 @@ export function* scoreTables(
   const tables = (name: keyof SetTables): ForecastTables =>
     tested === undefined ? { score: scored[name] } : { score: scored[name], out_of_fold: tested[name] };
   const shrinkage = yield* shrinkageTable(tickers.map((ticker) => ticker.heldOut));
+  const worth = (rows: readonly DatedForecasts[]) => orderWorth(rows, tickers, delay);
+  const own = tickers.map(({ score, unshrunk }) => ({ ...score, predicted: unshrunk }));
   return {
-    score: scored.model,
-    ...(tested === undefined ? {} : { outOfFold: tested.model }),
+    score: { ...scored.model, ...(yield* worth(own)) },
+    ...(tested === undefined ? {} : { outOfFold: { ...tested.model, ...(yield* worth(outOfFold!)) } }),
     baselines: { zero: tables("zero"), mean: tables("mean") },
     shrinkage,
     ...(covered === undefined ? {} : { intervals: covered }),
@@ -186,6 +202,18 @@ export function* scoreTables(
       ? {}
       : { verdict: yield* jobVerdict(tickers, intervals, covered?.by_volatility, heldOut) }),
   };
+}
+
+/** @param rows with the models' own forecasts, whose order no factor changes. */
+function* orderWorth(
+  rows: readonly DatedForecasts[],
+  tickers: readonly ScoredTicker[],
+  delay: number,
+): Pausable<Pick<ModelTable, "by_delay">> {
+  if (tickers.length === 0) return {};
+  const deviations = new Map(tickers.map(({ score, labelDeviation }) => [score.ticker, labelDeviation]));
+  const scaled = rows.map((row) => ({ ...row, labelDeviation: deviations.get(row.ticker)! }));
+  return { by_delay: yield* delayedOrders(scaled, delay) };
 }
 
 function* jobVerdict(

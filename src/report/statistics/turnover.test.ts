@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
+import { quantilesOf } from "../../evaluate/quantiles.ts";
 import { averageRanks } from "../../evaluate/rank.ts";
 import { correlation } from "../../evaluate/statistics.ts";
 import {
@@ -14,7 +15,6 @@ import {
   slowBandQuantile,
   slowError,
 } from "./dated-rows.testing.ts";
-import { quantilesOf } from "./quantile-returns.ts";
 import { spreadAfterCosts, turnover } from "./turnover.ts";
 
 const COUNT = 3;

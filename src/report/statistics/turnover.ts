@@ -1,6 +1,7 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { type DateQuantiles, quantilesOfRanks, replacedShare } from "../../evaluate/quantiles.ts";
 import { averageRanks } from "../../evaluate/rank.ts";
 import { eachDate, MIN_TICKERS, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import {
@@ -11,7 +12,6 @@ import {
   mean,
 } from "../../evaluate/statistics.ts";
 import { type Band, meanBand } from "./over-dates.ts";
-import { quantilesOfRanks } from "./quantile-returns.ts";
 
 /** How much of an order persists from one date to the next. */
 export interface Turnover {
@@ -64,13 +64,11 @@ export function turnover(rows: readonly Omit<DatedForecasts, "realised">[], coun
   };
 }
 
-/** The forecasts of one date: shape (n) each, by ticker number, ascending. */
-interface DateOrder {
-  readonly tickers: Float64Array;
+/** The forecasts of one date: shape (n), by ticker number, ascending. */
+interface DateOrder extends DateQuantiles {
   readonly predicted: Float64Array;
   /** The side of a correlation with their ranks. */
   readonly side: CorrelationSide | null;
-  readonly quantiles: Int32Array;
 }
 
 /** With the ticker number in place of the label. */
@@ -94,20 +92,6 @@ function haveSameTickers(before: DateOrder, now: DateOrder): boolean {
   if (tickers.length !== before.tickers.length) return false;
   for (let i = 0; i < tickers.length; i++) if (tickers[i] !== before.tickers[i]) return false;
   return true;
-}
-
-function replacedShare(before: DateOrder, now: DateOrder, end: number): number | undefined {
-  let [held, fresh] = [0, 0];
-  for (let i = 0, j = 0; i < before.tickers.length && j < now.tickers.length; ) {
-    const distance = before.tickers[i]! - now.tickers[j]!;
-    if (distance === 0 && now.quantiles[j] === end) {
-      held++;
-      if (before.quantiles[i] !== end) fresh++;
-    }
-    if (distance <= 0) i++;
-    if (distance >= 0) j++;
-  }
-  return held === 0 ? undefined : fresh / held;
 }
 
 /** The positions of the tickers of both dates in each. */

@@ -6,6 +6,7 @@ results per entry, one result per config.
 """
 
 import json
+import statistics
 import sys
 import warnings
 
@@ -14,6 +15,7 @@ from plain_models import MINIMUM_FIT_ROWS, folds_of, forecast
 
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
 from plain_metrics import mean, mean_baseline, metrics, table, zero_baseline
+from plain_order import by_delay, own_labels
 from plain_rows import MAX_GAP, is_number, iso, read_features, read_prices, resolve_window, rows_of
 from plain_verdict import shrinkage_table, verdict_of, warnings_of
 from plain_warnings import fit_entry, importances_of, median_spacing, told_of_all
@@ -45,6 +47,7 @@ def run_ticker(params, rows):
     predicted, model = forecast(params, rows, fit, score)
     constant = len(predicted) >= 2 and max(predicted) == min(predicted)
     share = slope_of([(y, p) for _, y, p, _ in out_of_fold])["s"] if params.get("shrinkage") == "own" else 1.0
+    unshrunk = dict(zip(score, predicted))
     predicted = [share * p for p in predicted]
     training_mean = mean(label[d] for d in fit)
     told = list(rows["warnings"])
@@ -80,12 +83,25 @@ def run_ticker(params, rows):
         },
         "out_of_fold": out_of_fold,
         "pairs": pairs,
+        "unshrunk": unshrunk,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
         "share": share,
         "intervals": entry,
         "fit": {**fit_entry(rows), "importances": importances_of(model, rows["columns"])},
         "warnings": told,
     }
+
+
+def order_worth(name, fitted, panels):
+    """What the models' own order is worth, on score rows or out of fold."""
+    if not fitted:
+        return {}
+    forecasts = {
+        t: result["unshrunk"] if name == "score" else {row[0]: row[2] for row in result["out_of_fold"]}
+        for t, result in fitted.items()
+    }
+    units = {t: statistics.pstdev(rows["label"][d] for d in rows["fit"]) for t, rows in panels.items()}
+    return {"by_delay": by_delay(forecasts, own_labels(forecasts, panels), units)}
 
 
 def run(bounds, prices, features, feature_days, config):
@@ -148,7 +164,7 @@ def run(bounds, prices, features, feature_days, config):
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "cross_validation": {ticker: result["cross_validation"] for ticker, result in fitted.items()},
         "metrics": {
-            **{name: table(rows) for name, rows in both.items()},
+            **{name: {**table(rows), **order_worth(name, fitted, panels)} for name, rows in both.items()},
             "baselines": {
                 "zero": {name: table(zero_baseline(rows)) for name, rows in both.items()},
                 "mean": {name: table(mean_baseline(rows)) for name, rows in both.items()},

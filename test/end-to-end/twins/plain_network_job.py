@@ -9,6 +9,7 @@ forecast 0, so that losses and intervals are known too. stdout is a JSON array w
 
 import json
 import math
+import statistics
 import sys
 
 import numpy as np
@@ -16,6 +17,7 @@ from plain_intervals import ends_by_method, interval_metrics, quantile_of, score
 from plain_intervals import settings_of as interval_settings_of
 from plain_metrics import mean, mean_baseline, table, zero_baseline
 from plain_models import MINIMUM_FIT_ROWS
+from plain_order import by_delay, own_labels
 from plain_rows import MAX_GAP, is_number, iso, read_features, read_prices, resolve_window, rows_of
 from plain_warnings import fit_entry, listing, median_spacing, told_of_all
 
@@ -196,6 +198,7 @@ def judge(rows, plan, forecast, intervals, vanishing):
         },
         "unsupported": False,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
+        "predicted": dict(zip(score, predicted)),
     }
     if intervals is None:
         return result
@@ -305,10 +308,12 @@ def splits_of(plan):
     return {name: {"start": iso(days[0]), "end": iso(days[-1])} if days else None for name, days in parts.items()}
 
 
-def metrics_of(fitted, intervals):
+def metrics_of(fitted, intervals, panels):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
+    forecasts = {ticker: result["predicted"] for ticker, result in fitted.items()}
+    units = {t: statistics.pstdev(rows["label"][d] for d in rows["fit"]) for t, rows in panels.items()}
     return {
-        "score": table(score),
+        "score": {**table(score), "by_delay": by_delay(forecasts, own_labels(forecasts, panels), units)},
         "baselines": {
             "zero": {"score": table(zero_baseline(score))},
             "mean": {"score": table(mean_baseline(score))},
@@ -365,7 +370,7 @@ def run(bounds, prices, features, feature_days, request):
         },
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "training": training_of(panels, plans, settings),
-        "metrics": metrics_of(fitted, settings["intervals"]),
+        "metrics": metrics_of(fitted, settings["intervals"], panels),
         "held_out": {ticker: len(plan["calibrate"] or plan["validate"]) for ticker, plan in plans.items()},
         "warnings": told,
         "failures": [{"ticker": ticker, "code": codes[ticker]} for ticker in sorted(codes)],
