@@ -2,21 +2,18 @@ import type { Pausable } from "../contract/machine/pausable.ts";
 import type { DelayedOrder } from "../contract/output/metrics-schemas.ts";
 import { MIN_ORDER_TICKERS } from "../contract/output/order-name.ts";
 import { inTickerOrder } from "./forecast-rows.ts";
-import { meanT } from "./mean-test.ts";
+import { meanWithT } from "./mean-test.ts";
 import { orderOverTime, type ScaledForecasts } from "./order-over-time.ts";
 import { type DateQuantiles, quantilesOfRanks, replacedShare } from "./quantiles.ts";
 import { averageRanks } from "./rank.ts";
 import { type DateLayout, dateLayout, valuesByDate } from "./rows-by-date.ts";
-import { correlation, deviation, finiteOrNull, isConstant, largestMagnitude, mean } from "./statistics.ts";
+import { correlation, isConstant, mean } from "./statistics.ts";
 
 /** How many dates later than its own label the labels of each entry are. */
 const STEPS = [0, 1, 2];
 
 const FIFTHS = 5;
 const BASIS_POINTS = 1e4;
-
-/** Values whose deviation is below this share of the largest one differ by rounding alone, and have no t. */
-const ROUNDING = 1e-12;
 
 /**
  * What the order of forecasts is worth if the trades are made at the close that the labels assume, one date later and two dates later. The
@@ -176,30 +173,25 @@ function* ordersAcross(
       replaced: (topReplaced + bottomReplaced) / 2,
     });
   }
-  const values = (of: (date: (typeof found)[number]) => number) => Float64Array.from(found, of);
-  const [ic, rankIc, spreads] = [
-    values(({ ic }) => ic),
-    values((date) => date.rankIc),
-    values((date) => date.spread),
-  ];
-  const [spread, turnover] = [mean(spreads), mean(values(({ replaced }) => replaced))];
+  const over = (of: (date: (typeof found)[number]) => number) => meanWithT(Float64Array.from(found, of));
+  const ic = over((date) => date.ic);
+  const rankIc = over((date) => date.rankIc);
+  const spread = over((date) => date.spread);
+  const turnover = over((date) => date.replaced).mean;
   // A replaced share of an end is sold and bought, at both ends.
-  const net = (cost: number) => finiteOrNull(spread - cost * 4 * turnover);
+  const net = (cost: number) =>
+    spread.mean === null || turnover === null ? null : spread.mean - cost * 4 * turnover;
   return {
     dates: found.length,
-    ic_mean: finiteOrNull(mean(ic)),
-    ic_t: tOf(ic),
-    rank_ic_mean: finiteOrNull(mean(rankIc)),
-    rank_ic_t: tOf(rankIc),
-    spread_mean: finiteOrNull(spread),
-    spread_t: tOf(spreads),
-    turnover: finiteOrNull(turnover),
+    ic_mean: ic.mean,
+    ic_t: ic.t,
+    rank_ic_mean: rankIc.mean,
+    rank_ic_t: rankIc.t,
+    spread_mean: spread.mean,
+    spread_t: spread.t,
+    turnover,
     net_1bp: net(1),
     net_5bp: net(5),
     net_10bp: net(10),
   };
-}
-
-function tOf(values: Float64Array): number | null {
-  return deviation(values) > ROUNDING * largestMagnitude(values) ? meanT(values) : null;
 }

@@ -1,5 +1,5 @@
 import { type FixedBProbability, neweyWestError, neweyWestQuantile } from "./newey-west.ts";
-import { finiteOrNull, mean } from "./statistics.ts";
+import { deviation, finiteOrNull, largestMagnitude, mean } from "./statistics.ts";
 
 /** Cosine terms of the variance; the degrees of freedom of Student's t. */
 export const EWC_TERMS = 8;
@@ -48,4 +48,13 @@ export function meanT(values: Float64Array): number | null {
 /** The `meanT` of n values that chance alone exceeds with probability 1 - `probability`. @param n at least 6. */
 export function meanQuantile(n: number, probability: FixedBProbability = 0.95): number {
   return meanMethod(n) === "ewc_8" ? STUDENT_8[probability] : neweyWestQuantile(n, probability);
+}
+
+/** Values whose deviation is below this share of the largest one differ by rounding alone. */
+const ROUNDING = 1e-12;
+
+/** The mean of values over dates with its t; null without a value, and without a t for equal values. */
+export function meanWithT(values: Float64Array): { readonly mean: number | null; readonly t: number | null } {
+  const differ = deviation(values) > ROUNDING * largestMagnitude(values);
+  return { mean: finiteOrNull(mean(values)), t: differ ? meanT(values) : null };
 }

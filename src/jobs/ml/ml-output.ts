@@ -22,6 +22,7 @@ import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from ".
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
+  type Exposures,
   evaluationUnits,
   type ScoredTicker,
   type ScoreSettings,
@@ -58,6 +59,7 @@ export function* evaluateMl(
   settings: ScoreSettings & RefitSettings,
   asOf: Day,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
+  exposures?: Exposures,
 ): Pausable<MlEvaluation> {
   const isRecorded = recordsRefits(settings);
   const outOfFold = fitted.map(outOfFoldRows);
@@ -69,7 +71,7 @@ export function* evaluateMl(
     yield 1;
   }
   const heldOut = { rows: "out_of_fold", forecasts: outOfFold } as const;
-  const tables = yield* scoreTables(tickers, settings, heldOut);
+  const tables = yield* scoreTables(tickers, settings, heldOut, exposures);
   const scored = tickers.map(({ score }) => score);
   const skills = isRecorded
     ? yield* blockSkills(

@@ -1,12 +1,15 @@
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
+import type { TickerExposures } from "../../contract/market/ticker-series.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";
 import { delayedOrders } from "../../evaluate/delayed-order.ts";
+import { exposureTable } from "../../evaluate/exposures.ts";
 import { type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import type { Bounds } from "../../evaluate/intervals/conformal.ts";
@@ -80,7 +83,7 @@ interface ForecastTables {
 }
 
 /** The table of the model's forecasts, with what their order is worth. */
-type ModelTable = ForecastTable & Pick<OutputBlob["metrics"]["score"], "by_delay">;
+type ModelTable = ForecastTable & Pick<OutputBlob["metrics"]["score"], "by_delay" | "exposures">;
 
 /** How good the forecasts are: the tables of the model and of the baselines, the shrinkage, and the coverage of the intervals. */
 export interface ScoreTables {
@@ -171,11 +174,15 @@ export interface HeldOutRows {
   readonly forecasts: readonly ForecastRows[];
 }
 
-/** The tables and the verdict of all tickers. */
+/** By ticker. */
+export type Exposures = ReadonlyMap<string, TickerExposures>;
+
+/** The tables and the verdict of all tickers. @param exposures at the dates of all rows; absent if there are too few tickers. */
 export function* scoreTables(
   tickers: readonly ScoredTicker[],
   { intervals, delay = 0 }: Pick<ScoreSettings, "intervals" | "delay">,
   heldOut: HeldOutRows,
+  exposures?: Exposures,
 ): Pausable<ScoreTables> {
   const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
   const covered =
@@ -190,7 +197,7 @@ export function* scoreTables(
   const tables = (name: keyof SetTables): ForecastTables =>
     tested === undefined ? { score: scored[name] } : { score: scored[name], out_of_fold: tested[name] };
   const shrinkage = yield* shrinkageTable(tickers.map((ticker) => ticker.heldOut));
-  const worth = (rows: readonly DatedForecasts[]) => orderWorth(rows, tickers, delay);
+  const worth = (rows: readonly DatedForecasts[]) => orderWorth(rows, tickers, delay, exposures);
   const own = tickers.map(({ score, unshrunk }) => ({ ...score, predicted: unshrunk }));
   return {
     score: { ...scored.model, ...(yield* worth(own)) },
@@ -209,11 +216,15 @@ function* orderWorth(
   rows: readonly DatedForecasts[],
   tickers: readonly ScoredTicker[],
   delay: number,
-): Pausable<Pick<ModelTable, "by_delay">> {
+  exposures: Exposures | undefined,
+): Pausable<Pick<ModelTable, "by_delay" | "exposures">> {
   if (tickers.length === 0) return {};
   const deviations = new Map(tickers.map(({ score, labelDeviation }) => [score.ticker, labelDeviation]));
   const scaled = rows.map((row) => ({ ...row, labelDeviation: deviations.get(row.ticker)! }));
-  return { by_delay: yield* delayedOrders(scaled, delay) };
+  const by_delay = yield* delayedOrders(scaled, delay);
+  const compared = rows.filter(({ days }) => days.length > 0).length;
+  if (exposures === undefined || compared < MIN_ORDER_TICKERS) return { by_delay };
+  return { by_delay, exposures: yield* exposureTable(rows, exposures) };
 }
 
 function* jobVerdict(

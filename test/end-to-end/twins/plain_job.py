@@ -6,7 +6,6 @@ results per entry, one result per config.
 """
 
 import json
-import statistics
 import sys
 import warnings
 
@@ -15,7 +14,7 @@ from plain_models import MINIMUM_FIT_ROWS, folds_of, forecast
 
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
 from plain_metrics import mean, mean_baseline, metrics, table, zero_baseline
-from plain_order import by_delay, own_labels
+from plain_order import order_worth
 from plain_rows import MAX_GAP, is_number, iso, read_features, read_prices, resolve_window, rows_of
 from plain_verdict import shrinkage_table, verdict_of, warnings_of
 from plain_warnings import fit_entry, importances_of, median_spacing, told_of_all
@@ -92,18 +91,6 @@ def run_ticker(params, rows):
     }
 
 
-def order_worth(name, fitted, panels):
-    """What the models' own order is worth, on score rows or out of fold."""
-    if not fitted:
-        return {}
-    forecasts = {
-        t: result["unshrunk"] if name == "score" else {row[0]: row[2] for row in result["out_of_fold"]}
-        for t, result in fitted.items()
-    }
-    units = {t: statistics.pstdev(rows["label"][d] for d in rows["fit"]) for t, rows in panels.items()}
-    return {"by_delay": by_delay(forecasts, own_labels(forecasts, panels), units)}
-
-
 def run(bounds, prices, features, feature_days, config):
     params = config["ML params"]
     start, end, learning_end, defaulted = resolve_window(bounds, prices)
@@ -144,6 +131,10 @@ def run(bounds, prices, features, feature_days, config):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     out_of_fold = {ticker: result["out_of_fold"] for ticker, result in fitted.items()}
     both = {"score": score, "out_of_fold": out_of_fold}
+    own_order = {
+        "score": {ticker: result["unshrunk"] for ticker, result in fitted.items()},
+        "out_of_fold": {ticker: {row[0]: row[2] for row in rows} for ticker, rows in out_of_fold.items()},
+    }
     verdict = verdict_of(out_of_fold, score)
     chooses = params.get("shrinkage", "none") != "none"
     told += warnings_of(verdict, chooses, wild)
@@ -164,7 +155,10 @@ def run(bounds, prices, features, feature_days, config):
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "cross_validation": {ticker: result["cross_validation"] for ticker, result in fitted.items()},
         "metrics": {
-            **{name: {**table(rows), **order_worth(name, fitted, panels)} for name, rows in both.items()},
+            **{
+                name: {**table(rows), **order_worth(own_order[name], panels, prices, (start, end))}
+                for name, rows in both.items()
+            },
             "baselines": {
                 "zero": {name: table(zero_baseline(rows)) for name, rows in both.items()},
                 "mean": {name: table(mean_baseline(rows)) for name, rows in both.items()},
