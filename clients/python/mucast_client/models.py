@@ -44,6 +44,17 @@ class Failure(TypedDict):
 JudgedRows = str
 
 
+class RunSummaryVerdictLater(TypedDict):
+    """What the order of these rows is worth at the first close after the forecasts."""
+
+    delay: int
+    """Closes between the forecasts and the trade."""
+    ic: float | None
+    """Mean IC there, or the order over time."""
+    net_5bp: float | None
+    """Top fifth minus bottom fifth after costs of 5 basis points a side, in basis points a day."""
+
+
 class RunSummaryVerdict(TypedDict):
     state: str
     title: str
@@ -55,6 +66,8 @@ class RunSummaryVerdict(TypedDict):
     """Lower end of its 95 % band; null if it has no error, as with too few dates."""
     ic_high: float | None
     """Upper end of its 95 % band."""
+    later: NotRequired[RunSummaryVerdictLater]
+    """What the order of these rows is worth at the first close after the forecasts."""
     r2: float | None
     """R² against the zero forecast, with equal weight for each ticker."""
     coverage: float | None
@@ -398,6 +411,8 @@ class Verdict(TypedDict):
     rows: JudgedRows
     title: str
     sentence: str
+    later: NotRequired[str]
+    """What the order is worth if the trades are made at the first close after the forecasts, in a sentence; absent with fewer than 30 dates."""
     judged: list[RowsVerdict]
     """Each set of rows; the one behind the headline comes first."""
 

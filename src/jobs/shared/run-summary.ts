@@ -1,8 +1,9 @@
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";
+import { laterOrder } from "../../contract/output/later-close.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
-import type { OrderFinding, Verdict } from "../../contract/output/verdict.ts";
+import type { OrderFinding } from "../../contract/output/verdict.ts";
 import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
@@ -15,8 +16,10 @@ interface SummaryParts {
   readonly asOf: Day;
   readonly tickers: readonly ScoredTicker[];
   readonly failures: readonly unknown[];
-  readonly tables: Pick<ScoreTables, "verdict">;
+  readonly tables: Pick<ScoreTables, "verdict"> & Partial<Pick<ScoreTables, "score" | "outOfFold">>;
 }
+
+type Headline = NonNullable<RunSummary["verdict"]>;
 
 /** The figures by which runs are compared, from the verdict of a job. */
 export function runSummary({
@@ -35,11 +38,11 @@ export function runSummary({
     as_of: formatDay(asOf),
     tickers: forecast.length,
     failed: failures.length,
-    verdict: headlineOf(tables.verdict),
+    verdict: headlineOf(tables),
   };
 }
 
-function headlineOf(verdict: Verdict | undefined): RunSummary["verdict"] {
+function headlineOf({ verdict, score, outOfFold }: SummaryParts["tables"]): RunSummary["verdict"] {
   const judged = verdict?.judged[0];
   if (verdict === undefined || judged === undefined) return null;
   const { order, sizes, intervals, rows } = judged;
@@ -49,10 +52,18 @@ function headlineOf(verdict: Verdict | undefined): RunSummary["verdict"] {
     dates: sizes.dates,
     ic: order.figure,
     ...bandOf(order),
+    ...laterOf((rows === "out_of_fold" ? outOfFold : rows === "score" ? score : undefined)?.by_delay),
     r2: sizes.against.zero.r2,
     coverage: intervals?.figure ?? null,
     nominal_coverage: intervals?.asked ?? null,
   };
+}
+
+function laterOf(orders: Parameters<typeof laterOrder>[0]): Pick<Headline, "later"> {
+  const order = laterOrder(orders);
+  if (order === undefined || order.dates < MIN_DATES) return {};
+  const { delay, ic_mean, order_mean = null, net_5bp } = order;
+  return { later: { delay, ic: ic_mean ?? order_mean, net_5bp } };
 }
 
 /** The 95 % band of the mean IC (fixed-b, Kiefer and Vogelsang 2005), from its t. */

@@ -23,6 +23,7 @@ import {
 import { isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { deviation } from "../../evaluate/statistics.ts";
 import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/findings.ts";
+import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { JobContext } from "./job.ts";
@@ -199,15 +200,20 @@ export function* scoreTables(
   const shrinkage = yield* shrinkageTable(tickers.map((ticker) => ticker.heldOut));
   const worth = (rows: readonly DatedForecasts[]) => orderWorth(rows, tickers, delay, exposures);
   const own = tickers.map(({ score, unshrunk }) => ({ ...score, predicted: unshrunk }));
+  const score = { ...scored.model, ...(yield* worth(own)) };
+  const folds = tested && { ...tested.model, ...(yield* worth(outOfFold!)) };
+  const orders = { score: score.by_delay, out_of_fold: folds?.by_delay };
   return {
-    score: { ...scored.model, ...(yield* worth(own)) },
-    ...(tested === undefined ? {} : { outOfFold: { ...tested.model, ...(yield* worth(outOfFold!)) } }),
+    score,
+    ...(folds === undefined ? {} : { outOfFold: folds }),
     baselines: { zero: tables("zero"), mean: tables("mean") },
     shrinkage,
     ...(covered === undefined ? {} : { intervals: covered }),
     ...(tickers.length === 0
       ? {}
-      : { verdict: yield* jobVerdict(tickers, intervals, covered?.by_volatility, heldOut) }),
+      : {
+          verdict: withLater(yield* jobVerdict(tickers, intervals, covered?.by_volatility, heldOut), orders),
+        }),
   };
 }
 
@@ -225,6 +231,12 @@ function* orderWorth(
   const compared = rows.filter(({ days }) => days.length > 0).length;
   if (exposures === undefined || compared < MIN_ORDER_TICKERS) return { by_delay };
   return { by_delay, exposures: yield* exposureTable(rows, exposures) };
+}
+
+function withLater(verdict: Verdict, orders: Parameters<typeof laterSentence>[0]): Verdict {
+  const { judged, ...headline } = verdict;
+  const later = laterSentence(orders, verdict.rows);
+  return later === undefined ? verdict : { ...headline, later, judged };
 }
 
 function* jobVerdict(
