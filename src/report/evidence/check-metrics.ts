@@ -3,6 +3,7 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { JudgedRows, RowsVerdict } from "../../contract/output/verdict.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
+import { delayedOrders } from "../../evaluate/delayed-order.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
@@ -18,10 +19,10 @@ const RELATIVE = 1e-9;
 const ABSOLUTE = 1e-12;
 
 /**
- * Members that forecasts alone do not determine: they need returns before a row, residuals before the cut, or means that folds had
- * learned.
+ * Members that forecasts alone do not determine: they need returns before a row, residuals before the cut, labels of fit rows, or means
+ * that folds had learned.
  */
-const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential"]);
+const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential", "order_mean", "order_t"]);
 /** Another version or commit may word the same findings differently. */
 const NOT_COMPARED_BETWEEN_BUILDS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
 const NOT_COMPUTABLE_OUT_OF_FOLD = new Set(["r2_mean"]);
@@ -55,16 +56,20 @@ function checkMetrics(evidence: OutputEvidence): void {
   }
   if (coverage !== undefined)
     comparison.check("metrics.intervals", metrics.intervals, coverage, NOT_COMPUTABLE);
+  // Shrinkage may hide the models' own order.
+  if (metrics.shrinkage?.applied === undefined) checkOrders("score", evidence, evidence.rows, comparison);
   if (outOfFold !== undefined) checkOutOfFold(evidence, outOfFold, comparison);
   checkVerdict(evidence, comparison);
 }
 
 function checkOutOfFold(
-  { document }: OutputEvidence,
+  evidence: OutputEvidence,
   outOfFold: readonly ForecastRows[],
   comparison: Comparison,
 ): void {
+  const { document } = evidence;
   const { metrics } = document;
+  checkOrders("out_of_fold", evidence, outOfFold, comparison);
   const tested = atOnce(forecastTable(atOnce(tableRows(outOfFold))));
   comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, NOT_COMPUTABLE_OUT_OF_FOLD);
   comparison.check(
@@ -74,6 +79,24 @@ function checkOutOfFold(
     NOT_COMPUTABLE_OUT_OF_FOLD,
   );
   comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), NOT_COMPUTABLE);
+}
+
+function checkOrders(
+  name: "score" | "out_of_fold",
+  { document }: OutputEvidence,
+  rows: readonly ForecastRows[],
+  comparison: Comparison,
+): void {
+  const recorded = document.metrics[name]?.by_delay;
+  const [first] = recorded ?? [];
+  if (first === undefined) return;
+  const computed = atOnce(
+    delayedOrders(
+      rows.map((row) => ({ ...row, labelDeviation: 1 })),
+      first.delay,
+    ),
+  );
+  comparison.check(`metrics.${name}.by_delay`, recorded, computed, NOT_COMPUTABLE);
 }
 
 /**
