@@ -44,13 +44,11 @@ class Failure(TypedDict):
 JudgedRows = str
 
 
-class RunSummaryVerdictLater(TypedDict):
-    """What the order of these rows is worth at the first close after the forecasts."""
-
+class LaterFigures(TypedDict):
     delay: int
     """Closes between the forecasts and the trade."""
     ic: float | None
-    """Mean IC there, or the order over time."""
+    """Mean IC there; with fewer than 5 tickers, the order over time."""
     net_5bp: float | None
     """Top fifth minus bottom fifth after costs of 5 basis points a side, in basis points a day."""
 
@@ -66,7 +64,7 @@ class RunSummaryVerdict(TypedDict):
     """Lower end of its 95 % band; null if it has no error, as with too few dates."""
     ic_high: float | None
     """Upper end of its 95 % band."""
-    later: NotRequired[RunSummaryVerdictLater]
+    later: NotRequired[LaterFigures]
     """What the order of these rows is worth at the first close after the forecasts."""
     r2: float | None
     """R² against the zero forecast, with equal weight for each ticker."""

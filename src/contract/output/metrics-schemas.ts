@@ -131,6 +131,17 @@ const delayedOrderSchema = z
   })
   .meta({ id: "DelayedOrder" });
 
+/** The figures by which outputs are compared at the first close after their forecasts. */
+export const laterFiguresSchema = z
+  .strictObject({
+    delay: z.int().positive().describe("Closes between the forecasts and the trade."),
+    ic: maybe.describe("Mean IC there; with fewer than 5 tickers, the order over time."),
+    net_5bp: maybe.describe(
+      "Top fifth minus bottom fifth after costs of 5 basis points a side, in basis points a day.",
+    ),
+  })
+  .meta({ id: "LaterFigures" });
+
 /** The quantities from prices that forecasts are compared with. */
 export const EXPOSURES = ["beta_252", "volatility_63", "return_5", "return_21", "return_252"] as const;
 
@@ -242,6 +253,7 @@ export const forecastTablesSchema = z.strictObject({
 export type Metrics = z.infer<typeof metricsSchema>;
 export type CrossSection = z.infer<typeof crossSectionSchema>;
 export type DelayedOrder = z.infer<typeof delayedOrderSchema>;
+export type LaterFigures = z.infer<typeof laterFiguresSchema>;
 export type ExposureTable = z.infer<typeof exposuresSchema>;
 export type Coverage = z.infer<typeof coverageSchema>;
 export type JointMisses = z.infer<typeof jointMissesSchema>;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { mayGrow } from "../schema/open-schema.ts";
+import { laterFiguresSchema } from "./metrics-schemas.ts";
 import { judgedRowsSchema, verdictStateSchema } from "./verdict.ts";
 
 const maybe = z.number().nullable();
@@ -28,14 +29,7 @@ export const runSummarySchema = z
         ),
         ic_low: maybe.describe("Lower end of its 95 % band; null if it has no error, as with too few dates."),
         ic_high: maybe.describe("Upper end of its 95 % band."),
-        later: z
-          .strictObject({
-            delay: z.int().positive().describe("Closes between the forecasts and the trade."),
-            ic: maybe.describe("Mean IC there, or the order over time."),
-            net_5bp: maybe.describe(
-              "Top fifth minus bottom fifth after costs of 5 basis points a side, in basis points a day.",
-            ),
-          })
+        later: laterFiguresSchema
           .optional()
           .describe("What the order of these rows is worth at the first close after the forecasts."),
         r2: maybe.describe("R² against the zero forecast, with equal weight for each ticker."),

@@ -44,7 +44,7 @@ test("with few tickers it has the order over time, and with few dates there is n
   const score = [ENTRY, later(1, { ...none, order_mean: 0.031, order_t: 1.4 })];
   assert.equal(
     laterSentence({ score, out_of_fold: undefined }, "score"),
-    "A close later: correlation over time 0.031, t = 1.40.",
+    "A close later: order over time 0.031, t = 1.40.",
   );
   assert.equal(
     laterSentence({ score: [ENTRY, later(1, { dates: 29 })], out_of_fold: undefined }, "score"),

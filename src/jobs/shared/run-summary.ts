@@ -1,7 +1,7 @@
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";
-import { laterOrder } from "../../contract/output/later-close.ts";
+import { laterFigures } from "../../contract/output/later-close.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { OrderFinding } from "../../contract/output/verdict.ts";
 import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
@@ -18,8 +18,6 @@ interface SummaryParts {
   readonly failures: readonly unknown[];
   readonly tables: Pick<ScoreTables, "verdict"> & Partial<Pick<ScoreTables, "score" | "outOfFold">>;
 }
-
-type Headline = NonNullable<RunSummary["verdict"]>;
 
 /** The figures by which runs are compared, from the verdict of a job. */
 export function runSummary({
@@ -47,23 +45,18 @@ function headlineOf({ verdict, score, outOfFold }: SummaryParts["tables"]): RunS
   if (verdict === undefined || judged === undefined) return null;
   const { order, sizes, intervals, rows } = judged;
   const { state, title } = verdict;
+  const table = rows === "out_of_fold" ? outOfFold : rows === "score" ? score : undefined;
+  const later = laterFigures(table?.by_delay);
   return {
     ...{ state, title, rows },
     dates: sizes.dates,
     ic: order.figure,
     ...bandOf(order),
-    ...laterOf((rows === "out_of_fold" ? outOfFold : rows === "score" ? score : undefined)?.by_delay),
+    ...(later === undefined ? {} : { later }),
     r2: sizes.against.zero.r2,
     coverage: intervals?.figure ?? null,
     nominal_coverage: intervals?.asked ?? null,
   };
-}
-
-function laterOf(orders: Parameters<typeof laterOrder>[0]): Pick<Headline, "later"> {
-  const order = laterOrder(orders);
-  if (order === undefined || order.dates < MIN_DATES) return {};
-  const { delay, ic_mean, order_mean = null, net_5bp } = order;
-  return { later: { delay, ic: ic_mean ?? order_mean, net_5bp } };
 }
 
 /** The 95 % band of the mean IC (fixed-b, Kiefer and Vogelsang 2005), from its t. */

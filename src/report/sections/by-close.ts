@@ -1,4 +1,4 @@
-import { closeName } from "../../contract/output/later-close.ts";
+import { closeTitle } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import { bandFromT } from "../../evaluate/mean-test.ts";
 import { JUDGED_ROWS, type OutputEvidence } from "../evidence/output-evidence.ts";
@@ -12,10 +12,6 @@ export function byCloseHtml(
 ): string {
   if (orders.every(({ dates }) => dates === 0)) return "";
   const band = `${wholePercent(95)} band`;
-  const closeOf = ({ delay }: DelayedOrder) => {
-    const name = closeName(delay);
-    return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-  };
   const bandOf = (mean: number | null | undefined, t: number | null | undefined, dates: number) => {
     const found = bandFromT(mean ?? null, t, dates);
     return found === null ? NO_FIGURE : bandFigure(found, "ic");
@@ -26,7 +22,7 @@ export function byCloseHtml(
     ? {
         columns: ["Trade", "Order over time", band, "Dates"],
         rows: orders.map((order) => [
-          closeOf(order),
+          closeTitle(order.delay),
           figure(order.order_mean, "ic"),
           bandOf(order.order_mean, order.order_t, order.dates),
           figure(order.dates, "count"),
@@ -45,7 +41,7 @@ export function byCloseHtml(
           "Dates",
         ],
         rows: orders.map((order) => [
-          closeOf(order),
+          closeTitle(order.delay),
           figure(order.ic_mean, "ic"),
           bandOf(order.ic_mean, order.ic_t, order.dates),
           points(order.spread_mean),

@@ -5,6 +5,7 @@ import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { shortText } from "../../contract/json/bounded-json.ts";
 import { closeName } from "../../contract/output/later-close.ts";
+import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
 import { orderName } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { answerText } from "../http/server/answer-size.ts";
@@ -80,8 +81,6 @@ function worthText({ summary }: OperationView): string[] {
       : [`Traded ${closeName(later.delay)}: ${name} ${rounded(later.ic)}${netText(later)}.`]),
   ];
 }
-
-type LaterFigures = NonNullable<NonNullable<NonNullable<OperationView["summary"]>["verdict"]>["later"]>;
 
 function netText({ net_5bp: net }: LaterFigures): string {
   return net === null

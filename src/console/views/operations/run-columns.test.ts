@@ -42,6 +42,17 @@ function judged(ic: number | null, more: Partial<OperationView> = {}) {
   return { summary, ...more };
 }
 
+test("a run is sorted by its IC a close later, and runs of older versions come last", () => {
+  const traded = (ic: number) => {
+    const { summary } = judged(0.02);
+    return {
+      summary: { ...summary, verdict: { ...summary.verdict, later: { delay: 1, ic, net_5bp: -4.2 } } },
+    };
+  };
+  const runs = [run("3", judged(0.05)), run("2", traded(0.001)), run("1", traded(0.004))];
+  assert.deepEqual(idsBy("-later", runs), ["1", "2", "3"]);
+});
+
 const idsBy = (text: string, runs: readonly OperationView[]) =>
   sortedRuns(runs, orderOf(text)).map(({ id }) => id);
 
