@@ -27,6 +27,7 @@ export function outputTable(outputs: readonly OutputColumn[]): string {
   const columns = outputs.map(({ output, hitRateError, verdict, more = [] }) => [
     ...cellsOf(output, hitRateError),
     ...closes.flatMap((delay) => laterCells(ordersOf(output), delay)),
+    ...(closes.length === 0 ? [] : [beyondCell(output)]),
     ...(hasRefits ? [refitsCell(output)] : []),
     ...verdictCells(verdict),
     ...more,
@@ -98,6 +99,15 @@ function laterCells(orders: Orders, delay: number): Cell[] {
     ],
     ["  spread after 5 bp a side", net === null ? "-" : `${net.toFixed(1)} bp a day`],
     ["  replaced each day", percent(order?.turnover)],
+  ];
+}
+
+/** The IC that exposures to prices leave. */
+function beyondCell({ metrics }: OutputColumn["output"]): Cell {
+  const { ic_mean: ic = null, ic_t: t = null } = metrics[judgedTable(metrics)]!.exposures?.residual ?? {};
+  return [
+    "mean IC beyond exposures",
+    ic === null ? "-" : `${figure(ic)}${t === null ? "" : `, t ${t.toFixed(2)}`}`,
   ];
 }
 
