@@ -28,7 +28,15 @@ export function* exposureTable(
   const predicted = yield* laid((row) => row.predicted);
   const realised = yield* laid((row) => row.realised);
   const columns: Float64Array[] = [];
-  for (let c = 0; c < EXPOSURES.length; c++) columns.push(yield* laid((row) => columnOf(row, exposures, c)));
+  for (let c = 0; c < EXPOSURES.length; c++) {
+    const parts: Float64Array[] = [];
+    for (const row of ordered) {
+      yield 0;
+      parts.push(columnOf(row, exposures, c));
+    }
+    columns.push(yield* valuesByDate(layout, parts));
+  }
+  const known = [realised, ...columns];
   const correlations: number[][] = EXPOSURES.map(() => []);
   const [ics, residualIcs]: [number[], number[]] = [[], []];
   for (let d = 0; d + 1 < layout.starts.length; d++) {
@@ -37,12 +45,12 @@ export function* exposureTable(
     yield 0;
     const places = Array.from({ length: to - from }, (_, i) => from + i);
     for (const [c, column] of columns.entries()) {
-      const known = places.filter((i) => !Number.isNaN(column[i]!));
-      if (known.length < MIN_ORDER_TICKERS) continue;
-      const found = correlation(valuesAt(predicted, known), valuesAt(column, known));
+      const having = places.filter((i) => !Number.isNaN(column[i]!));
+      if (having.length < MIN_ORDER_TICKERS) continue;
+      const found = correlation(valuesAt(predicted, having), valuesAt(column, having));
       if (found !== null) correlations[c]!.push(found);
     }
-    const whole = places.filter((i) => [realised, ...columns].every((values) => !Number.isNaN(values[i]!)));
+    const whole = places.filter((i) => known.every((values) => !Number.isNaN(values[i]!)));
     const [p, y] = [valuesAt(predicted, whole), valuesAt(realised, whole)];
     if (whole.length < MIN_RESIDUAL_TICKERS || isConstant(p) || isConstant(y)) continue;
     const rest = residualOf(
@@ -72,15 +80,19 @@ function columnOf(
   column: number,
 ): Float64Array {
   const own = exposures.get(ticker);
-  let at = 0;
-  return Float64Array.from(days, (day) => {
-    while (own !== undefined && at < own.days.length && own.days[at]! < day) at++;
-    return own?.days[at] === day ? own.values[at * EXPOSURES.length + column]! : Number.NaN;
-  });
+  const values = new Float64Array(days.length).fill(Number.NaN);
+  if (own === undefined) return values;
+  for (let i = 0, at = 0; i < days.length; i++) {
+    while (at < own.days.length && own.days[at]! < days[i]!) at++;
+    if (own.days[at] === days[i]) values[i] = own.values[at * EXPOSURES.length + column]!;
+  }
+  return values;
 }
 
 function valuesAt(values: Float64Array, places: readonly number[]): Float64Array {
-  return Float64Array.from(places, (i) => values[i]!);
+  const taken = new Float64Array(places.length);
+  for (let i = 0; i < taken.length; i++) taken[i] = values[places[i]!]!;
+  return taken;
 }
 
 /**
