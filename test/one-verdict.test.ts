@@ -62,12 +62,13 @@ for (const [name, text] of Object.entries(OUTPUTS)) {
     assert.deepEqual(view.verdict, verdict);
     const [content] = toolResult(view).content as { text: string }[];
     assert.ok(content!.text.includes(verdict.sentence));
+    if (verdict.later !== undefined) assert.ok(content!.text.includes(verdict.later));
 
     const said = reportedData(text).outputs[0]!.verdict;
     assert.equal(said.title, verdict.title);
     assert.equal(said.sentences.join(" "), verdict.sentence);
     const html = unescaped(page(reported(text)));
-    for (const sentence of [verdict.title, ...said.sentences]) {
+    for (const sentence of [verdict.title, ...said.sentences, verdict.later ?? ""]) {
       assert.ok(html.includes(typesetFigures(sentence)), sentence);
     }
 

@@ -1,11 +1,12 @@
 import { atOnce } from "../../src/contract/machine/pausable.ts";
+import { delayedOrders } from "../../src/evaluate/delayed-order.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../src/evaluate/forecast-table.ts";
 import { meanT } from "../../src/evaluate/mean-test.ts";
 import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
 import { finiteOrNull, mean } from "../../src/evaluate/statistics.ts";
 import { quantileReturns } from "../../src/report/statistics/quantile-returns.ts";
-import { spreadAfterCosts, turnover } from "../../src/report/statistics/turnover.ts";
+import { turnover } from "../../src/report/statistics/turnover.ts";
 
 const FIFTHS = 5;
 
@@ -51,8 +52,8 @@ export function scoreForecasts(rows: readonly ForecastRows[], isReturn: boolean)
   const { pooled, cross_section } = atOnce(forecastTable(layout, undefined, onDate));
   const { spread } = quantileReturns(atOnce(sortedByDate(layout.tickers)), FIFTHS);
   const { replaced } = turnover(layout.tickers, FIFTHS);
-  const costs = COSTS_BP.map((cost) => cost * BASIS_POINT);
-  const nets = spreadAfterCosts(spread, replaced, costs)?.nets;
+  const scaled = layout.tickers.map((row) => ({ ...row, labelDeviation: 1 }));
+  const order = atOnce(delayedOrders(scaled, 0))[0]!;
   return {
     rows: pooled.n,
     dates: cross_section.dates,
@@ -65,6 +66,6 @@ export function scoreForecasts(rows: readonly ForecastRows[], isReturn: boolean)
     spread: finiteOrNull(mean(spread.values) / BASIS_POINT),
     spreadT: meanT(spread.values),
     turnover: finiteOrNull(mean(replaced.top)),
-    net: COSTS_BP.map((_, i) => (nets === undefined ? null : nets[i]!.mean / BASIS_POINT)),
+    net: COSTS_BP.map((cost) => order[`net_${cost}bp`]),
   };
 }

@@ -4,6 +4,7 @@ import { atOnce } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { ChosenOutputs, ChosenRows } from "../contract/output/chosen-outputs.ts";
+import type { LaterFigures } from "../contract/output/metrics-schemas.ts";
 import { countKnown, type TestedTicker } from "../evaluate/choice/candidate-losses.ts";
 import { type ChoiceGains, choiceGains, type Gain, optimismOf } from "../evaluate/choice/choice-gains.ts";
 import { choosePrequentially, type PrequentialChoice } from "../evaluate/choice/prequential.ts";
@@ -22,6 +23,8 @@ export interface CandidateOutput {
   readonly delay: number;
   /** Tickers ascending by code point. */
   readonly rows: readonly OutputRows[];
+  /** Absent in outputs of older versions, and with too few dates. */
+  readonly later?: LaterFigures | undefined;
 }
 
 interface ChoosingOptions {
@@ -47,12 +50,13 @@ export function chooseOutputs(outputs: readonly CandidateOutput[], options: Choo
   const { rule, measure, rows } = options;
   return {
     ...{ rows, rule, measure },
-    candidates: outputs.map(({ name, sha256, rows: own }, c) => ({
+    candidates: outputs.map(({ name, sha256, rows: own, later }, c) => ({
       label: labels[c]!,
       ...recorded(gains.gains[c]!),
       tickers: own.length,
       member: chosen.members.includes(c),
       output: name,
+      ...(later === undefined ? {} : { later }),
       sha256,
     })),
     members: [...chosen.members],

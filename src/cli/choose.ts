@@ -12,6 +12,7 @@ import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/chosen-outputs.ts";
+import { laterFigures } from "../contract/output/later-close.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf } from "../outputs/output-summary.ts";
 import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
@@ -81,7 +82,11 @@ async function readOutputs(
     const document = await openDocument(location, reading);
     const { name, sha256, document: summary } = document;
     const { delay = 0 } = summary.window;
-    outputs.push({ name, sha256, model: modelNameOf(summary), delay, rows: outputRows(document, rows) });
+    outputs.push({
+      ...{ name, sha256, model: modelNameOf(summary), delay },
+      rows: outputRows(document, rows),
+      later: laterFigures(summary.metrics[rows]?.by_delay),
+    });
   }
   return outputs;
 }

@@ -1,4 +1,5 @@
 import type { OperationView } from "../client/index.ts";
+import { closeName } from "../contract/output/later-close.ts";
 import { orderName } from "../contract/output/order-name.ts";
 import { shortVisibleText } from "../contract/visible-text.ts";
 import { bandFigure, figure } from "../report/figures.ts";
@@ -9,11 +10,12 @@ export function worthOf(summary: OperationView["summary"]): string[] {
   const { model, fit, verdict } = summary;
   const name = shortVisibleText(fit === "pooled" ? `pooled ${model}` : model, 60);
   if (verdict === null) return [name];
-  const { title, ic, ic_low: low, ic_high: high } = verdict;
+  const { title, ic, ic_low: low, ic_high: high, later } = verdict;
   const band = low === null || high === null ? "" : ` (${bandFigure({ low, high }, "ic")})`;
   return [
     name,
     shortVisibleText(title, 60),
     ...(ic === null ? [] : [`${orderName(summary)} ${figure(ic, "ic")}${band}`]),
+    ...(later === undefined ? [] : [`${closeName(later.delay)} ${figure(later.ic, "ic")}`]),
   ];
 }

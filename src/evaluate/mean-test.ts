@@ -1,6 +1,6 @@
 import type { TestMethod } from "../contract/output/test-method.ts";
-import { type FixedBProbability, neweyWestError, neweyWestQuantile } from "./newey-west.ts";
-import { finiteOrNull, mean } from "./statistics.ts";
+import { type FixedBProbability, MIN_DATES, neweyWestError, neweyWestQuantile } from "./newey-west.ts";
+import { deviation, finiteOrNull, largestMagnitude, mean } from "./statistics.ts";
 import { studentQuantile } from "./student.ts";
 
 /** Cosine terms of the variance; the degrees of freedom of Student's t. */
@@ -63,4 +63,24 @@ export function testQuantile(
     case "student":
       return studentQuantile(n - 1, probability);
   }
+}
+
+/** Values whose deviation is below this share of the largest one differ by rounding alone. */
+const ROUNDING = 1e-12;
+
+/** The mean of values over dates with its t; null without a value, and without a t for equal values. */
+export function meanWithT(values: Float64Array): { readonly mean: number | null; readonly t: number | null } {
+  const differ = deviation(values) > ROUNDING * largestMagnitude(values);
+  return { mean: finiteOrNull(mean(values)), t: differ ? meanT(values) : null };
+}
+
+/** The 95 % band of a mean over n dates, from its `meanT`; null with fewer than MIN_DATES, and without a t. */
+export function bandFromT(
+  centre: number | null,
+  t: number | null | undefined,
+  n: number,
+): { readonly low: number; readonly high: number } | null {
+  if (centre === null || !t || n < MIN_DATES) return null;
+  const half = meanQuantile(n, 0.975) * Math.abs(centre / t);
+  return { low: centre - half, high: centre + half };
 }

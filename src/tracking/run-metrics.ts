@@ -56,8 +56,26 @@ function wholeMetrics({ metrics, verdict, mu, warnings, failures }: OutputSummar
 
 function tableFigures(rows: string, table: OutputSummary["metrics"]["out_of_fold"]): Figures {
   if (table === undefined) return {};
-  const { pooled, cross_section, r2_zero_median } = table;
-  return { ...named(rows, { ...cross_section, ...pooled }), [`${rows}/r2_zero_median`]: r2_zero_median };
+  const { pooled, cross_section, r2_zero_median, by_delay = [], exposures } = table;
+  return {
+    ...named(rows, { ...cross_section, ...pooled }),
+    [`${rows}/r2_zero_median`]: r2_zero_median,
+    ...Object.assign(
+      {},
+      ...by_delay.map(({ delay, ...figures }) => named(`${rows}/delay_${delay}`, figures)),
+    ),
+    ...exposureFigures(`${rows}/exposures`, exposures),
+  };
+}
+
+function exposureFigures(prefix: string, exposures: OutputSummary["metrics"]["score"]["exposures"]): Figures {
+  if (exposures === undefined) return {};
+  const { by_exposure, residual, ...figures } = exposures;
+  return {
+    ...named(prefix, figures),
+    ...named(`${prefix}/residual`, residual),
+    ...Object.assign({}, ...by_exposure.map(({ name, ...own }) => named(`${prefix}/${name}`, own))),
+  };
 }
 
 function named(prefix: string, figures: object | undefined): Figures {

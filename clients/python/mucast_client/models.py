@@ -44,6 +44,15 @@ class Failure(TypedDict):
 JudgedRows = str
 
 
+class LaterFigures(TypedDict):
+    delay: int
+    """Closes between the forecasts and the trade."""
+    ic: float | None
+    """Mean IC there; with fewer than 5 tickers, the order over time."""
+    net_5bp: float | None
+    """Top fifth minus bottom fifth after costs of 5 basis points a side, in basis points a day."""
+
+
 class RunSummaryVerdict(TypedDict):
     state: str
     title: str
@@ -55,6 +64,8 @@ class RunSummaryVerdict(TypedDict):
     """Lower end of its 95 % band; null if it has no error, as with too few dates."""
     ic_high: float | None
     """Upper end of its 95 % band."""
+    later: NotRequired[LaterFigures]
+    """What the order of these rows is worth at the first close after the forecasts."""
     r2: float | None
     """R² against the zero forecast, with equal weight for each ticker."""
     coverage: float | None
@@ -409,6 +420,8 @@ class Verdict(TypedDict):
     rows: JudgedRows
     title: str
     sentence: str
+    later: NotRequired[str]
+    """What the order is worth if the trades are made at the first close after the forecasts, in a sentence; absent with fewer than 30 dates."""
     judged: list[RowsVerdict]
     """Each set of rows; the one behind the headline comes first."""
 
@@ -782,6 +795,71 @@ class CrossSection(TypedDict):
     rank_ic_t: float | None
 
 
+class DelayedOrder(TypedDict):
+    delay: int
+    """Closes between the close of the row and the trade."""
+    dates: int
+    """Dates that count; all figures of the entry are over the same ones."""
+    ic_mean: float | None
+    """Mean IC; null with fewer than 5 tickers, like the next eight figures."""
+    ic_t: float | None
+    """t of a mean over dates, like every t here."""
+    rank_ic_mean: float | None
+    rank_ic_t: float | None
+    spread_mean: float | None
+    """Mean simple return of the top fifth of the forecasts minus that of the bottom fifth, in basis points a day."""
+    spread_t: float | None
+    turnover: float | None
+    """Mean share of the tickers of a fifth that were not in it on the previous date."""
+    net_1bp: float | None
+    """The spread after costs of 1 basis point a side, in basis points a day."""
+    net_5bp: float | None
+    net_10bp: float | None
+    order_mean: NotRequired[float | None]
+    """Only with fewer than 5 tickers: the mean of the order over time, in place of the IC."""
+    order_t: NotRequired[float | None]
+
+
+class ExposuresResidual(TypedDict):
+    """Over the same dates, the IC of what the exposures together leave of the forecasts."""
+
+    ic_mean: float | None
+    ic_t: float | None
+
+
+class Exposure(TypedDict):
+    name: str
+    dates: int
+    """Dates on which at least 5 tickers have a forecast and the exposure."""
+    correlation_mean: float | None
+    """Mean correlation of forecasts and exposure across the tickers of a date."""
+    correlation_t: float | None
+
+
+class Exposures(TypedDict):
+    dates: int
+    """Dates on which at least 12 tickers have a label and all exposures."""
+    ic_mean: float | None
+    """Mean IC over these dates."""
+    ic_t: float | None
+    residual: ExposuresResidual
+    """Over the same dates, the IC of what the exposures together leave of the forecasts."""
+    by_exposure: list[Exposure]
+    """One entry per exposure."""
+
+
+class ModelTable(TypedDict):
+    pooled: Metrics
+    by_ticker: dict[str, Metrics]
+    cross_section: CrossSection
+    r2_zero_median: NotRequired[float | None]
+    """The median of the tickers' r2_zero."""
+    by_delay: NotRequired[list[DelayedOrder]]
+    """The models' order before shrinkage, traded at the close that the labels assume and one and two closes later."""
+    exposures: NotRequired[Exposures]
+    """What the models' forecasts have in common with prices; absent with fewer than 5 tickers."""
+
+
 class MetricsTable(TypedDict):
     pooled: Metrics
     by_ticker: dict[str, Metrics]
@@ -908,8 +986,8 @@ class OutputBlobMetricsIntervals(TypedDict):
 
 
 class OutputBlobMetrics(TypedDict):
-    score: MetricsTable
-    out_of_fold: NotRequired[MetricsTable]
+    score: ModelTable
+    out_of_fold: NotRequired[ModelTable]
     baselines: OutputBlobMetricsBaselines
     shrinkage: NotRequired[OutputBlobMetricsShrinkage]
     """Whether the model's own forecasts have the right size, on out-of-fold rows; for networks, on the calibration part, or else on the validation part."""

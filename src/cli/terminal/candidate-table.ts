@@ -1,5 +1,7 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
+import { closeName } from "../../contract/output/later-close.ts";
+import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
 import { table } from "./output-table.ts";
 
@@ -8,7 +10,9 @@ const GAIN_UNIT =
 
 /** What a table of candidates shows. */
 type TableChoice = Pick<OutputChoice, "honest" | "best" | "measure"> & {
-  readonly candidates: readonly Omit<OutputChoice["candidates"][number], "settings">[];
+  readonly candidates: readonly (Omit<OutputChoice["candidates"][number], "settings"> & {
+    readonly later?: LaterFigures | undefined;
+  })[];
 };
 
 /**
@@ -20,16 +24,33 @@ export function candidateTable(
   elsewhere = "mucast report shows all",
 ): string {
   const shown = rankedCandidates(candidates).slice(0, MAX_CANDIDATES_SHOWN);
-  const rows = shown.map(({ number, label, member, tickers, ...figures }) => [
+  const closes = [...new Set(shown.flatMap(({ later }) => later?.delay ?? []))].sort((a, b) => a - b);
+  const laterCells = (later?: LaterFigures) =>
+    closes.length === 0 ? [] : [fixed(later?.ic ?? null, 4), fixed(later?.net_5bp ?? null, 1)];
+  const rows = shown.map(({ number, label, member, tickers, later, ...figures }) => [
     `${number} ${printable(label)}`,
     ...figureCells(figures, measure),
+    ...laterCells(later),
     String(tickers),
     member ? "yes" : "-",
   ]);
-  const header = ["candidate", "R² held out", "IC held out", "gain over 0", "t", "tickers", "member"];
+  const laterHeader = closes.length === 0 ? [] : ["IC later", "net later"];
+  const header = [
+    ...["candidate", "R² held out", "IC held out", "gain over 0", "t"],
+    ...laterHeader,
+    ...["tickers", "member"],
+  ];
   const more = candidates.length - shown.length;
   return [
-    table(header, [...rows, ["chosen in advance", ...figureCells(honest, measure), "", ""]]),
+    table(header, [
+      ...rows,
+      ["chosen in advance", ...figureCells(honest, measure), ...laterHeader.map(() => ""), "", ""],
+    ]),
+    ...(closes.length === 0
+      ? []
+      : [
+          `Later: traded ${closes.map(closeName).join(" or ")}, over all dates of the output; net: the top minus the bottom fifth after 5 bp a side, bp a day.`,
+        ]),
     ...(more === 0 ? [] : [`${counted(more, "further candidate")} with smaller gains; ${elsewhere}.`]),
     `Candidate ${best} is the best by the rows that choose; the forecasts chosen in advance show what choosing was worth.${measure === "ic" ? "" : GAIN_UNIT}`,
   ].join("\n");

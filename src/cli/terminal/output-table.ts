@@ -1,4 +1,5 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
+import { closeName, laterOrder } from "../../contract/output/later-close.ts";
 import type { FindingState, JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 
@@ -22,8 +23,11 @@ type Cell = readonly [label: string, value: string];
  */
 export function outputTable(outputs: readonly OutputColumn[]): string {
   const hasRefits = outputs.some(({ output }) => output.refits !== undefined);
+  const closes = laterCloses(outputs.map(({ output }) => ordersOf(output)));
   const columns = outputs.map(({ output, hitRateError, verdict, more = [] }) => [
     ...cellsOf(output, hitRateError),
+    ...closes.flatMap((delay) => laterCells(ordersOf(output), delay)),
+    ...(closes.length === 0 ? [] : [beyondCell(output)]),
     ...(hasRefits ? [refitsCell(output)] : []),
     ...verdictCells(verdict),
     ...more,
@@ -67,6 +71,47 @@ export function judgedTable({ score, out_of_fold }: OutputSummary["metrics"]): "
 /** Out-of-fold rows have no intervals; the same method covers them one after the other. */
 function coverageOf(intervals: OutputSummary["metrics"]["intervals"], judged: "score" | "out_of_fold") {
   return judged === "score" ? intervals?.pooled.coverage : intervals?.pooled.prequential?.coverage;
+}
+
+type Orders = NonNullable<OutputSummary["metrics"]["score"]["by_delay"]>;
+
+/** None for an output of an older version. */
+function ordersOf({ metrics }: OutputColumn["output"]): Orders {
+  return metrics[judgedTable(metrics)]!.by_delay ?? [];
+}
+
+/** The first close after the forecasts of each output, which depends on the delay of its labels. */
+function laterCloses(outputs: readonly Orders[]): number[] {
+  const delays = outputs.flatMap((orders) => laterOrder(orders)?.delay ?? []);
+  return [...new Set(delays)].sort((a, b) => a - b);
+}
+
+/** What the order is worth if it is traded at a close after the forecasts. */
+function laterCells(orders: Orders, delay: number): Cell[] {
+  const order = orders.find((each) => each.delay === delay);
+  const isOverTime = order?.order_mean !== undefined;
+  const figures = isOverTime ? [order.order_mean, order.order_t] : [order?.ic_mean, order?.ic_t];
+  const [value, t] = figures.map((each) => each ?? null);
+  const net = order?.net_5bp ?? null;
+  return [
+    [
+      `order ${closeName(delay)}`,
+      value === null
+        ? "-"
+        : `${isOverTime ? "over time" : "mean IC"} ${figure(value)}${t == null ? "" : `, t ${t.toFixed(2)}`}`,
+    ],
+    ["  spread after 5 bp a side", net === null ? "-" : `${net.toFixed(1)} bp a day`],
+    ["  replaced each day", percent(order?.turnover)],
+  ];
+}
+
+/** The IC that exposures to prices leave. */
+function beyondCell({ metrics }: OutputColumn["output"]): Cell {
+  const { ic_mean: ic = null, ic_t: t = null } = metrics[judgedTable(metrics)]!.exposures?.residual ?? {};
+  return [
+    "mean IC beyond exposures",
+    ic === null ? "-" : `${figure(ic)}${t === null ? "" : `, t ${t.toFixed(2)}`}`,
+  ];
 }
 
 /** How many successive sets of models made the forecasts. */

@@ -3,7 +3,7 @@ import { choiceCandidateSchema, choiceSchema } from "../output/choice.ts";
 import {
   intervalEvidenceSchema,
   metricsSchema,
-  metricsTableSchema,
+  modelTableSchema,
   shrinkageSchema,
 } from "../output/metrics-schemas.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
@@ -17,7 +17,7 @@ const coverageViewSchema = intervalEvidenceSchema
   .meta({ id: "CoverageView" });
 
 /** Quality of the forecasts of all tickers together. */
-const qualitySchema = metricsTableSchema.omit({ by_ticker: true }).meta({ id: "ForecastQuality" });
+const qualitySchema = modelTableSchema.omit({ by_ticker: true }).meta({ id: "ForecastQuality" });
 
 const tickerForecastSchema = z
   .strictObject({

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { choiceCandidateSchema, choiceSchema } from "./choice.ts";
+import { laterFiguresSchema } from "./metrics-schemas.ts";
 
 /** The rows of outputs among which `mucast choose` chooses. */
 export const CHOSEN_ROWS = ["out_of_fold", "score"] as const;
@@ -21,6 +22,11 @@ export const chosenOutputsSchema = z.strictObject({
   candidates: z.array(
     choiceCandidateSchema.omit({ settings: true, dropped_on: true }).extend({
       output: z.string().describe("The path, or the URL without a secret."),
+      later: laterFiguresSchema
+        .optional()
+        .describe(
+          "What the output's own order is worth on these rows at the first close after its forecasts.",
+        ),
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
     }),
   ),

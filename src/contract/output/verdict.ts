@@ -110,6 +110,12 @@ export const verdictSchema = z
     rows: judgedRowsSchema,
     title: z.string(),
     sentence: z.string(),
+    later: z
+      .string()
+      .optional()
+      .describe(
+        "What the order is worth if the trades are made at the first close after the forecasts, in a sentence; absent with fewer than 30 dates.",
+      ),
     judged: z.array(rowsVerdictSchema).describe("Each set of rows; the one behind the headline comes first."),
   })
   .meta({ id: "Verdict" });

@@ -13,9 +13,9 @@ import { type Bounds, hasNoEnds } from "../intervals/conformal.ts";
 import { meanError, meanMethod, meanQuantile, testQuantile } from "../mean-test.ts";
 import { type FixedBProbability, MIN_DATES } from "../newey-west.ts";
 import { dateLayout, valuesByDate } from "../rows-by-date.ts";
-import { finiteOrNull, mean, rootMeanSquare } from "../statistics.ts";
+import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "./date-t.ts";
-import { type OrderByDate, orderByDate } from "./order.ts";
+import { type OrderByDate, orderByDate, signedReturnT } from "./order.ts";
 import { type Baseline, type SizeTests, sizeTests } from "./sizes.ts";
 
 /** One-sided: chance alone shows an order once in twenty times, and sizes once in forty, so either of them in at most 7.5 %. */
@@ -67,13 +67,6 @@ export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number)
     return t >= quantile && addsOrder ? "evidence" : "none";
   })();
   return { state, ...found, sentence: orderSentence(state, found, { t, addedT, datesGiven }) };
-}
-
-/** The t of a sign test: without skill, signed returns have the mean 0, so none is subtracted. Null without a value that is not 0. */
-function signedReturnT(values: Float64Array): number | null {
-  return values.every((value) => value === 0)
-    ? null
-    : (mean(values) * Math.sqrt(values.length)) / rootMeanSquare(values);
 }
 
 function isBeyondChance({ days }: OrderByDate, t: number | null): boolean {

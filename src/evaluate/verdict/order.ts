@@ -32,7 +32,7 @@ export function* orderByDate(
   const ordered = inTickerOrder(rows.map(asRanked));
   const layout = yield* dateLayout(ordered);
   const isAcross = datesOf(layout, MIN_ORDER_TICKERS).length >= MIN_DATES;
-  return isAcross ? yield* acrossTickers(ordered, layout, PARTS[part]) : yield* overTime(ordered);
+  return isAcross ? yield* acrossTickers(ordered, layout, PARTS[part]) : yield* orderOverTime(ordered);
 }
 
 /**
@@ -106,7 +106,8 @@ function* acrossTickers(
   return { form: "cross_section", days: Int32Array.from(days), values: Float64Array.from(values) };
 }
 
-function* overTime(rows: readonly ForecastRows[]): Pausable<OrderByDate> {
+/** The order of few tickers: for each date, the mean over tickers of their signed returns. @param rows labelled, tickers ascending. */
+export function* orderOverTime(rows: readonly ForecastRows[]): Pausable<OrderByDate> {
   const days: { readonly days: Int32Array }[] = [];
   const signed: Float64Array[] = [];
   for (const row of rows) {
@@ -149,4 +150,11 @@ export function signedReturns(rows: ForecastRows, forecasts = rows.predicted): F
     const isSame = Math.abs(p - centre) <= ROUNDING * Math.abs(centre);
     return isSame ? 0 : (Math.sign(p - centre) * realised[i]!) / labelDeviation;
   });
+}
+
+/** The t of a sign test: without skill, signed returns have the mean 0, so none is subtracted. Null without a value that is not 0. */
+export function signedReturnT(values: Float64Array): number | null {
+  return values.every((value) => value === 0)
+    ? null
+    : (mean(values) * Math.sqrt(values.length)) / rootMeanSquare(values);
 }

@@ -19,6 +19,7 @@ import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../sh
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
+  type Exposures,
   evaluationUnits,
   type HeldOutSet,
   levelTickers,
@@ -56,6 +57,7 @@ export function* evaluateDl(
   settings: ScoreSettings & RefitSettings,
   asOf: Day,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
+  exposures?: Exposures,
 ): Pausable<DlEvaluation> {
   const { intervals } = settings;
   const held = trained.map((ticker) => ({ ...ticker, ...heldOutRows(ticker) }));
@@ -74,7 +76,7 @@ export function* evaluateDl(
   const without = trained.filter(
     ({ calibration, joins }) => intervals && calibration.days.length === 0 && joins === undefined,
   );
-  const tables = yield* scoreTables(tickers, intervals, judgedRows(trained), levels);
+  const tables = yield* scoreTables(tickers, settings, judgedRows(trained), levels, exposures);
   const starts = blocks.map(({ from }) => from);
   const scored = tickers.map(({ score }) => score);
   const isTold = recordsRefits(settings) && trained.length > 0;

@@ -14,6 +14,7 @@ import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
+import type { Exposures } from "../shared/score-tables.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { FitTimings, timed } from "../shared/timings.ts";
 import { openWorkFolder } from "../shared/work-folder.ts";
@@ -35,6 +36,7 @@ export interface ReadAndTrained {
   readonly warnings: readonly Warning[];
   /** The blocks of the score rows. */
   readonly blocks: readonly RefitBlock[];
+  readonly exposures: Exposures;
 }
 
 /**
@@ -88,7 +90,7 @@ async function outcomeOf(
   };
 }
 
-interface ReadAndPlanned extends Pick<ReadAndTrained, "inputs" | "warnings" | "blocks"> {
+interface ReadAndPlanned extends Pick<ReadAndTrained, "inputs" | "warnings" | "blocks" | "exposures"> {
   /** At least the config itself. */
   readonly planned: readonly PlannedCandidate[];
 }
@@ -116,7 +118,17 @@ async function readAndPlan(
       inputs.asOf,
       context,
     );
-    return { inputs, planned, blocks, warnings: [...prepared.warnings, ...noRefit(blocks, settings)] };
+    const firsts = prepared.panels.flatMap(({ days, score }) =>
+      [...score.subarray(0, 1)].map((row) => days[row]!),
+    );
+    const exposures = await inTurns(inputs.exposures(Math.min(...firsts)), context.signal);
+    return {
+      inputs,
+      planned,
+      blocks,
+      exposures,
+      warnings: [...prepared.warnings, ...noRefit(blocks, settings)],
+    };
   } finally {
     await inputs.close();
   }
@@ -214,6 +226,7 @@ export async function readDisabled(
         device: "none",
         warnings: [],
         blocks: ONE_BLOCK,
+        exposures: new Map(),
       };
     } finally {
       await inputs.close();

@@ -24,6 +24,7 @@ import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from ".
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
+  type Exposures,
   evaluationUnits,
   type LevelledTicker,
   levelTickers,
@@ -62,6 +63,7 @@ export function* evaluateMl(
   settings: ScoreSettings & RefitSettings,
   asOf: Day,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
+  exposures?: Exposures,
 ): Pausable<MlEvaluation> {
   const isRecorded = recordsRefits(settings);
   const { levels, levelled } = yield* levelTickers(
@@ -74,7 +76,7 @@ export function* evaluateMl(
     yield 1;
   }
   const heldOut = { rows: "out_of_fold", forecasts: levelled.map((ticker) => ticker.heldOut) } as const;
-  const tables = yield* scoreTables(tickers, settings.intervals, heldOut, levels);
+  const tables = yield* scoreTables(tickers, settings, heldOut, levels, exposures);
   const scored = tickers.map(({ score }) => score);
   const skills = isRecorded
     ? yield* blockSkills(

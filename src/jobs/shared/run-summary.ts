@@ -1,8 +1,9 @@
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";
+import { laterFigures } from "../../contract/output/later-close.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
-import type { OrderFinding, Verdict } from "../../contract/output/verdict.ts";
+import type { OrderFinding } from "../../contract/output/verdict.ts";
 import { testQuantile } from "../../evaluate/mean-test.ts";
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { muRow } from "../../panel/as-of.ts";
@@ -16,7 +17,7 @@ interface SummaryParts {
   readonly asOf: Day;
   readonly tickers: readonly ScoredTicker[];
   readonly failures: readonly unknown[];
-  readonly tables: Pick<ScoreTables, "verdict">;
+  readonly tables: Pick<ScoreTables, "verdict"> & Partial<Pick<ScoreTables, "score" | "outOfFold">>;
 }
 
 /** The figures by which runs are compared, from the verdict of a job. */
@@ -36,20 +37,23 @@ export function runSummary({
     as_of: formatDay(asOf),
     tickers: forecast.length,
     failed: failures.length,
-    verdict: headlineOf(tables.verdict),
+    verdict: headlineOf(tables),
   };
 }
 
-function headlineOf(verdict: Verdict | undefined): RunSummary["verdict"] {
+function headlineOf({ verdict, score, outOfFold }: SummaryParts["tables"]): RunSummary["verdict"] {
   const judged = verdict?.judged[0];
   if (verdict === undefined || judged === undefined) return null;
   const { order, sizes, intervals, rows } = judged;
   const { state, title } = verdict;
+  const table = rows === "out_of_fold" ? outOfFold : rows === "score" ? score : undefined;
+  const later = laterFigures(table?.by_delay);
   return {
     ...{ state, title, rows },
     dates: sizes.dates,
     // Over time, an order is no IC.
     ...(order.form === "cross_section" ? { ic: order.figure, ...bandOf(order) } : NO_IC),
+    ...(later === undefined ? {} : { later }),
     r2: sizes.against.zero.r2,
     coverage: intervals?.figure ?? null,
     nominal_coverage: intervals?.asked ?? null,

@@ -1,11 +1,17 @@
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
+import type { TickerExposures } from "../../contract/market/ticker-series.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";
+import { delayedOrders } from "../../evaluate/delayed-order.ts";
+import { exposureTable } from "../../evaluate/exposures.ts";
 import {
+  asRanked,
   type DatedForecasts,
   type ForecastRows,
   type HeldOutRows,
@@ -24,6 +30,7 @@ import { commonLevels, type Levels, shrinkForecasts, withLevels } from "../../ev
 import { isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { deviation } from "../../evaluate/statistics.ts";
 import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/findings.ts";
+import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
@@ -49,6 +56,8 @@ export interface ScoreRows {
 /** The forecasts that a job derives from those of its models. */
 export interface ScoreSettings {
   readonly intervals?: IntervalChoice;
+  /** Of the labels. */
+  readonly delay?: number;
   readonly shrinkage: ShrinkageChoice;
 }
 
@@ -82,11 +91,14 @@ interface ForecastTables {
   readonly out_of_fold?: ForecastTable;
 }
 
+/** The table of the model's forecasts, with what their order is worth. */
+type ModelTable = ForecastTable & Pick<OutputBlob["metrics"]["score"], "by_delay" | "exposures">;
+
 /** How good the forecasts are: the tables of the model and of the baselines, the shrinkage, and the coverage of the intervals. */
 export interface ScoreTables {
-  readonly score: ForecastTable;
+  readonly score: ModelTable;
   /** Absent if there are no folds. */
-  readonly outOfFold?: ForecastTable;
+  readonly outOfFold?: ModelTable;
   readonly baselines: { readonly zero: ForecastTables; readonly mean: ForecastTables };
   readonly shrinkage: ShrinkageTable;
   readonly levels: JobLevels;
@@ -213,12 +225,16 @@ export interface HeldOutSet {
   readonly forecasts: readonly ForecastRows[];
 }
 
-/** The tables and the verdict of all tickers. */
+/** By ticker. */
+export type Exposures = ReadonlyMap<string, TickerExposures>;
+
+/** The tables and the verdict of all tickers. @param exposures at the dates of all rows; absent if there are too few tickers. */
 export function* scoreTables(
   tickers: readonly ScoredTicker[],
-  intervals: IntervalChoice,
+  { intervals, delay = 0 }: Pick<ScoreSettings, "intervals" | "delay">,
   heldOut: HeldOutSet,
   levels: JobLevels,
+  exposures?: Exposures,
 ): Pausable<ScoreTables> {
   const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
   const covered =
@@ -233,16 +249,41 @@ export function* scoreTables(
   const tables = (name: keyof SetTables): ForecastTables =>
     tested === undefined ? { score: scored[name] } : { score: scored[name], out_of_fold: tested[name] };
   const shrinkage = yield* shrinkageTable(tickers.map((ticker) => ticker.heldOut));
+  const ranked = tickers.map(({ score }) => asRanked(score));
+  const score = { ...scored.model, ...(yield* orderWorth(ranked, delay, exposures)) };
+  const folds = tested && { ...tested.model, ...(yield* orderWorth(outOfFold!, delay, exposures)) };
+  const orders = { score: score.by_delay, out_of_fold: folds?.by_delay };
   return {
-    score: scored.model,
-    ...(tested === undefined ? {} : { outOfFold: tested.model }),
+    score,
+    ...(folds === undefined ? {} : { outOfFold: folds }),
     baselines: { zero: tables("zero"), mean: tables("mean") },
     ...{ shrinkage, levels },
     ...(covered === undefined ? {} : { intervals: covered }),
     ...(tickers.length === 0
       ? {}
-      : { verdict: yield* jobVerdict(tickers, intervals, covered?.by_volatility, heldOut) }),
+      : {
+          verdict: withLater(yield* jobVerdict(tickers, intervals, covered?.by_volatility, heldOut), orders),
+        }),
   };
+}
+
+/** @param rows with the models' own forecasts, whose order no factor changes. */
+function* orderWorth(
+  rows: readonly ForecastRows[],
+  delay: number,
+  exposures: Exposures | undefined,
+): Pausable<Pick<ModelTable, "by_delay" | "exposures">> {
+  if (rows.length === 0) return {};
+  const by_delay = yield* delayedOrders(rows, delay);
+  const compared = rows.filter(({ days }) => days.length > 0).length;
+  if (exposures === undefined || compared < MIN_ORDER_TICKERS) return { by_delay };
+  return { by_delay, exposures: yield* exposureTable(rows, exposures) };
+}
+
+function withLater(verdict: Verdict, orders: Parameters<typeof laterSentence>[0]): Verdict {
+  const { judged, ...headline } = verdict;
+  const later = laterSentence(orders, verdict.rows);
+  return later === undefined ? verdict : { ...headline, later, judged };
 }
 
 function* jobVerdict(

@@ -3,6 +3,7 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { JudgedRows, RowsVerdict } from "../../contract/output/verdict.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
+import { delayedOrders } from "../../evaluate/delayed-order.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
 import { withLevels } from "../../evaluate/levels.ts";
@@ -19,10 +20,10 @@ const RELATIVE = 1e-9;
 const ABSOLUTE = 1e-12;
 
 /**
- * Members that forecasts alone do not determine: they need returns before a row, residuals before the cut, or means that folds had
- * learned.
+ * Members that forecasts alone do not determine: they need returns before a row, residuals before the cut, labels of fit rows, or means
+ * that folds had learned.
  */
-const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential"]);
+const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential", "order_mean", "order_t"]);
 /** Another version or commit may word the same findings differently. */
 const NOT_COMPARED_BETWEEN_BUILDS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
 /** Outputs of 0.2.0 and before have no levels, and another error and factor by dates. */
@@ -57,16 +58,20 @@ function checkMetrics(evidence: OutputEvidence): void {
   }
   if (coverage !== undefined)
     comparison.check("metrics.intervals", metrics.intervals, coverage, NOT_COMPUTABLE);
+  // Shrinkage may hide the models' own order.
+  if (metrics.shrinkage?.applied === undefined) checkOrders("score", evidence, evidence.rows, comparison);
   if (outOfFold !== undefined) checkOutOfFold(evidence, outOfFold, comparison);
   checkVerdict(evidence, comparison);
 }
 
 function checkOutOfFold(
-  { document }: OutputEvidence,
+  evidence: OutputEvidence,
   outOfFold: readonly ForecastRows[],
   comparison: Comparison,
 ): void {
+  const { document } = evidence;
   const { metrics } = document;
+  checkOrders("out_of_fold", evidence, outOfFold, comparison);
   const tested = atOnce(forecastTable(atOnce(tableRows(outOfFold))));
   const skipped = outOfFold.every(isKnown) ? NOT_COMPUTABLE : NOT_COMPUTABLE_WITHOUT_MEANS;
   comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, skipped);
@@ -76,6 +81,24 @@ function checkOutOfFold(
   const shrinkage = atOnce(shrinkageTable(outOfFold.map((rows) => withLevels(rows, levels))));
   const withoutLevels = spans === undefined ? NOT_COMPUTABLE_WITHOUT_LEVELS : NOT_COMPUTABLE;
   comparison.check("metrics.shrinkage", metrics.shrinkage, shrinkage, withoutLevels);
+}
+
+function checkOrders(
+  name: "score" | "out_of_fold",
+  { document }: OutputEvidence,
+  rows: readonly ForecastRows[],
+  comparison: Comparison,
+): void {
+  const recorded = document.metrics[name]?.by_delay;
+  const [first] = recorded ?? [];
+  if (first === undefined) return;
+  const computed = atOnce(
+    delayedOrders(
+      rows.map((row) => ({ ...row, labelDeviation: 1 })),
+      first.delay,
+    ),
+  );
+  comparison.check(`metrics.${name}.by_delay`, recorded, computed, NOT_COMPUTABLE);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { returnsText } from "../../contract/output/forecast-return.ts";
+import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import type { FindingState, Verdict as ForecastVerdict, RowsVerdict } from "../../contract/output/verdict.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import { escapeText } from "../charts/plot.ts";
@@ -9,6 +10,7 @@ import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import { countedRows, figure, typesetFigures, wholePercent } from "../figures.ts";
 import { type Panel, plainTable, sentenceHtml } from "../panels/panel.ts";
 import { besideHtml, byRowsHtml, hasReturns, panelsHtml, panelsOf, type Section } from "../panels/section.ts";
+import { byCloseHtml } from "./by-close.ts";
 import { cumulativePanels, skillOverTime } from "./skill-over-time.ts";
 import { type Tile, tileHtml, tilesOf } from "./verdict-tiles.ts";
 
@@ -34,6 +36,10 @@ interface Verdict {
   readonly judged: RowsVerdict | undefined;
   readonly facts: Facts;
   readonly tiles: readonly Tile[];
+  /** What the order is worth by the close of the trades; none in older outputs. */
+  readonly orders: readonly DelayedOrder[];
+  /** The order at the first close after the forecasts, in a sentence; with one output. */
+  readonly later: string | undefined;
   readonly baselines: readonly ForecastMetrics[];
 }
 
@@ -78,6 +84,8 @@ export function verdictOf(output: ReportedOutput): Verdict {
     judged: verdict?.judged[0],
     facts: factsOf(output),
     tiles: tilesOf(common),
+    orders: common.document.metrics[common.judgedRows]?.by_delay ?? [],
+    later: verdict?.later,
     baselines: baselineRows(common),
   };
 }
@@ -166,7 +174,7 @@ const CHIP_LOOKS: Readonly<Record<FindingState, readonly [kind: string, path: st
 };
 
 /** The badge, the sentences before the parts, and a chip for each part. */
-function answerHtml({ state, title, sentences, judged }: Verdict): string {
+function answerHtml({ state, title, sentences, judged, later }: Verdict): string {
   const parts = chipsOf(sentences);
   const rest = sentences.slice(0, sentences.length - parts.flatMap(([, own]) => own).length);
   const chips = parts.map(([name, own]) => {
@@ -177,7 +185,7 @@ function answerHtml({ state, title, sentences, judged }: Verdict): string {
   });
   return `<p class="badge ${BADGES[state] ?? "unknown"}">${escapeText(title)}</p>
 <div class="sentences">${rest.map((sentence) => `<p>${sentenceHtml(typesetFigures(sentence))}</p>`).join("")}</div>
-<ul class="chips">${chips.join("\n")}</ul>`;
+<ul class="chips">${chips.join("\n")}</ul>${later === undefined ? "" : `\n<p class="later">${sentenceHtml(typesetFigures(later))}</p>`}`;
 }
 
 /** The sentences of each part, which are the last ones; a sentence without the word of a part continues the part before it. */
@@ -205,7 +213,7 @@ function figuresHtml(verdict: Verdict, name: string, isSwitched = false): string
   const list = tiles.length === 0 ? "" : `<ul class="tiles">${tiles.map(tileHtml).join("\n")}</ul>\n`;
   const table = hasReturns ? `\n${baselinesTable(verdict, name)}` : "";
   const facts = factsLine(verdict, isSwitched, tiles.length > 0);
-  return `${list}<div class="facts"><p class="faint">${sentenceHtml(facts)}</p>${table}</div>`;
+  return `${list}${byCloseHtml(verdict.orders, verdict.facts.judgedRows)}<div class="facts"><p class="faint">${sentenceHtml(facts)}</p>${table}</div>`;
 }
 
 const WHY_FOLDS = {

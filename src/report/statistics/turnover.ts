@@ -1,6 +1,7 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { type DateQuantiles, quantilesOfRanks, replacedShare } from "../../evaluate/quantiles.ts";
 import { averageRanks } from "../../evaluate/rank.ts";
 import { eachDate, MIN_TICKERS, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import {
@@ -8,10 +9,7 @@ import {
   correlation,
   correlationOf,
   correlationSide,
-  mean,
 } from "../../evaluate/statistics.ts";
-import { type Band, meanBand } from "./over-dates.ts";
-import { quantilesOfRanks } from "./quantile-returns.ts";
 
 /** How much of an order persists from one date to the next. */
 export interface Turnover {
@@ -64,13 +62,11 @@ export function turnover(rows: readonly Omit<DatedForecasts, "realised">[], coun
   };
 }
 
-/** The forecasts of one date: shape (n) each, by ticker number, ascending. */
-interface DateOrder {
-  readonly tickers: Float64Array;
+/** The forecasts of one date: shape (n), by ticker number, ascending. */
+interface DateOrder extends DateQuantiles {
   readonly predicted: Float64Array;
   /** The side of a correlation with their ranks. */
   readonly side: CorrelationSide | null;
-  readonly quantiles: Int32Array;
 }
 
 /** With the ticker number in place of the label. */
@@ -96,20 +92,6 @@ function haveSameTickers(before: DateOrder, now: DateOrder): boolean {
   return true;
 }
 
-function replacedShare(before: DateOrder, now: DateOrder, end: number): number | undefined {
-  let [held, fresh] = [0, 0];
-  for (let i = 0, j = 0; i < before.tickers.length && j < now.tickers.length; ) {
-    const distance = before.tickers[i]! - now.tickers[j]!;
-    if (distance === 0 && now.quantiles[j] === end) {
-      held++;
-      if (before.quantiles[i] !== end) fresh++;
-    }
-    if (distance <= 0) i++;
-    if (distance >= 0) j++;
-  }
-  return held === 0 ? undefined : fresh / held;
-}
-
 /** The positions of the tickers of both dates in each. */
 function commonPlaces(before: DateOrder, now: DateOrder): (readonly [before: number, now: number])[] {
   const found: (readonly [number, number])[] = [];
@@ -119,48 +101,4 @@ function commonPlaces(before: DateOrder, now: DateOrder): (readonly [before: num
     if (i !== undefined) found.push([i, j]);
   }
   return found;
-}
-
-/** A spread minus its trading costs, on the dates that have both a spread and a turnover. */
-export interface SpreadAfterCosts {
-  readonly dates: number;
-  /** The mean amount traded per date, buying and selling, as a share of what one end holds. */
-  readonly traded: number;
-  /** The cost per side that uses up the whole spread; below 0 without a spread. */
-  readonly breakEven: number;
-  /** One entry per given cost. */
-  readonly nets: readonly { readonly cost: number; readonly mean: number; readonly band: Band | null }[];
-}
-
-/**
- * The spread of a date minus cost x traded. A replaced share f of an end is sold and bought, so traded = 2 (f of the top + f of the
- * bottom): both ends hold the same weights and trade at the close. Trades that restore the weights after prices move are not counted.
- * @param costs per side, as shares of the traded amount.
- * @returns undefined without a date that has both.
- */
-export function spreadAfterCosts(
-  { days, values }: { readonly days: Int32Array; readonly values: Float64Array },
-  replaced: Replaced,
-  costs: readonly number[],
-): SpreadAfterCosts | undefined {
-  const place = new Map(Array.from(replaced.days, (day, i) => [day, i]));
-  const gross: number[] = [];
-  const traded: number[] = [];
-  for (const [i, day] of days.entries()) {
-    const at = place.get(day);
-    if (at === undefined) continue;
-    gross.push(values[i]!);
-    traded.push(2 * (replaced.top[at]! + replaced.bottom[at]!));
-  }
-  if (gross.length === 0) return undefined;
-  const meanTraded = mean(Float64Array.from(traded));
-  return {
-    dates: gross.length,
-    traded: meanTraded,
-    breakEven: mean(Float64Array.from(gross)) / meanTraded,
-    nets: costs.map((cost) => {
-      const net = Float64Array.from(gross, (value, i) => value - cost * traded[i]!);
-      return { cost, mean: mean(net), band: meanBand(net) };
-    }),
-  };
 }

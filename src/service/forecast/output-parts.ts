@@ -22,13 +22,19 @@ export type TickerSelection = { readonly tickers: readonly string[] } | { readon
 /** More than a verdict over four sets of rows needs. */
 const VERDICT_BUDGET = { values: 400, letters: 20_000 };
 
+/** More than what an order is worth at three closes, and beside five exposures, needs. */
+const ORDER_BUDGET = { values: 80, letters: 2_000 };
+
 /** Codes of warnings that explain why a ticker has no `mu`. */
 const REASONS: ReadonlySet<string> = new Set<Warning["code"]>(["stale_ticker", "no_prices", "no_features"]);
 
 const coverage = scalarsAnd({ prequential: scalars });
 
 /** Metrics of all tickers: a table without its tickers. */
-const quality = { pooled: scalars, cross_section: scalars, r2_zero_median: scalar };
+const quality = {
+  ...{ pooled: scalars, cross_section: scalars, r2_zero_median: scalar },
+  ...{ by_delay: completely(ORDER_BUDGET), exposures: completely(ORDER_BUDGET) },
+};
 
 /** The parts of an output that a forecast needs, unchecked. */
 export type OutputParts = ReturnType<typeof readForecastParts> extends Waiting<infer T> ? T : never;

@@ -4,6 +4,8 @@ import type { OperationPage, OperationView, VerdictView } from "../../contract/a
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { shortText } from "../../contract/json/bounded-json.ts";
+import { closeName } from "../../contract/output/later-close.ts";
+import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
 import { orderName } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { answerText } from "../http/server/answer-size.ts";
@@ -70,10 +72,20 @@ function worthText({ summary }: OperationView): string[] {
   const { model, tickers, verdict } = summary;
   const forecasts = `${printable(model)} forecasts ${counted(tickers, "ticker")}`;
   if (verdict === null) return [`${forecasts}.`];
-  const { title, ic, dates } = verdict;
+  const { title, ic, dates, later } = verdict;
+  const name = orderName(summary);
   return [
-    `${forecasts}. ${printable(title)}: ${orderName(summary)} ${rounded(ic)} over ${counted(dates, "date")}.`,
+    `${forecasts}. ${printable(title)}: ${name} ${rounded(ic)} over ${counted(dates, "date")}.`,
+    ...(later === undefined
+      ? []
+      : [`Traded ${closeName(later.delay)}: ${name} ${rounded(later.ic)}${netText(later)}.`]),
   ];
+}
+
+function netText({ net_5bp: net }: LaterFigures): string {
+  return net === null
+    ? ""
+    : `, the top fifth minus the bottom fifth ${rounded(net)} bp a day after costs of 5 bp a side`;
 }
 
 /** Each code once, with its count. */
@@ -124,7 +136,9 @@ function forecastText(view: ForecastView): string {
   const compared = [pooled, zero, mean].map(({ rmse }) => rounded(rmse)).join(", ");
   return [
     `${operation} ${id} as of ${window.as_of}: ${forecasts.length} of ${counted(count, "ticker")} with a mu.`,
-    ...(verdict === undefined ? [] : [printable(verdict.sentence)]),
+    ...(verdict === undefined
+      ? []
+      : [verdict.sentence, ...(verdict.later === undefined ? [] : [verdict.later])].map(printable)),
     ...(refits === undefined
       ? []
       : [`Models refitted ${counted(refits.count, "time")}, last on ${printable(refits.last)}.`]),

@@ -14,6 +14,7 @@ from plain_models import MINIMUM_FIT_ROWS, folds_of, forecast, known_by
 
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
 from plain_metrics import mean, mean_baseline, metrics, table, zero_baseline
+from plain_order import order_worth
 from plain_rows import MAX_GAP, is_number, iso, read_features, read_prices, resolve_window, rows_of
 from plain_verdict import verdict_of, warnings_of
 from plain_warnings import fit_entry, importances_of, median_spacing, told_of_all
@@ -45,6 +46,7 @@ def run_ticker(params, rows):
     predicted, model = forecast(params, rows, fit, score)
     constant = len(predicted) >= 2 and max(predicted) == min(predicted)
     share = slope_of([(y, p) for _, y, p, _ in out_of_fold])["s"] if params.get("shrinkage") == "own" else 1.0
+    unshrunk = dict(zip(score, predicted))
     predicted = [share * p for p in predicted]
     training_mean = mean(label[d] for d in fit)
     told = list(rows["warnings"])
@@ -81,6 +83,7 @@ def run_ticker(params, rows):
         },
         "out_of_fold": out_of_fold,
         "pairs": pairs,
+        "unshrunk": unshrunk,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
         "share": share,
         "intervals": entry,
@@ -130,6 +133,10 @@ def run(bounds, prices, features, feature_days, config):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     out_of_fold = {ticker: result["out_of_fold"] for ticker, result in fitted.items()}
     both = {"score": score, "out_of_fold": out_of_fold}
+    own_order = {
+        "score": {ticker: result["unshrunk"] for ticker, result in fitted.items()},
+        "out_of_fold": {ticker: {row[0]: row[2] for row in rows} for ticker, rows in out_of_fold.items()},
+    }
     verdict = verdict_of(out_of_fold, score)
     chooses = params.get("shrinkage", "none") != "none"
     told += warnings_of(verdict, chooses, wild)
@@ -152,7 +159,10 @@ def run(bounds, prices, features, feature_days, config):
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "cross_validation": {ticker: result["cross_validation"] for ticker, result in fitted.items()},
         "metrics": {
-            **{name: table(rows) for name, rows in both.items()},
+            **{
+                name: {**table(rows), **order_worth(own_order[name], panels, prices, (start, end))}
+                for name, rows in both.items()
+            },
             "baselines": {
                 "zero": {name: table(zero_baseline(rows)) for name, rows in both.items()},
                 "mean": {name: table(mean_baseline(rows)) for name, rows in both.items()},

@@ -16,6 +16,7 @@ from plain_intervals import ends_by_method, interval_metrics, quantile_of, score
 from plain_intervals import settings_of as interval_settings_of
 from plain_metrics import mean, mean_baseline, table, zero_baseline
 from plain_models import MINIMUM_FIT_ROWS, known_by
+from plain_order import order_worth
 from plain_rows import MAX_GAP, is_number, iso, read_features, read_prices, resolve_window, rows_of
 from plain_warnings import fit_entry, listing, median_spacing, told_of_all
 
@@ -200,6 +201,7 @@ def judge(rows, plan, forecast, intervals, vanishing):
         },
         "unsupported": False,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
+        "predicted": dict(zip(score, predicted)),
     }
     if intervals is None:
         return result
@@ -310,10 +312,11 @@ def splits_of(plan):
     return {name: {"start": iso(days[0]), "end": iso(days[-1])} if days else None for name, days in parts.items()}
 
 
-def metrics_of(fitted, intervals):
+def metrics_of(fitted, intervals, trained, prices, window):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
+    forecasts = {ticker: result["predicted"] for ticker, result in fitted.items()}
     return {
-        "score": table(score),
+        "score": {**table(score), **order_worth(forecasts, trained, prices, window)},
         "baselines": {
             "zero": {"score": table(zero_baseline(score))},
             "mean": {"score": table(mean_baseline(score))},
@@ -371,7 +374,7 @@ def run(bounds, prices, features, feature_days, request):
         },
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "training": training_of(panels, plans, settings),
-        "metrics": metrics_of(fitted, settings["intervals"]),
+        "metrics": metrics_of(fitted, settings["intervals"], trained, prices, (start, end)),
         "held_out": {ticker: len(plan["calibrate"] or plan["validate"]) for ticker, plan in plans.items()},
         "warnings": told,
         "failures": [{"ticker": ticker, "code": codes[ticker]} for ticker in sorted(codes)],

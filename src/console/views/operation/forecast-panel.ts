@@ -44,9 +44,11 @@ function verdictOf({ verdict, refits }: ForecastView): HTMLElement[] {
   const plain = plainVerdict(verdict);
   const tone = Object.hasOwn(TONES, verdict.state) ? TONES[verdict.state]! : "";
   const headline = element("strong", { class: tone }, textElement(title));
-  if (plain === undefined) return [element("p", {}, headline, " ", textElement(statistics))];
+  const later = verdict.later === undefined ? [] : [element("p", {}, textElement(verdict.later, 400))];
+  if (plain === undefined) return [element("p", {}, headline, " ", textElement(statistics)), ...later];
   return [
     element("p", {}, headline, ` ${plain}`),
+    ...later,
     element(
       "details",
       { class: "statistics" },

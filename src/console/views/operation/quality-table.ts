@@ -1,4 +1,5 @@
 import type { ForecastView } from "../../../client/index.ts";
+import { closeTitle } from "../../../contract/output/later-close.ts";
 import { figure, type Unit } from "../../../report/figures.ts";
 import { element } from "../../dom.ts";
 import { numbersTable } from "./numbers-table.ts";
@@ -19,6 +20,7 @@ const ROWS: readonly QualityRow[] = [
   ["Mean IC", "ic", ({ cross_section }) => cross_section.ic_mean],
   ["t of the mean IC", "t", ({ cross_section }) => cross_section.ic_t_newey_west],
   ["Mean rank IC", "ic", ({ cross_section }) => cross_section.rank_ic_mean],
+  ["Mean IC beyond beta, volatility and past returns", "ic", ({ exposures }) => exposures?.residual.ic_mean],
   ["Hit rate", "coverage", ({ pooled }) => pooled.hit_rate],
   ["Up days", "coverage", ({ pooled }) => pooled.up_share],
   ["Coverage", "coverage", (_, coverage) => coverage],
@@ -39,6 +41,7 @@ export function qualityTable({ metrics, intervals, verdict }: ForecastView): HTM
     unit,
     values: sets.map(({ quality, coverage }) => value(quality, coverage)),
   })).filter(({ values }) => values.some((value) => value !== null && value !== undefined));
+  const later = sets.flatMap(({ name, quality }) => closesTable(name, quality));
   return [
     element("h3", {}, "Quality"),
     element(
@@ -52,6 +55,36 @@ export function qualityTable({ metrics, intervals, verdict }: ForecastView): HTM
       rows: rows.map(({ name, unit, values }) => ({
         header: name,
         cells: values.map((value) => figure(value, unit)),
+      })),
+    }),
+    ...later,
+  ];
+}
+
+/** What the order of a set of rows is worth by the close of the trade; nothing for outputs of older versions. */
+function closesTable(rows: string, { by_delay: orders = [] }: Quality): HTMLElement[] {
+  if (orders.every(({ dates }) => dates === 0)) return [];
+  const isOverTime = orders.some(({ order_mean }) => order_mean !== undefined);
+  const name = `By the close of the trade, ${rows.toLowerCase()}`;
+  const points = (value: number | null) => figure(value === null ? null : value / 1e4, "mu");
+  return [
+    element("h3", {}, name),
+    numbersTable({
+      name,
+      columns: isOverTime
+        ? ["Trade", "Order over time", "t"]
+        : ["Trade", "Mean IC", "t", "Top minus bottom fifth", "After 5 bp a side", "Replaced"],
+      rows: orders.map((order) => ({
+        header: closeTitle(order.delay),
+        cells: isOverTime
+          ? [figure(order.order_mean, "ic"), figure(order.order_t, "t")]
+          : [
+              figure(order.ic_mean, "ic"),
+              figure(order.ic_t, "t"),
+              points(order.spread_mean),
+              points(order.net_5bp),
+              figure(order.turnover, "coverage"),
+            ],
       })),
     }),
   ];

@@ -1,4 +1,5 @@
 import type { OperationView } from "../../../client/index.ts";
+import { closeName } from "../../../contract/output/later-close.ts";
 import { orderName } from "../../../contract/output/order-name.ts";
 import { bandFigure, figure, NO_FIGURE } from "../../../report/figures.ts";
 import { type Child, element } from "../../dom.ts";
@@ -109,6 +110,19 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
       ...detail(low !== null && high !== null && bandFigure({ low, high }, "ic")),
       ...detail(ic !== null && orderName(summary) !== "IC" && orderName(summary)),
     ],
+  ),
+  figureColumn(
+    "later",
+    "IC later",
+    ({ later }) => later?.ic ?? null,
+    ({ later }) =>
+      later === undefined
+        ? []
+        : [
+            figure(later.ic, "ic"),
+            ...detail(later.net_5bp !== null && `net ${figure(later.net_5bp / 1e4, "mu")}`),
+            ...detail(later.delay > 1 && closeName(later.delay)),
+          ],
   ),
   figureColumn(
     "r2",
