@@ -4,7 +4,7 @@ import type { OperationPage, OperationView, VerdictView } from "../../contract/a
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { shortText } from "../../contract/json/bounded-json.ts";
-import { orderName } from "../../contract/output/order-name.ts";
+import { summaryIc } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { answerText } from "../http/server/answer-size.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
@@ -70,10 +70,10 @@ function worthText({ summary }: OperationView): string[] {
   const { model, tickers, verdict } = summary;
   const forecasts = `${printable(model)} forecasts ${counted(tickers, "ticker")}`;
   if (verdict === null) return [`${forecasts}.`];
-  const { title, ic, dates } = verdict;
-  return [
-    `${forecasts}. ${printable(title)}: ${orderName(summary)} ${rounded(ic)} over ${counted(dates, "date")}.`,
-  ];
+  const { title, r2, dates } = verdict;
+  const ic = summaryIc(summary);
+  const figures = [...(ic === null ? [] : [`IC ${rounded(ic)}`]), `R² ${rounded(r2)}`].join(", ");
+  return [`${forecasts}. ${printable(title)}: ${figures} over ${counted(dates, "date")}.`];
 }
 
 /** Each code once, with its count. */

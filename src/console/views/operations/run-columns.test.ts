@@ -35,7 +35,7 @@ function judged(ic: number | null, more: Partial<OperationView> = {}) {
     model: "ridge",
     fit: "pooled",
     as_of: "2026-01-02",
-    tickers: 3,
+    tickers: 5,
     failed: 0,
     verdict,
   } as const;
