@@ -1,13 +1,14 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
+import { gainBand } from "../../evaluate/choice/choice-gains.ts";
 import { table } from "./output-table.ts";
 
 const GAIN_UNIT =
   " Gains are shares of the mean squared return of the rows from which the first fold learned.";
 
 /** What a table of candidates shows. */
-type TableChoice = Pick<OutputChoice, "honest" | "best" | "measure"> & {
+type TableChoice = Pick<OutputChoice, "honest" | "best" | "measure" | "method" | "losses"> & {
   readonly candidates: readonly Omit<OutputChoice["candidates"][number], "settings">[];
 };
 
@@ -15,32 +16,34 @@ type TableChoice = Pick<OutputChoice, "honest" | "best" | "measure"> & {
  * Candidates as text for a terminal, and what choosing among them was worth.
  * @param elsewhere says where a reader finds the candidates that are not shown.
  */
-export function candidateTable(
-  { candidates, honest, best, measure }: TableChoice,
-  elsewhere = "mucast report shows all",
-): string {
+export function candidateTable(choice: TableChoice, elsewhere = "mucast report shows all"): string {
+  const { candidates, honest, best, measure } = choice;
   const shown = rankedCandidates(candidates).slice(0, MAX_CANDIDATES_SHOWN);
   const rows = shown.map(({ number, label, member, tickers, ...figures }) => [
     `${number} ${printable(label)}`,
-    ...figureCells(figures, measure),
+    ...figureCells(figures, choice),
     String(tickers),
     member ? "yes" : "-",
   ]);
-  const header = ["candidate", "R² held out", "IC held out", "gain over 0", "t", "tickers", "member"];
+  const header = ["candidate", "R² held out", "IC held out", "gain over 0", "90 % band", "tickers", "member"];
   const more = candidates.length - shown.length;
   return [
-    table(header, [...rows, ["chosen in advance", ...figureCells(honest, measure), "", ""]]),
+    table(header, [...rows, ["chosen in advance", ...figureCells(honest, choice), "", ""]]),
     ...(more === 0 ? [] : [`${counted(more, "further candidate")} with smaller gains; ${elsewhere}.`]),
     `Candidate ${best} is the best by the rows that choose; the forecasts chosen in advance show what choosing was worth.${measure === "ic" ? "" : GAIN_UNIT}`,
   ].join("\n");
 }
 
-function figureCells(
-  { r2, ic = null, gain, gain_t: t }: OutputChoice["honest"],
-  measure: TableChoice["measure"],
-): string[] {
-  const gained = measure === "ic" ? fixed(gain, 4) : percent(gain);
-  return [percent(r2), fixed(ic, 4), gained, fixed(t, 2)];
+function figureCells(figures: OutputChoice["honest"], choice: TableChoice): string[] {
+  const { r2, ic = null, gain } = figures;
+  const gained = (value: number | null) => (choice.measure === "ic" ? fixed(value, 4) : percent(value));
+  const band = gainBand(choice, figures);
+  return [
+    percent(r2),
+    fixed(ic, 4),
+    gained(gain),
+    band === null ? "-" : `${gained(band.low)} to ${gained(band.high)}`,
+  ];
 }
 
 function fixed(value: number | null, digits: number): string {

@@ -81,7 +81,7 @@ function verdictCells(verdict: Verdict | undefined): Cell[] {
   return [
     ["verdict", printable(verdict?.title ?? "-")],
     ["  judged on", judged === undefined ? "-" : `${nameOf(ROWS, judged.rows)}, ${dates} dates`],
-    ["  order", stateText(SKILL_STATES, judged?.order.state)],
+    ["  order", `${stateText(SKILL_STATES, judged?.order.state)}${overTime(judged?.order)}`],
     ["    IC", icText(judged && verdictFigures(judged).ic)],
     ["    90 % band", bandText(judged?.order)],
     ["  sizes", stateText(SKILL_STATES, judged?.sizes.state)],
@@ -115,6 +115,12 @@ const INTERVAL_STATES: Names = {
 
 function stateText(states: Names, state: string | undefined): string {
   return state === undefined ? "-" : nameOf(states, state);
+}
+
+/** With few tickers, there is no IC: the mean return on the side of the forecast. */
+function overTime(order: RowsVerdict["order"] | undefined): string {
+  if (order?.form !== "time_series" || order.figure === null || order.state === "too_few") return "";
+  return `, over time ${order.figure.toFixed(3)} deviations`;
 }
 
 /** The band of the IC outside which a one-sided test at 5 % finds it. */
