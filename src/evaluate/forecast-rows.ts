@@ -9,6 +9,8 @@ export interface DatedForecasts {
   readonly predicted: Float64Array;
   /** Shape (n): the label, NaN if it is not known yet. */
   readonly realised: Float64Array;
+  /** Shape (n): the level of its date that each forecast starts from, log-return; absent if it is 0, as without target `relative`. */
+  readonly levels?: Float64Array;
 }
 
 /** Forecasts that are compared with a baseline: score rows, out-of-fold rows, or the validation or calibration part of a network. */
@@ -25,6 +27,11 @@ export interface ForecastRows extends DatedForecasts {
   readonly ranked?: Float64Array;
   /** Deviation (ddof 0) of the labels of the ticker's fit rows; absent in outputs of 0.2.0. */
   readonly labelDeviation?: number | undefined;
+}
+
+/** The rows with the forecasts whose order is judged. */
+export function asRanked<T extends ForecastRows>(rows: T): T {
+  return rows.ranked === undefined ? rows : { ...rows, predicted: rows.ranked };
 }
 
 /** Tickers in the order of every sum, which does not depend on which ticker ended first. */

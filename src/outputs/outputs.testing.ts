@@ -188,6 +188,7 @@ function scoreOf({ days, labels, predicted, volatility }: TickerRows, fit: numbe
     labelDays: score.map((_, i) => score[i + 1] ?? 0),
     predicted: predicted.subarray(fit),
     volatility: volatility.subarray(fit),
+    spans: [],
   };
 }
 
@@ -224,6 +225,7 @@ function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker
       labelDays: row.days.subarray(1, fit + 1),
     },
     outOfFold: row.predicted.subarray(fit - folds * FOLD_ROWS, fit),
+    outOfFoldSpans: [],
     score: scoreOf(row, fit),
     models: [modelOf(row, fit)],
     importances: [
@@ -249,6 +251,7 @@ function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): Tra
     realised: row.labels.subarray(from, to),
     predicted: row.predicted.subarray(from, to),
     trainingMean: trainingMeans(row.labels.subarray(0, validate), to - from),
+    spans: [],
   });
   const span = (from: number, to: number) => ({ start: row.days[from]!, end: row.days[to - 1]! });
   return {

@@ -99,9 +99,14 @@ export function forecastReturns(
   known?: Day,
 ): Float64Array {
   if (relative === undefined) return predicted;
-  const { levels, widths } = relative;
-  const level = known === undefined ? levels.final : levels.knownAt(known);
-  return predicted.map((value, i) => level + widths[rows[i]!]! * value);
+  const level = levelKnownAt({ relative }, known);
+  return predicted.map((value, i) => level + relative.widths[rows[i]!]! * value);
+}
+
+/** The level of such forecasts, log-return: 0 without target `relative`. */
+export function levelKnownAt({ relative }: Pick<TickerPanel, "relative">, known?: Day): number {
+  if (relative === undefined) return 0;
+  return known === undefined ? relative.levels.final : relative.levels.knownAt(known);
 }
 
 export interface TickerInput {

@@ -418,6 +418,8 @@ class OutputBlobForecastsValue(TypedDict):
     realised: list[float | None]
     lower: list[float | None]
     upper: list[float | None]
+    model: NotRequired[list[float]]
+    """The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any of these rows."""
 
 
 class Importance(TypedDict):
@@ -803,7 +805,21 @@ class Shrinkage(TypedDict):
     se: float | None
     """Standard error of b, robust to changing volatility."""
     s: float
-    """max(0, min(1, b - se)); 0 if all forecasts are 0."""
+    """The share of the forecasts that the slope supports: max(0, min(1, b - se)), and for by_date its expected value."""
+
+
+class LevelSpan(TypedDict):
+    start: str
+    level: float
+
+
+class OutputBlobMetricsShrinkageLevels(TypedDict):
+    """With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p."""
+
+    held_out: list[LevelSpan]
+    """From each start on, until the next one; 0 before the first."""
+    score: list[LevelSpan]
+    """From each start on, until the next one; 0 before the first."""
 
 
 class OutputBlobMetricsShrinkage(TypedDict):
@@ -811,10 +827,12 @@ class OutputBlobMetricsShrinkage(TypedDict):
 
     pooled: Shrinkage
     by_date: NotRequired[Shrinkage]
-    """The pooled slope with dates as units, and labels and forecasts in units of each ticker's root mean square label; se is by Newey and West. Its s is the factor of shrinkage `pooled`."""
+    """The pooled slope with dates as units, of labels on forecasts above the level of their date, in units of each ticker's root mean square label. Its s, the factor of shrinkage `pooled`, is the mean of the slope given b, se and a prior."""
     by_ticker: dict[str, Shrinkage]
     applied: NotRequired[dict[str, float]]
     """Factor of each ticker's forecasts; absent without shrinkage."""
+    levels: NotRequired[OutputBlobMetricsShrinkageLevels]
+    """With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p."""
 
 
 IntervalMethod = str
@@ -939,6 +957,8 @@ class OutputBlob(TypedDict):
     window: OutputBlobWindow
     mu: dict[str, float]
     """Next-day log-return at as_of, by ticker."""
+    mu_model: NotRequired[dict[str, float]]
+    """The model's own mu, before shrinkage, of the tickers whose forecasts have `model`."""
     mu_dates: NotRequired[dict[str, str]]
     """Date of the row behind mu, by ticker."""
     mu_spread: NotRequired[dict[str, float]]

@@ -169,6 +169,7 @@ const FORECAST_CODES = {
   realised: "forecast_changed",
   lower: "interval_changed",
   upper: "interval_changed",
+  model: "forecast_changed",
 } as const satisfies Record<string, FindingCode>;
 
 function* compareForecasts(
@@ -191,6 +192,8 @@ function* compareForecasts(
     return;
   }
   for (const [name, code] of Object.entries(FORECAST_CODES)) {
+    // Present if a factor is 0, which may be that of a later block.
+    if (name === "model" && (whole.model === undefined || cut.model === undefined)) continue;
     const [a, b] = [numbersOf(whole[name]), numbersOf(cut[name])];
     onCompared(dates.length);
     for (const [i, each] of dates.entries()) {

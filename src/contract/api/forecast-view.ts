@@ -33,6 +33,11 @@ const tickerForecastSchema = z
       .describe(
         "For an ensemble of networks: standard deviation (ddof 1) of the members' mu. It shows how much the seed matters, not how far off mu may be.",
       ),
+    factor: z.number().optional().describe("The factor of shrinkage for mu; absent without shrinkage."),
+    mu_model: z
+      .number()
+      .optional()
+      .describe("The model's own forecast, before shrinkage; present if a factor of shrinkage pooled is 0."),
     interval: z
       .strictObject({ lower: z.number().nullable(), upper: z.number().nullable() })
       .optional()
@@ -110,6 +115,9 @@ export const forecastViewSchema = z
       out_of_fold: qualitySchema.optional(),
       baselines: z.strictObject({ zero: metricsSchema, mean: metricsSchema }),
       shrinkage: shrinkageSchema.optional().describe("Shrinkage over all tickers together."),
+      shrinkage_by_date: shrinkageSchema
+        .optional()
+        .describe("The same with dates as units; its s is the factor of shrinkage pooled."),
     }),
     intervals: metrics.shape.intervals
       .unwrap()

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { INTERVAL_BOUNDS, INTERVAL_METHODS } from "../config/intervals.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
+export const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 export const count = z.int().nonnegative();
 export const maybe = z.number().nullable();
 export const byTicker = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
@@ -110,9 +111,17 @@ export const shrinkageSchema = z
     n: count,
     b: maybe.describe("Slope of labels on forecasts, through 0: sum y p / sum p^2."),
     se: maybe.describe("Standard error of b, robust to changing volatility."),
-    s: z.number().describe("max(0, min(1, b - se)); 0 if all forecasts are 0."),
+    s: z
+      .number()
+      .describe(
+        "The share of the forecasts that the slope supports: max(0, min(1, b - se)), and for by_date its expected value.",
+      ),
   })
   .meta({ id: "Shrinkage" });
+
+const levelsSchema = z
+  .array(z.strictObject({ start: date, level: z.number() }).meta({ id: "LevelSpan" }))
+  .describe("From each start on, until the next one; 0 before the first.");
 
 const baselineSchema = z
   .strictObject({
@@ -132,12 +141,18 @@ export const forecastTablesSchema = z.strictObject({
       by_date: shrinkageSchema
         .optional()
         .describe(
-          "The pooled slope with dates as units, and labels and forecasts in units of each ticker's root mean square label; se is by Newey and West. Its s is the factor of shrinkage `pooled`.",
+          "The pooled slope with dates as units, of labels on forecasts above the level of their date, in units of each ticker's root mean square label. Its s, the factor of shrinkage `pooled`, is the mean of the slope given b, se and a prior.",
         ),
       by_ticker: byTicker(shrinkageSchema),
       applied: byTicker(z.number())
         .optional()
         .describe("Factor of each ticker's forecasts; absent without shrinkage."),
+      levels: z
+        .strictObject({ held_out: levelsSchema, score: levelsSchema })
+        .optional()
+        .describe(
+          "With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p.",
+        ),
     })
     .optional()
     .describe(

@@ -3,11 +3,9 @@ import { failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { choiceSchema } from "./choice.ts";
 import { permutationImportanceSchema } from "./importance.ts";
-import { byTicker, count, forecastTablesSchema, maybe, metricsSchema } from "./metrics-schemas.ts";
+import { byTicker, count, date, forecastTablesSchema, maybe, metricsSchema } from "./metrics-schemas.ts";
 import { jobOperationSchema } from "./operation-schemas.ts";
 import { verdictSchema } from "./verdict.ts";
-
-const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 
 const forecastSchema = z.strictObject({
   dates: z.array(date),
@@ -17,6 +15,12 @@ const forecastSchema = z.strictObject({
   realised: z.array(maybe),
   lower: z.array(maybe),
   upper: z.array(maybe),
+  model: z
+    .array(z.number())
+    .optional()
+    .describe(
+      "The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any of these rows.",
+    ),
 });
 
 const dateSpanSchema = z.strictObject({ start: date, end: date }).meta({ id: "DateSpan" });
@@ -268,6 +272,9 @@ export const outputBlobSchema = z
         ),
     }),
     mu: byTicker(z.number()).describe("Next-day log-return at as_of, by ticker."),
+    mu_model: byTicker(z.number())
+      .optional()
+      .describe("The model's own mu, before shrinkage, of the tickers whose forecasts have `model`."),
     mu_dates: byTicker(date).optional().describe("Date of the row behind mu, by ticker."),
     mu_spread: byTicker(z.number())
       .optional()

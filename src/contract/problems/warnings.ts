@@ -85,6 +85,11 @@ export const WARNING_TABLE = {
       "The forecasts show skill, but they are too large: their squared error is higher than that of the zero forecast.",
     cure: "Use mu for ranking only, or set shrinkage to pooled, which multiplies every forecast by one factor and keeps their order.",
   },
+  negative_slope: {
+    cause:
+      "With shrinkage pooled or empirical_bayes, the slope of returns on held-out forecasts is negative by more than chance: returns go against the forecasts. Shrinkage then sets the common factor to 0, and the output keeps the model's own forecasts beside (`model` in forecasts, mu_model).",
+    cure: "Do not trade on the forecasts, nor against them: look for a feature or a label with the wrong sign or date. If only a few blocks of refits are affected, raise refit_every, or do nothing.",
+  },
   wild_forecast: {
     cause:
       "Forecasts of some tickers are far larger than their returns justify: out of sample, on the score rows, or in mu.",

@@ -1,7 +1,7 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
-import { type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
+import { asRanked, type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
 import { MIN_DATES } from "../newey-west.ts";
 import { type DateLayout, dateLayout, valuesByDate } from "../rows-by-date.ts";
 import { correlation, deviation, largestMagnitude, mean, rootMeanSquare } from "../statistics.ts";
@@ -29,7 +29,7 @@ export function* orderByDate(
   rows: readonly ForecastRows[],
   part: ForecastPart = "forecast",
 ): Pausable<OrderByDate> {
-  const ordered = inTickerOrder(rows);
+  const ordered = inTickerOrder(rows.map(asRanked));
   const layout = yield* dateLayout(ordered);
   const isAcross = datesOf(layout, MIN_ORDER_TICKERS).length >= MIN_DATES;
   return isAcross ? yield* acrossTickers(ordered, layout, PARTS[part]) : yield* overTime(ordered);

@@ -11,8 +11,8 @@ import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
 import { blockSkills } from "../../evaluate/block-skill.ts";
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
+import { withLevels } from "../../evaluate/levels.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { type ChoiceResult, choiceOf } from "../shared/choice/choice-result.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
@@ -21,13 +21,14 @@ import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/re
 import {
   evaluationUnits,
   type HeldOutRows,
+  levelTickers,
   type ScoredTicker,
   type ScoreSettings,
   type ScoreTables,
   scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
-import { verdictWarnings } from "../shared/ticker-warnings.ts";
+import { negativeSlope, verdictWarnings } from "../shared/ticker-warnings.ts";
 import type { TrainingRecord } from "./ensemble.ts";
 import type { TrainedTicker } from "./planned-network.ts";
 import { blockTrainingOf, type TrainOutcome } from "./trained-blocks.ts";
@@ -57,14 +58,15 @@ export function* evaluateDl(
   blocks: readonly RefitBlock[] = ONE_BLOCK,
 ): Pausable<DlEvaluation> {
   const { intervals } = settings;
-  const heldOut = trained.map(heldOutRows);
-  const held = trained.map(({ score }, i) => ({ heldOut: heldOut[i]!, score }));
-  const factors = yield* blockFactors(settings.shrinkage, held, blocks);
+  const held = trained.map((ticker) => ({ ...ticker, ...heldOutRows(ticker) }));
+  const { levels, levelled } = yield* levelTickers(held);
+  const factors = yield* blockFactors(settings.shrinkage, levelled, blocks);
   const tickers: EvaluatedTicker[] = [];
   for (const [i, ticker] of trained.entries()) {
-    const { calibration, models } = ticker;
-    const parts = models.map((model) => ({ ...model, factor: factors[model.block]!.get(ticker.ticker)! }));
-    const facts = { ...ticker, heldOut: heldOut[i]!, residuals: calibration, parts };
+    const { ticker: name, calibration, models } = ticker;
+    const parts = models.map((model) => ({ ...model, factor: factors[model.block]!.byTicker.get(name)! }));
+    const residuals = withLevels(calibration, levels.heldOut);
+    const facts = { ...ticker, ...levelled[i]!, residuals, parts };
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }
@@ -72,7 +74,7 @@ export function* evaluateDl(
   const without = trained.filter(
     ({ calibration, joins }) => intervals && calibration.days.length === 0 && joins === undefined,
   );
-  const tables = yield* scoreTables(tickers, intervals, judgedRows(trained));
+  const tables = yield* scoreTables(tickers, intervals, judgedRows(trained), levels);
   const starts = blocks.map(({ from }) => from);
   const scored = tickers.map(({ score }) => score);
   const isTold = recordsRefits(settings) && trained.length > 0;
@@ -80,18 +82,21 @@ export function* evaluateDl(
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
     ...without.map(({ ticker }) => withoutResiduals(ticker)),
+    ...negativeSlope(factors),
     ...verdictWarnings(tables, settings.shrinkage),
   ];
   return {
     tickers,
     tables,
-    blocks: skills.map((skill, b) => ({ ...skill, start: starts[b]!, factors: factors[b]! })),
+    blocks: skills.map((skill, b) => ({ ...skill, start: starts[b]!, factors: factors[b]!.byTicker })),
     warnings,
   };
 }
 
-function heldOutRows({ validation, calibration }: TrainedTicker): ForecastRows {
-  return calibration.days.length > 0 ? calibration : validation;
+/** With the levels that they start from. */
+function heldOutRows({ validation, calibration }: TrainedTicker) {
+  const heldOut = calibration.days.length > 0 ? calibration : validation;
+  return { heldOut, spans: heldOut.spans };
 }
 
 /** The calibration part if there is one: the validation part chose the epochs. */

@@ -9,6 +9,7 @@ import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { trainingMeans } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
+import type { Levels } from "../../evaluate/levels.ts";
 import { deviation, mean, rootMeanSquare } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, forecastReturns, type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
@@ -16,7 +17,7 @@ import type { WindowPlan } from "../../panel/window-plan.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import type { ScoreModel } from "../shared/refits-output.ts";
-import type { ScoreRows } from "../shared/score-tables.ts";
+import { levelOf, type ScoreRows } from "../shared/score-tables.ts";
 import { type DateSpan, type RowFacts, rowFacts, type Splits } from "../shared/ticker-fits.ts";
 
 /** One network to be trained, for one ticker or for all. */
@@ -123,6 +124,8 @@ export interface TrainedTicker extends TickerForecasts {
 export interface HeldOutPart extends ForecastRows {
   /** Shape (n). */
   readonly labelDays: Int32Array;
+  /** What the forecasts start from. */
+  readonly spans: Levels;
 }
 
 /** Only the forecasts. */
@@ -175,6 +178,7 @@ export function trainedTicker(
           days: daysOf(part),
           labelDays: Int32Array.from(rows[part], (row) => panel.labelDays[row]!),
           predicted: forecastReturns(panel, rows[part], predicted[part], learnedBy),
+          spans: levelOf(panel, rows[part], learnedBy),
           realised: labelsAt(panel, rows[part]),
           trainingMean: trainingMeans(learned, rows[part].length),
           labelDeviation: deviation(fitLabels(whole)),
@@ -194,6 +198,7 @@ export function trainedTicker(
       labelDays: Int32Array.from(rows.score, (row) => panel.labelDays[row]!),
       volatility: Float64Array.from(rows.score, (row) => panel.volatility[row]!),
       predicted: forecastReturns(panel, rows.score, predicted.score, known),
+      spans: levelOf(panel, rows.score, known),
     },
     models: [
       {
@@ -220,7 +225,8 @@ export function trainedTicker(
 
 function noRows(ticker: string): HeldOutPart {
   const [none, noDays] = [new Float64Array(0), new Int32Array(0)];
-  return { ticker, days: noDays, labelDays: noDays, predicted: none, realised: none, trainingMean: none };
+  const arrays = { days: noDays, labelDays: noDays, predicted: none, realised: none, trainingMean: none };
+  return { ticker, ...arrays, spans: [] };
 }
 
 /** @param rows ascending. */

@@ -212,6 +212,7 @@ function joinedRows(parts: readonly ScoreRows[]): ScoreRows {
     labels: values("labels"),
     volatility: values("volatility"),
     predicted: values("predicted"),
+    spans: parts.flatMap(({ spans }) => spans),
   };
 }
 

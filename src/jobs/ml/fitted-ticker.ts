@@ -5,6 +5,7 @@ import { readArray } from "../../engine/inline-array.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { concatenate, type ForecastRows } from "../../evaluate/forecast-rows.ts";
+import type { LevelSpan, Levels } from "../../evaluate/levels.ts";
 import { deviation, mean, sampleDeviation } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
@@ -12,7 +13,7 @@ import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-panel.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { ScoreModel } from "../shared/refits-output.ts";
-import type { ScoreRows } from "../shared/score-tables.ts";
+import { levelOf, type ScoreRows } from "../shared/score-tables.ts";
 import { type Importance, type RowFacts, rowFacts } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
@@ -33,6 +34,8 @@ export interface FittedTicker {
   };
   /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
   readonly outOfFold: Float64Array;
+  /** What these forecasts start from. */
+  readonly outOfFoldSpans: Levels;
   /** With `importance`, for each group of features: the same with the group shuffled. */
   readonly permuted?: readonly Float64Array[];
   readonly score: ScoreRows;
@@ -82,6 +85,10 @@ export function fittedTicker(
     models: scoreModels(panel, learn, byBlock),
     folds,
     outOfFold: outOfFoldReturns(panel, plan, predicted),
+    outOfFoldSpans: folds.flatMap(({ testStart, testEnd }) => {
+      const tested = panel.fit.subarray(testStart, testEnd);
+      return levelOf(panel, tested, panel.days[tested[0]!]!);
+    }),
     ...(groups && {
       permuted: groups.map((_, g) =>
         outOfFoldReturns(panel, plan, concatenate(parts.map(({ permuted }) => permuted[g]!))),
@@ -145,10 +152,14 @@ export function fittedRows(
 ): Pick<FittedTicker, "ticker" | "dates" | "fit" | "score" | "joins"> {
   const { ticker, days, labelDays, y, volatility, fit, score, joins } = panel;
   let at = 0;
+  const spans: LevelSpan[] = [];
   const parts = byBlock.map(({ model, predicted }) => {
     const from = at;
     at += predicted.length;
-    return forecastReturns(panel, score.subarray(from, at), predicted, blocks[model]!.known);
+    const { known } = blocks[model]!;
+    const rows = score.subarray(from, at);
+    spans.push(...levelOf(panel, rows, known));
+    return forecastReturns(panel, rows, predicted, known);
   });
   return {
     ticker,
@@ -165,6 +176,7 @@ export function fittedRows(
       labelDays: Int32Array.from(score, (row) => labelDays[row]!),
       volatility: Float64Array.from(score, (row) => volatility[row]!),
       predicted: parts.length === 1 ? parts[0]! : concatenate(parts),
+      spans,
     },
   };
 }

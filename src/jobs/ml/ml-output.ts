@@ -15,6 +15,7 @@ import { blockFactors } from "../../evaluate/block-factors.ts";
 import { blockSkills } from "../../evaluate/block-skill.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/forecast-table.ts";
+import type { Factors } from "../../evaluate/shrinkage.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
@@ -24,13 +25,15 @@ import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
   evaluationUnits,
+  type LevelledTicker,
+  levelTickers,
   type ScoredTicker,
   type ScoreSettings,
   type ScoreTables,
   scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
-import { verdictWarnings } from "../shared/ticker-warnings.ts";
+import { negativeSlope, verdictWarnings } from "../shared/ticker-warnings.ts";
 import type { PooledFit } from "./fit-pooled.ts";
 import { type FittedTicker, outOfFoldRows, type SpreadImportance } from "./fitted-ticker.ts";
 import { type ImportanceResult, importanceOf } from "./importance/importance-output.ts";
@@ -61,16 +64,17 @@ export function* evaluateMl(
   blocks: readonly RefitBlock[] = ONE_BLOCK,
 ): Pausable<MlEvaluation> {
   const isRecorded = recordsRefits(settings);
-  const outOfFold = fitted.map(outOfFoldRows);
-  const held = fitted.map((ticker, i) => ({ heldOut: outOfFold[i]!, score: ticker.score }));
-  const factors = yield* blockFactors(settings.shrinkage, held, blocks);
+  const { levels, levelled } = yield* levelTickers(
+    fitted.map((ticker) => ({ ...ticker, heldOut: outOfFoldRows(ticker), spans: ticker.outOfFoldSpans })),
+  );
+  const factors = yield* blockFactors(settings.shrinkage, levelled, blocks);
   const tickers: EvaluatedTicker[] = [];
   for (const [i, ticker] of fitted.entries()) {
-    tickers.push(yield* evaluateTicker(ticker, outOfFold[i]!, factors, settings, asOf));
+    tickers.push(yield* evaluateTicker(ticker, levelled[i]!, factors, settings, asOf));
     yield 1;
   }
-  const heldOut = { rows: "out_of_fold", forecasts: outOfFold } as const;
-  const tables = yield* scoreTables(tickers, settings.intervals, heldOut);
+  const heldOut = { rows: "out_of_fold", forecasts: levelled.map((ticker) => ticker.heldOut) } as const;
+  const tables = yield* scoreTables(tickers, settings.intervals, heldOut, levels);
   const scored = tickers.map(({ score }) => score);
   const skills = isRecorded
     ? yield* blockSkills(
@@ -80,12 +84,13 @@ export function* evaluateMl(
     : [];
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
+    ...negativeSlope(factors),
     ...verdictWarnings(tables, settings.shrinkage),
   ];
   return {
     tickers,
     tables,
-    blocks: skills.map((skill, b) => ({ ...skill, start: blocks[b]!.from, factors: factors[b]! })),
+    blocks: skills.map((skill, b) => ({ ...skill, start: blocks[b]!.from, factors: factors[b]!.byTicker })),
     warnings,
   };
 }
@@ -101,16 +106,16 @@ export function mlEvaluationUnits(
 
 function* evaluateTicker(
   fitted: FittedTicker,
-  outOfFold: ForecastRows,
-  factors: readonly ReadonlyMap<string, number>[],
+  { heldOut: outOfFold, score }: LevelledTicker<ForecastRows>,
+  factors: readonly Factors[],
   settings: ScoreSettings,
   asOf: Day,
 ): Pausable<EvaluatedTicker> {
-  const { ticker, dates, folds, fit, score, models } = fitted;
+  const { ticker, dates, folds, fit, models } = fitted;
   const facts = {
     ...{ dates, fitLabels: fit.labels, score },
     ...{ heldOut: outOfFold, residuals: outOfFold },
-    parts: models.map((model) => ({ ...model, factor: factors[model.block]!.get(ticker)! })),
+    parts: models.map((model) => ({ ...model, factor: factors[model.block]!.byTicker.get(ticker)! })),
   };
   return {
     ...(yield* scoreTicker(facts, settings, asOf)),

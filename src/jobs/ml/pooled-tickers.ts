@@ -8,6 +8,7 @@ import { forecastReturns } from "../../panel/ticker-panel.ts";
 import { hasForecasts } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
+import { levelOf } from "../shared/score-tables.ts";
 import { rowFacts } from "../shared/ticker-fits.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { type FittedTicker, fittedRows, scoreModels } from "./fitted-ticker.ts";
@@ -58,6 +59,9 @@ export function* pooledTickers(
       models: scoreModels(panel, member.learn, byBlock),
       folds,
       outOfFold: outOfFoldReturns(member, plan, fits.folds),
+      outOfFoldSpans: folds.flatMap(({ fold, testStart, testEnd }) =>
+        levelOf(panel, panel.fit.subarray(testStart, testEnd), plan.folds[fold]!.from),
+      ),
       ...(groups && {
         permuted: groups.map((_, g) =>
           outOfFoldReturns(member, plan, fits.folds, ({ permuted }) => permuted[g]!),

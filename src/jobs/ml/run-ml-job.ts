@@ -126,14 +126,15 @@ function librariesOf({ estimator, scaler }: MlSettings): readonly string[] {
   return regressorLibraries(estimator.library, scaler);
 }
 
-/** If no ticker has a fold, there is no evidence for any forecast, and `shrinkage` multiplies all of them by 0. */
+/** If no ticker has a fold, there is no evidence for any forecast, and the factor of `shrinkage` is 0. */
 function zeroedWarnings(
   fitted: readonly { readonly folds: readonly unknown[] }[],
   { shrinkage }: Pick<MlSettings, "shrinkage">,
 ): Warning[] {
   // `own` warns for each ticker.
   if (shrinkage === "none" || shrinkage === "own" || fitted.some(({ folds }) => folds.length > 0)) return [];
-  const message = `No ticker has a cross-validation fold, so shrinkage ${shrinkage} multiplies all forecasts by 0. Use smaller or fewer folds, more history, or shrinkage none.`;
+  const model = shrinkage === "pooled" ? " mu_model has the model's own forecasts." : "";
+  const message = `No ticker has a cross-validation fold, so the factor of shrinkage ${shrinkage} is 0.${model} Use smaller or fewer folds, more history, or shrinkage none.`;
   return [{ code: "fewer_folds", count: 0, message }];
 }
 

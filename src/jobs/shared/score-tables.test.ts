@@ -30,12 +30,14 @@ function fitted(index: number): FittedTicker {
     folds: [{ trainStart: 0, trainEnd: 40, testStart: 40, testEnd: 60 }],
     fit: { days: days(0, 60), labels: values(60, 2), labelDays: days(1, 60) },
     outOfFold: values(20, 3),
+    outOfFoldSpans: [],
     score: {
       days: days(60, ROWS),
       labels: values(ROWS, 5),
       labelDays: days(61, ROWS),
       predicted: values(ROWS, 7),
       volatility: values(ROWS, 9),
+      spans: [],
     },
     models: [{ block: 0, from: 0, to: ROWS, fitRows: 60, labelMean: mean(values(60, 2)), isStandIn: false }],
     rows: {

@@ -15,11 +15,13 @@ import {
   type TickerIntervals,
   tickerIntervals,
 } from "../../evaluate/intervals/ticker-intervals.ts";
+import { commonLevels, type Levels, shrinkForecasts, withLevels } from "../../evaluate/levels.ts";
 import { isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { deviation } from "../../evaluate/statistics.ts";
 import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/findings.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
+import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { JobContext } from "./job.ts";
 import { timed } from "./timings.ts";
 
@@ -35,6 +37,8 @@ export interface ScoreRows {
   readonly volatility: Float64Array;
   /** Shape (n): next-day log-return. */
   readonly predicted: Float64Array;
+  /** What these forecasts start from. */
+  readonly spans: Levels;
 }
 
 /** The forecasts that a job derives from those of its models. */
@@ -54,6 +58,8 @@ export interface ScoredTicker {
   readonly residuals: DatedForecasts;
   /** The factor by which shrinkage multiplies its last forecasts, including mu. */
   readonly factor: number;
+  /** Shape (score): the model's own forecasts; absent unless `pooled` shrinkage multiplies some by 0, which cannot be undone. */
+  readonly model?: Float64Array;
   /** For an ensemble, how far its members' published forecasts of the last score row are from each other. */
   readonly spread?: number;
   /** Whether the published forecasts are too large to be believed. */
@@ -78,6 +84,7 @@ export interface ScoreTables {
   readonly outOfFold?: ForecastTable;
   readonly baselines: { readonly zero: ForecastTables; readonly mean: ForecastTables };
   readonly shrinkage: ShrinkageTable;
+  readonly levels: JobLevels;
   /** Absent if no intervals were requested. */
   readonly intervals?: IntervalTables;
   /** Absent without a ticker. */
@@ -85,7 +92,7 @@ export interface ScoreTables {
 }
 
 /**
- * Multiplies a ticker's forecasts by its factors, and adds the historical mean and the intervals.
+ * Multiplies a ticker's forecasts by its factors, above their levels with `pooled`, and adds the historical mean and the intervals.
  * @param facts `fitLabels`: labels of all its fit rows; `heldOut`: labelled rows that the model did not learn from, by which its forecasts
  *   are judged; `residuals`: those that make the intervals; `parts`: its score rows, in time order. @param asOf the date of the forecasts.
  */
@@ -93,24 +100,32 @@ export function* scoreTicker(
   facts: {
     readonly dates: PanelDates;
     readonly fitLabels: Float64Array;
-    readonly score: ScoreRows;
+    readonly score: LevelledScore;
     readonly heldOut: ForecastRows;
     readonly residuals: DatedForecasts;
     readonly parts: readonly ScorePart[];
     readonly spread?: number;
   },
-  { intervals }: Pick<ScoreSettings, "intervals">,
+  { intervals, shrinkage }: ScoreSettings,
   asOf: Day,
 ): Pausable<ScoredTicker> {
   const { dates, fitLabels, heldOut, residuals, parts, spread } = facts;
-  const { days, labels, labelDays, volatility } = facts.score;
+  const { days, labels, labelDays, volatility, predicted: own, levels } = facts.score;
   const { ticker } = dates;
+  const isPooled = shrinkage === "pooled";
   // Held-out rows were known before the first model forecast a score row.
-  const published = scaledBy(parts[0]!.factor);
+  const published = <T extends DatedForecasts>(rows: T): T => ({
+    ...rows,
+    predicted: shrinkForecasts(rows.predicted, isPooled ? rows.levels : undefined, parts[0]!.factor),
+  });
   const { factor } = parts.at(-1)!;
-  const { predicted, trainingMean } = scoreParts(facts.score.predicted, parts);
+  const { predicted, trainingMean } = scoreParts(own, isPooled ? levels : undefined, parts);
+  const isZero = isPooled && parts.some((part) => part.factor === 0);
   const labelDeviation = deviation(fitLabels);
-  const score = { ticker, days, predicted, realised: labels, trainingMean, labelDeviation };
+  const score = {
+    ...{ ticker, days, predicted, realised: labels, trainingMean, labelDeviation },
+    ...(isPooled ? { ranked: own } : {}),
+  };
   const rows = { days, labelDays, realised: labels, predicted, volatility };
   const mu = muRow(dates, asOf).row === undefined ? undefined : predicted.at(-1);
   return {
@@ -119,6 +134,7 @@ export function* scoreTicker(
     heldOut,
     residuals,
     factor,
+    ...(isZero ? { model: own } : {}),
     ...(spread === undefined ? {} : { spread: factor * spread }),
     isWild: isWild({ fitLabels, heldOut: published(heldOut), score: predicted, mu }),
     ...(yield* tickerIntervals(ticker, rows, published(residuals), intervals)),
@@ -135,22 +151,55 @@ export interface ScorePart {
   readonly factor: number;
 }
 
-type Published = <T extends { readonly predicted: Float64Array }>(rows: T) => T;
-
-function scaledBy(factor: number): Published {
-  if (factor === 1) return (rows) => rows;
-  return (rows) => ({ ...rows, predicted: rows.predicted.map((value) => factor * value) });
-}
-
 /** The published forecasts of all parts, each with the historical mean. */
-function scoreParts(own: Float64Array, parts: readonly ScorePart[]) {
+function scoreParts(own: Float64Array, levels: Float64Array | undefined, parts: readonly ScorePart[]) {
   const predicted = own.slice();
   const trainingMean = new Float64Array(own.length);
   for (const { from, to, labelMean, factor } of parts) {
-    for (let row = from; row < to; row++) predicted[row] = factor * own[row]!;
+    predicted.set(shrinkForecasts(own.subarray(from, to), levels?.subarray(from, to), factor), from);
     trainingMean.fill(labelMean, from, to);
   }
   return { predicted, trainingMean };
+}
+
+/** The levels by date that the forecasts of all tickers start from. */
+export interface JobLevels {
+  readonly heldOut: Levels;
+  readonly score: Levels;
+}
+
+/** The rows of a ticker with the levels of their dates, shape (n) each; absent if they are 0. */
+export interface LevelledTicker<Held extends ForecastRows> {
+  readonly heldOut: Held;
+  readonly score: LevelledScore;
+}
+
+type LevelledScore = ScoreRows & Pick<DatedForecasts, "levels">;
+
+/** The rows of all tickers with the levels that those of a date share. @param tickers `spans`: what the ticker's own models started from. */
+export function* levelTickers<Held extends ForecastRows>(
+  tickers: readonly { readonly heldOut: Held; readonly spans: Levels; readonly score: ScoreRows }[],
+): Pausable<{ readonly levels: JobLevels; readonly levelled: readonly LevelledTicker<Held>[] }> {
+  const levels = {
+    heldOut: yield* commonLevels(tickers.map(({ heldOut, spans }) => ({ ...heldOut, spans }))),
+    score: yield* commonLevels(tickers.map(({ heldOut: { ticker }, score }) => ({ ...score, ticker }))),
+  };
+  const levelled = tickers.map(({ heldOut, score }) => ({
+    heldOut: withLevels(heldOut, levels.heldOut),
+    score: withLevels(score, levels.score),
+  }));
+  return { levels, levelled };
+}
+
+/** The level of the forecasts of these rows of a panel, which one model made; none without target `relative`. @param known as in `forecastReturns`. */
+export function levelOf(
+  panel: Pick<PanelRows, "relative" | "days">,
+  rows: Int32Array,
+  known: Day | undefined,
+): Levels {
+  const [first] = rows;
+  if (panel.relative === undefined || first === undefined) return [];
+  return [{ from: panel.days[first]!, level: levelKnownAt(panel, known) }];
 }
 
 /** The rows before the score rows by which the models' own forecasts are judged. */
@@ -164,6 +213,7 @@ export function* scoreTables(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
   heldOut: HeldOutRows,
+  levels: JobLevels,
 ): Pausable<ScoreTables> {
   const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
   const covered =
@@ -182,7 +232,7 @@ export function* scoreTables(
     score: scored.model,
     ...(tested === undefined ? {} : { outOfFold: tested.model }),
     baselines: { zero: tables("zero"), mean: tables("mean") },
-    shrinkage,
+    ...{ shrinkage, levels },
     ...(covered === undefined ? {} : { intervals: covered }),
     ...(tickers.length === 0
       ? {}

@@ -1,10 +1,11 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { formatDay } from "../../contract/market/dates.ts";
+import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { JudgedRows, RowsVerdict } from "../../contract/output/verdict.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
+import { withLevels } from "../../evaluate/levels.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { headlined, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
@@ -24,6 +25,8 @@ const ABSOLUTE = 1e-12;
 const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential"]);
 /** Another version or commit may word the same findings differently. */
 const NOT_COMPARED_BETWEEN_BUILDS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
+/** Outputs of 0.2.0 and before have no levels, and another error and factor by dates. */
+const NOT_COMPUTABLE_WITHOUT_LEVELS = new Set(["by_date"]);
 const NOT_COMPUTABLE_WITHOUT_MEANS = new Set(["r2_mean"]);
 
 /**
@@ -68,7 +71,11 @@ function checkOutOfFold(
   const skipped = outOfFold.every(isKnown) ? NOT_COMPUTABLE : NOT_COMPUTABLE_WITHOUT_MEANS;
   comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, skipped);
   comparison.check("cross_validation", document.cross_validation, tested.by_ticker, skipped);
-  comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), NOT_COMPUTABLE);
+  const spans = metrics.shrinkage?.levels?.held_out;
+  const levels = spans?.map(({ start, level }) => ({ from: parseDay(start)!, level })) ?? [];
+  const shrinkage = atOnce(shrinkageTable(outOfFold.map((rows) => withLevels(rows, levels))));
+  const withoutLevels = spans === undefined ? NOT_COMPUTABLE_WITHOUT_LEVELS : NOT_COMPUTABLE;
+  comparison.check("metrics.shrinkage", metrics.shrinkage, shrinkage, withoutLevels);
 }
 
 /**

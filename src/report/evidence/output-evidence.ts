@@ -124,7 +124,7 @@ export function rowEvidence(rows: readonly ScoredRows[], alpha: number | undefin
     },
     dateCount: starts.filter((start, d) => d > 0 && start > starts[d - 1]!).length,
     table: atOnce(
-      forecastTable(table, predicted, (day, correlations, held) => {
+      forecastTable(table, undefined, (day, correlations, held) => {
         // As the verdict counts them, so that the mean of the charts is its IC.
         if (held >= MIN_ORDER_TICKERS) skill.onDate(day, correlations, held);
       }),

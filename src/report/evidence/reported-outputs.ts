@@ -143,6 +143,7 @@ function onDays(row: ScoredRows, days: Int32Array): ScoredRows {
     lower: taken(row.lower),
     upper: taken(row.upper),
     trainingMean: taken(row.trainingMean),
+    ...(row.ranked && { ranked: taken(row.ranked) }),
   };
 }
 

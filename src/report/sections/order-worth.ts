@@ -1,3 +1,6 @@
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { asRanked } from "../../evaluate/forecast-rows.ts";
+import { sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { finiteOrNull, mean, median } from "../../evaluate/statistics.ts";
 import { columnChart } from "../charts/column-chart.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
@@ -78,9 +81,15 @@ const BASIS_POINT = 1e-4;
 /** Costs per side: for a large stock, a smaller one, and one that is hard to trade. */
 const COSTS = [0, 1, 5, 10].map((points) => points * BASIS_POINT);
 
+/** Where shrinkage multiplied forecasts by 0, the model's own have an order. */
+function rankedEvidence({ document, dates, byDate, rows, labelled }: OutputEvidence) {
+  if (document.mu_model === undefined) return { dates, byDate, rows };
+  return { dates, byDate: atOnce(sortedByDate(labelled.map(asRanked))), rows: rows.map(asRanked) };
+}
+
 /** What the order of the forecasts is worth. */
 export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
-  const { dates, byDate, rows } = evidence;
+  const { dates, byDate, rows } = rankedEvidence(evidence);
   if (dates.days.length === 0) return { absent: whyNoOrder(evidence) };
   const count = quantileCount(median(Float64Array.from(dates.tickers))!);
   const { quantiles, spread } = quantileReturns(byDate, count);

@@ -54,6 +54,7 @@ export function* readForecastParts(json: JsonReader, wanted: TickerSelection) {
       found = yield* readMu(json, names, "largest" in wanted ? wanted.largest : 0);
     },
     mu_dates: ofMu(scalar),
+    mu_model: ofMu(scalar),
     mu_spread: ofMu(scalar),
     // A list may be long, and only its last element is kept.
     forecasts: ofMu(members({ dates: last(scalar), lower: last(scalar), upper: last(scalar) })),
@@ -65,7 +66,9 @@ export function* readForecastParts(json: JsonReader, wanted: TickerSelection) {
       score: members({ ...quality, by_ticker: ofMu(scalars) }),
       out_of_fold: members(quality),
       baselines: byName(members({ score: members({ pooled: scalars }) })),
-      shrinkage: members({ pooled: scalars, by_ticker: ofMu(scalars) }),
+      shrinkage: members({
+        ...{ pooled: scalars, by_date: scalars, by_ticker: ofMu(scalars), applied: ofMu(scalar) },
+      }),
       intervals: members({
         ...{ method: scalar, alpha: scalar, bound: scalar },
         pooled: coverage,

@@ -374,13 +374,14 @@ test("a preview shows the matrix, folds and warnings of the job", async () => {
   );
 });
 
-test("shrinkage without a fold says that it multiplies all forecasts by 0", async () => {
+test("shrinkage without a fold says that its factor is 0, and keeps the model's own forecasts beside", async () => {
   const text = config({ ...ALL, cv_test_size: 500, shrinkage: "pooled" });
-  const { mu, warnings } = await jobOn(MARKET, text);
-  assert.deepEqual(new Set(Object.values(mu)), new Set([0]));
+  const { mu, mu_model, warnings, metrics } = await jobOn(MARKET, text);
+  assert.deepEqual(new Set(Object.values(mu)), new Set([metrics.shrinkage!.levels!.score[0]!.level]));
   const ofJob = warnings.filter(({ code, ticker }) => code === "fewer_folds" && ticker === undefined);
-  assert.match(ofJob[0]!.message, /shrinkage pooled multiplies all forecasts by 0/);
-  const { warnings: without } = await jobOn(MARKET, config({ ...ALL, cv_test_size: 500 }));
+  assert.match(ofJob[0]!.message, /the factor of shrinkage pooled is 0\. mu_model/);
+  const { warnings: without, mu: own } = await jobOn(MARKET, config({ ...ALL, cv_test_size: 500 }));
+  assert.deepEqual(mu_model, own);
   assert.deepEqual(
     without.filter(({ code, ticker }) => code === "fewer_folds" && ticker === undefined),
     [],

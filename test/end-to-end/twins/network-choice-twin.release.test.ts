@@ -58,6 +58,7 @@ function trainedTicker(i: number, skill: number, seed: number, shift: number): T
     realised: labels.subarray(from, to),
     predicted: predicted.subarray(from, to),
     trainingMean: new Float64Array(to - from),
+    spans: [],
   });
   const [validated, calibrated] = [60, 105];
   const score = part(calibrated, calibrated + 6);

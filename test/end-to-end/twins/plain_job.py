@@ -15,9 +15,9 @@ from plain_models import MINIMUM_FIT_ROWS, folds_of, forecast
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
 from plain_metrics import mean, mean_baseline, metrics, table, zero_baseline
 from plain_rows import MAX_GAP, is_number, iso, read_features, read_prices, resolve_window, rows_of
-from plain_verdict import shrinkage_table, verdict_of, warnings_of
+from plain_verdict import verdict_of, warnings_of
 from plain_warnings import fit_entry, importances_of, median_spacing, told_of_all
-from plain_worth import is_wild, slope_of
+from plain_worth import is_wild, shrinkage_table, slope_of
 
 
 def run_ticker(params, rows):
@@ -39,6 +39,7 @@ def run_ticker(params, rows):
                 "test_start": iso(test[0]),
                 "test_end": iso(test[-1]),
                 "train_rows": len(train),
+                "label_mean": training_mean,
                 **metrics(part),
             }
         )
@@ -128,11 +129,13 @@ def run(bounds, prices, features, feature_days, config):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     out_of_fold = {ticker: result["out_of_fold"] for ticker, result in fitted.items()}
     both = {"score": score, "out_of_fold": out_of_fold}
-    verdict = verdict_of(out_of_fold, score)
+    deviations = {ticker: result["fit"]["label_deviation"] for ticker, result in fitted.items()}
+    verdict = verdict_of(out_of_fold, score, deviations)
     chooses = params.get("shrinkage", "none") != "none"
     told += warnings_of(verdict, chooses, wild)
     applied = {"applied": {ticker: result["share"] for ticker, result in fitted.items()}} if chooses else {}
     settings = settings_of(params.get("intervals"))
+    held_out = {ticker: [(d, y, p, 0.0) for d, y, p, _ in rows] for ticker, rows in out_of_fold.items()}
     return {
         "window": {
             "start": iso(start),
@@ -153,7 +156,7 @@ def run(bounds, prices, features, feature_days, config):
                 "zero": {name: table(zero_baseline(rows)) for name, rows in both.items()},
                 "mean": {name: table(mean_baseline(rows)) for name, rows in both.items()},
             },
-            "shrinkage": {**shrinkage_table(out_of_fold), **applied},
+            "shrinkage": {**shrinkage_table(held_out), **applied, "levels": {"held_out": [], "score": []}},
             "intervals": None
             if settings is None
             else interval_metrics(settings, {ticker: result["intervals"] for ticker, result in fitted.items()}),

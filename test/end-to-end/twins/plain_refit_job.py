@@ -11,7 +11,7 @@ from plain_intervals import ends_by_method, score_rows, settings_of
 from plain_models import MINIMUM_FIT_ROWS
 from plain_rows import iso
 from plain_pooled_job import answer_requests, compared, fit_and_predict, labels_by_date, relative, spread, width_at, z_scored
-from plain_verdict import shrinkage_table
+from plain_worth import shrinkage_table
 
 
 def blocks_of(tickers, every):
@@ -95,9 +95,10 @@ class Job:
         return total / len(known)
 
     def returned(self, keys, predicted, until):
+        level = 0.0 if self.targets is None else self.level(until)
+        self.levels |= {key: level for key in keys}
         if self.targets is None:
             return dict(zip(keys, predicted))
-        level = self.level(until)
         return {key: level + self.widths[key[1]] * p for key, p in zip(keys, predicted)}
 
     def in_window(self, train):
@@ -148,6 +149,8 @@ class Job:
         pools = [sorted(self.tickers)] if self.pooled else [[t] for t in sorted(self.tickers)]
         self.result = {ticker: {"folds": [], "score": [], "means": []} for ticker in self.tickers}
         self.block_rows = [0 for _ in self.blocks]
+        # The level of each forecast.
+        self.levels = {}
         for names in pools:
             self.run_together(names)
         return self.result
@@ -192,34 +195,53 @@ class Job:
                 self.result[ticker]["means"].append((math.fsum(own) / len(own) if own else 0.0) if has_rows else None)
                 self.result[ticker]["score"] += [(d, b, got[t, d]) for t, d in test if t == ticker]
 
+    def common_levels(self):
+        """The level by date, of out-of-fold rows and of score rows: the mean over the tickers that have one."""
+        found = []
+        for rows_of in (self.out_of_fold, lambda ticker: [(d, p) for d, _, p in self.result[ticker]["score"]]):
+            by_date = {}
+            for ticker in sorted(self.result):
+                for d, _ in rows_of(ticker):
+                    by_date.setdefault(d, []).append(self.levels[ticker, d])
+            found.append({d: math.fsum(levels) / len(levels) for d, levels in by_date.items()})
+        return found
+
     def shrink(self):
-        """Multiplies forecasts by the pooled factor of their block."""
+        """The pooled factor of each block."""
         factors = []
+        tested_levels, score_levels = self.common_levels()
         for b, dates in enumerate(self.blocks):
             rows = {}
             for ticker, own in self.result.items():
                 label = self.tickers[ticker]["label"]
-                seen = self.out_of_fold(ticker) + [
-                    (d, p) for d, _, p in own["score"] if b > 0 and d in label and self.known(ticker, d) <= dates[0]
+                seen = [(d, p, tested_levels[d]) for d, p in self.out_of_fold(ticker)] + [
+                    (d, p, score_levels[d])
+                    for d, _, p in own["score"]
+                    if b > 0 and d in label and self.known(ticker, d) <= dates[0]
                 ]
-                rows[ticker] = [(d, label[d], p, 0.0) for d, p in seen]
+                rows[ticker] = [(d, label[d], p, level) for d, p, level in seen]
             factors.append(shrinkage_table(rows)["by_date"]["s"])
         return factors
+
+
+def shrunk(p, level, factor):
+    return p if factor == 1 else level + factor * (p - level)
 
 
 def published(job, params):
     """Score rows after shrinkage, with the ends of their intervals."""
     factors = job.shrink() if params.get("shrinkage") == "pooled" else [1.0] * len(job.blocks)
+    tested_levels, score_levels = job.common_levels()
     settings = settings_of(params.get("intervals"))
     tickers = {}
     for ticker, own in sorted(job.result.items()):
         if ticker in job.joins and not own["score"]:
             continue
         rows = job.tickers[ticker]
-        score = [(d, factors[b] * p) for d, b, p in own["score"]]
+        score = [(d, shrunk(p, score_levels[d], factors[b])) for d, b, p in own["score"]]
         ends = ([None] * len(score), [None] * len(score))
         if settings is not None:
-            pairs = [(rows["label"][d], factors[0] * p) for d, p in job.out_of_fold(ticker)]
+            pairs = [(rows["label"][d], shrunk(p, tested_levels[d], factors[0])) for d, p in job.out_of_fold(ticker)]
             dated = score_rows(rows, score)
             ends = ends_by_method(pairs, dated, settings["alpha"], settings["bound"])[settings["method"]]
         tickers[ticker] = {

@@ -1,5 +1,5 @@
 import type { ForecastView } from "../../../client/index.ts";
-import { zeroedSentence } from "../../../contract/output/zeroed-forecasts.ts";
+import { smallFactorSentences } from "../../../contract/output/small-factor.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
@@ -71,8 +71,8 @@ function forecastOf(view: ForecastView): HTMLElement[] {
     count === 0
       ? "The output has no forecast."
       : areZero(view)
-        ? `The next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of} are all 0.${zeroedWords(view)}${forecasts.length < count ? ` The table shows ${forecasts.length} of them.` : ""}`
-        : `Next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `. The table shows the ${forecasts.length} largest by absolute value` : ""}.`;
+        ? `The next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of} are all 0.${smallFactor(view)}${forecasts.length < count ? ` The table shows ${forecasts.length} of them.` : ""}`
+        : `Next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `. The table shows the ${forecasts.length} largest by absolute value` : ""}.${smallFactor(view)}`;
   if (forecasts.length === 0) return [element("p", {}, words)];
   return [
     element("p", {}, words),
@@ -90,9 +90,13 @@ function areZero({ forecasts }: ForecastView): boolean {
   return forecasts.length > 0 && forecasts.every(({ mu }) => mu === 0);
 }
 
-/** The view lacks the factors of shrinkage. A model whose held-out forecasts are not 0 forecasts 0 for every ticker only because of them. */
-function zeroedWords({ metrics: { shrinkage } }: ForecastView): string {
-  return shrinkage === undefined || shrinkage.b === null ? "" : ` ${zeroedSentence(shrinkage, undefined)}`;
+function smallFactor({ forecasts, verdict, metrics }: ForecastView): string {
+  const slope = metrics.shrinkage_by_date ?? metrics.shrinkage;
+  if (slope === undefined) return "";
+  const factors = forecasts.map(({ factor = 1 }) => factor);
+  const hasModel = forecasts.some(({ mu_model }) => mu_model !== undefined);
+  const words = smallFactorSentences({ factors, slope, hasModel, verdict });
+  return words === undefined ? "" : ` ${words}`;
 }
 
 function refitsOf({ count, last }: NonNullable<ForecastView["refits"]>): string {

@@ -15,11 +15,11 @@ export interface CandidateForecasts {
 
 /** @param base of the same ticker, by an earlier candidate: equal dates are kept once, because a job may have 100 candidates. */
 export function forecastsOf(own: FittedTicker, base: CandidateForecasts | undefined): CandidateForecasts {
-  const { folds, fit, outOfFold, score, warnings, listed } = own;
+  const { folds, fit, outOfFold, outOfFoldSpans, score, warnings, listed } = own;
   const days = Int32Array.from(testedRows(folds), (row) => fit.days[row]!);
   return {
-    tested: { days: shared(days, base?.tested.days), predicted: outOfFold },
-    score: { days: shared(score.days, base?.score.days), predicted: score.predicted },
+    tested: { days: shared(days, base?.tested.days), predicted: outOfFold, spans: outOfFoldSpans },
+    score: { ...score, days: shared(score.days, base?.score.days) },
     warnings,
     listed,
   };
