@@ -209,7 +209,7 @@ class Choice:
             }
             for fold in self.folds[ticker]:
                 for row in fold["rows"]:
-                    members = self.members_of(fold["start"], ticker)
+                    members = self.members(fold["start"])
                     merged.levels[ticker, row["date"]] = self.combined(row["levels"], members)
             for d, _, _ in merged.result[ticker]["score"]:
                 levels = {c: self.candidates[c].levels[ticker, d] for c, by_date in own.items() if d in by_date}

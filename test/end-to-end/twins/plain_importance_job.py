@@ -9,7 +9,7 @@ import math
 import numpy as np
 from plain_models import regressor, scaled
 from plain_pooled_job import FEWEST, Job, answer_requests, filled, prepared
-from plain_worth import t_of_mean
+from plain_worth import method_of, t_of_mean
 from scipy.stats import rankdata
 
 MINIMUM_DATES = 30
@@ -201,7 +201,7 @@ def run(params, tickers):
         groups.append({**group, "loss": float(np.mean(losses)), "t": t_of_mean(losses)})
     groups.sort(key=lambda group: -group["loss"])
     figure = float(np.mean(whole))
-    return {"failures": failures, "tickers": {}, "form": form, "dates": len(whole), "figure": figure, "groups": groups}
+    return {"failures": failures, "tickers": {}, "form": form, "dates": len(whole), "figure": figure, "method": method_of(len(whole)), "groups": groups}
 
 
 if __name__ == "__main__":
