@@ -1,7 +1,7 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
-import { gainBand } from "../../evaluate/choice/choice-gains.ts";
+import { gainBand } from "../../report/statistics/gain-band.ts";
 import { table } from "./output-table.ts";
 
 const GAIN_UNIT =

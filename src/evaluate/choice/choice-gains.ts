@@ -1,8 +1,6 @@
 import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import type { OutputChoice } from "../../contract/output/choice.ts";
-import { meanMethod, testQuantile } from "../mean-test.ts";
 import { MIN_DATES } from "../newey-west.ts";
 import { finiteOrNull } from "../statistics.ts";
 import { meanIc } from "./candidate-ics.ts";
@@ -74,25 +72,6 @@ function gainOf(own: Float64Array, first: Float64Array): Pick<Gain, "gain" | "t"
   const { mean, error, dates } = difference(first, own, own.length);
   if (dates < MIN_DATES) return { gain: null, t: null, dates };
   return { gain: mean, t: error > 0 ? mean / error : null, dates };
-}
-
-/** A 90 % band. */
-export interface GainBand {
-  readonly low: number;
-  readonly high: number;
-}
-
-/** The band of a recorded gain: above 0 if a one-sided test at 5 % finds the gain. */
-export function gainBand(
-  { method, losses }: Pick<OutputChoice, "method" | "losses">,
-  { gain, gain_t: t }: Pick<OutputChoice["honest"], "gain" | "gain_t">,
-): GainBand | null {
-  const dates = losses.gains?.filter((value) => value !== null).length ?? losses.dates.length;
-  if (gain === null || t === null || t === 0 || dates < MIN_DATES) return null;
-  // Outputs of 0.2.0 name no method.
-  const half =
-    Math.abs(gain / t) * testQuantile(method === undefined ? undefined : meanMethod(dates), dates, 0.95);
-  return { low: gain - half, high: gain + half };
 }
 
 /** The figure of a forecast that a measure compares: its R² or its mean IC. */

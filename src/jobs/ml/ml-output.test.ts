@@ -282,7 +282,7 @@ test("warns no_skill of forecasts that only follow the drift, but not of those t
   assert.deepEqual(others, []);
   assert.match(
     warning!.message,
-    /^No evidence of skill on the out-of-fold rows\. .* Clark-West t \d{2,}\.\d\d against zero, 2\.31 needed; they add nothing to the training mean\)\.$/,
+    /^No evidence of skill on the out-of-fold rows\. .*Clark-West t \d{2,}\.\d\d against zero, 2\.31 needed; they add nothing to the training mean\)\.$/,
   );
   assert.deepEqual(told(drift.map((mean, i) => mean + 0.3 * (labels[60 + i]! - 0.01))), []);
 });

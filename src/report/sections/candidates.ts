@@ -4,7 +4,6 @@ import { cut } from "../../contract/errors/faults.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
-import { type GainBand, gainBand } from "../../evaluate/choice/choice-gains.ts";
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";
@@ -12,7 +11,8 @@ import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { bandFigure, countedRows, figure, NO_FIGURE, type Unit, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel, plainTable } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
-import { noSkillFunnel } from "../statistics/over-dates.ts";
+import { gainBand } from "../statistics/gain-band.ts";
+import { type Band, noSkillFunnel } from "../statistics/over-dates.ts";
 import { cumulative } from "../statistics/running-sums.ts";
 import { type MembersByDate, membersByDate, membersPanel } from "./candidate-members.ts";
 
@@ -53,7 +53,7 @@ interface CandidateRow {
   readonly ic: number | null;
   readonly gain: number | null;
   /** 90 %: beyond 0 if the gain is beyond chance. */
-  readonly band: GainBand | null;
+  readonly band: Band | null;
   /** Tickers that it could fit. */
   readonly tickers: number;
   readonly isMember: boolean;
