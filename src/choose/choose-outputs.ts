@@ -3,6 +3,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
+import { CHOICE_METHOD } from "../contract/output/choice.ts";
 import type { ChosenOutputs, ChosenRows } from "../contract/output/chosen-outputs.ts";
 import type { LaterFigures } from "../contract/output/metrics-schemas.ts";
 import { countKnown, type TestedTicker } from "../evaluate/choice/candidate-losses.ts";
@@ -49,7 +50,7 @@ export function chooseOutputs(outputs: readonly CandidateOutput[], options: Choo
   const labels = distinctLabels(outputs.map(({ model }) => model));
   const { rule, measure, rows } = options;
   return {
-    ...{ rows, rule, measure },
+    ...{ rows, rule, measure, method: CHOICE_METHOD },
     candidates: outputs.map(({ name, sha256, rows: own, later }, c) => ({
       label: labels[c]!,
       ...recorded(gains.gains[c]!),

@@ -99,6 +99,8 @@ function choiceText(chosen: ChosenOutputs): string {
   const last = changes.slice(-MAX_CHANGES).map(({ date, members: own }) => [date, own.join(", ")]);
   const earlier = changes.length - last.length;
   return [
+    rowsText(chosen),
+    "",
     candidateTable(chosen, "--json lists all"),
     "",
     table(["members from", "candidates"], [...last, ["at the end", members.join(", ")]]),
@@ -107,6 +109,15 @@ function choiceText(chosen: ChosenOutputs): string {
     optimismText(chosen),
     "",
   ].join("\n");
+}
+
+/** Which rows were compared: score rows of different cuts have different dates. */
+function rowsText({ rows, losses: { dates } }: ChosenOutputs): string {
+  const [first, last] = [dates[0], dates.at(-1)];
+  const named = rows === "score" ? "score rows" : "out-of-fold rows";
+  return first === undefined
+    ? `No ${named} of these outputs can be compared.`
+    : `Compared on the ${named} whose returns are known from ${first} to ${last} (${counted(dates.length, "date")}).`;
 }
 
 function optimismText({ optimism, measure }: ChosenOutputs): string {

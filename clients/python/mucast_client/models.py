@@ -59,7 +59,7 @@ class RunSummaryVerdict(TypedDict):
     rows: JudgedRows
     dates: int
     ic: float | None
-    """The verdict's figure of order: the mean IC, or the pooled correlation over time."""
+    """The verdict's mean IC; null with fewer than 5 tickers, whose order is measured over time."""
     ic_low: float | None
     """Lower end of its 95 % band; null if it has no error, as with too few dates."""
     ic_high: float | None

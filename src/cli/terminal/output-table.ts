@@ -1,6 +1,7 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { closeName, laterOrder } from "../../contract/output/later-close.ts";
-import type { FindingState, JudgedRows, Verdict } from "../../contract/output/verdict.ts";
+import { verdictFigures } from "../../contract/output/order-name.ts";
+import type { FindingState, JudgedRows, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 
 /** An output and the name of its column. */
@@ -24,23 +25,24 @@ type Cell = readonly [label: string, value: string];
 export function outputTable(outputs: readonly OutputColumn[]): string {
   const hasRefits = outputs.some(({ output }) => output.refits !== undefined);
   const closes = laterCloses(outputs.map(({ output }) => ordersOf(output)));
-  const columns = outputs.map(({ output, hitRateError, verdict, more = [] }) => [
-    ...cellsOf(output, hitRateError),
-    ...closes.flatMap((delay) => laterCells(ordersOf(output), delay)),
-    ...(closes.length === 0 ? [] : [beyondCell(output)]),
-    ...(hasRefits ? [refitsCell(output)] : []),
-    ...verdictCells(verdict),
-    ...more,
+  const columns = outputs.map((column) => [
+    ...cellsOf(column),
+    ...closes.flatMap((delay) => laterCells(ordersOf(column.output), delay)),
+    ...(closes.length === 0 ? [] : [beyondCell(column.output)]),
+    ...(hasRefits ? [refitsCell(column.output)] : []),
+    ...verdictCells(column.verdict),
+    ...(column.more ?? []),
   ]);
   const labels = columns[0]!.map(([label]) => label);
   const rows = labels.map((label, i) => [label, ...columns.map((column) => column[i]![1])]);
   return table(["", ...outputs.map(({ name }) => name)], rows);
 }
 
-function cellsOf({ mu, window, metrics }: OutputColumn["output"], hitRateError: number | null): Cell[] {
+function cellsOf({ output: { mu, window, metrics }, hitRateError, verdict }: OutputColumn): Cell[] {
   const { intervals, baselines } = metrics;
   const judged = judgedTable(metrics);
   const { cross_section: across, pooled } = metrics[judged]!;
+  const isOverTime = verdict?.judged.find(({ rows }) => rows === judged)?.order.form === "time_series";
   const [zero, mean] = [baselines.zero[judged], baselines.mean[judged]];
   return [
     [
@@ -48,9 +50,7 @@ function cellsOf({ mu, window, metrics }: OutputColumn["output"], hitRateError: 
       `${Object.keys(mu).length} as of ${window.as_of}${window.delay === undefined ? "" : `, delay ${window.delay}`}`,
     ],
     ["rows with labels", `${pooled.n} ${ROWS[judged]}`],
-    ["dates with an IC", String(across.dates)],
-    ["mean IC", figure(across.ic_mean)],
-    ["mean RankIC", figure(across.rank_ic_mean)],
+    ["mean RankIC", figure(isOverTime ? null : across.rank_ic_mean)],
     ["hit rate", percent(pooled.hit_rate)],
     ["  standard error, by date", percent(hitRateError)],
     ["  share of up days", percent(pooled.up_share)],
@@ -126,14 +126,15 @@ function refitsCell({ refits }: OutputColumn["output"]): Cell {
 function verdictCells(verdict: Verdict | undefined): Cell[] {
   const judged = verdict?.judged[0];
   const dates = judged?.sizes.dates.toLocaleString("en-US");
-  const t = judged?.order.t;
-  const r2 = judged?.sizes.against.zero.r2;
   return [
     ["verdict", printable(verdict?.title ?? "-")],
     ["  judged on", judged === undefined ? "-" : `${nameOf(ROWS, judged.rows)}, ${dates} dates`],
-    ["  order", stateText(SKILL_STATES, judged?.order.state, t == null ? "" : `, t ${t.toFixed(2)}`)],
-    ["  sizes", stateText(SKILL_STATES, judged?.sizes.state, r2 == null ? "" : `, R² ${percent(r2)}`)],
-    ["  intervals", stateText(INTERVAL_STATES, judged?.intervals?.state, "")],
+    ["  order", `${stateText(SKILL_STATES, judged?.order.state)}${overTime(judged?.order)}`],
+    ["    IC", icText(judged && verdictFigures(judged).ic)],
+    ["    90 % band", bandText(judged?.order)],
+    ["  sizes", stateText(SKILL_STATES, judged?.sizes.state)],
+    ["    R²", judged === undefined ? "-" : r2Text(verdictFigures(judged).r2)],
+    ["  intervals", stateText(INTERVAL_STATES, judged?.intervals?.state)],
   ];
 }
 
@@ -160,8 +161,30 @@ const INTERVAL_STATES: Names = {
   too_few: "too few dates",
 } satisfies Record<FindingState, string>;
 
-function stateText(states: Names, state: string | undefined, more: string): string {
-  return state === undefined ? "-" : `${nameOf(states, state)}${more}`;
+function stateText(states: Names, state: string | undefined): string {
+  return state === undefined ? "-" : nameOf(states, state);
+}
+
+/** With few tickers, there is no IC: the mean return on the side of the forecast. */
+function overTime(order: RowsVerdict["order"] | undefined): string {
+  if (order?.form !== "time_series" || order.figure === null || order.state === "too_few") return "";
+  return `, over time ${order.figure.toFixed(3)} deviations`;
+}
+
+/** The band of the IC outside which a one-sided test at 5 % finds it. */
+function bandText(order: RowsVerdict["order"] | undefined): string {
+  const { form, figure: ic = null, t = null, quantile = null } = order ?? {};
+  if (form !== "cross_section" || ic === null || t === null || t === 0 || quantile === null) return "-";
+  const half = quantile * Math.abs(ic / t);
+  return `${icText(ic - half)} to ${icText(ic + half)}`;
+}
+
+function icText(ic: number | null | undefined): string {
+  return ic == null ? "-" : ic.toFixed(3);
+}
+
+function r2Text(r2: number | null): string {
+  return r2 === null ? "-" : `${(100 * r2).toFixed(2)} %`;
 }
 
 /** How a table names a value of the output; a value of a later version or another program is shown unchanged. */

@@ -12,6 +12,7 @@ export const chosenOutputsSchema = z.strictObject({
   ...choiceSchema.pick({
     rule: true,
     measure: true,
+    method: true,
     members: true,
     changes: true,
     honest: true,

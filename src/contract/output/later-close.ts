@@ -18,8 +18,8 @@ export function closeTitle(delay: number): string {
 export function laterFigures(orders: readonly DelayedOrder[] | undefined): LaterFigures | undefined {
   const order = laterOrder(orders);
   if (order === undefined) return undefined;
-  const { delay, ic_mean, order_mean = null, net_5bp } = order;
-  return { delay, ic: ic_mean ?? order_mean, net_5bp };
+  const { delay, ic_mean, net_5bp } = order;
+  return { delay, ic: ic_mean, net_5bp };
 }
 
 /** Fewer dates say too little, as for every band and test. */

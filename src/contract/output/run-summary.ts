@@ -25,7 +25,7 @@ export const runSummarySchema = z
         rows: judgedRowsSchema,
         dates: z.int().nonnegative(),
         ic: maybe.describe(
-          "The verdict's figure of order: the mean IC, or the pooled correlation over time.",
+          "The verdict's mean IC; null with fewer than 5 tickers, whose order is measured over time.",
         ),
         ic_low: maybe.describe("Lower end of its 95 % band; null if it has no error, as with too few dates."),
         ic_high: maybe.describe("Upper end of its 95 % band."),

@@ -87,7 +87,7 @@ function orderSentence(
 ): string {
   const { figure, added_figure, form, dates, quantile } = found;
   const title = form === "cross_section" ? "Order" : "Order over time";
-  if (state === "too_few") return tooFew(title, datesGiven < MIN_DATES ? datesGiven : dates);
+  if (state === "too_few") return tooFew("Order", datesGiven < MIN_DATES ? datesGiven : dates);
   if (figure === null || t === null || quantile === null) {
     const of = form === "cross_section" ? "of a date do not differ" : "of a ticker never differ";
     return `${title}: none, since the forecasts ${of}.`;
@@ -209,8 +209,8 @@ function sizesSentence(
     worse: "worse than zero",
     none: "no evidence of skill",
   }[state];
-  const known = informative ? "evidence of information" : "no evidence of information";
-  const model = `Before shrinkage, the model's forecasts give ${known} about sizes (${clarkWestText({ zero, mean: ofMean }, `${quantile.toFixed(2)} needed`, hasMeans)}).`;
+  const known = informative ? "information" : "no information";
+  const model = `Before shrinkage, the model's forecasts show ${known} about sizes (${clarkWestText({ zero, mean: ofMean }, `${quantile.toFixed(2)} needed`, hasMeans)}).`;
   return `Sizes: ${finding} (${numbers}). ${model}`;
 }
 

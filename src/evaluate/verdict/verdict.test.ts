@@ -386,7 +386,7 @@ test("published sizes are evidence only if their squared error is smaller, whate
   assert.equal(found.against.mean.clark_west_t, small!.against.mean.clark_west_t);
   assert.match(
     found.sentence,
-    /^Sizes: no evidence of skill \(.*\)\. Before shrinkage, the model's forecasts give evidence/,
+    /^Sizes: no evidence of skill \(.*\)\. Before shrinkage, the model's forecasts show information about sizes/,
   );
 });
 

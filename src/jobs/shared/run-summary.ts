@@ -2,6 +2,7 @@ import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";
 import { laterFigures } from "../../contract/output/later-close.ts";
+import { verdictFigures } from "../../contract/output/order-name.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { OrderFinding } from "../../contract/output/verdict.ts";
 import { testQuantile } from "../../evaluate/mean-test.ts";
@@ -51,23 +52,21 @@ function headlineOf({ verdict, score, outOfFold }: SummaryParts["tables"]): RunS
   return {
     ...{ state, title, rows },
     dates: sizes.dates,
-    // Over time, an order is no IC.
-    ...(order.form === "cross_section" ? { ic: order.figure, ...bandOf(order) } : NO_IC),
+    ...verdictFigures(judged),
+    ...bandOf(order),
     ...(later === undefined ? {} : { later }),
-    r2: sizes.against.zero.r2,
     coverage: intervals?.figure ?? null,
     nominal_coverage: intervals?.asked ?? null,
   };
 }
 
-const NO_IC = { ic: null, ic_low: null, ic_high: null };
-
 /** The 95 % band of the mean IC, from its t. */
-function bandOf({ figure, t, dates, method }: OrderFinding): {
+function bandOf({ form, figure, t, dates, method }: OrderFinding): {
   ic_low: number | null;
   ic_high: number | null;
 } {
-  if (figure === null || t === null || t === 0 || dates < MIN_DATES) return { ic_low: null, ic_high: null };
+  const hasBand = form === "cross_section" && figure !== null && t !== null && t !== 0 && dates >= MIN_DATES;
+  if (!hasBand) return { ic_low: null, ic_high: null };
   const half = testQuantile(method, dates, 0.975) * Math.abs(figure / t);
   return { ic_low: figure - half, ic_high: figure + half };
 }

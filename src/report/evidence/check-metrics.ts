@@ -92,12 +92,7 @@ function checkOrders(
   const recorded = document.metrics[name]?.by_delay;
   const [first] = recorded ?? [];
   if (first === undefined) return;
-  const computed = atOnce(
-    delayedOrders(
-      rows.map((row) => ({ ...row, labelDeviation: 1 })),
-      first.delay,
-    ),
-  );
+  const computed = atOnce(delayedOrders(rows, first.delay));
   comparison.check(`metrics.${name}.by_delay`, recorded, computed, NOT_COMPUTABLE);
 }
 

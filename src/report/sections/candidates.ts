@@ -4,7 +4,6 @@ import { cut } from "../../contract/errors/faults.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
-import { meanMethod, testQuantile } from "../../evaluate/mean-test.ts";
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";
@@ -12,6 +11,7 @@ import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { bandFigure, countedRows, figure, NO_FIGURE, type Unit, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel, plainTable } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
+import { gainBand } from "../statistics/gain-band.ts";
 import { type Band, noSkillFunnel } from "../statistics/over-dates.ts";
 import { cumulative } from "../statistics/running-sums.ts";
 import { type MembersByDate, membersByDate, membersPanel } from "./candidate-members.ts";
@@ -104,19 +104,6 @@ function rowsOf(choice: OutputChoice): CandidateRow[] {
       isMember: member,
     }),
   );
-}
-
-/** The band of a gain outside which a one-sided test at 5 % finds it. */
-function gainBand(
-  choice: OutputChoice,
-  { gain, gain_t: t }: Pick<OutputChoice["honest"], "gain" | "gain_t">,
-): Band | null {
-  const dates = choice.losses.gains?.filter((value) => value !== null).length ?? choice.losses.dates.length;
-  if (gain === null || t === null || t === 0 || dates < MIN_DATES) return null;
-  // Outputs of 0.2.0 name no method.
-  const method = choice.method === undefined ? undefined : meanMethod(dates);
-  const half = Math.abs(gain / t) * testQuantile(method, dates, 0.95);
-  return { low: gain - half, high: gain + half };
 }
 
 /** Labels of jobs are shorter; another program may write longer ones. */

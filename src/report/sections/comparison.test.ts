@@ -41,7 +41,7 @@ test("a pair whose bands exclude 0 is told apart, and the output with evidence o
   }
   assert.match(
     pairsFinding,
-    /^ridge is better than lstm by squared error \(.*, band .* to .*\); ridge is better than lstm by IC/,
+    /^ridge is better than lstm by IC \(.*, band .* to .*\); ridge is better than lstm by squared error/,
   );
   assert.match(skillFinding, /^1 of 2 outputs shows evidence of skill on the common rows: ridge\. /);
   assert.deepEqual(
@@ -99,8 +99,8 @@ test("outputs without a labelled score row are compared on their out-of-fold row
   assert.match(comparison!.rowsFinding, new RegExp(`^The outputs share ${n} out-of-fold rows with realised`));
   const value = (name: string) => comparison!.metrics.find((metric) => metric.name === name)?.values;
   assert.deepEqual(
-    value("R² against zero"),
-    documents.map(({ metrics }) => metrics.out_of_fold!.pooled.r2_zero),
+    value("R²"),
+    documents.map(({ verdict }) => verdict!.judged[0]!.sizes.against.zero.r2),
   );
   assert.equal(value("Interval score"), undefined, "out-of-fold rows have no intervals");
   for (const [k, { metrics, verdict: written }] of documents.entries()) {

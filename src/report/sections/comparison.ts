@@ -1,7 +1,9 @@
+import { type VerdictFigures, verdictFigures } from "../../contract/output/order-name.ts";
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
+import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { escapeText } from "../charts/plot.ts";
 import { heldOutSlope } from "../evidence/held-out-slope.ts";
-import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { judgedSet, type OutputEvidence } from "../evidence/output-evidence.ts";
 import type { PairedDifference, PairedDifferences } from "../evidence/paired-differences.ts";
 import { type Report, type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import {
@@ -100,10 +102,10 @@ function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
     of: (evidence: OutputEvidence) => number | null | undefined,
   ) => ({ name, unit, better, values: outputs.map(({ common }) => of(common) ?? null) });
   const all = [
-    row("IC", "ic", "higher", ({ table }) => table.cross_section.ic_mean),
-    row("RankIC", "ic", "higher", ({ table }) => table.cross_section.rank_ic_mean),
-    row("R² against zero", "r2", "higher", ({ table }) => table.pooled.r2_zero),
-    row("R² against zero, median ticker", "r2", "higher", ({ table }) => table.r2_zero_median),
+    row("IC", "ic", "higher", (evidence) => figuresOf(evidence)?.ic),
+    row("RankIC", "ic", "higher", ({ dates }) => finiteOrNull(mean(dates.rankIc))),
+    row("R²", "r2", "higher", (evidence) => figuresOf(evidence)?.r2),
+    row("R², median ticker", "r2", "higher", ({ table }) => table.r2_zero_median),
     row("Hit rate", "coverage", "higher", ({ table }) => table.pooled.hit_rate),
     row("RMSE", "rmse", "lower", ({ table }) => table.pooled.rmse),
     row("Slope of returns on forecasts", "t", "near 1", (evidence) => heldOutSlope(evidence).value),
@@ -111,6 +113,11 @@ function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
     row("Interval score", "rmse", "lower", ({ coverage }) => coverage?.pooled.interval_score),
   ];
   return all.filter(({ values }) => values.some((value) => value !== null));
+}
+
+function figuresOf(evidence: OutputEvidence): VerdictFigures | undefined {
+  const judged = judgedSet(evidence);
+  return judged && verdictFigures(judged);
 }
 
 function coverageGap({ document, coverage }: OutputEvidence): number | null {
@@ -132,7 +139,7 @@ function skillFinding(outputs: readonly ReportedOutput[]): string {
 
 /** The name of the measure of order, in words. */
 function orderName(form: PairedDifferences["form"]): string {
-  return form === "cross_section" ? "IC" : "correlation over time";
+  return form === "cross_section" ? "IC" : "return on the side of the forecast";
 }
 
 function pairsFinding({ pairs, dates, form }: PairedDifferences, names: readonly string[]): string {

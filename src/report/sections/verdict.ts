@@ -67,9 +67,8 @@ interface ForecastMetrics {
   readonly rmse: number | null;
   readonly mae: number | null;
   readonly hitRate: number | null;
-  readonly r2Zero: number | null;
-  readonly icMean: number | null;
-  readonly rankIcMean: number | null;
+  /** Against zero over all rows as one sample, so that tickers with large returns weigh most. */
+  readonly r2Pooled: number | null;
 }
 
 /** The verdict on the order of the forecasts, their sizes and their intervals. */
@@ -118,15 +117,13 @@ function baselineRows({ modelName, table, zeroTable, meanTable }: OutputEvidence
   return meanTable === undefined ? rows : [...rows, metricsRow("historical mean", meanTable)];
 }
 
-function metricsRow(name: string, { pooled, cross_section: across }: ForecastTable): ForecastMetrics {
+function metricsRow(name: string, { pooled }: ForecastTable): ForecastMetrics {
   return {
     name,
     rmse: pooled.rmse,
     mae: pooled.mae,
     hitRate: pooled.hit_rate,
-    r2Zero: pooled.r2_zero,
-    icMean: across.ic_mean,
-    rankIcMean: across.rank_ic_mean,
+    r2Pooled: pooled.r2_zero,
   };
 }
 
@@ -180,8 +177,10 @@ function answerHtml({ state, title, sentences, judged, later }: Verdict): string
   const chips = parts.map(([name, own]) => {
     const found = judged?.[CHIPS[name]]?.state ?? "too_few";
     const [kind, path] = CHIP_LOOKS[found] ?? CHIP_LOOKS.too_few;
-    const text = sentenceHtml(typesetFigures(own.join(" ").slice(name.length)));
-    return `<li class="chip ${kind}"><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg><p><b>${name}</b>${text}</p></li>`;
+    const whole = own.join(" ");
+    const label = whole.slice(0, whole.indexOf(":"));
+    const text = sentenceHtml(typesetFigures(whole.slice(label.length)));
+    return `<li class="chip ${kind}"><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg><p><b>${label}</b>${text}</p></li>`;
   });
   return `<p class="badge ${BADGES[state] ?? "unknown"}">${escapeText(title)}</p>
 <div class="sentences">${rest.map((sentence) => `<p>${sentenceHtml(typesetFigures(sentence))}</p>`).join("")}</div>
@@ -195,7 +194,7 @@ export function chipsOf(
   const chips: [keyof typeof CHIPS, string[]][] = [];
   for (const sentence of sentences) {
     const [name] = (Object.keys(CHIPS) as (keyof typeof CHIPS)[]).filter((each) =>
-      sentence.startsWith(`${each}: `),
+      [`${each}: `, `${each} over time: `].some((start) => sentence.startsWith(start)),
     );
     if (name !== undefined) chips.push([name, [sentence]]);
     else chips.at(-1)?.[1].push(sentence);
@@ -245,12 +244,10 @@ function judgedText({ rows, judgedRows, tickers, dates, firstDay, lastDay }: Fac
 function baselinesTable({ baselines }: Verdict, name: string): string {
   return plainTable({
     caption: `${name} and the forecasts that any model has to beat`,
-    columns: ["Forecast", "R² against zero", "IC", "RankIC", "Hit rate", "RMSE", "MAE"],
+    columns: ["Forecast", "R², pooled rows", "Hit rate", "RMSE", "MAE"],
     rows: baselines.map((row) => [
       row.name,
-      figure(row.r2Zero, "r2"),
-      figure(row.icMean, "ic"),
-      figure(row.rankIcMean, "ic"),
+      figure(row.r2Pooled, "r2"),
       figure(row.hitRate, "coverage"),
       figure(row.rmse, "rmse"),
       figure(row.mae, "rmse"),

@@ -28,7 +28,7 @@ function slowHorizon(rows: readonly DatedForecasts[], horizon: number): number[]
         ? [[p, average(later.map(({ y }) => y)) * horizon] as const]
         : [];
     });
-    if (pairs.length < 3) return [];
+    if (pairs.length < 5) return [];
     return (
       correlation(
         Float64Array.from(pairs, ([p]) => p),
@@ -40,7 +40,7 @@ function slowHorizon(rows: readonly DatedForecasts[], horizon: number): number[]
 
 /** Some dates are more than ten days apart, and some labels are unknown. */
 function gappyRows(seed: number): DatedForecasts[] {
-  return datedRows(seed, 6, 260).map((row) => ({
+  return datedRows(seed, 9, 260).map((row) => ({
     ...row,
     days: row.days.map((day) => (day > 17_100 ? day + 12 : day)),
     realised: row.realised.map((label, i) => (i % 31 === seed % 31 ? Number.NaN : label)),
@@ -64,7 +64,8 @@ test("the IC over several days equals summing each ticker's labels from the date
 
 test("over one day it is the IC", () => {
   const rows = datedRows(5, 8, 200);
-  const { ic } = dateSkill(rows);
+  const { ic: all, tickers } = dateSkill(rows);
+  const ic = all.filter((_, d) => tickers[d]! >= 5);
   const found = horizonSkill(rows, 1)!;
   assert.equal(found.dates, ic.length);
   assert.ok(isNear(found.ic, average([...ic])));

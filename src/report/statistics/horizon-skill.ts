@@ -1,7 +1,8 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { MAX_GAP_DAYS } from "../../contract/market/ticker-series.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { eachDate, MIN_TICKERS, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { correlation, mean } from "../../evaluate/statistics.ts";
 import { type Band, meanBand } from "./over-dates.ts";
 
@@ -26,13 +27,13 @@ const DATES_PER_DAY = 12;
  * ticker's next h - 1 rows. For one day it is the IC.
  * @param rows tickers in any order, labelled or not. A window counts if all its labels are known and none of its rows is more than
  * MAX_GAP_DAYS after the previous one.
- * @returns undefined if no date counts: a date needs MIN_TICKERS tickers, and forecasts and returns that differ.
+ * @returns undefined if no date counts: a date needs MIN_ORDER_TICKERS tickers, and forecasts and returns that differ.
  */
 export function horizonSkill(rows: readonly DatedForecasts[], horizon: number): HorizonSkill | undefined {
   const windows = rows.map((row) => windowed(row, horizon));
   const ics: number[] = [];
   for (const { predicted, realised } of eachDate(atOnce(sortedByDate(windows)))) {
-    if (predicted.length < MIN_TICKERS) continue;
+    if (predicted.length < MIN_ORDER_TICKERS) continue;
     const ic = correlation(predicted, realised);
     if (ic !== null) ics.push(ic);
   }

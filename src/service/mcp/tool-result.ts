@@ -6,7 +6,7 @@ import { counted, printable } from "../../contract/errors/wording.ts";
 import { shortText } from "../../contract/json/bounded-json.ts";
 import { closeName } from "../../contract/output/later-close.ts";
 import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
-import { orderName } from "../../contract/output/order-name.ts";
+import { summaryIc } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { answerText } from "../http/server/answer-size.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
@@ -72,13 +72,14 @@ function worthText({ summary }: OperationView): string[] {
   const { model, tickers, verdict } = summary;
   const forecasts = `${printable(model)} forecasts ${counted(tickers, "ticker")}`;
   if (verdict === null) return [`${forecasts}.`];
-  const { title, ic, dates, later } = verdict;
-  const name = orderName(summary);
+  const { title, r2, dates, later } = verdict;
+  const ic = summaryIc(summary);
+  const figures = [...(ic === null ? [] : [`IC ${rounded(ic)}`]), `R² ${rounded(r2)}`].join(", ");
   return [
-    `${forecasts}. ${printable(title)}: ${name} ${rounded(ic)} over ${counted(dates, "date")}.`,
-    ...(later === undefined
+    `${forecasts}. ${printable(title)}: ${figures} over ${counted(dates, "date")}.`,
+    ...(later === undefined || later.ic === null
       ? []
-      : [`Traded ${closeName(later.delay)}: ${name} ${rounded(later.ic)}${netText(later)}.`]),
+      : [`Traded ${closeName(later.delay)}: IC ${rounded(later.ic)}${netText(later)}.`]),
   ];
 }
 

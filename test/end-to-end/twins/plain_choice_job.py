@@ -12,6 +12,7 @@ from functools import cache
 from plain_pooled_job import answer_requests
 from plain_refit_job import Job, blocks_of, prepared, published
 from plain_rows import MAX_GAP, iso
+from plain_worth import error_of_mean, quantile_of_mean
 
 MIN_ROWS = 30
 
@@ -59,22 +60,9 @@ def mean(values):
     return math.fsum(values) / len(values)
 
 
-def error(values, lag=5):
-    """The Newey-West error of a mean."""
-    n, centre = len(values), mean(values)
-    if max(values) == min(values):
-        return 0.0
-    variance = 0.0
-    for i in range(n):
-        for j in range(max(0, i - lag), min(n, i + lag + 1)):
-            variance += (1 - abs(i - j) / (lag + 1)) * (values[i] - centre) * (values[j] - centre)
-    return math.sqrt(max(0.0, variance)) / n
-
-
-def fixed_b_quantile(n):
-    """At 5 %, one-sided."""
-    b = 6 / n
-    return 1.6449 + 2.1859 * b + 0.3142 * b**2 - 0.3427 * b**3
+def error(values):
+    """The error of a mean over dates; 0 if all values are equal."""
+    return error_of_mean(values) or 0.0
 
 
 def ic_of(labels, forecasts):
@@ -221,7 +209,7 @@ class Choice:
             }
             for fold in self.folds[ticker]:
                 for row in fold["rows"]:
-                    members = self.members_of(fold["start"], ticker)
+                    members = self.members(fold["start"])
                     merged.levels[ticker, row["date"]] = self.combined(row["levels"], members)
             for d, _, _ in merged.result[ticker]["score"]:
                 levels = {c: self.candidates[c].levels[ticker, d] for c, by_date in own.items() if d in by_date}
@@ -274,7 +262,7 @@ class Choice:
             ("few_choice_rows", sum(1 for fold in published_folds if len(self.judged_until(fold["start"])) < MIN_ROWS)),
         ]
         warnings = [{"code": code, "count": count} for code, count in counts if count > 0]
-        if len(gains) >= MIN_ROWS and (honest["gain_t"] is None or honest["gain_t"] <= fixed_b_quantile(len(gains))):
+        if len(gains) >= MIN_ROWS and (honest["gain_t"] is None or honest["gain_t"] <= quantile_of_mean(len(gains), 0.95)):
             warnings.append({"code": "choice_is_noise", "count": None})
         return {
             "candidates": [

@@ -40,6 +40,7 @@ def run_ticker(params, rows):
                 "test_start": iso(test[0]),
                 "test_end": iso(test[-1]),
                 "train_rows": len(train),
+                "label_mean": training_mean,
                 **metrics(part),
             }
         )
@@ -137,7 +138,8 @@ def run(bounds, prices, features, feature_days, config):
         "score": {ticker: result["unshrunk"] for ticker, result in fitted.items()},
         "out_of_fold": {ticker: {row[0]: row[2] for row in rows} for ticker, rows in out_of_fold.items()},
     }
-    verdict = verdict_of(out_of_fold, score)
+    deviations = {ticker: result["fit"]["label_deviation"] for ticker, result in fitted.items()}
+    verdict = verdict_of(out_of_fold, score, deviations)
     chooses = params.get("shrinkage", "none") != "none"
     told += warnings_of(verdict, chooses, wild)
     applied = {"applied": {ticker: result["share"] for ticker, result in fitted.items()}} if chooses else {}

@@ -41,6 +41,8 @@ class Job:
         self.pooled, self.joins = params.get("fit") == "pooled", {}
         self.size, self.splits = params.get("cv_test_size", 15), params.get("n_splits", 15)
         self.window, self.delay = params.get("window"), params.get("delay", 0)
+        # Blocks whose slope is negative by more than chance.
+        self.negative = 0
         self.blocks = blocks or blocks_of(tickers, params.get("refit_every"))
 
     def join_late(self, late, comparison, targets_of):
@@ -151,8 +153,8 @@ class Job:
         pools = [sorted(self.tickers)] if self.pooled else [[t] for t in sorted(self.tickers)]
         self.result = {ticker: {"folds": [], "score": [], "means": []} for ticker in self.tickers}
         self.block_rows = [0 for _ in self.blocks]
-        # The date on which the fold of a tested row begins, and the level of each forecast.
-        self.begins, self.levels = {}, {}
+        # The level of each forecast.
+        self.levels = {}
         for names in pools:
             self.run_together(names)
         return self.result
@@ -222,7 +224,9 @@ class Job:
                     if b > 0 and d in label and self.known(ticker, d) <= dates[0]
                 ]
                 rows[ticker] = [(d, label[d], p, level) for d, p, level in seen]
-            factors.append(shrinkage_table(rows)["by_date"]["s"])
+            slope = shrinkage_table(rows)["by_date"]
+            factors.append(slope["s"])
+            self.negative += slope["se"] is not None and slope["b"] + 1.86 * slope["se"] < 0
         return factors
 
 
@@ -304,6 +308,7 @@ def run(params, tickers, late):
         "failures": failures,
         "tickers": told,
         "factors": factors,
+        "negative_slope": job.negative,
         "blocks": [
             {"start": iso(dates[0]), "end": iso(dates[-1]), "fit_rows": rows} for dates, rows in zip(job.blocks, job.block_rows)
         ],

@@ -70,6 +70,7 @@ def fit_entry(rows):
         "fit_rows": len(labels),
         "features": len(rows["columns"]),
         "label_mean": sum(labels) / len(labels),
+        "label_deviation": statistics.pstdev(labels),
     }
 
 

@@ -5,6 +5,7 @@ import math
 import statistics
 
 import numpy as np
+from scipy import stats
 
 MIN_SCORE_ROWS = 20
 
@@ -99,6 +100,27 @@ def shrinkage_table(by_ticker):
         "by_date": date_slope(by_ticker),
         "by_ticker": {ticker: slope_of(own) for ticker, own in pairs.items()},
     }
+
+
+def t_of_mean(values):
+    """The mean divided by its error; None without an error."""
+    error = error_of_mean(values)
+    return None if error is None else math.fsum(values) / len(values) / error
+
+
+def method_of(n):
+    return "ewc_8" if n >= 60 else "newey_west_5"
+
+
+FIXED_B = {0.95: (1.6449, 2.1859, 0.3142, -0.3427), 0.975: (1.96, 2.9694, 0.416, -0.5324)}
+
+
+def quantile_of_mean(n, probability):
+    """The t that chance exceeds: Student's with 8 degrees of freedom, or for few dates that of Kiefer and Vogelsang (2005)."""
+    if method_of(n) == "ewc_8":
+        return float(stats.t.ppf(probability, 8))
+    b = 6 / n
+    return sum(coefficient * b**power for power, coefficient in enumerate(FIXED_B[probability]))
 
 
 def is_wild(labels, pairs, score, mu):

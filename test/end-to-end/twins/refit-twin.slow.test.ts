@@ -19,6 +19,8 @@ const LINEAR_TOLERANCE = 1e-9;
 interface RefitTwin {
   readonly failures: readonly string[];
   readonly factors: readonly number[];
+  /** The number of blocks with the warning. */
+  readonly negative_slope: number;
   readonly blocks: readonly { readonly start: string; readonly end: string; readonly fit_rows: number }[];
   readonly tickers: Readonly<
     Record<
@@ -109,6 +111,8 @@ function assertSame(output: OutputBlob, twin: RefitTwin, tolerance: number): voi
     output.failures.map(({ ticker }) => ticker),
     twin.failures,
   );
+  const negative = output.warnings.find(({ code }) => code === "negative_slope");
+  assert.equal(negative?.count ?? 0, twin.negative_slope);
   const { blocks, by_ticker } = output.refits!;
   assert.deepEqual(
     blocks.map(({ start, end, fit_rows }) => ({ start, end, fit_rows })),

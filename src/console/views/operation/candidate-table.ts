@@ -54,8 +54,8 @@ interface Column {
 
 function columnsOf(measure: Choice["measure"]): readonly Column[] {
   return [
-    { title: "R²", unit: "r2", value: ({ r2 }) => r2 },
-    { title: "IC", unit: "ic", value: ({ ic }) => ic ?? null, isSpare: true },
+    { title: "R², held out", unit: "r2", value: ({ r2 }) => r2 },
+    { title: "IC, held out", unit: "ic", value: ({ ic }) => ic ?? null, isSpare: true },
     { title: "Gain", unit: measure === "ic" ? "ic" : "r2", value: ({ gain }) => gain },
     { title: "t of the gain", unit: "t", value: ({ gain_t }) => gain_t },
     { title: "Tickers", unit: "count", value: ({ tickers }) => tickers, isSpare: true },

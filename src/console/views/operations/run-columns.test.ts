@@ -45,7 +45,7 @@ function judged(ic: number | null, more: Partial<OperationView> = {}, later?: La
     model: "ridge",
     fit: "pooled",
     as_of: "2026-01-02",
-    tickers: 3,
+    tickers: 5,
     failed: 0,
     verdict,
   } as const;
