@@ -6,7 +6,6 @@ import { meanT } from "../../src/evaluate/mean-test.ts";
 import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
 import { finiteOrNull, mean } from "../../src/evaluate/statistics.ts";
 import { quantileReturns } from "../../src/report/statistics/quantile-returns.ts";
-import { turnover } from "../../src/report/statistics/turnover.ts";
 
 const FIFTHS = 5;
 
@@ -30,7 +29,7 @@ export interface Score {
   /** Basis points per day, simple returns: the fifth of a date's tickers with the highest forecasts minus that with the lowest. */
   readonly spread: number | null;
   readonly spreadT: number | null;
-  /** Share of the top fifth that was not in it on the previous date. */
+  /** Mean share of both fifths that was not in them on the previous date. */
   readonly turnover: number | null;
   /** Basis points per day, by COSTS_BP: the spread minus the cost of trading both ends. */
   readonly net: readonly (number | null)[];
@@ -51,9 +50,7 @@ export function scoreForecasts(rows: readonly ForecastRows[], isReturn: boolean)
   };
   const { pooled, cross_section } = atOnce(forecastTable(layout, undefined, onDate));
   const { spread } = quantileReturns(atOnce(sortedByDate(layout.tickers)), FIFTHS);
-  const { replaced } = turnover(layout.tickers, FIFTHS);
-  const scaled = layout.tickers.map((row) => ({ ...row, labelDeviation: 1 }));
-  const order = atOnce(delayedOrders(scaled, 0))[0]!;
+  const order = atOnce(delayedOrders(layout.tickers, 0))[0]!;
   return {
     rows: pooled.n,
     dates: cross_section.dates,
@@ -65,7 +62,7 @@ export function scoreForecasts(rows: readonly ForecastRows[], isReturn: boolean)
     r2Mean: isReturn ? pooled.r2_mean : null,
     spread: finiteOrNull(mean(spread.values) / BASIS_POINT),
     spreadT: meanT(spread.values),
-    turnover: finiteOrNull(mean(replaced.top)),
+    turnover: order.turnover,
     net: COSTS_BP.map((cost) => order[`net_${cost}bp`]),
   };
 }

@@ -26,7 +26,7 @@ test("the first screen has the order at three closes, with its band, turnover an
   assert.equal(nets[3], "298");
   assert.match(
     html,
-    /which a job that starts after it cannot reach, and no costs\. The table <a href="#verdict">/,
+    /which a job that starts after it cannot reach, and free of costs\. The table <a href="#verdict">/,
   );
 });
 

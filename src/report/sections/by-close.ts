@@ -52,7 +52,7 @@ export function byCloseHtml(
       };
   const meaning = isOverTime
     ? "The mean over dates of the sign of each forecast above its own past mean, times the return in units of its deviation."
-    : "Spread: top minus bottom fifth of the forecasts, simple return a day. Replaced: share of a fifth that was not in it the date before. After: the spread minus that cost on every purchase and sale.";
+    : "Spread: top minus bottom fifth of the forecasts, a day. Replaced: share of a fifth that was not in it the date before. After: the spread less that cost a side.";
   return `<div class="closes"><h3>By the close of the trade</h3>
 ${plainTable({ caption: `what the order of the ${JUDGED_ROWS[judgedRows]} is worth by the close of the trade`, ...table })}
 <p class="faint">${meaning}</p></div>

@@ -14,8 +14,7 @@ import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type HorizonSkill, horizonSkill } from "../statistics/horizon-skill.ts";
 import { type Band, meanBand } from "../statistics/over-dates.ts";
 import { quantileCount, quantileReturns } from "../statistics/quantile-returns.ts";
-import { cumulative, ROLLING_DATES, rollingMean } from "../statistics/running-sums.ts";
-import { type Turnover, turnover } from "../statistics/turnover.ts";
+import { cumulative } from "../statistics/running-sums.ts";
 
 /** What the order of the forecasts is worth. */
 export const orderSection = chartSection({
@@ -36,7 +35,7 @@ function leadOf(outputs: readonly ReportedOutput[]): string {
     orders.length === 0
       ? ""
       : ' The table <a href="#verdict">by close</a> has later closes, turnover and costs.';
-  return `Returns in this section are simple returns, because they measure how money grows. They assume trades ${closes.join(" or ")}, and no costs.${table}`;
+  return `Returns are simple returns, because they measure how money grows. Trades are ${closes.join(" or ")}, and free of costs.${table}`;
 }
 
 function labelClose(delay: number): string {
@@ -59,22 +58,6 @@ interface OrderWorth {
     readonly mean: number;
     readonly finding: string;
   };
-  /** Absent if no two successive dates have three tickers in common. */
-  readonly turnover:
-    | {
-        readonly days: Int32Array;
-        /** Spearman correlation of the forecasts of a date with those of the previous date, over the tickers of both. */
-        readonly autocorrelation: Float64Array;
-        /** Mean over the last `rollingDates`, NaN before. */
-        readonly rolling: Float64Array;
-        readonly rollingDates: number;
-        readonly mean: number;
-        /** Mean shares of the top and bottom that were not in them on the previous date; NaN if no date has such a share. */
-        readonly topReplaced: number;
-        readonly bottomReplaced: number;
-        readonly finding: string;
-      }
-    | undefined;
   /** The IC over 1 to 20 days; without horizons for which no date counts. */
   readonly horizons: readonly HorizonSkill[];
   readonly horizonsFinding: string;
@@ -109,7 +92,6 @@ export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
   if (spread.days.length === 0) {
     return { absent: "Forecasts differ too little on every date to sort the tickers into quantiles." };
   }
-  const stays = turnover(rows, count);
   const horizons = HORIZONS.flatMap((horizon) => horizonSkill(rows, horizon) ?? []);
   const returns = quantiles.flatMap(({ predicted, realised }, q): QuantileReturn[] =>
     realised.length === 0
@@ -129,7 +111,6 @@ export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
       quantiles: returns,
       quantilesFinding: quantilesFinding(returns),
       spread: spreadOf(spread, count),
-      turnover: turnoverOf(stays),
       horizons,
       horizonsFinding: horizonsFinding(horizons),
     },
@@ -163,25 +144,6 @@ function spreadOf(
   };
 }
 
-function turnoverOf({ days, autocorrelation, replaced }: Turnover): OrderWorth["turnover"] {
-  if (days.length === 0) return undefined;
-  const centre = mean(autocorrelation);
-  const [topReplaced, bottomReplaced] = [mean(replaced.top), mean(replaced.bottom)];
-  const text = Number.isNaN(topReplaced)
-    ? ""
-    : `. Each day, ${figure(topReplaced, "share")} of the top quantile and ${figure(bottomReplaced, "share")} of the bottom quantile were replaced`;
-  return {
-    days,
-    autocorrelation,
-    rolling: rollingMean(autocorrelation, ROLLING_DATES),
-    rollingDates: ROLLING_DATES,
-    mean: centre,
-    topReplaced,
-    bottomReplaced,
-    finding: `The rank correlation of the forecasts of successive dates was ${figure(centre, "ic")} on average (1 means that the order stays the same)${text}.`,
-  };
-}
-
 function horizonsFinding(horizons: readonly HorizonSkill[]): string {
   if (horizons.length === 0) return "No returns over several days are known yet.";
   const text = horizons.map(({ horizon, ic }) => `${figure(ic, "ic")} over ${countedRows(horizon, "day")}`);
@@ -203,13 +165,7 @@ function inWords(numbers: readonly number[]): string {
 }
 
 function orderPanels(order: OrderWorth): Panel[] {
-  const { turnover: stays } = order;
-  return [
-    quantilesPanel(order),
-    spreadPanel(order.spread),
-    horizonsPanel(order),
-    ...(stays === undefined ? [] : [turnoverPanel(stays)]),
-  ];
+  return [quantilesPanel(order), spreadPanel(order.spread), horizonsPanel(order)];
 }
 
 function quantilesPanel({ quantiles, quantilesFinding }: OrderWorth): Panel {
@@ -279,26 +235,6 @@ function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Pane
       mean: ic,
       band,
     })),
-  });
-}
-
-function turnoverPanel(stays: NonNullable<OrderWorth["turnover"]>): Panel {
-  const { days, autocorrelation, rolling, rollingDates, finding } = stays;
-  const isLong = !rolling.every(Number.isNaN);
-  const name = isLong ? `mean of ${rollingDates} dates` : "daily";
-  return linePanel({
-    title: "Persistence of the order",
-    finding,
-    days,
-    values: isLong ? rolling : autocorrelation,
-    unit: "ic",
-    name,
-    meaning: `rank autocorrelation of the forecasts from one date to the next, ${name}`,
-    level: { value: 0 },
-    columns: [
-      ["Daily", autocorrelation],
-      [`Mean of ${rollingDates} dates`, rolling],
-    ],
   });
 }
 

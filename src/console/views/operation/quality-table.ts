@@ -37,14 +37,13 @@ function closesTable(rows: string, { by_delay: orders = [] }: Quality): HTMLElem
   if (orders.every(({ dates }) => dates === 0)) return [];
   const isOverTime = orders.some(({ order_mean }) => order_mean !== undefined);
   const name = `By the close of the trade, ${rows.toLowerCase()}`;
-  const points = (value: number | null) => figure(value === null ? null : value / 1e4, "mu");
   return [
     element("h3", {}, name),
     numbersTable({
       name,
       columns: isOverTime
         ? ["Trade", "Order over time", "t"]
-        : ["Trade", "Mean IC", "t", "Top minus bottom fifth", "After 5 bp a side", "Replaced"],
+        : ["Trade", "Mean IC", "t", "Fifths after 5 bp", "Replaced"],
       rows: orders.map((order) => ({
         header: closeTitle(order.delay),
         cells: isOverTime
@@ -52,8 +51,7 @@ function closesTable(rows: string, { by_delay: orders = [] }: Quality): HTMLElem
           : [
               figure(order.ic_mean, "ic"),
               figure(order.ic_t, "t"),
-              points(order.spread_mean),
-              points(order.net_5bp),
+              figure(order.net_5bp === null ? null : order.net_5bp / 1e4, "mu"),
               figure(order.turnover, "coverage"),
             ],
       })),
