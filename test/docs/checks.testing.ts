@@ -196,7 +196,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/observability.md", "POST /v1/run_ml_job", EYE],
   ["docs/output.md", '{ "status"', RECORD],
   ["docs/audit.md", "mucast prepare", SYNTAX],
-  ["docs/audit.md", "preparation: 6", EYE],
+  ["docs/audit.md", "truncation: 6", EYE],
   ["docs/audit.md", "{", json((text) => auditBlobSchema.parse(JSON.parse(text)))],
   ["docs/replay.md", "mucast replay", SYNTAX],
   ["docs/replay.md", "ml_engine_42.json: identical", EYE],

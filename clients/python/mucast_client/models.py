@@ -1078,6 +1078,7 @@ class AuditBlobChecks(TypedDict):
     """Each requested check."""
 
     preparation: NotRequired[AuditCheck]
+    """Only in verdicts of 0.2.0."""
     truncation: NotRequired[AuditCheck]
     restatement: NotRequired[AuditCheck]
     foresight: NotRequired[AuditCheck]
@@ -1122,7 +1123,7 @@ class AuditBlobInputsPreviousDataExtractor(TypedDict):
 
 
 class AuditBlobInputsPrices(TypedDict):
-    """The price CSV of the preparation check."""
+    """The price CSV of `preparation`."""
 
     url: str
     """Without secrets; for a local file, its name."""
@@ -1135,7 +1136,7 @@ class AuditBlobInputs(TypedDict):
     previous_feature: NotRequired[AuditBlobInputsPreviousFeature]
     previous_data_extractor: NotRequired[AuditBlobInputsPreviousDataExtractor]
     prices: NotRequired[AuditBlobInputsPrices]
-    """The price CSV of the preparation check."""
+    """The price CSV of `preparation`."""
     config_sha256: str
 
 
