@@ -8,7 +8,7 @@ import {
   judgedForecasts,
   type RowForecasts,
 } from "../bench/skill/forecast-file.ts";
-import { icDifference, icsByDate, largestDifference } from "../bench/skill/ic-difference.ts";
+import { icDifference, icsByDate } from "../bench/skill/ic-difference.ts";
 import type { JudgedTicker } from "../bench/skill/judged-rows.ts";
 import { COSTS_BP, type Score, scoreForecasts } from "../bench/skill/score-forecasts.ts";
 import { ScoredRows } from "../bench/skill/scored-rows.ts";
@@ -205,15 +205,6 @@ test("a row differs from itself by 0 without a t, and only dates with both ICs c
   });
 });
 
-test("the largest difference of forecasts is in root mean squares of the second ones, on the rows that count", () => {
-  const [forecasts, others] = [
-    [Float64Array.of(1, 2, 3), Float64Array.of(9, -2.5)],
-    [Float64Array.of(2, 2, 3), Float64Array.of(-2, -2)],
-  ];
-  assert.equal(largestDifference([Int32Array.of(1), Int32Array.of(1)], forecasts!, others!), 0.25);
-  assert.equal(largestDifference([Int32Array.of(0), Int32Array.of(1)], forecasts!, others!), 0.5);
-});
-
 test("rows are scored again once another row lacks some of their forecasts", () => {
   const rows = randomRows(3);
   const judged = judgedOf(rows);
@@ -237,7 +228,7 @@ test("rows are scored again once another row lacks some of their forecasts", () 
   );
   for (const row of scored.rows) assert.deepEqual([row.rows, row.ic], [counted, ic]);
   assert.deepEqual(
-    scored.comparisons.map(({ name, less }) => [name, less?.row, less?.ic]),
+    scored.comparisons.map(({ name, than, ic }) => [name, than, ic]),
     [["pooled-ridge-every-63", "pooled-ridge", 0]],
   );
 });
