@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BenchError } from "../bench/bench-error.ts";
-import { refitRows } from "../bench/skill/refit-rows.ts";
 import { skillOptions } from "../bench/skill/skill-options.ts";
 import { DEFAULT_ROWS, rowsNamed, SKILL_ROWS, type SkillRow } from "../bench/skill/skill-rows.ts";
 import { parseMlSettings } from "../src/contract/config/ml-settings.ts";
@@ -50,15 +49,6 @@ test("our rows with refits are the config with the two settings in their names",
   });
 });
 
-test("puts a network's settings into its own section", () => {
-  const base = rowNamed("portfolio-lstm");
-  assert.ok(base.by === "mucast");
-  const before = base.config as { "NN params": { "Dot prediction": object } };
-  const row = refitRows(base).find(({ name }) => name === "portfolio-lstm-every-252") as { config: object };
-  const dot = { ...before["NN params"]["Dot prediction"], refit_every: 252 };
-  assert.deepEqual(row.config, { "NN params": { "Dot prediction": dot } });
-});
-
 test("reads given arguments", () => {
   const options = skillOptions([
     ...GOOD,
@@ -87,16 +77,11 @@ test("refuses invalid arguments in one line that names them", () => {
   const refused: [args: string[], message: RegExp][] = [
     [[], /^usage: /],
     [["--cut", "2018-12-31"], /^usage: /],
-    [["--prices", "none.csv", "--cut", "2018-12-31"], /^--prices: there is no file "none.csv"$/],
-    [["--prices", PRICES, "--cut", "2018-02-30"], /^--cut: "2018-02-30" is not a date; write YYYY-MM-DD$/],
     [[...GOOD, "--until", "soon"], /^--until: "soon" is not a date; write YYYY-MM-DD$/],
-    [[...GOOD, "--until", "2018-12-28"], /^--until: 2018-12-28 lies before the cut, 2018-12-31$/],
     [[...GOOD, "--rows", "ridge,nothing"], /^--rows: no row is called "nothing"; /],
-    [[...GOOD, "--rows", ""], /^--rows: no row is called ""; /],
     [[...GOOD, "--cores", "0"], /^--cores: takes a positive integer, not "0"$/],
     [[...GOOD, "--out", "no/such/folder/skill.json"], /^--out: there is no folder "no\/such\/folder"$/],
     [[...GOOD, "--core", "2"], /Unknown option '--core'.*usage: /],
-    [[...GOOD, "--out"], /--out.*usage: /],
   ];
   for (const [args, message] of refused) {
     assert.throws(

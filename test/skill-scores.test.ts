@@ -114,23 +114,6 @@ test("every figure of random forecasts equals that of plain loops", () => {
   }
 });
 
-test("scores do not depend on the order of tickers, and scores of z-scores have no R²", () => {
-  const rows = randomRows(1);
-  const { r2Zero, r2Mean, ...others } = scoreForecasts(rows, true);
-  assert.ok(r2Zero !== null && r2Mean !== null);
-  const reversed = scoreForecasts(rows.toReversed(), false);
-  assert.deepEqual(reversed, { ...others, r2Zero: null, r2Mean: null });
-});
-
-test("perfect forecasts have IC 1 and R² 1, and inverted forecasts IC -1", () => {
-  const rows = randomRows(2).map((row) => ({ ...row, predicted: row.realised }));
-  const { ic, rankIc, r2Zero, spread } = scoreForecasts(rows, true);
-  assert.ok(isNear(ic!, 1) && isNear(rankIc!, 1) && r2Zero === 1 && spread! > 0);
-  const turned = rows.map((row) => ({ ...row, predicted: row.realised.map((value) => -value) }));
-  const opposite = scoreForecasts(turned, true);
-  assert.ok(isNear(opposite.ic!, -1) && isNear(opposite.rankIc!, -1) && opposite.spread! < 0);
-});
-
 /** Rows as they are judged: without forecasts. */
 function judgedOf(rows: readonly ForecastRows[]): JudgedTicker[] {
   return rows.map(({ ticker, days, realised }) => ({ ticker, days, realised, trainingMean: 0.01 }));
@@ -187,22 +170,6 @@ test("the difference of two rows is the difference of their ICs by date, with it
       assert.ok(isNear(t!, average(differences) / slowError(differences)), `seed ${seed}: t ${t}`);
     }
   }
-});
-
-test("a row differs from itself by 0 without a t, and only dates with both ICs count", () => {
-  const ics = icsByDate(randomRows(1));
-  assert.deepEqual(icDifference(ics, ics), { dates: ics.size, ic: 0, icT: null, rankIc: 0, rankIcT: null });
-  const [first] = ics.keys();
-  const fewer = new Map([...ics].filter(([day]) => day !== first));
-  assert.equal(icDifference(ics, fewer).dates, ics.size - 1);
-  assert.equal(icDifference(fewer, ics).dates, ics.size - 1);
-  assert.deepEqual(icDifference(ics, new Map()), {
-    dates: 0,
-    ic: null,
-    icT: null,
-    rankIc: null,
-    rankIcT: null,
-  });
 });
 
 test("rows are scored again once another row lacks some of their forecasts", () => {
