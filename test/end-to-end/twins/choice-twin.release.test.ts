@@ -135,10 +135,10 @@ const MORE_CASES: readonly Case[] = [
     },
   ],
   [
-    "members per ticker with refits, shrinkage and intervals",
+    "common members of both targets with refits, shrinkage and intervals",
     {
       ...{ ...RIDGE, refit_every: 10, shrinkage: "pooled", intervals: {} },
-      choice: { candidates: MANY, warm_up: 4 },
+      choice: { candidates: MANY, over: "all", warm_up: 4 },
     },
   ],
   [
