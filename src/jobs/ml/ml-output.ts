@@ -105,7 +105,7 @@ export function mlEvaluationUnits(
 
 function* evaluateTicker(
   fitted: FittedTicker,
-  { heldOut: outOfFold, score }: LevelledTicker<ForecastRows>,
+  { heldOut: outOfFold, score }: LevelledTicker,
   factors: readonly Factors[],
   settings: ScoreSettings,
   asOf: Day,
