@@ -31,6 +31,7 @@ import { benchUnreadDownloads } from "./service/unread-downloads.ts";
 import { benchUnreadStreams } from "./service/unread-streams.ts";
 import { benchSkill } from "./skill/skill.ts";
 import type { Table } from "./table.ts";
+import { benchMeanTests } from "./warnings/mean-tests.ts";
 import { panelNoiseTable } from "./warnings/panel-noise.ts";
 import { benchNoSkill, benchWarnings } from "./warnings/warnings.ts";
 
@@ -53,6 +54,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   intervals: benchIntervals,
   warnings: async () => [...(await benchWarnings()), ...benchNoSkill()],
   "no-skill": async () => benchNoSkill(),
+  "mean-tests": async () => benchMeanTests(),
   "panel-noise": async () => [await panelNoiseTable()],
   service: benchService,
   doors: async () => [await benchDoors()],

@@ -26,8 +26,8 @@ const FOLDER = ".mucast/demo";
 const POOLED = "examples/configs/pooled-lightgbm.json";
 const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 
-const NEXT_STEP = `Only the pooled lightgbm, which compares tickers, finds an order here: a weak one, before costs. docs/skill.md shows what it
-finds in 200 tickers.`;
+const NEXT_STEP = `The pooled lightgbm, which compares tickers, comes closest to an order, but 20 tickers do not show it beyond their training means.
+docs/skill.md shows what it finds in 200 tickers.`;
 
 const reporter = new Reporter({ format: "text", quiet: false, stream: process.stderr });
 const say = (sentence: string) => process.stderr.write(`${sentence}\n`);

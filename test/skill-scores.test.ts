@@ -149,7 +149,7 @@ test("reads forecasts by ticker and date, and judges only rows that all forecast
   assert.equal(b!.days.length, 0);
 });
 
-test("the difference of two rows is the difference of their ICs by date, with its own Newey-West t", () => {
+test("the difference of two rows is the difference of their ICs by date, with its own t", () => {
   for (let seed = 1; seed <= 5; seed++) {
     const rows = randomRows(seed);
     // Half of the first forecasts is in the others, so that the ICs of a date correlate.
