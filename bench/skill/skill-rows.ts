@@ -99,7 +99,7 @@ const USUAL_ROWS: readonly SkillRow[] = [
 ];
 
 /** The group `refits`: they take long, so they run only by name. To add a config, even a network, add its name. */
-export const REFITTED = ["pooled-ridge", "pooled-lightgbm", "portfolio-lstm"].flatMap((name) =>
+const REFITTED = ["pooled-ridge", "pooled-lightgbm", "portfolio-lstm"].flatMap((name) =>
   refitRows(example(name)),
 );
 
