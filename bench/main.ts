@@ -9,7 +9,6 @@ import { benchAudit } from "./audit/audit.ts";
 import { BenchError } from "./bench-error.ts";
 import { benchChoice } from "./choice/choice.ts";
 import { benchChoiceJobs } from "./choice/choice-jobs.ts";
-import { benchRacing } from "./choice/racing.ts";
 import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
 import { benchPooledFits } from "./jobs/pooled-fits.ts";
@@ -62,7 +61,6 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   downloads: async () => [await benchUnreadDownloads()],
   choice: benchChoice,
   "choice-jobs": benchChoiceJobs,
-  racing: async () => [await benchRacing()],
   cluster: benchCluster,
   streams: async () => [await benchUnreadStreams()],
 };

@@ -29,6 +29,7 @@ const LONGEST: readonly string[] = [
  */
 const TOGETHER: readonly (readonly string[])[] = [
   [
+    "test/end-to-end/jobs/outputs-of-0.2",
     "test/end-to-end/jobs/warned-jobs",
     "test/end-to-end/jobs/what-changes-nothing",
     "test/end-to-end/networks/",

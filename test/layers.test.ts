@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   export: ["contract", "blob", "evaluate", "outputs"],
   choose: ["contract", "evaluate", "outputs"],
   tracking: ["contract", "blob", "evaluate", "outputs", "report"],
-  audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "prepare", "jobs"],
+  audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "jobs"],
   processes: ["contract", "engine"],
   executors: ["contract", "blob", "engine", "jobs", "replay", "audit", "processes"],
   service: [

@@ -1,18 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { outputTable } from "../src/cli/terminal/output-table.ts";
+import type { ForecastView } from "../src/client/index.ts";
 import { readOutput } from "../src/client/read-output.ts";
+import { qualityFigures } from "../src/console/views/operation/quality-figures.ts";
 import { verdictWords } from "../src/console/views/operation/verdict-words.ts";
+import { verdictFigures } from "../src/contract/output/order-name.ts";
 import type { FindingState, Verdict } from "../src/contract/output/verdict.ts";
 import { VERDICT_STATES } from "../src/contract/output/verdict.ts";
+import { runSummary } from "../src/jobs/shared/run-summary.ts";
 import { outputDocument } from "../src/outputs/open-document.ts";
 import { outputVerdict } from "../src/outputs/output-verdict.ts";
 import { dlText, mlText } from "../src/outputs/outputs.testing.ts";
-import { typesetFigures } from "../src/report/figures.ts";
+import { figure, NO_FIGURE, typesetFigures } from "../src/report/figures.ts";
 import { page } from "../src/report/page.ts";
 import { reported, reportedData } from "../src/report/reported.testing.ts";
 import { readForecast } from "../src/service/forecast/read-forecast.ts";
 import { toolResult } from "../src/service/mcp/tool-result.ts";
+import { runMetrics } from "../src/tracking/run-metrics.ts";
 
 const INTERVALS = { intervals: { alpha: 0.1 } };
 const LONG = { fitRows: 400, scoreRows: 300, folds: 12 };
@@ -45,6 +50,13 @@ const INTERVAL_WORDS: Readonly<Record<FindingState, string>> = {
   too_few: "too few dates",
 };
 
+const ROW_NAMES: Readonly<Record<Verdict["rows"], string>> = {
+  score: "Score rows",
+  out_of_fold: "Out-of-fold rows",
+  calibration: "Calibration rows",
+  validation: "Validation rows",
+};
+
 const unescaped = (html: string) =>
   html
     .replace(/<[^>]*>/g, "")
@@ -62,12 +74,14 @@ for (const [name, text] of Object.entries(OUTPUTS)) {
     assert.deepEqual(view.verdict, verdict);
     const [content] = toolResult(view).content as { text: string }[];
     assert.ok(content!.text.includes(verdict.sentence));
+    if (verdict.later !== undefined) assert.ok(content!.text.includes(verdict.later));
 
     const said = reportedData(text).outputs[0]!.verdict;
     assert.equal(said.title, verdict.title);
     assert.equal(said.sentences.join(" "), verdict.sentence);
-    const html = unescaped(page(reported(text)));
-    for (const sentence of [verdict.title, ...said.sentences]) {
+    const raw = page(reported(text));
+    const html = unescaped(raw);
+    for (const sentence of [verdict.title, ...said.sentences, verdict.later ?? ""]) {
       assert.ok(html.includes(typesetFigures(sentence)), sentence);
     }
 
@@ -83,6 +97,45 @@ for (const [name, text] of Object.entries(OUTPUTS)) {
     }
 
     assert.equal(verdictWords(verdict).join(" "), verdict.sentence);
+
+    const { ic, r2 } = verdictFigures(verdict.judged[0]!);
+    const [icText, r2Text] = [ic?.toFixed(3) ?? "-", r2 === null ? "-" : `${(100 * r2).toFixed(2)} %`];
+    const run = {
+      model: "",
+      fit: "pooled",
+      asOf: 0,
+      tickers: [],
+      failures: [],
+      tables: { verdict },
+    } as const;
+    const listed = runSummary(run).verdict;
+    assert.deepEqual([listed?.ic, listed?.r2], [ic, r2], "the list of runs");
+    for (const [tile, value, unit] of [
+      ["IC", ic, "ic"],
+      ["R²", r2, "r2"],
+    ] as const) {
+      const shownTile = new RegExp(`<p class="name">${tile}(, \\w+ rows)?</p><p class="value">([^<]*)<`, "g");
+      const tiles = [...raw.matchAll(shownTile)].map(([, , tileText]) => tileText);
+      assert.ok(tiles.includes(figure(value, unit)), `the report: ${tile} ${tiles.join()}`);
+    }
+    const { columns, rows } = qualityFigures(view as ForecastView);
+    const column = columns.indexOf(ROW_NAMES[verdict.rows]);
+    const onPage = (figureName: string) => rows.find((row) => row.name === figureName)?.values[column];
+    assert.equal(onPage("IC") ?? NO_FIGURE, figure(ic, "ic"), "the page of the console");
+    assert.equal(onPage("R²") ?? NO_FIGURE, figure(r2, "r2"), "the page of the console");
+    assert.match(shown, new RegExp(`^    IC +${icText}$`, "m"));
+    assert.match(shown, new RegExp(`^    R² +${r2Text}$`, "m"));
+    if (ic !== null && order.state !== "too_few") assert.ok(verdict.sentence.includes(`mean IC ${icText}`));
+    if (r2 !== null && sizes.state !== "too_few")
+      assert.ok(verdict.sentence.includes(`R² ${r2Text.replace(" ", "")} against zero`));
+    const recorded = new Map(
+      runMetrics(outputDocument("o", "", output)).map((metric) => [metric.name, metric]),
+    );
+    assert.deepEqual(
+      ["verdict/ic", "verdict/r2"].map((key) => recorded.get(key)?.points[0]?.value ?? null),
+      [ic, r2],
+      "MLflow",
+    );
 
     const warning = output.warnings.find(({ code }) => code === "no_skill" || code === "oversized");
     const expected =
@@ -120,7 +173,7 @@ test("a verdict from another program reaches a terminal without control characte
   ]);
   assert.doesNotMatch(shown, /[^\P{C}\n]/u);
   assert.match(shown, /^verdict +\\u001b\]0;skill\\u0007$/m);
-  assert.match(shown, /^ {2}order +\\u001b\[2J, t/m);
+  assert.match(shown, /^ {2}order +\\u001b\[2J$/m);
 });
 
 test("networks without intervals are judged by their validation rows, with the remark that these chose the epochs", () => {

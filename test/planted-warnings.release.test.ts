@@ -48,7 +48,7 @@ test("without a signal, no_skill says that none was found", async () => {
   assert.deepEqual([warning!.code, others], ["no_skill", []]);
   assert.match(
     warning!.message,
-    /^No (skill|evidence).* on the out-of-fold rows\. Order: .*t = -?\d+\.\d\d over 225 dates/,
+    /^No (skill|evidence).* on the out-of-fold rows\. Order( over time)?: .* over \d+ dates.*equal weight for each ticker, 225 dates/,
   );
 });
 

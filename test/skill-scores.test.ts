@@ -93,7 +93,7 @@ function slowScore(rows: readonly ForecastRows[]): Score {
     r2Mean: 1 - squares(({ p, y }) => y - p) / squares(({ y, m }) => y - m),
     spread: average(spreads),
     spreadT: average(spreads) / slowError(spreads),
-    turnover: average(shares.map(({ top }) => top)),
+    turnover: average(shares.map(({ top, bottom }) => (top + bottom) / 2)),
     net: COSTS_BP.map((cost) =>
       average(shares.map(({ spread, top, bottom }) => spread - cost * 2 * (top + bottom))),
     ),

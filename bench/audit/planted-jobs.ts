@@ -1,12 +1,10 @@
-/** Faults that only jobs and `prepare` can have, and forecasts without skill: each audit here runs jobs. */
+/** Faults that only jobs can have, and forecasts without skill: each audit here runs jobs. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AuditCheck } from "../../src/audit/check.ts";
 import { checked } from "../../src/audit/checked.testing.ts";
 import type { FindingCode } from "../../src/audit/findings.ts";
-import { centredFeature, centredOnSample } from "../../src/audit/preparation/faulty-prepare.testing.ts";
-import { preparation } from "../../src/audit/preparation/preparation.ts";
 import type { AuditParts } from "../../src/audit/run-audit.ts";
 import { skill } from "../../src/audit/skill/skill.ts";
 import {
@@ -15,7 +13,6 @@ import {
   LOOKING_AHEAD,
 } from "../../src/audit/truncation/faulty-jobs.testing.ts";
 import { truncation } from "../../src/audit/truncation/truncation.ts";
-import { formatDay } from "../../src/contract/market/dates.ts";
 import { dataExtractorText, featureEngineText } from "../../src/prepare/publish-blobs.ts";
 import { closeSharedEngines, openSharedEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import { seededRandom } from "../../test/twins/random.ts";
@@ -29,7 +26,7 @@ const MARKETS = 2;
 interface JobFault {
   readonly check: AuditCheck;
   readonly codes: readonly FindingCode[];
-  readonly parts: Pick<AuditParts, "jobs" | "prepare">;
+  readonly parts: Pick<AuditParts, "jobs">;
 }
 
 export const JOB_FAULTS: Readonly<Record<string, JobFault>> = {
@@ -51,16 +48,6 @@ export const JOB_FAULTS: Readonly<Record<string, JobFault>> = {
         cross_validation!.S01!.folds[1]!.rmse = Number(window.end.replaceAll("-", ""));
       }),
     },
-  },
-  "prepare with a centred window of 2 rows": {
-    check: preparation,
-    codes: ["prepared_value_changed"],
-    parts: { prepare: centredFeature("S01", "mom_5") },
-  },
-  "prepare with the mean of the whole sample": {
-    check: preparation,
-    codes: ["prepared_value_changed"],
-    parts: { prepare: centredOnSample("vol_21") },
   },
 };
 
@@ -114,24 +101,18 @@ export function shareText(found: number, of: number, others: number): string {
   return `${found} of ${of}${others === 0 ? "" : `, and ${others} others`}`;
 }
 
-/** The two checks on clean markets: how many had a finding. */
+/** Truncation on clean markets: how many had a finding. */
 export async function falseFindingsOfJobs(markets: number, days: number): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-bench-audit-"));
   try {
     let [found, tests] = [0, 0];
     for (let seed = 1; seed <= markets; seed++) {
       const market = cleanMarket(FIRST_SEED + 3_000 + seed, { tickers: TICKERS, days });
-      const results = [await auditOf(folder, market, truncation), await auditOf(folder, market, preparation)];
-      if (results.some(({ findings }) => findings.length > 0)) found++;
-      tests += results.reduce((sum, result) => sum + result.tests, 0);
+      const result = await auditOf(folder, market, truncation);
+      if (result.findings.length > 0) found++;
+      tests += result.tests;
     }
-    return [
-      `${TICKERS} tickers, ${days} dates`,
-      "preparation, truncation",
-      String(markets),
-      String(found),
-      String(tests),
-    ];
+    return [`${TICKERS} tickers, ${days} dates`, "truncation", String(markets), String(found), String(tests)];
   } finally {
     await closeSharedEngines();
     rmSync(folder, { recursive: true });
@@ -140,10 +121,8 @@ export async function falseFindingsOfJobs(markets: number, days: number): Promis
 
 function auditOf(folder: string, market: Market, check: AuditCheck, parts: JobFault["parts"] = {}) {
   const blobs = writeBlobs(market, join(folder, "data"));
-  const csvPath = join(folder, "prices.csv");
-  writeFileSync(csvPath, csvText(market));
   const request = { ...blobs, config: CONFIG, id: "bench" };
-  return checked(check, { request, csv: { csvPath, options: {} } }, { openEngine: openSharedEngine }, parts);
+  return checked(check, { request }, { openEngine: openSharedEngine }, parts);
 }
 
 function writeBlobs({ prices, features }: Market, folder: string) {
@@ -156,13 +135,6 @@ function writeBlobs({ prices, features }: Market, folder: string) {
   writeFileSync(featureUrl, [...featureEngineText(dates, features)].join(""));
   writeFileSync(dataExtractorUrl, [...dataExtractorText(window, dates, prices)].join(""));
   return { featureUrl, dataExtractorUrl };
-}
-
-function csvText({ prices }: Market): string {
-  const rows = prices.flatMap(({ ticker, days, prices: own }) =>
-    Array.from(days, (day, i) => `${formatDay(day)},${ticker},${own[i]!}`),
-  );
-  return `date,ticker,price\n${rows.join("\n")}\n`;
 }
 
 const SKILL_MARKETS = 10;

@@ -26,7 +26,7 @@ const CANDIDATES: Readonly<Record<string, object>> = {
 const CHOICES: Readonly<Record<string, object>> = {
   mean: {},
   best: { rule: "best" },
-  "mean by IC": { measure: "ic", over: "all" },
+  "mean by IC": { measure: "ic" },
 };
 
 /** Figures of one way to forecast, by job. */

@@ -57,7 +57,13 @@ export function seriesIntervals(series: Series) {
       predicted: new Float64Array(SCORE_ROWS),
       volatility: recentVolatility(returns).subarray(RESIDUALS),
     };
-    const residuals = { realised: known, predicted: new Float64Array(RESIDUALS) };
+    const before = Int32Array.from(known, (_, i) => i - RESIDUALS);
+    const residuals = {
+      days: before,
+      labelDays: before.map((day) => day + 1),
+      realised: known,
+      predicted: new Float64Array(RESIDUALS),
+    };
     const settings = { method: "adaptive", alpha: 0.1, bound: "both" } as const;
     return atOnce(tickerIntervals(`S${t}`, rows, residuals, settings)).intervals!;
   });

@@ -3,7 +3,7 @@ import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
 import { dateShrinkage, shrinkageTable } from "../../src/evaluate/shrinkage.ts";
 import { orderByDate } from "../../src/evaluate/verdict/order.ts";
-import { horizonLag, horizonSkill } from "../../src/report/statistics/horizon-skill.ts";
+import { horizonSkill } from "../../src/report/statistics/horizon-skill.ts";
 import {
   type Band,
   bandOf,
@@ -67,7 +67,7 @@ const FIGURES: Readonly<Record<string, Figure>> = {
       (rows: readonly ForecastRows[], dates: number) => ({
         band: horizonSkill(rows, horizon)?.band ?? null,
         truth: 0,
-        shorter: bandQuantile(dates - horizon + 1, horizonLag(horizon)) / NORMAL,
+        shorter: bandQuantile(dates - horizon + 1) / NORMAL,
       }),
     ]),
   ),

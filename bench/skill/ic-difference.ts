@@ -3,7 +3,7 @@ import type { Day } from "../../src/contract/market/dates.ts";
 import { crossSection, type DateCorrelations } from "../../src/evaluate/cross-section.ts";
 import { concatenate, type ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { tableRows } from "../../src/evaluate/forecast-table.ts";
-import { neweyWestT } from "../../src/evaluate/newey-west.ts";
+import { meanT } from "../../src/evaluate/mean-test.ts";
 import { valuesByDate } from "../../src/evaluate/rows-by-date.ts";
 import { finiteOrNull, largestMagnitude, mean, rootMeanSquare } from "../../src/evaluate/statistics.ts";
 import type { Forecasts } from "./forecast-file.ts";
@@ -16,7 +16,7 @@ export interface IcDifference {
   /** Dates on which both have an IC. */
   readonly dates: number;
   readonly ic: number | null;
-  /** The mean difference divided by its own Newey-West error; null if the difference is the same on all dates. */
+  /** The mean difference divided by its own error; null if the difference is the same on all dates. */
   readonly icT: number | null;
   readonly rankIc: number | null;
   readonly rankIcT: number | null;
@@ -42,9 +42,9 @@ export function icDifference(ics: IcsByDate, than: IcsByDate): IcDifference {
   return {
     dates: days.length,
     ic: finiteOrNull(mean(ic)),
-    icT: neweyWestT(ic),
+    icT: meanT(ic),
     rankIc: finiteOrNull(mean(rankIc)),
-    rankIcT: neweyWestT(rankIc),
+    rankIcT: meanT(rankIc),
   };
 }
 

@@ -1,11 +1,11 @@
 import { atOnce } from "../../src/contract/machine/pausable.ts";
+import { delayedOrders } from "../../src/evaluate/delayed-order.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../src/evaluate/forecast-table.ts";
-import { neweyWestT } from "../../src/evaluate/newey-west.ts";
+import { meanT } from "../../src/evaluate/mean-test.ts";
 import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
 import { finiteOrNull, mean } from "../../src/evaluate/statistics.ts";
 import { quantileReturns } from "../../src/report/statistics/quantile-returns.ts";
-import { spreadAfterCosts, turnover } from "../../src/report/statistics/turnover.ts";
 
 const FIFTHS = 5;
 
@@ -14,7 +14,7 @@ export const COSTS_BP = [1, 5, 10] as const;
 
 const BASIS_POINT = 1e-4;
 
-/** How good forecasts are. Each t is the mean over dates divided by its Newey-West error. */
+/** How good forecasts are. Each t is the mean over dates divided by its error (`meanError`). */
 export interface Score {
   readonly rows: number;
   /** The number of dates with an IC. */
@@ -29,7 +29,7 @@ export interface Score {
   /** Basis points per day, simple returns: the fifth of a date's tickers with the highest forecasts minus that with the lowest. */
   readonly spread: number | null;
   readonly spreadT: number | null;
-  /** Share of the top fifth that was not in it on the previous date. */
+  /** Mean share of both fifths that was not in them on the previous date. */
   readonly turnover: number | null;
   /** Basis points per day, by COSTS_BP: the spread minus the cost of trading both ends. */
   readonly net: readonly (number | null)[];
@@ -43,24 +43,26 @@ export interface Score {
 export function scoreForecasts(rows: readonly ForecastRows[], isReturn: boolean): Score {
   const layout = atOnce(tableRows(rows));
   const rankIcs: number[] = [];
-  const onDate = (_: number, { rankIc }: { rankIc: number }) => rankIcs.push(rankIc);
+  const ics: number[] = [];
+  const onDate = (_: number, { ic, rankIc }: { ic: number; rankIc: number }) => {
+    ics.push(ic);
+    rankIcs.push(rankIc);
+  };
   const { pooled, cross_section } = atOnce(forecastTable(layout, undefined, onDate));
   const { spread } = quantileReturns(atOnce(sortedByDate(layout.tickers)), FIFTHS);
-  const { replaced } = turnover(layout.tickers, FIFTHS);
-  const costs = COSTS_BP.map((cost) => cost * BASIS_POINT);
-  const nets = spreadAfterCosts(spread, replaced, costs)?.nets;
+  const order = atOnce(delayedOrders(layout.tickers, 0))[0]!;
   return {
     rows: pooled.n,
     dates: cross_section.dates,
     ic: cross_section.ic_mean,
-    icT: cross_section.ic_t_newey_west ?? null,
+    icT: meanT(Float64Array.from(ics)),
     rankIc: cross_section.rank_ic_mean,
-    rankIcT: neweyWestT(Float64Array.from(rankIcs)),
+    rankIcT: meanT(Float64Array.from(rankIcs)),
     r2Zero: isReturn ? pooled.r2_zero : null,
     r2Mean: isReturn ? pooled.r2_mean : null,
     spread: finiteOrNull(mean(spread.values) / BASIS_POINT),
-    spreadT: neweyWestT(spread.values),
-    turnover: finiteOrNull(mean(replaced.top)),
-    net: COSTS_BP.map((_, i) => (nets === undefined ? null : nets[i]!.mean / BASIS_POINT)),
+    spreadT: meanT(spread.values),
+    turnover: order.turnover,
+    net: COSTS_BP.map((cost) => order[`net_${cost}bp`]),
   };
 }

@@ -115,7 +115,7 @@ const BY_LIBRARIES = [
 const CHOICES = CHOICE_RULES.flatMap((rule) => CHOICE_MEASURES.map((measure) => choiceRow(rule, measure)));
 
 function choiceRow(rule: ChoiceRule, measure: ChoiceMeasure): SkillRow {
-  const byIc = measure === "ic" ? { measure, over: "all" } : {};
+  const byIc = measure === "ic" ? { measure } : {};
   const {
     fit: _,
     cv_test_size: __,

@@ -1,4 +1,5 @@
-import { NEWEY_WEST_LAG, neweyWestQuantile, neweyWestT } from "../../src/evaluate/newey-west.ts";
+import { meanQuantile, meanT } from "../../src/evaluate/mean-test.ts";
+import { NEWEY_WEST_LAG } from "../../src/evaluate/newey-west.ts";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
 import type { Table } from "../table.ts";
 
@@ -13,9 +14,9 @@ const CORRELATION = 0.3;
 export function chanceTable(): Table {
   const random = seededRandom(1);
   const rows = DATES.map((dates) => {
-    const quantile = dates > NEWEY_WEST_LAG ? neweyWestQuantile(dates) : Number.NaN;
+    const quantile = dates > NEWEY_WEST_LAG ? meanQuantile(dates) : Number.NaN;
     const gains = [0, CORRELATION].flatMap((correlation) => {
-      const found = Array.from({ length: DRAWS }, () => neweyWestT(gainsOf(random, dates, correlation)));
+      const found = Array.from({ length: DRAWS }, () => meanT(gainsOf(random, dates, correlation)));
       const share = (asked: number) => percent(found.filter((t) => t !== null && t >= asked).length / DRAWS);
       return [share(NORMAL_95), Number.isNaN(quantile) ? "-" : share(quantile)];
     });

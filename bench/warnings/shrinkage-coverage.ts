@@ -85,7 +85,7 @@ function coverages(markets: readonly (readonly ForecastRows[])[], one: Case): Fl
       const factors = atOnce(shrinkageFactors(choice, learned));
       const shrunk = (row: ForecastRows): ForecastRows => ({
         ...row,
-        predicted: row.predicted.map((value) => factors.get(row.ticker)! * value),
+        predicted: row.predicted.map((value) => factors.byTicker.get(row.ticker)! * value),
       });
       const score = rowsBetween(market, start, start + SCORED).map(shrunk);
       return score.map((row, i) => {

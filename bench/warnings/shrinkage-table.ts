@@ -57,7 +57,7 @@ interface Outcome {
 
 function outcomeOf(market: readonly ForecastRows[], choice: ShrinkageChoice): Outcome {
   const heldOut = firstDates(market, HELD_OUT);
-  const factors = atOnce(shrinkageFactors(choice, heldOut));
+  const factors = atOnce(shrinkageFactors(choice, heldOut)).byTicker;
   const shrunk = market.map((row) => {
     const factor = factors.get(row.ticker)!;
     return { ...row, predicted: row.predicted.map((value) => factor * value) };

@@ -54,6 +54,17 @@ test("a verdict matches its schema, with only the requested checks", () => {
   assert.deepEqual(verdict.accepted, ["2", "mom_5"]);
 });
 
+test("a verdict of 0.2.0 with the check `preparation` is read", () => {
+  const { checks, findings, inputs, ...verdict } = verdictOf(found("A"));
+  const old = {
+    ...verdict,
+    checks: { preparation: checks.truncation, ...checks },
+    findings: findings.map((one) => ({ ...one, check: "preparation", code: "prepared_value_changed" })),
+    inputs: { ...inputs, prices: DIGEST },
+  };
+  openSchema(auditBlobSchema).parse(old);
+});
+
 test("with only notes it is clean, with one finding above a note it is not", () => {
   assert.equal(verdictOf().verdict, "clean");
   const { verdict, checks } = verdictOf(found("A", "note"));

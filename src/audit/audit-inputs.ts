@@ -1,11 +1,12 @@
 import { basename } from "node:path";
 import { isRemoteUrl } from "../blob/location.ts";
 import { type Blob, openBlob } from "../blob/open-blob.ts";
+import { parseDlSettings } from "../contract/config/dl-settings.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
+import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
-import type { AuditedCsv } from "./preparation/prepared-prices.ts";
 
 /** What an audit looks at, and how hard. */
 export interface AuditInputs {
@@ -17,8 +18,6 @@ export interface AuditInputs {
     readonly featureUrl?: string | undefined;
     readonly dataExtractorUrl?: string | undefined;
   };
-  /** Prices that `mucast prepare` turns into blobs. */
-  readonly csv?: AuditedCsv | undefined;
   /** Features whose implausible skill a person has acknowledged. */
   readonly accepted: ReadonlySet<string>;
   /** How many dates the blobs are cut after, one after the other. */
@@ -31,11 +30,11 @@ export interface AuditInputs {
   readonly permutations: number;
 }
 
-/** An audit as a caller requests it: without blobs it judges the ones prepared from `csv`. */
-export type AuditRequest = Omit<AuditInputs, "request"> & {
-  readonly request: Omit<JobRequest, "featureUrl" | "dataExtractorUrl"> &
-    Partial<Pick<JobRequest, "featureUrl" | "dataExtractorUrl">>;
-};
+/** The delay of the audited job. @throws MucastError like the job. */
+export function delayOf({ request, operation }: Pick<AuditInputs, "request" | "operation">): number {
+  const parse = operation === "run_ml_job" ? parseMlSettings : parseDlSettings;
+  return parse(request.config).settings.delay;
+}
 
 type InputDigest = AuditBlob["inputs"]["feature"];
 
@@ -76,13 +75,10 @@ export class AuditedBlobs {
     this.#digests.set(location, { url: isRemoteUrl(name) ? name : basename(name), sha256 });
   }
 
-  /** Reads the blob only if no check has. */
+  /** Reads the blob only if no check has. @throws MucastError like `open`, and blob_unavailable like its stream. */
   async digest(location: string): Promise<InputDigest> {
-    return this.#digests.get(location) ?? (await this.read(location));
-  }
-
-  /** Reads the blob only for its digest. @throws MucastError like `open`, and blob_unavailable like its stream. */
-  async read(location: string): Promise<InputDigest> {
+    const before = this.#digests.get(location);
+    if (before !== undefined) return before;
     const { chunks } = await this.open(location);
     for await (const _ of chunks) this.#context.signal.throwIfAborted();
     return this.#digests.get(location)!;

@@ -4,7 +4,6 @@ import {
   AUDIT_DEFAULTS,
   type AuditCheckName,
   type AuditOptions,
-  BLOB_CHECKS,
 } from "../contract/config/payload-schemas.ts";
 import { requestedWindow } from "../contract/config/requested-window.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
@@ -46,7 +45,7 @@ export function runAuditJob(
   return withMemoryGuard(context, async (guarded) => {
     const inputs = auditInputs(request, options);
     const blob = await openResult("audit", inputs.operation, request, guarded);
-    const names: readonly AuditCheckName[] = options.checks ?? BLOB_CHECKS;
+    const names: readonly AuditCheckName[] = options.checks ?? AUDIT_CHECKS;
     const checks = CHECKS.filter(({ name }) => names.includes(name)).map((check) =>
       timedCheck(check, guarded),
     );

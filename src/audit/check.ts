@@ -1,9 +1,8 @@
 import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
 import type { AuditFacts, Severity } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import type { AuditedBlobs, AuditInputs, AuditRequest } from "./audit-inputs.ts";
+import type { AuditedBlobs, AuditInputs } from "./audit-inputs.ts";
 import type { AuditedJob } from "./job/audited-job.ts";
-import type { PreparedPrices } from "./preparation/prepared-prices.ts";
 
 /** One part of an audit. */
 export interface AuditCheck {
@@ -12,7 +11,7 @@ export interface AuditCheck {
    * The cost, for a person who waits: in jobs, or in readings of the blobs.
    * @param others the other checks of the audit.
    */
-  cost(audit: AuditRequest, others: readonly AuditCheckName[]): string;
+  cost(audit: AuditInputs, others: readonly AuditCheckName[]): string;
   /** @throws MucastError of the blobs, of the config and of the job. */
   run(inputs: AuditInputs, context: AuditContext): Promise<CheckResult>;
 }
@@ -23,8 +22,6 @@ export interface AuditContext extends JobContext {
   readonly blobs: AuditedBlobs;
   /** The job, which runs on the whole blobs once for all checks. */
   readonly job: AuditedJob;
-  /** The blobs prepared from the price CSV, once for all checks; undefined without one. */
-  readonly prepared?: PreparedPrices | undefined;
   /** The audit's private folder. A check removes its own files; the audit removes the folder. */
   readonly workFolder: string;
   /** Called with the progress of a check: `done` of `total` units of its own work, such as jobs or tickers. */

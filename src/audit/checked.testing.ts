@@ -1,7 +1,7 @@
 /** Runs one check as an audit does, and keeps the check's own result. */
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import type { AuditRequest } from "./audit-inputs.ts";
+import type { AuditInputs } from "./audit-inputs.ts";
 import type { AuditCheck, CheckResult } from "./check.ts";
 import { type AuditParts, runAudit } from "./run-audit.ts";
 
@@ -11,10 +11,10 @@ export interface Checked extends CheckResult {
   readonly steps: readonly string[];
 }
 
-export type AuditInputOptions = Pick<AuditRequest, "request"> & Partial<AuditRequest>;
+export type AuditInputOptions = Pick<AuditInputs, "request"> & Partial<AuditInputs>;
 
 /** The inputs of an audit of run_ml_job, with defaults. */
-export function auditInputs(given: AuditInputOptions): AuditRequest {
+export function auditInputs(given: AuditInputOptions): AuditInputs {
   return {
     operation: "run_ml_job",
     accepted: new Set(),
@@ -39,7 +39,7 @@ export async function checked(
   check: AuditCheck,
   given: AuditInputOptions,
   context: Partial<JobContext> = {},
-  faulty: Pick<AuditParts, "jobs" | "prepare"> = {},
+  faulty: Pick<AuditParts, "jobs"> = {},
 ): Promise<Checked> {
   const steps: string[] = [];
   const report: JobContext["report"] = (event) => {

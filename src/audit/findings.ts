@@ -12,13 +12,6 @@ interface FindingKind {
 
 /** Every code of a finding. */
 export const FINDING_TABLE = {
-  prepared_value_changed: {
-    check: "preparation",
-    severity: "high",
-    meaning:
-      "When the price CSV is cut after a date, prepare gives a different feature or price for that date. The value depends on later prices.",
-    advice: "Do not use the feature. This is a bug in mucast: report it, with the CSV if you may share it.",
-  },
   forecast_changed: {
     check: "truncation",
     severity: "high",

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readOutput } from "../client/read-output.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { type ChosenRows, chosenOutputsSchema } from "../contract/output/chosen-outputs.ts";
+import {
+  type ChosenOutputs,
+  type ChosenRows,
+  chosenOutputsSchema,
+} from "../contract/output/chosen-outputs.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { outputDocument } from "../outputs/open-document.ts";
 import { modelNameOf } from "../outputs/output-summary.ts";
@@ -18,17 +22,20 @@ const OUTPUTS = [0, 0.3, 0.25].map((skill, i) => parsed(mlText({ ...MARKET, skil
 
 function candidate(output: OutputBlob, rows: ChosenRows, name = "o.json"): CandidateOutput {
   const document = outputDocument(name, SHA, readOutput(output));
-  return { name, sha256: SHA, model: modelNameOf(document.document), rows: outputRows(document, rows) };
+  const { delay = 0 } = document.document.window;
+  return {
+    name,
+    sha256: SHA,
+    model: modelNameOf(document.document),
+    delay,
+    rows: outputRows(document, rows),
+  };
 }
 
-const chosen = (
-  outputs: readonly OutputBlob[],
-  rows: ChosenRows = "out_of_fold",
-  over: "all" | "auto" = "all",
-) =>
+const chosen = (outputs: readonly OutputBlob[], rows: ChosenRows = "out_of_fold") =>
   chooseOutputs(
     outputs.map((output) => candidate(output, rows)),
-    { rows, over, rule: "mean", measure: "squared_error" },
+    { rows, rule: "mean", measure: "squared_error" },
   );
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -58,32 +65,40 @@ test("the honest R² is that of the means of the members of each fold, once 30 l
 });
 
 test("a job that chooses among the same forecasts has the same members at the end", () => {
-  const choice = { candidates: [{ grid: { alpha: [2, 3] } }], warm_up: 4, over: "all" };
+  const choice = { candidates: [{ grid: { alpha: [2, 3] } }], warm_up: 4 };
   const config = { n_splits: 4, choice };
   const job = parsed(mlText({ ...MARKET, config, skills: [0, 0.3, 0.25] })).choice!;
   assert.deepEqual(chosen(OUTPUTS).members, job.members);
 });
 
-test("later returns change no earlier choice", () => {
-  const date = Object.values(OUTPUTS[0]!.cross_validation!)[0]!.folds[5]!.test_start;
-  const changed = OUTPUTS.map((output) => {
-    const copy = structuredClone(output);
-    for (const tested of Object.values(copy.cross_validation!)) {
-      tested.realised = tested.realised.map((y, i) => (tested.dates[i]! >= date ? -3 * y : y));
-    }
-    return copy;
+for (const delay of [0, 2]) {
+  test(`later returns change no earlier choice with delay ${delay}`, () => {
+    const window = { ...OUTPUTS[0]!.window, ...(delay === 0 ? {} : { delay }) };
+    const outputs = OUTPUTS.map((output) => ({ ...output, window }));
+    const [tested] = Object.values(OUTPUTS[0]!.cross_validation!);
+    const date = tested!.folds[5]!.test_start;
+    // The label of this row is known on that date; those of later rows are not.
+    const last = tested!.dates[tested!.dates.indexOf(date) - 1 - delay]!;
+    const changedAfter = (day: string) =>
+      outputs.map((output) => {
+        const copy = structuredClone(output);
+        for (const own of Object.values(copy.cross_validation!)) {
+          own.realised = own.realised.map((y, i) => (own.dates[i]! > day ? -3 * y : y));
+        }
+        return copy;
+      });
+    const upTo = ({ changes }: ChosenOutputs) => changes.filter((change) => change.date <= date);
+    const before = chosen(outputs);
+    assert.ok(upTo(before).length > 0);
+    const changed = chosen(changedAfter(last));
+    assert.deepEqual(upTo(changed), upTo(before));
+    assert.notDeepEqual(changed.honest, before.honest);
   });
-  const [before, after] = [chosen(OUTPUTS), chosen(changed)].map(({ changes }) =>
-    changes.filter((change) => change.date <= date),
-  );
-  assert.ok(before!.length > 0);
-  assert.deepEqual(after, before);
-  assert.notDeepEqual(chosen(changed).honest, chosen(OUTPUTS).honest);
-});
+}
 
 test("networks take part on score rows, where members may change every month", () => {
   const outputs = [OUTPUTS[0]!, parsed(dlText({ ...MARKET, skill: 0.3, seed: 9 }))];
-  const choice = chosen(outputs, "score", "auto");
+  const choice = chosen(outputs, "score");
   chosenOutputsSchema.parse(choice);
   assert.deepEqual([choice.best, choice.candidates.map(({ label }) => label)], [1, ["ridge", "lstm"]]);
   const { dates } = Object.values(OUTPUTS[0]!.forecasts)[0]!;
@@ -107,4 +122,6 @@ test("an output that lacks tickers and rows counts on those that it has, and oth
   );
   const other = parsed(mlText({ ...MARKET, market: 2 }));
   assert.throws(() => chosen([OUTPUTS[0]!, other]), /made from different prices/);
+  const later = { ...OUTPUTS[1]!, window: { ...OUTPUTS[1]!.window, delay: 1 } };
+  assert.throws(() => chosen([OUTPUTS[0]!, later]), /delay 0 and 1, so they forecast different returns/);
 });

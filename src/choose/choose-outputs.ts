@@ -1,14 +1,17 @@
-import type { ChoiceMeasure, ChoiceRule, ChoiceScope } from "../contract/config/choice/choice-config.ts";
+import type { ChoiceMeasure, ChoiceRule } from "../contract/config/choice/choice-config.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
+import { CHOICE_METHOD } from "../contract/output/choice.ts";
 import type { ChosenOutputs, ChosenRows } from "../contract/output/chosen-outputs.ts";
+import type { LaterFigures } from "../contract/output/metrics-schemas.ts";
 import { countKnown, type TestedTicker } from "../evaluate/choice/candidate-losses.ts";
 import { type ChoiceGains, choiceGains, type Gain, optimismOf } from "../evaluate/choice/choice-gains.ts";
 import { choosePrequentially, type PrequentialChoice } from "../evaluate/choice/prequential.ts";
 import { MIN_DATES } from "../evaluate/newey-west.ts";
 import { finiteOrNull, rootMeanSquare } from "../evaluate/statistics.ts";
+import { requireOneDelay } from "../outputs/output-summary.ts";
 import type { OutputRows } from "./output-rows.ts";
 
 /** An output among which to choose. */
@@ -17,13 +20,16 @@ export interface CandidateOutput {
   readonly sha256: string;
   /** The name of its model. */
   readonly model: string;
+  /** Of its labels. */
+  readonly delay: number;
   /** Tickers ascending by code point. */
   readonly rows: readonly OutputRows[];
+  /** Absent in outputs of older versions, and with too few dates. */
+  readonly later?: LaterFigures | undefined;
 }
 
 interface ChoosingOptions {
   readonly rule: ChoiceRule;
-  readonly over: ChoiceScope;
   readonly measure: ChoiceMeasure;
   readonly rows: ChosenRows;
 }
@@ -32,34 +38,29 @@ interface ChoosingOptions {
  * Chooses among the forecasts of finished outputs as a job with `choice` chooses among candidates: the first output is candidate 0, and
  * folds that begin before 30 label dates are known only serve the choice. A ticker has the rows of the first output that has it. Its unit
  * is the mean squared label of these rows, because outputs do not record those that a fold learned from.
- * @throws MucastError invalid_data if outputs come from different prices.
+ * @throws MucastError invalid_data if outputs come from different prices or have different delays.
  */
 export function chooseOutputs(outputs: readonly CandidateOutput[], options: ChoosingOptions): ChosenOutputs {
+  requireOneDelay(outputs);
   const tickers = testedTickers(outputs);
   const chosen = atOnce(choosePrequentially(tickers, outputs.length, options));
   const from = tickers.map(({ folds }) => warmUpRows(folds, chosen));
   const gains = atOnce(choiceGains(tickers, chosen.predicted, from, outputs.length, options.measure));
   const { best } = chosen;
   const labels = distinctLabels(outputs.map(({ model }) => model));
-  const { rule, over, measure, rows } = options;
+  const { rule, measure, rows } = options;
   return {
-    ...{ rows, rule, over, measure },
-    candidates: outputs.map(({ name, sha256, rows: own }, c) => ({
+    ...{ rows, rule, measure, method: CHOICE_METHOD },
+    candidates: outputs.map(({ name, sha256, rows: own, later }, c) => ({
       label: labels[c]!,
       ...recorded(gains.gains[c]!),
       tickers: own.length,
       member: chosen.members.includes(c),
       output: name,
+      ...(later === undefined ? {} : { later }),
       sha256,
     })),
     members: [...chosen.members],
-    ...(chosen.isPerTicker
-      ? {
-          by_ticker: Object.fromEntries(
-            tickers.map(({ ticker }, i) => [ticker, [...chosen.tickerMembers[i]!]]),
-          ),
-        }
-      : {}),
     changes: chosen.changes.map(({ day, members }) => ({ date: formatDay(day), members: [...members] })),
     honest: recorded(gains.honest),
     best,

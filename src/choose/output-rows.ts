@@ -11,7 +11,10 @@ export interface OutputRows {
   readonly ticker: string;
   /** Shape (n), ascending. */
   readonly days: Int32Array;
-  /** Shape (n): the ticker's next date in the output. The label is known then at the latest, as outputs do not record when. */
+  /**
+   * Shape (n): the ticker's next date in the output, or with a delay that many dates later. The label is known then at the latest, as outputs do
+   * not record when.
+   */
   readonly labelDays: Int32Array;
   readonly predicted: Float64Array;
   readonly realised: Float64Array;
@@ -42,11 +45,12 @@ export function outputRows(output: OutputDocument, rows: ChosenRows): OutputRows
 
 function outOfFoldRows(output: OutputDocument): OutputRows[] {
   const { outOfFold = [], rows, document } = output;
+  const { as_of, delay } = document.window;
   const scored = new Map(rows.map((row) => [row.ticker, row.days[0]]));
   const folds = outOfFold.length === 0 ? [] : foldRows(output);
   return outOfFold.map(({ ticker, days, predicted, realised }, i) => ({
     ...{ ticker, days, predicted, realised },
-    labelDays: nextDays(days, scored.get(ticker) ?? parseDay(document.window.as_of)),
+    labelDays: laterDays(days, delay, scored.get(ticker) ?? parseDay(as_of)),
     folds: folds[i]!.filter(({ from, to }) => from < to).map(({ from, to }) => ({
       ...{ from, to },
       first: days[from]!,
@@ -54,27 +58,30 @@ function outOfFoldRows(output: OutputDocument): OutputRows[] {
   }));
 }
 
-/** Each date's successor. @param after that of the last. */
-function nextDays(days: Int32Array, after: Day | undefined): Int32Array {
-  return days.map((day, i) => days[i + 1] ?? after ?? day);
+/** The date 1 + `delay` dates after each. @param after that of the last ones. */
+function laterDays(days: Int32Array, delay = 0, after?: Day): Int32Array {
+  return days.map((day, i) => days[i + 1 + delay] ?? after ?? day);
 }
 
 /** Score rows with a realised return; every ticker's folds begin on the same dates. */
-function scoreRows({ rows }: OutputDocument): OutputRows[] {
-  const labelled = rows.map(withLabel);
+function scoreRows({ rows, document }: OutputDocument): OutputRows[] {
+  const { as_of, delay } = document.window;
+  const labelled = rows.map((row) => withLabel(row, laterDays(row.days, delay, parseDay(as_of))));
   const dates = [...new Set(labelled.flatMap(({ days }) => [...days]))].sort((a, b) => a - b);
   const starts = dates.filter((_, i) => i % DATES_PER_CHOICE === 0);
   return labelled.map((row) => ({ ...row, folds: foldsFrom(row.days, starts) }));
 }
 
-function withLabel({ ticker, days, predicted, realised }: ForecastRows): Omit<OutputRows, "folds"> {
-  const next = nextDays(days, undefined);
+function withLabel(
+  { ticker, days, predicted, realised }: ForecastRows,
+  known: Int32Array,
+): Omit<OutputRows, "folds"> {
   const kept = [...realised.keys()].filter((i) => !Number.isNaN(realised[i]!));
   const taken = (values: Float64Array) => Float64Array.from(kept, (i) => values[i]!);
   return {
     ticker,
     days: Int32Array.from(kept, (i) => days[i]!),
-    labelDays: Int32Array.from(kept, (i) => next[i]!),
+    labelDays: Int32Array.from(kept, (i) => known[i]!),
     predicted: taken(predicted),
     realised: taken(realised),
   };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -72,29 +72,6 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     }
   });
 
-  test("prepares the blobs of a price CSV, and checks how its features follow from the prices", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "mucast-audit-"));
-    const day = (i: number) => new Date(Date.UTC(2020, 0, 1 + i)).toISOString().slice(0, 10);
-    const rows = Array.from({ length: 40 }, (_, i) => `${day(i)},${100 + (i % 7)},${50 + (i % 5)}`);
-    const csv = join(folder, "prices.csv");
-    writeFileSync(csv, `Date,A,B\n${rows.join("\n")}\n`);
-    try {
-      const checks = ["--checks", "preparation", "--truncations", "1"];
-      const args = ["audit", "--prices", csv, "--learning-end", day(30), "--config", RIDGE, ...checks];
-      const { code, stdout, stderr } = await mucast(args);
-      assert.equal(code, 0, stderr);
-      const { inputs, checks: ran } = auditBlobSchema.parse(JSON.parse(stdout));
-      assert.deepEqual([inputs.prices!.url, ran.preparation!.status], ["prices.csv", "clean"]);
-      assert.match(
-        stderr,
-        /^preparation: 2 preparations of the price CSV; .*\npreparation: 1 of 2\npreparation: 2 of 2\n/,
-      );
-      assert.deepEqual(readdirSync(folder), ["prices.csv"]);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
-
   test("refuses no cut at all", async () => {
     const args = ["audit", ...BLOBS, "--config", RIDGE, "--truncations", "0"];
     const { code, stdout, stderr } = await mucast(args);
@@ -106,7 +83,7 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     [
       "a check that is none",
       ["--config", RIDGE, "--checks", "truncation,luck"],
-      /--checks: must be one of preparation, truncation, .*, got "luck"/,
+      /--checks: must be one of truncation, .*, got "luck"/,
     ],
     [
       "a config of both jobs",
@@ -120,9 +97,9 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
       /no section of "run_dl_job"; it is one of run_ml_job/,
     ],
     [
-      "tickers without prices",
-      ["--config", RIDGE, "--tickers", "AAPL"],
-      /--tickers: only allowed with --prices/,
+      "prices",
+      ["--config", RIDGE, "--prices", "prices.csv"],
+      /--prices .* removed in 0\.3\.0 \(see CHANGELOG/,
     ],
   ];
   for (const [what, args, told] of refused) {

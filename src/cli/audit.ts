@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { z } from "zod";
-import type { AuditRequest } from "../audit/audit-inputs.ts";
+import type { z } from "zod";
 import { auditInputs } from "../audit/audit-job.ts";
 import { CHECKS } from "../audit/checks.ts";
 import { runAudit } from "../audit/run-audit.ts";
@@ -16,7 +15,6 @@ import {
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
-import type { JobRequest } from "../jobs/shared/job.ts";
 import {
   type JobFlags,
   jobInputs,
@@ -31,8 +29,6 @@ import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 interface AuditFlags extends JobFlags {
-  readonly prices?: string;
-  readonly tickers?: string;
   readonly checks?: string;
   readonly operation?: string;
   readonly previousFeatureUrl?: string;
@@ -43,11 +39,6 @@ interface AuditFlags extends JobFlags {
   readonly quick?: boolean;
 }
 
-/** The flags that become members of an audit's payload; a price CSV adds one check. */
-const optionsSchema = auditOptionsSchema.extend({
-  checks: z.array(z.enum(AUDIT_CHECKS)).min(1).optional(),
-});
-
 /** The exit code of an audit with a finding above a note. */
 const FOUND = 8;
 
@@ -57,7 +48,6 @@ Examples:
       --config '{"ML params": {"model": "lightgbm"}}' --checks truncation --quick
   mucast audit … --previous-feature-url yesterday/feature_engine_1.json \\
       --previous-data-extractor-url yesterday/data_extractor_1.json
-  mucast audit --prices prices.csv --learning-end 2020-12-31 --config '{"ML params": {"model": "ridge"}}'
 
 stdout carries the verdict as one JSON object (schema mucast.audit/1); stderr shows it as a table. The command takes the
 flags of the jobs. Exit codes: 0 clean, 8 a finding above a note, and the exit codes of the jobs if there is no verdict.`;
@@ -80,17 +70,13 @@ export function addAudit(program: Command): void {
         .argParser(appended)
         .default([], "none"),
     )
-    .option(
-      "--prices <csv>",
-      "prices, as for prepare; if no blobs are given, prepare makes them from it, and the audit also checks prepare's features",
-    )
-    .option("--start <date>", "first date of the window, as for a job; with --prices, as for prepare")
+    .addOption(new Option("--prices <csv>").hideHelp().argParser(refusePrices))
+    .option("--start <date>", "first date of the window, as for a job")
     .option("--end <date>", "last date of the window")
     .option("--learning-end <date>", "last date whose labels the job may learn from")
-    .option("--tickers <list>", "with --prices: comma-separated tickers (default: all)")
     .option(
       "--truncations <k>",
-      "number of dates after which blobs and prices are cut",
+      "number of dates after which the blobs are cut",
       upTo(AUDIT_LIMITS.truncations),
       AUDIT_DEFAULTS.truncations,
     )
@@ -104,14 +90,14 @@ export function addAudit(program: Command): void {
     .option("--portable", "pin the kernels of the jobs that it runs, as --portable does for a job")
     .addHelpText("after", HELP)
     .action(async (flags: AuditFlags) => {
-      const { workers, memoryBytes, cluster, clusterTasks, ...request } = jobInputs(
-        flags,
-        process.env,
-        flags.prices === undefined ? "nothing" : "both blobs",
-      );
+      const { workers, memoryBytes, cluster, clusterTasks, ...request } = jobInputs(flags, process.env);
       const options = auditOptions(flags);
       const checks = CHECKS.filter(({ name }) => options.checks?.includes(name) ?? true);
-      const inputs = auditRequest({ ...request, id: process.env.OPERATION_ID || "audit" }, flags, options);
+      const operation = auditedJob(request.config, options.operation, "--operation");
+      const inputs = auditInputs(
+        { ...request, id: process.env.OPERATION_ID || "audit" },
+        { ...options, operation },
+      );
       const reporter = reporterOf(flags, { tickersShown: 3 });
       const means = { workers, memoryBytes, cluster, clusterTasks, notice: noticeOf(reporter) };
       try {
@@ -137,6 +123,12 @@ function appended(value: string, before: readonly string[]): readonly string[] {
   return [...before, value];
 }
 
+function refusePrices(): never {
+  const message =
+    "was removed in 0.3.0 (see CHANGELOG.md); make both blobs with mucast prepare, and give their URLs";
+  throw invalidRequest([{ path: "--prices", message }]);
+}
+
 function upTo(most: number) {
   return (value: string): number => {
     if (/^[1-9]\d{0,5}$/.test(value) && Number(value) <= most) return Number(value);
@@ -145,7 +137,7 @@ function upTo(most: number) {
 }
 
 /** The flags as the members of a payload. @throws MucastError invalid_request with every fault. */
-function auditOptions(flags: AuditFlags): z.infer<typeof optionsSchema> {
+function auditOptions(flags: AuditFlags): z.infer<typeof auditOptionsSchema> {
   const { checks, operation, quick, portable, truncations, permutations, accept } = flags;
   const given = {
     operation,
@@ -157,13 +149,12 @@ function auditOptions(flags: AuditFlags): z.infer<typeof optionsSchema> {
     accept,
     previous_feature_url: flags.previousFeatureUrl,
     previous_data_extractor_url: flags.previousDataExtractorUrl,
-    // With a price CSV, they are the window that prepare writes into its blobs.
-    ...(flags.prices === undefined ? windowMembers(flags) : {}),
+    ...windowMembers(flags),
   };
   const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const parsed = optionsSchema.safeParse(options);
+  const parsed = auditOptionsSchema.safeParse(options);
   if (parsed.success) return parsed.data;
-  const faults = faultsOf(parsed.error, optionsSchema, "", options);
+  const faults = faultsOf(parsed.error, auditOptionsSchema, "", options);
   throw invalidRequest(faults.map((fault) => ({ ...fault, path: flagOf(fault.path) })));
 }
 
@@ -171,30 +162,6 @@ function auditOptions(flags: AuditFlags): z.infer<typeof optionsSchema> {
 function flagOf(path: string): string {
   const member = /\w+/.exec(path)?.[0] ?? path;
   return `--${member.replaceAll("_", "-")}`;
-}
-
-function auditRequest(
-  request: JobRequest,
-  flags: AuditFlags,
-  { checks: _, ...options }: ReturnType<typeof auditOptions>,
-): AuditRequest {
-  const operation = auditedJob(request.config, options.operation, "--operation");
-  const { featureUrl, dataExtractorUrl, ...others } = request;
-  return {
-    ...auditInputs(request, { ...options, operation }),
-    request: featureUrl === "" ? others : { ...others, featureUrl, dataExtractorUrl },
-    csv: csvOf(flags),
-  };
-}
-
-/** @throws MucastError invalid_request for --tickers without --prices. */
-function csvOf({ prices, start, end, learningEnd, tickers }: AuditFlags): AuditRequest["csv"] {
-  const chosen = tickers?.split(",").map((ticker) => ticker.trim());
-  if (prices !== undefined) return { csvPath: prices, options: { start, end, learningEnd, tickers: chosen } };
-  if (tickers !== undefined) {
-    throw invalidRequest([{ path: "--tickers", message: "only allowed with --prices" }]);
-  }
-  return undefined;
 }
 
 /** Prints the cost of each check before the first one starts. */

@@ -21,7 +21,7 @@ test("choose prints the candidates and the members by date, or JSON; outputs wit
   const first = written("ml_engine_1.json", mlText(market));
   const second = written("ml_engine_2.json", mlText({ ...market, skill: 0.3, seed: 2 }));
   const network = written("nn_engine_3.json", dlText({ ...market, skill: 0.2, seed: 3 }));
-  const { code, stdout, stderr } = await mucast(["choose", "--output", first, second, "--over", "all"]);
+  const { code, stdout, stderr } = await mucast(["choose", "--output", first, second]);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^1 ridge \(1\) .* yes$/m);
   assert.match(stdout, /^chosen in advance /m);
@@ -31,11 +31,6 @@ test("choose prints the candidates and the members by date, or JSON; outputs wit
   assert.deepEqual([candidates.map(({ output }) => output), best], [[first, second, network], 1]);
   const byIc = await mucast(["choose", "--output", first, second, "--measure", "ic"]);
   assert.match(byIc.stdout, /a mean IC /);
-  const own = await mucast([
-    ...["choose", "--output", first, second, "--measure", "ic"],
-    ...["--over", "auto"],
-  ]);
-  assert.match(own.stderr, /--over auto cannot be combined with --measure ic/);
   const refused = await mucast(["choose", "--output", first, network]);
   assert.deepEqual([refused.code, refused.stdout], [2, ""]);
   assert.match(refused.stderr, /nn_engine_3\.json cannot be chosen: it has no out-of-fold rows/);

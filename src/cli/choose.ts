@@ -5,15 +5,14 @@ import { outputRows } from "../choose/output-rows.ts";
 import {
   CHOICE_MEASURES,
   CHOICE_RULES,
-  CHOICE_SCOPES,
   type ChoiceMeasure,
   type ChoiceRule,
-  type ChoiceScope,
 } from "../contract/config/choice/choice-config.ts";
 import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/chosen-outputs.ts";
+import { laterFigures } from "../contract/output/later-close.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf } from "../outputs/output-summary.ts";
 import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
@@ -24,7 +23,6 @@ import { untilSignal } from "./terminal/signals.ts";
 interface ChooseFlags extends OutputFlags {
   readonly rows: ChosenRows;
   readonly rule: ChoiceRule;
-  readonly over?: ChoiceScope;
   readonly measure: ChoiceMeasure;
   readonly json?: boolean;
 }
@@ -56,32 +54,16 @@ export function addChoose(program: Command): void {
         .choices(CHOICE_MEASURES)
         .default("squared_error"),
     )
-    .addOption(
-      new Option(
-        "--over <scope>",
-        "one choice for all tickers, or per ticker where that was better (default: auto; all with --measure ic)",
-      ).choices(CHOICE_SCOPES),
-    )
     .option("--json", "print JSON, with the members of every date and the series of losses")
     .addHelpText("after", HELP)
     .action(async (named: readonly string[], flags: ChooseFlags) => {
       const { rows, rule, measure, json } = flags;
       const output = await outputLocations(named, flags);
-      const over = scopeOf(flags.over, measure);
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
       const outputs = await untilSignal((signal) => readOutputs(output, rows, { ...reading, signal }));
-      const chosen = chooseOutputs(outputs, { rows, rule, over, measure });
+      const chosen = chooseOutputs(outputs, { rows, rule, measure });
       process.stdout.write(json ? `${JSON.stringify(chosen, null, 2)}\n` : choiceText(chosen));
     });
-}
-
-/** @throws MucastError invalid_request for a choice per ticker by IC. */
-function scopeOf(asked: ChoiceScope | undefined, measure: ChoiceMeasure): ChoiceScope {
-  if (measure !== "ic") return asked ?? "auto";
-  if (asked !== "auto") return "all";
-  const message =
-    "--over auto cannot be combined with --measure ic, because one ticker has no IC; use --over all";
-  throw new MucastError("invalid_request", message, { path: "--over", value: asked });
 }
 
 /** @throws MucastError invalid_request for one output or too many; of reading one. */
@@ -98,8 +80,13 @@ async function readOutputs(
   // One at a time: a document may need much memory while it is read.
   for (const location of locations) {
     const document = await openDocument(location, reading);
-    const { name, sha256 } = document;
-    outputs.push({ name, sha256, model: modelNameOf(document.document), rows: outputRows(document, rows) });
+    const { name, sha256, document: summary } = document;
+    const { delay = 0 } = summary.window;
+    outputs.push({
+      ...{ name, sha256, model: modelNameOf(summary), delay },
+      rows: outputRows(document, rows),
+      later: laterFigures(summary.metrics[rows]?.by_delay),
+    });
   }
   return outputs;
 }
@@ -108,19 +95,29 @@ async function readOutputs(
 const MAX_CHANGES = 20;
 
 function choiceText(chosen: ChosenOutputs): string {
-  const { changes, members, by_ticker: byTicker } = chosen;
+  const { changes, members } = chosen;
   const last = changes.slice(-MAX_CHANGES).map(({ date, members: own }) => [date, own.join(", ")]);
   const earlier = changes.length - last.length;
-  const own = byTicker === undefined ? "" : ", for each ticker its own (--json lists them)";
   return [
+    rowsText(chosen),
+    "",
     candidateTable(chosen, "--json lists all"),
     "",
-    table(["members from", "candidates"], [...last, [`at the end${own}`, members.join(", ")]]),
+    table(["members from", "candidates"], [...last, ["at the end", members.join(", ")]]),
     ...(earlier === 0 ? [] : [`${earlier} earlier changes; --json lists all.`]),
     "",
     optimismText(chosen),
     "",
   ].join("\n");
+}
+
+/** Which rows were compared: score rows of different cuts have different dates. */
+function rowsText({ rows, losses: { dates } }: ChosenOutputs): string {
+  const [first, last] = [dates[0], dates.at(-1)];
+  const named = rows === "score" ? "score rows" : "out-of-fold rows";
+  return first === undefined
+    ? `No ${named} of these outputs can be compared.`
+    : `Compared on the ${named} whose returns are known from ${first} to ${last} (${counted(dates.length, "date")}).`;
 }
 
 function optimismText({ optimism, measure }: ChosenOutputs): string {

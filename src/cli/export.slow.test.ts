@@ -94,12 +94,12 @@ test("show prints a column for each output", async () => {
   writeFileSync(network, dlText());
   const { code, stdout, stderr } = await mucast(["show", "--output", output, network]);
   assert.equal(code, 0, stderr);
-  const { metrics } = JSON.parse(mlText());
+  const { verdict } = JSON.parse(mlText());
   const lines = stdout.split("\n");
   assert.match(lines[0]!, /^ +ridge +lstm$/);
-  const ic = metrics.score.cross_section.ic_mean.toFixed(4);
+  const ic = verdict.judged[0].order.figure.toFixed(3);
   assert.ok(
-    lines.some((line) => line.startsWith(`mean IC `) && line.includes(` ${ic} `)),
+    lines.some((line) => line.startsWith(`    IC `) && line.includes(` ${ic} `)),
     stdout,
   );
 });

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { printable } from "../contract/errors/wording.ts";
-import { zeroedByShrinkage } from "../contract/output/zeroed-forecasts.ts";
+import { smallFactorOf } from "../contract/output/small-factor.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
@@ -69,9 +69,9 @@ export async function tableOf(locations: readonly string[], reading: Reading): P
   const choices = shown.flatMap(({ name, output: { choice } }) =>
     choice === undefined ? [] : [`\n${name}, chosen among candidates:\n${candidateTable(choice)}\n`],
   );
-  const zeroed = shown.flatMap(({ name, output: { mu, metrics } }) => {
-    const why = zeroedByShrinkage(mu, metrics.shrinkage);
+  const small = shown.flatMap(({ name, output }) => {
+    const why = smallFactorOf(output);
     return why === undefined ? [] : [`\n${name}: ${why}\n`];
   });
-  return [`${outputTable(shown)}\n`, ...zeroed, ...choices].join("");
+  return [`${outputTable(shown)}\n`, ...small, ...choices].join("");
 }

@@ -1,19 +1,24 @@
 import type { OperationView } from "../client/index.ts";
-import { orderName } from "../contract/output/order-name.ts";
+import { closeName } from "../contract/output/later-close.ts";
+import { summaryIc } from "../contract/output/order-name.ts";
 import { shortVisibleText } from "../contract/visible-text.ts";
 import { bandFigure, figure } from "../report/figures.ts";
 
-/** The model of a job, its verdict and its figure of order with the 95 % band, from the operation alone. */
+/** The model of a job, its verdict and its IC with the 95 % band, from the operation alone. */
 export function worthOf(summary: OperationView["summary"]): string[] {
   if (summary === undefined) return [];
   const { model, fit, verdict } = summary;
   const name = shortVisibleText(fit === "pooled" ? `pooled ${model}` : model, 60);
   if (verdict === null) return [name];
-  const { title, ic, ic_low: low, ic_high: high } = verdict;
+  const { title, ic_low: low, ic_high: high, later } = verdict;
+  const ic = summaryIc(summary);
   const band = low === null || high === null ? "" : ` (${bandFigure({ low, high }, "ic")})`;
   return [
     name,
     shortVisibleText(title, 60),
-    ...(ic === null ? [] : [`${orderName(summary)} ${figure(ic, "ic")}${band}`]),
+    ...(ic === null ? [] : [`IC ${figure(ic, "ic")}${band}`]),
+    ...(later === undefined || later.ic === null
+      ? []
+      : [`${closeName(later.delay)} ${figure(later.ic, "ic")}`]),
   ];
 }

@@ -97,7 +97,6 @@ const STAGE_WORDS: Readonly<Record<string, string>> = {
   fit: "Fit",
   evaluate: "Evaluate",
   write: "Write output",
-  preparation: "Check preparation",
   truncation: "Check truncation",
   restatement: "Check restatement",
   foresight: "Check foresight",

@@ -14,9 +14,16 @@ const TICKERS = ["A", "B", "C"].map((ticker, t) => {
   // Row 70 has no label; the label of row 75 is published late.
   const labels = y.slice(60).map((value, i) => (i === 10 || i === 29 ? Number.NaN : value));
   const labelDays = days.slice(60).map((day, i) => (i === 15 ? day + 9 : day + 2));
+  const levels = Float64Array.from(y, (_, i) => (i < 75 ? 0.1 : 0.3));
   return {
-    heldOut: { ticker, days: days.slice(0, 60), predicted: p.slice(0, 60), realised: y.slice(0, 60) },
-    score: { days: days.slice(60), predicted: p.slice(60), labels, labelDays: labelDays.sort() },
+    heldOut: {
+      ...{ ticker, days: days.slice(0, 60), predicted: p.slice(0, 60), realised: y.slice(0, 60) },
+      levels: levels.slice(0, 60),
+    },
+    score: {
+      ...{ days: days.slice(60), predicted: p.slice(60), labels, labelDays: labelDays.sort() },
+      levels: levels.slice(60),
+    },
   };
 });
 /** A ticker that joined late: 31 score rows, each label known two days later. */
@@ -38,7 +45,7 @@ LATE.score.labels.set(LATE.score.predicted.map((value) => 0.9 * value));
 
 test("own: a ticker without held-out rows has no factor until 30 labels are known", () => {
   const blocks = [undefined, 102, 130, 131].map((known) => ({ known }));
-  const factors = atOnce(blockFactors("own", [...TICKERS, LATE], blocks)).map((of) => of.get("L"));
+  const factors = atOnce(blockFactors("own", [...TICKERS, LATE], blocks)).map((of) => of.byTicker.get("L"));
   assert.deepEqual(factors.slice(0, 3), [0, 0, 0]);
   assert.ok(Math.abs(factors[3]! - 0.9) < 1e-9);
 });
@@ -55,18 +62,21 @@ for (const choice of SHRINKAGES) {
           days: [...heldOut.days],
           predicted: [...heldOut.predicted],
           realised: [...heldOut.realised],
+          levels: [...heldOut.levels],
         };
         for (const [i, label] of score.labels.entries()) {
           if (Number.isNaN(label) || known === undefined || score.labelDays[i]! > known) continue;
           own.days.push(score.days[i]!);
           own.predicted.push(score.predicted[i]!);
           own.realised.push(label);
+          own.levels.push(score.levels[i]!);
         }
         return {
           ticker: heldOut.ticker,
           days: Int32Array.from(own.days),
           predicted: Float64Array.from(own.predicted),
           realised: Float64Array.from(own.realised),
+          levels: Float64Array.from(own.levels),
         };
       });
       assert.deepEqual(factors[b], atOnce(shrinkageFactors(choice, rows)), `block ${b}`);

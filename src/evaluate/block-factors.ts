@@ -2,7 +2,7 @@ import type { ShrinkageChoice } from "../contract/config/panel-settings.ts";
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { concatenate, type DatedForecasts } from "./forecast-rows.ts";
-import { shrinkageFactors } from "./shrinkage.ts";
+import { type Factors, shrinkageFactors } from "./shrinkage.ts";
 
 /** A ticker without held-out rows gets its own factor from this many known score rows on: fewer have no error to judge it by. */
 const MIN_ROWS = 30;
@@ -29,7 +29,7 @@ export function* blockFactors(
   choice: ShrinkageChoice,
   tickers: readonly JudgedTicker[],
   blocks: readonly { readonly known: Day | undefined }[],
-): Pausable<readonly ReadonlyMap<string, number>[]> {
+): Pausable<readonly Factors[]> {
   const first = yield* shrinkageFactors(
     choice,
     tickers.map(({ heldOut }) => heldOut),
@@ -39,13 +39,15 @@ export function* blockFactors(
   const factors = [first];
   for (const { known } of blocks.slice(1)) {
     const rows = histories.map((history) => upTo(history, known!));
-    const found = new Map(yield* shrinkageFactors(choice, rows));
-    if (choice === "own") {
+    const found = yield* shrinkageFactors(choice, rows);
+    if (choice !== "own") factors.push(found);
+    else {
+      const byTicker = new Map(found.byTicker);
       for (const [i, { heldOut }] of tickers.entries()) {
-        if (heldOut.days.length === 0 && rows[i]!.days.length < MIN_ROWS) found.set(heldOut.ticker, 0);
+        if (heldOut.days.length === 0 && rows[i]!.days.length < MIN_ROWS) byTicker.set(heldOut.ticker, 0);
       }
+      factors.push({ byTicker });
     }
-    factors.push(found);
   }
   return factors;
 }
@@ -61,12 +63,15 @@ function historyOf({ heldOut, score }: JudgedTicker): History {
   const labelled = Int32Array.from(score.labels.keys()).filter((row) => !Number.isNaN(score.labels[row]!));
   const select = (values: Float64Array) => Float64Array.from(labelled, (row) => values[row]!);
   const { ticker, days, predicted, realised } = heldOut;
+  const levelsOf = (rows: Pick<DatedForecasts, "days" | "levels">) =>
+    rows.levels ?? new Float64Array(rows.days.length);
   return {
     rows: {
       ticker,
       days: Int32Array.from([...days, ...labelled.map((row) => score.days[row]!)]),
       predicted: concatenate([predicted, select(score.predicted)]),
       realised: concatenate([realised, select(score.labels)]),
+      levels: concatenate([levelsOf(heldOut), select(levelsOf(score))]),
     },
     labelDays: labelled.map((row) => score.labelDays[row]!),
   };
@@ -81,5 +86,6 @@ function upTo({ rows, labelDays }: History, known: Day): DatedForecasts {
     days: rows.days.subarray(0, end),
     predicted: rows.predicted.subarray(0, end),
     realised: rows.realised.subarray(0, end),
+    levels: rows.levels!.subarray(0, end),
   };
 }

@@ -38,12 +38,17 @@ export function* blockSkills(rows: readonly ForecastRows[], starts: readonly Day
   return found;
 }
 
-function part({ ticker, days, predicted, realised, trainingMean }: ForecastRows, from: number, to: number) {
+function part(
+  { ticker, days, predicted, realised, trainingMean, ranked }: ForecastRows,
+  from: number,
+  to: number,
+): ForecastRows {
   return {
     ticker,
     days: days.subarray(from, to),
     predicted: predicted.subarray(from, to),
     realised: realised.subarray(from, to),
     trainingMean: trainingMean.subarray(from, to),
+    ...(ranked && { ranked: ranked.subarray(from, to) }),
   };
 }

@@ -9,6 +9,8 @@ export interface DatedForecasts {
   readonly predicted: Float64Array;
   /** Shape (n): the label, NaN if it is not known yet. */
   readonly realised: Float64Array;
+  /** Shape (n): the level of its date that each forecast starts from, log-return; absent if it is 0, as without target `relative`. */
+  readonly levels?: Float64Array;
 }
 
 /** Forecasts that are compared with a baseline: score rows, out-of-fold rows, or the validation or calibration part of a network. */
@@ -18,6 +20,24 @@ export interface ForecastRows extends DatedForecasts {
    * a network's validation and calibration parts, those of its training part; on score rows, those of all fit rows.
    */
   readonly trainingMean: Float64Array;
+  /**
+   * Shape (n): the forecasts whose order is judged, if others than `predicted`: the model's own where `predicted` are those times one factor
+   * for all tickers, which changes no order unless it is 0.
+   */
+  readonly ranked?: Float64Array;
+  /** Deviation (ddof 0) of the labels of the ticker's fit rows; absent in outputs of 0.2.0. */
+  readonly labelDeviation?: number | undefined;
+}
+
+/** Labelled rows that a model did not learn from. */
+export interface HeldOutRows extends ForecastRows {
+  /** Shape (n), ascending: the date at whose close the label is known. */
+  readonly labelDays: Int32Array;
+}
+
+/** The rows with the forecasts whose order is judged. */
+export function asRanked<T extends ForecastRows>(rows: T): T {
+  return rows.ranked === undefined ? rows : { ...rows, predicted: rows.ranked };
 }
 
 /** Tickers in the order of every sum, which does not depend on which ticker ended first. */
@@ -27,7 +47,7 @@ export function inTickerOrder<T extends { readonly ticker: string }>(rows: reado
 
 /** The rows whose labels are known. They are views if only the last labels are missing, as in score rows. */
 export function labelled(rows: ForecastRows): ForecastRows {
-  const { ticker, days, predicted, realised, trainingMean } = rows;
+  const { days, predicted, realised, trainingMean, ranked } = rows;
   let end = realised.length;
   while (end > 0 && Number.isNaN(realised[end - 1]!)) end--;
   const known: number[] = [];
@@ -35,20 +55,22 @@ export function labelled(rows: ForecastRows): ForecastRows {
   if (known.length === end) {
     const before = <T extends Float64Array | Int32Array>(values: T) => values.subarray(0, end) as T;
     return {
-      ticker,
+      ...rows,
       days: before(days),
       predicted: before(predicted),
       realised: before(realised),
       trainingMean: before(trainingMean),
+      ...(ranked && { ranked: before(ranked) }),
     };
   }
   const select = (values: Float64Array) => Float64Array.from(known, (i) => values[i]!);
   return {
-    ticker,
+    ...rows,
     days: Int32Array.from(known, (i) => days[i]!),
     predicted: select(predicted),
     realised: select(realised),
     trainingMean: select(trainingMean),
+    ...(ranked && { ranked: select(ranked) }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 import type { CrossSection, Metrics } from "../contract/output/metrics-schemas.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
-import { concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
+import { asRanked, concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
 import { type LabelsByDate, labelsByDate, valuesByDate } from "./rows-by-date.ts";
 import {
   type CorrelationSide,
@@ -25,19 +25,21 @@ export interface ForecastTable {
 
 /**
  * Metrics per ticker, over all rows together, and across tickers date by date. Each ticker is a unit of progress.
- * @param predicted for each ticker of `rows`: shape (its rows). The forecasts of the rows themselves, or those of a baseline.
+ * @param baseline for each ticker of `rows`: shape (its rows). The forecasts of a baseline instead of those of the rows.
  * @param onDate as in `crossSection`.
  */
 export function* forecastTable(
   rows: TableRows,
-  predicted: readonly Float64Array[] = rows.tickers.map((ticker) => ticker.predicted),
+  baseline?: readonly Float64Array[],
   onDate?: OnDate,
 ): Pausable<ForecastTable> {
   const { tickers, realised, trainingMean, facts, byDate } = rows;
+  const predicted = baseline ?? tickers.map((ticker) => ticker.predicted);
+  const ranked = baseline ?? tickers.map((ticker) => asRanked(ticker).predicted);
   const whole = { predicted: concatenate(predicted), realised, trainingMean };
   yield 0;
   const pooled = yield* metricsInSteps(whole, facts);
-  const cross_section = yield* crossSection(byDate, yield* valuesByDate(byDate.layout, predicted), onDate);
+  const cross_section = yield* crossSection(byDate, yield* valuesByDate(byDate.layout, ranked), onDate);
   const by_ticker = new Map<string, Metrics>();
   for (const [i, ticker] of tickers.entries()) {
     by_ticker.set(ticker.ticker, metrics({ ...ticker, predicted: predicted[i]! }));

@@ -1,5 +1,7 @@
-import { type FixedBProbability, neweyWestError, neweyWestQuantile } from "./newey-west.ts";
-import { finiteOrNull, mean } from "./statistics.ts";
+import type { TestMethod } from "../contract/output/test-method.ts";
+import { type FixedBProbability, MIN_DATES, neweyWestError, neweyWestQuantile } from "./newey-west.ts";
+import { deviation, finiteOrNull, largestMagnitude, mean } from "./statistics.ts";
+import { studentQuantile } from "./student.ts";
 
 /** Cosine terms of the variance; the degrees of freedom of Student's t. */
 export const EWC_TERMS = 8;
@@ -8,14 +10,11 @@ export const EWC_TERMS = 8;
 export const MIN_EWC_VALUES = 60;
 
 /** How the error of a mean over dates is estimated. */
-export type MeanMethod = "ewc_8" | "newey_west_5";
+export type MeanMethod = Exclude<TestMethod, "student">;
 
 export function meanMethod(n: number): MeanMethod {
   return n >= MIN_EWC_VALUES ? "ewc_8" : "newey_west_5";
 }
-
-/** Student's t with EWC_TERMS degrees of freedom. */
-const STUDENT_8: Readonly<Record<FixedBProbability, number>> = { 0.95: 1.8595, 0.975: 2.306, 0.99: 2.8965 };
 
 /**
  * Standard error of the mean of values that correlate over time. From MIN_EWC_VALUES values on, the equal-weighted cosine estimate of the
@@ -47,5 +46,41 @@ export function meanT(values: Float64Array): number | null {
 
 /** The `meanT` of n values that chance alone exceeds with probability 1 - `probability`. @param n at least 6. */
 export function meanQuantile(n: number, probability: FixedBProbability = 0.95): number {
-  return meanMethod(n) === "ewc_8" ? STUDENT_8[probability] : neweyWestQuantile(n, probability);
+  return testQuantile(meanMethod(n), n, probability);
+}
+
+/** The same for the t of a recorded test. @param method of the test; outputs of 0.2.0 do not name it. */
+export function testQuantile(
+  method: TestMethod = "newey_west_5",
+  n: number,
+  probability: FixedBProbability,
+): number {
+  switch (method) {
+    case "ewc_8":
+      return studentQuantile(EWC_TERMS, probability);
+    case "newey_west_5":
+      return neweyWestQuantile(n, probability);
+    case "student":
+      return studentQuantile(n - 1, probability);
+  }
+}
+
+/** Values whose deviation is below this share of the largest one differ by rounding alone. */
+const ROUNDING = 1e-12;
+
+/** The mean of values over dates with its t; null without a value, and without a t for equal values. */
+export function meanWithT(values: Float64Array): { readonly mean: number | null; readonly t: number | null } {
+  const differ = deviation(values) > ROUNDING * largestMagnitude(values);
+  return { mean: finiteOrNull(mean(values)), t: differ ? meanT(values) : null };
+}
+
+/** The 95 % band of a mean over n dates, from its `meanT`; null with fewer than MIN_DATES, and without a t. */
+export function bandFromT(
+  centre: number | null,
+  t: number | null | undefined,
+  n: number,
+): { readonly low: number; readonly high: number } | null {
+  if (centre === null || !t || n < MIN_DATES) return null;
+  const half = meanQuantile(n, 0.975) * Math.abs(centre / t);
+  return { low: centre - half, high: centre + half };
 }

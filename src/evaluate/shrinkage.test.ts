@@ -4,7 +4,14 @@ import { seededRandom } from "../../test/twins/random.ts";
 import { SHRINKAGES } from "../contract/config/panel-settings.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
-import { dateShrinkage, isWild, type SizedForecasts, shrinkage, shrinkageFactors } from "./shrinkage.ts";
+import {
+  dateShrinkage,
+  isWild,
+  posteriorSlope,
+  type SizedForecasts,
+  shrinkage,
+  shrinkageFactors,
+} from "./shrinkage.ts";
 
 const random = seededRandom(4);
 const draws = (n: number, scale = 1) => Float64Array.from({ length: n }, () => scale * random.normal());
@@ -70,43 +77,96 @@ function oversized(tickers: number, dates: number, { size = 5, spread = 0 } = {}
   });
 }
 
-test("the slope with dates as units follows its formula", () => {
-  const rows = oversized(6, 60);
-  const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
-  const [products, squares] = [new Array<number>(60).fill(0), new Array<number>(60).fill(0)];
-  for (const { realised, predicted } of rows) {
-    const unit = Math.sqrt(sum([...realised].map((y) => y * y)) / 60);
-    for (let d = 0; d < 60; d++) {
-      products[d]! += (realised[d]! * predicted[d]!) / unit ** 2;
-      squares[d]! += (predicted[d]! / unit) ** 2;
+/** The mean of N(b, se²) times N(0.30, 0.25²) over [0, 1], by a dense sum. */
+function slowPosterior(b: number, se: number): number {
+  let [weights, mean] = [0, 0];
+  for (let i = 0; i < 200_000; i++) {
+    const x = (i + 0.5) / 200_000;
+    const weight = Math.exp(-((x - b) ** 2) / (2 * se ** 2) - (x - 0.3) ** 2 / (2 * 0.25 ** 2));
+    weights += weight;
+    mean += weight * x;
+  }
+  return mean / weights;
+}
+
+/** Standard errors of the mean of n values, from the formulas of docs/semantics.md. */
+function slowError(values: readonly number[]): number {
+  const n = values.length;
+  const centre = values.reduce((a, b) => a + b) / n;
+  if (n >= 60) {
+    const sums = [1, 2, 3, 4, 5, 6, 7, 8].map((j) =>
+      values.reduce((sum, x, d) => sum + Math.cos((Math.PI * j * (d + 0.5)) / n) * (x - centre), 0),
+    );
+    return Math.sqrt(((2 / n) * sums.reduce((sum, value) => sum + value ** 2, 0)) / 8 / n);
+  }
+  const products = values.flatMap((one, i) =>
+    values.map((other, j) => Math.max(0, 1 - Math.abs(i - j) / 6) * (one - centre) * (other - centre)),
+  );
+  return Math.sqrt(products.reduce((a, b) => a + b)) / n;
+}
+
+for (const dates of [59, 60, 90]) {
+  test(`the slope over ${dates} dates, above their levels, follows its formula`, () => {
+    const rows = oversized(6, dates).map((row) => {
+      const levels = Float64Array.from(row.days, (day) => (day < 20 ? 0.02 : -0.01));
+      const lifted = (values: Float64Array) => values.map((value, i) => value + levels[i]!);
+      return { ...row, levels, predicted: lifted(row.predicted), realised: lifted(row.realised) };
+    });
+    const [products, squares] = [new Array<number>(dates).fill(0), new Array<number>(dates).fill(0)];
+    for (const { realised, predicted, levels } of rows) {
+      const unit = Math.sqrt([...realised].reduce((sum, y) => sum + y * y, 0) / dates);
+      for (let d = 0; d < dates; d++) {
+        const [y, p] = [realised[d]! - levels[d]!, predicted[d]! - levels[d]!];
+        products[d]! += (y * p) / unit ** 2;
+        squares[d]! += (p / unit) ** 2;
+      }
+    }
+    const sum = (values: readonly number[]) => values.reduce((a, b) => a + b);
+    const b = sum(products) / sum(squares);
+    const se = slowError(products.map((value, d) => value - b * squares[d]!)) / (sum(squares) / dates);
+    const found = atOnce(dateShrinkage(rows));
+    assert.ok(Math.abs(found.b! - b) < 1e-12 && Math.abs(found.se! - se) < 1e-9);
+    assert.ok(Math.abs(found.s - slowPosterior(b, se)) < 1e-9);
+  });
+}
+
+test("the factor is the expected slope given the estimate: near the prior if it is uncertain, near the slope if not", () => {
+  for (const b of [-0.3, 0, 0.05, 0.3, 0.9, 1.5]) {
+    for (const se of [0.2, 0.5, 2]) {
+      assert.ok(Math.abs(posteriorSlope(b, se) - slowPosterior(b, se)) < 1e-9, `${b} ${se}`);
     }
   }
-  const b = sum(products) / sum(squares);
-  const rest = products.map((value, d) => value - b * squares[d]!);
-  const centre = sum(rest) / 60;
-  const variance = sum(
-    rest.flatMap((one, i) =>
-      rest.map((other, j) => Math.max(0, 1 - Math.abs(i - j) / 6) * (one - centre) * (other - centre)),
-    ),
-  );
-  const se = Math.sqrt(variance / 60 ** 2) / (sum(squares) / 60);
-  const found = atOnce(dateShrinkage(rows));
-  assert.ok(Math.abs(found.b! - b) < 1e-12 && Math.abs(found.se! - se) < 1e-9);
-  assert.ok(Math.abs(found.s - (b - se)) < 1e-9);
+  assert.ok(Math.abs(posteriorSlope(5, 1e9) - slowPosterior(0, 1e9)) < 1e-9);
+  assert.ok(Math.abs(posteriorSlope(0.2, 1e-6) - 0.2) < 1e-9);
+  assert.deepEqual([posteriorSlope(0.2, 0), posteriorSlope(3, 0), posteriorSlope(-3, 0)], [0.2, 1, 0]);
+  assert.ok(posteriorSlope(1e200, 1e199) > 0.3);
+});
+
+test("only a slope that is negative by more than 1.86 errors gives 0", () => {
+  assert.ok(posteriorSlope(-0.185, 0.1) > 0);
+  assert.equal(posteriorSlope(-0.187, 0.1), 0);
+});
+
+test("a single date, no rows and forecasts at their level give 0", () => {
+  const single = oversized(5, 1);
+  assert.equal(atOnce(dateShrinkage(single)).s, 0);
+  assert.deepEqual(atOnce(dateShrinkage([])), { n: 0, b: null, se: null, s: 0 });
+  const flat = oversized(5, 80).map((row) => ({ ...row, levels: row.predicted }));
+  assert.deepEqual(atOnce(dateShrinkage(flat)), { n: 400, b: null, se: null, s: 0 });
 });
 
 test("pooled shrinkage has one factor for all, and changes the order of no ticker or date", () => {
-  const factors = atOnce(shrinkageFactors("pooled", oversized(30, 200)));
+  const { byTicker: factors } = atOnce(shrinkageFactors("pooled", oversized(30, 200)));
   const [first] = factors.values();
-  assert.ok(first! > 0.1 && first! < 0.2, String(first));
+  assert.ok(first! > 0.12 && first! < 0.28, String(first));
   assert.ok([...factors.values()].every((factor) => factor === first));
-  assert.deepEqual([...atOnce(shrinkageFactors("none", oversized(3, 40))).values()], [1, 1, 1]);
+  assert.deepEqual([...atOnce(shrinkageFactors("none", oversized(3, 40))).byTicker.values()], [1, 1, 1]);
 });
 
 test("empirical Bayes keeps the pooled factor if slopes agree, and departs from it if they do not", () => {
   const spreadOf = (rows: DatedForecasts[]) => {
-    const factors = [...atOnce(shrinkageFactors("empirical_bayes", rows)).values()];
-    const own = [...atOnce(shrinkageFactors("own", rows)).values()];
+    const factors = [...atOnce(shrinkageFactors("empirical_bayes", rows)).byTicker.values()];
+    const own = [...atOnce(shrinkageFactors("own", rows)).byTicker.values()];
     const range = (values: number[]) => Math.max(...values) - Math.min(...values);
     assert.ok(factors.every((factor) => factor >= 0 && factor <= 1));
     return range(factors) / range(own);
@@ -124,7 +184,7 @@ test("the factors of empirical Bayes follow its formula", () => {
   const q = sum(slopes.map(({ b }, i) => weights[i]! * (b! - centre) ** 2));
   const between = (q - 11) / (sum(weights) - sum(weights.map((w) => w * w)) / sum(weights));
   const c = atOnce(dateShrinkage(rows)).s;
-  const factors = atOnce(shrinkageFactors("empirical_bayes", rows));
+  const factors = atOnce(shrinkageFactors("empirical_bayes", rows)).byTicker;
   assert.ok(between > 0);
   for (const [i, { ticker }] of rows.entries()) {
     const factor = (slopes[i]!.b! * weights[i]! + c / between) / (weights[i]! + 1 / between);
@@ -138,7 +198,7 @@ test("one ticker, no rows and forecasts of 0 have a factor", () => {
   const still = { ...only!, ticker: "Z", predicted: new Float64Array(100) };
   for (const choice of SHRINKAGES) {
     for (const rows of [[only!], [empty], [still], [only!, empty, still]]) {
-      for (const [ticker, factor] of atOnce(shrinkageFactors(choice, rows))) {
+      for (const [ticker, factor] of atOnce(shrinkageFactors(choice, rows)).byTicker) {
         assert.ok(factor >= 0 && factor <= 1, `${choice} ${ticker} ${factor}`);
       }
     }

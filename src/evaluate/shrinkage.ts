@@ -3,24 +3,25 @@ import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 import { varianceBetween } from "./between-variance.ts";
 import { concatenate, type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
 import type { Residuals } from "./intervals/conformal.ts";
-import { neweyWestError } from "./newey-west.ts";
+import { meanError } from "./mean-test.ts";
 import { dateLayout, dateSums } from "./rows-by-date.ts";
 import { deviation, finiteOrNull, largestMagnitude, mean, rootMeanSquare } from "./statistics.ts";
+import { truncatedMean } from "./truncated-normal.ts";
 
 /** How far a model's forecasts can be trusted as sizes of returns. */
 export interface Shrinkage {
   readonly n: number;
-  /** Slope of labels on forecasts through 0; null if every forecast is 0. */
+  /** Slope of labels on forecasts; null if every forecast is 0 or, with dates as units, equals its level. */
   readonly b: number | null;
-  /** Its standard error, robust to changing volatility (White 1980). */
+  /** Its standard error. */
   readonly se: number | null;
-  /** The share of a forecast that the slope minus its error supports, in [0, 1]. */
+  /** The share of a forecast that the slope supports, in [0, 1]. */
   readonly s: number;
 }
 
 /**
- * The slope b = sum(y p) / sum(p²) of labels on forecasts, its standard error se = sqrt(sum(p² (y - b p)²)) / sum(p²), and s = max(0,
- * min(1, b - se)): the part of a forecast that the evidence supports.
+ * The slope b = sum(y p) / sum(p²) of labels on forecasts, its standard error se = sqrt(sum(p² (y - b p)²)) / sum(p²), which is robust to
+ * changing volatility (White 1980), and s = max(0, min(1, b - se)).
  * @param realised shape (n), labels of rows that the model did not learn from; `predicted` likewise.
  */
 export function shrinkage(realised: Float64Array, predicted: Float64Array): Shrinkage {
@@ -61,21 +62,50 @@ export interface ShrinkageTable {
 }
 
 /**
- * The pooled slope with dates as units, because the tickers of a date move together: labels and forecasts are in units of the ticker's root
- * mean square label, their products and squares are summed by date, and the error is the Newey-West error of a ratio of totals over dates
- * (Cochran, "Sampling Techniques", 1977, 6.4).
+ * Before any row is seen, a slope is normal with this mean and deviation, and between 0 and 1. Good configs have slopes of 0.02 to 0.63 on
+ * panels of equities, models of noise 0. Simulated in bench/shrinkage/constants.py, whose table is in docs/warnings.md.
+ */
+const PRIOR_MEAN = 0.3;
+const PRIOR_DEVIATION = 0.25;
+
+/** The 95 % quantile of Student's t with 8 degrees of freedom: a slope that is negative by more errors points the wrong way. */
+const NEGATIVE_T = 1.86;
+
+/** Whether returns go against the forecasts by more than chance explains. */
+export function isNegative({ b, se }: Pick<Shrinkage, "b" | "se">): boolean {
+  return b !== null && se !== null && b + NEGATIVE_T * se < 0;
+}
+
+/**
+ * The expected slope given its estimate: the mean of a normal truncated to [0, 1], whose precision is that of the estimate plus that of the
+ * prior, and whose centre is their mean by precision. 0 if the estimate is negative by more than chance.
+ */
+export function posteriorSlope(b: number, se: number): number {
+  if (isNegative({ b, se })) return 0;
+  const deviation = 1 / Math.hypot(1 / se, 1 / PRIOR_DEVIATION);
+  const weight = se === 0 ? 1 : (deviation / se) ** 2;
+  return truncatedMean(PRIOR_MEAN + weight * (b - PRIOR_MEAN), deviation);
+}
+
+/**
+ * The slope of labels on forecasts, both above the level of their date, with dates as units, because the tickers of a date move together.
+ * They are in units of the ticker's root mean square label; their products N and squares D are summed by date, b = sum(N) / sum(D), and the
+ * error is that of a ratio of totals: `meanError` of N - b D, divided by the mean of D (Cochran, "Sampling Techniques", 1977, 6.4). A
+ * single date has no error, so its s is 0, as without rows.
  */
 export function* dateShrinkage(rows: readonly DatedForecasts[]): Pausable<Shrinkage> {
   const ordered = inTickerOrder(rows);
   const products: Float64Array[] = [];
   const squares: Float64Array[] = [];
   let n = 0;
-  for (const { realised, predicted } of ordered) {
+  for (const { realised, predicted, levels } of ordered) {
     yield 0;
     const unit = realised.length === 0 ? 0 : rootMeanSquare(realised);
     n += realised.length;
-    const scaled = predicted.map((value) => (unit === 0 ? 0 : value / unit));
-    products.push(scaled.map((value, i) => (unit === 0 ? 0 : value * (realised[i]! / unit))));
+    const above = (values: Float64Array) => values.map((value, i) => (value - (levels?.[i] ?? 0)) / unit);
+    const scaled = unit === 0 ? new Float64Array(predicted.length) : above(predicted);
+    const labels = unit === 0 ? scaled : above(realised);
+    products.push(scaled.map((value, i) => value * labels[i]!));
     squares.push(scaled.map((value) => value * value));
   }
   const layout = yield* dateLayout(ordered);
@@ -83,14 +113,22 @@ export function* dateShrinkage(rows: readonly DatedForecasts[]): Pausable<Shrink
   const pp = yield* dateSums(layout, squares);
   const weight = mean(pp);
   if (!(weight > 0)) return { n, b: null, se: null, s: 0 };
-  const b = mean(yp) / weight;
-  const error = neweyWestError(yp.map((value, d) => value - b * pp[d]!));
-  const se = error === null ? null : error / weight;
-  return { n, b: finiteOrNull(b), se, s: clipped(b - (se ?? 0)) };
+  const b = finiteOrNull(mean(yp) / weight);
+  if (b === null) return { n, b, se: null, s: 0 };
+  const error = meanError(yp.map((value, d) => value - b * pp[d]!));
+  const se = error === null ? null : finiteOrNull(error / weight);
+  return { n, b, se, s: pp.length < 2 ? 0 : posteriorSlope(b, se ?? 0) };
 }
 
 function clipped(value: number): number {
   return Math.max(0, Math.min(1, value || 0));
+}
+
+/** The factors of shrinkage, by ticker. */
+export interface Factors {
+  readonly byTicker: ReadonlyMap<string, number>;
+  /** The slope over all tickers that they come from; absent with `none` and `own`. */
+  readonly slope?: Shrinkage;
 }
 
 /**
@@ -100,15 +138,15 @@ function clipped(value: number): number {
 export function* shrinkageFactors(
   choice: ShrinkageChoice,
   rows: readonly DatedForecasts[],
-): Pausable<ReadonlyMap<string, number>> {
+): Pausable<Factors> {
   switch (choice) {
     case "none":
-      return new Map(rows.map(({ ticker }) => [ticker, 1]));
+      return { byTicker: new Map(rows.map(({ ticker }) => [ticker, 1])) };
     case "own":
-      return new Map((yield* tickerShrinkage(rows)).map(([ticker, { s }]) => [ticker, s]));
+      return { byTicker: new Map((yield* tickerShrinkage(rows)).map(([ticker, { s }]) => [ticker, s])) };
     case "pooled": {
-      const { s } = yield* dateShrinkage(rows);
-      return new Map(rows.map(({ ticker }) => [ticker, s]));
+      const slope = yield* dateShrinkage(rows);
+      return { byTicker: new Map(rows.map(({ ticker }) => [ticker, slope.s])), slope };
     }
     case "empirical_bayes":
       return yield* empiricalBayesFactors(rows);
@@ -129,8 +167,8 @@ function* tickerShrinkage(rows: readonly DatedForecasts[]): Pausable<[ticker: st
  * Each ticker's slope, pulled towards the pooled factor c by how uncertain it is: (b / se² + c / v) / (1 / se² + 1 / v), within [0, 1]. v is
  * the variance of the true slopes between tickers by the moments of DerSimonian and Laird (1986); if it is 0, every ticker gets c.
  */
-function* empiricalBayesFactors(rows: readonly DatedForecasts[]): Pausable<ReadonlyMap<string, number>> {
-  const { s: pooled } = yield* dateShrinkage(rows);
+function* empiricalBayesFactors(rows: readonly DatedForecasts[]): Pausable<Factors> {
+  const slope = yield* dateShrinkage(rows);
   const slopes = (yield* tickerShrinkage(inTickerOrder(rows))).map(([ticker, { b, se }]) => ({
     ticker,
     b,
@@ -139,12 +177,11 @@ function* empiricalBayesFactors(rows: readonly DatedForecasts[]): Pausable<Reado
   const between = varianceBetween(
     slopes.flatMap(({ b, weight }) => (b === null ? [] : [{ value: b, weight }])),
   );
-  return new Map(
-    slopes.map(({ ticker, b, weight }) => {
-      if (b === null || weight === 0 || between === 0) return [ticker, pooled];
-      return [ticker, clipped((b * weight + pooled / between) / (weight + 1 / between))];
-    }),
-  );
+  const factors = slopes.map(({ ticker, b, weight }) => {
+    if (b === null || weight === 0 || between === 0) return [ticker, slope.s] as const;
+    return [ticker, clipped((b * weight + slope.s / between) / (weight + 1 / between))] as const;
+  });
+  return { byTicker: new Map(factors), slope };
 }
 
 /**

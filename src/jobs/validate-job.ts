@@ -18,7 +18,7 @@ export async function validateJob(request: JobRequest, context: JobContext): Pro
   const config = PREVIEWS[operationOf(request.config)](request.config);
   const work = openWorkFolder();
   try {
-    const inputs = await openInputs(request, context, work.path);
+    const inputs = await openInputs(request, context, work.path, config.panel.delay);
     try {
       return await previewJob(inputs, config, work.path, context.signal);
     } finally {

@@ -1,3 +1,4 @@
+import { MucastError } from "../contract/errors/errors.ts";
 import { nameOfChoice } from "../contract/output/choice.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 
@@ -16,6 +17,15 @@ export function summaryOf({ forecasts: _, cross_validation, ...rest }: OutputBlo
     return [ticker, figures] as const;
   });
   return { ...rest, cross_validation: Object.fromEntries(tickers) };
+}
+
+/** @throws MucastError invalid_data if the forecasts of two outputs are returns that begin at different closes. */
+export function requireOneDelay(outputs: readonly { readonly name: string; readonly delay: number }[]): void {
+  const [first] = outputs;
+  const other = outputs.find(({ delay }) => delay !== first!.delay);
+  if (other === undefined) return;
+  const message = `${first!.name} and ${other.name} cannot be compared: their config has delay ${first!.delay} and ${other.delay}, so they forecast different returns`;
+  throw new MucastError("invalid_data", message, { source: other.name, value: other.delay });
 }
 
 /** The name of the model that made the forecasts, or of the choice. */

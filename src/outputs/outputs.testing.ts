@@ -7,7 +7,6 @@ import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { trainingMeans } from "../evaluate/baselines.ts";
-import { NONE_DROPPED } from "../evaluate/choice/racing.ts";
 import { mean } from "../evaluate/statistics.ts";
 import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
 import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
@@ -91,7 +90,7 @@ function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: 
     forecasts: new Map(fits[c]!.map((own) => [own.ticker, forecastsOf(own, undefined)])),
   }));
   const bases = new Map(fits[0]!.map((own) => [own.ticker, { candidate: 0, fits: own }]));
-  return atOnce(combineCandidates({ outcomes, bases, dropped: NONE_DROPPED }, choice));
+  return atOnce(combineCandidates({ outcomes, bases }, choice));
 }
 
 /** The same for run_dl_job. @param epochs the number of training epochs of each network. */
@@ -189,6 +188,7 @@ function scoreOf({ days, labels, predicted, volatility }: TickerRows, fit: numbe
     labelDays: score.map((_, i) => score[i + 1] ?? 0),
     predicted: predicted.subarray(fit),
     volatility: volatility.subarray(fit),
+    spans: [],
   };
 }
 
@@ -225,6 +225,7 @@ function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker
       labelDays: row.days.subarray(1, fit + 1),
     },
     outOfFold: row.predicted.subarray(fit - folds * FOLD_ROWS, fit),
+    outOfFoldSpans: [],
     score: scoreOf(row, fit),
     models: [modelOf(row, fit)],
     importances: [
@@ -250,6 +251,7 @@ function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): Tra
     realised: row.labels.subarray(from, to),
     predicted: row.predicted.subarray(from, to),
     trainingMean: trainingMeans(row.labels.subarray(0, validate), to - from),
+    spans: [],
   });
   const span = (from: number, to: number) => ({ start: row.days[from]!, end: row.days[to - 1]! });
   return {

@@ -4,8 +4,12 @@ import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import type { Bounds } from "../evaluate/intervals/conformal.ts";
+import { levelsAt, unshrinkForecasts } from "../evaluate/levels.ts";
 
-/** Score rows of one ticker with their ends; `trainingMean` is NaN if the output does not have it. */
+/**
+ * Score rows of one ticker with their ends; `trainingMean` is NaN if the output does not have it. `ranked` are the model's own forecasts of an
+ * output with shrinkage `pooled`, except from 0.2.0 and before.
+ */
 export interface ScoredRows extends ForecastRows, Bounds {}
 
 /**
@@ -16,35 +20,59 @@ export function scoredRows(name: string, document: OutputBlob): ScoredRows[] {
   const { forecasts } = document;
   const dayOf = dayReader();
   const meansOf = meanReader(document, dayOf);
+  const modelOf = modelReader(document, dayOf);
   return byTicker(forecasts).map(([ticker, forecast]) => {
     const place = `forecasts.${ticker}`;
     const days = daysOf(name, place, forecast.dates, dayOf);
-    checkLengths(name, place, forecast, ["predicted", "realised", "lower", "upper"], days.length);
+    const { model = forecast.predicted } = forecast;
+    const lists = ["predicted", "realised", "lower", "upper", "model"] as const;
+    checkLengths(name, place, { ...forecast, model }, lists, days.length);
+    const predicted = new Float64Array(forecast.predicted);
+    const ranked =
+      forecast.model === undefined ? modelOf(ticker, days, predicted) : new Float64Array(forecast.model);
     return {
       ticker,
       days,
-      predicted: new Float64Array(forecast.predicted),
+      predicted,
+      ...(ranked && { ranked }),
       realised: withGaps(forecast.realised),
       lower: withGaps(forecast.lower),
       upper: withGaps(forecast.upper),
       trainingMean: meansOf(ticker, days),
+      labelDeviation: memberNamed(document.fits, ticker)?.label_deviation,
     };
   });
 }
 
 /** The mean of the labels that the models of a ticker had learned from, by row: for its fit, or for the fits of its blocks. */
 function meanReader({ fits, refits }: OutputBlob, dayOf: DayOf) {
+  const byRow = blockReader(refits, dayOf);
+  return (ticker: string, days: Int32Array): Float64Array =>
+    byRow(days, memberNamed(refits?.by_ticker, ticker)?.label_means, memberNamed(fits, ticker)?.label_mean);
+}
+
+/** The forecasts before shrinkage `pooled` multiplied them by factors above 0; undefined for other outputs, and those of 0.2.0. */
+function modelReader({ metrics: { shrinkage }, model, refits }: OutputBlob, dayOf: DayOf) {
+  const byRow = blockReader(refits, dayOf);
+  const spans = shrinkage?.levels?.score.map(({ start, level }) => ({ from: dayOf(start)!, level }));
+  return (ticker: string, days: Int32Array, predicted: Float64Array): Float64Array | undefined => {
+    if (spans === undefined || model.shrinkage !== "pooled") return undefined;
+    const last = memberNamed(shrinkage?.applied, ticker);
+    const factors = byRow(days, memberNamed(refits?.by_ticker, ticker)?.factors, last);
+    return unshrinkForecasts(predicted, levelsAt(spans, days), factors);
+  };
+}
+
+/** Values by row: those of the blocks of refits, or one for all; NaN if the output does not have it. */
+function blockReader(refits: OutputBlob["refits"], dayOf: DayOf) {
   const starts = refits?.blocks.map(({ start }) => dayOf(start) ?? Number.NaN) ?? [];
-  return (ticker: string, days: Int32Array): Float64Array => {
-    const means = new Float64Array(days.length);
-    if (refits === undefined) return means.fill(memberNamed(fits, ticker)?.label_mean ?? Number.NaN);
-    const byBlock = memberNamed(refits.by_ticker, ticker)?.label_means ?? [];
+  return (days: Int32Array, byBlock: readonly (number | null)[] = [], single = Number.NaN): Float64Array => {
+    if (refits === undefined) return new Float64Array(days.length).fill(single);
     let block = 0;
-    for (const [row, day] of days.entries()) {
+    return Float64Array.from(days, (day) => {
       while (block + 1 < starts.length && starts[block + 1]! <= day) block++;
-      means[row] = byBlock[block] ?? Number.NaN;
-    }
-    return means;
+      return byBlock[block] ?? Number.NaN;
+    });
   };
 }
 
@@ -52,8 +80,11 @@ function memberNamed<T>(part: Readonly<Record<string, T>> | undefined, name: str
   return part !== undefined && Object.hasOwn(part, name) ? part[name] : undefined;
 }
 
-/** The out-of-fold rows of an output; undefined if it has no cross-validation. Their training means are not recorded: NaN. */
-export function outOfFoldRows(name: string, { cross_validation }: OutputBlob): ForecastRows[] | undefined {
+/** The out-of-fold rows of an output; undefined if it has no cross-validation. Outputs of 0.2.0 have no training means: NaN. */
+export function outOfFoldRows(
+  name: string,
+  { cross_validation, fits }: OutputBlob,
+): ForecastRows[] | undefined {
   if (cross_validation === undefined) return undefined;
   const dayOf = dayReader();
   return byTicker(cross_validation).map(([ticker, tested]) => {
@@ -65,8 +96,23 @@ export function outOfFoldRows(name: string, { cross_validation }: OutputBlob): F
       days,
       predicted: new Float64Array(tested.predicted),
       realised: new Float64Array(tested.realised),
-      trainingMean: new Float64Array(days.length).fill(Number.NaN),
+      trainingMean: foldMeans(tested.folds, days, dayOf),
+      labelDeviation: memberNamed(fits, ticker)?.label_deviation,
     };
+  });
+}
+
+/** The mean of the labels that the fold of each row learned from. */
+function foldMeans(
+  folds: NonNullable<OutputBlob["cross_validation"]>[string]["folds"],
+  days: Int32Array,
+  dayOf: DayOf,
+): Float64Array {
+  const ends = folds.map(({ test_end }) => dayOf(test_end) ?? Number.NaN);
+  let fold = 0;
+  return Float64Array.from(days, (day) => {
+    while (ends[fold]! < day) fold++;
+    return folds[fold]?.label_mean ?? Number.NaN;
   });
 }
 

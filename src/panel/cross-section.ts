@@ -186,19 +186,20 @@ function eachCell(
   }
 }
 
-type MovedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "volatility" | "fit" | "score">;
+type MovedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "spacing" | "volatility" | "fit" | "score">;
 
 /** The panel with only the given rows, ascending. */
 export function onRows<P extends MovedRows>(panel: P, rows: Int32Array): P {
   const places = new Int32Array(panel.days.length).fill(-1);
   for (const [to, from] of rows.entries()) places[from] = to;
   const moved = (list: Int32Array) => list.map((row) => places[row]!).filter((row) => row >= 0);
-  const { days, labelDays, y, volatility, fit, score } = panel;
+  const { days, labelDays, y, spacing, volatility, fit, score } = panel;
   return {
     ...panel,
     days: rows.map((row) => days[row]!),
     labelDays: rows.map((row) => labelDays[row]!),
     y: Float64Array.from(rows, (row) => y[row]!),
+    spacing: rows.map((row) => spacing[row]!),
     volatility: Float64Array.from(rows, (row) => volatility[row]!),
     fit: moved(fit),
     score: moved(score),

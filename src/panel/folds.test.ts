@@ -3,6 +3,15 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { fewerFolds, hasFewRows, walkForwardFolds } from "./folds.ts";
 
+/** Folds over n rows on successive days. */
+function foldsOver(n: number, cvTestSize: number, nSplits: number, delay = 0) {
+  const days = Int32Array.from({ length: n }, (_, i) => i);
+  return walkForwardFolds(
+    { days, labelDays: days.map((day) => day + 1 + delay) },
+    { cvTestSize, nSplits, delay },
+  );
+}
+
 /** The loop of scikit-learn's TimeSeriesSplit.split with gap 0 and no max_train_size, written out row by row. */
 function timeSeriesSplit(n: number, splits: number, testSize: number): { train: number[]; test: number[] }[] {
   const rows = Array.from({ length: n }, (_, i) => i);
@@ -18,7 +27,7 @@ test("with enough rows, the folds equal those of scikit-learn's TimeSeriesSplit"
   const property = fc.property(size, size, fc.integer({ min: 0, max: 100 }), (s, splits, spare) => {
     const n = 30 + s * splits + spare;
     const rows = Array.from({ length: n }, (_, i) => i);
-    const folds = walkForwardFolds(n, s, splits).map((fold) => ({
+    const folds = foldsOver(n, s, splits).map((fold) => ({
       train: rows.slice(0, fold.trainEnd),
       test: rows.slice(fold.testStart, fold.testEnd),
     }));
@@ -33,7 +42,7 @@ test("there are as many folds as leave the first one thirty training rows", () =
     fc.integer({ min: 1, max: 60 }),
     fc.integer({ min: 1, max: 30 }),
     (n, s, splits) => {
-      const folds = walkForwardFolds(n, s, splits);
+      const folds = foldsOver(n, s, splits);
       let possible = 0;
       while (possible < splits && n - (possible + 1) * s >= 30) possible++;
       assert.equal(folds.length, possible);
@@ -51,10 +60,42 @@ test("there are as many folds as leave the first one thirty training rows", () =
 });
 
 test("forty-four rows make no fold of fifteen, and forty-five make one", () => {
-  assert.deepEqual(walkForwardFolds(44, 15, 15), []);
-  assert.deepEqual(walkForwardFolds(45, 15, 15), [
-    { trainStart: 0, trainEnd: 30, testStart: 30, testEnd: 45 },
-  ]);
+  assert.deepEqual(foldsOver(44, 15, 15), []);
+  assert.deepEqual(foldsOver(45, 15, 15), [{ trainStart: 0, trainEnd: 30, testStart: 30, testEnd: 45 }]);
+});
+
+test("with a delay, a fold trains on thirty rows or more before its test, and on all whose label is known when it begins", () => {
+  assert.deepEqual(foldsOver(46, 15, 15, 2), []);
+  const [first] = foldsOver(47, 15, 15, 2);
+  assert.deepEqual(first, { trainStart: 0, trainEnd: 30, testStart: 32, testEnd: 47 });
+  const property = fc.property(
+    // Price dates, of which some have a row.
+    fc.array(
+      fc.integer({ min: 0, max: 9 }).map((drawn) => drawn > 2),
+      { minLength: 30, maxLength: 160 },
+    ),
+    fc.integer({ min: 1, max: 12 }),
+    fc.integer({ min: 0, max: 5 }),
+    fc.constantFrom(undefined, 30, 40),
+    (hasRow, cvTestSize, delay, window) => {
+      const rows = [...hasRow.keys()].filter((day) => hasRow[day] && day + 1 + delay < hasRow.length);
+      const labelDays = Int32Array.from(rows, (day) => day + 1 + delay);
+      const folds = walkForwardFolds(
+        { days: Int32Array.from(rows), labelDays },
+        { cvTestSize, nSplits: 4, delay, window },
+      );
+      const n = rows.length;
+      assert.equal(folds.length, Math.max(0, Math.min(4, Math.floor((n - 30 - delay) / cvTestSize))));
+      for (const [j, { trainStart, trainEnd, testStart, testEnd }] of folds.entries()) {
+        assert.deepEqual([testStart, testEnd], [n - (folds.length - j) * cvTestSize, testStart + cvTestSize]);
+        const known = rows.filter((day) => day + 1 + delay <= rows[testStart]!);
+        const train = rows.slice(trainStart, trainEnd);
+        assert.deepEqual(train, window === undefined ? known : known.slice(-window));
+        assert.ok(train.length >= 30 && trainEnd >= testStart - delay && trainEnd <= testStart);
+      }
+    },
+  );
+  fc.assert(property, { seed: 3, numRuns: 300 });
 });
 
 test("fewer folds than requested cause a warning with their number", () => {
@@ -101,7 +142,7 @@ test("five fit rows per feature are enough, without folds", () => {
 
 test("folds that train on too few rows count if they test a third of the out-of-fold rows", () => {
   // Six folds of 5 rows over 60: they train on 30, 35, 40, 45, 50 and 55 rows.
-  const folds = walkForwardFolds(60, 5, 6);
+  const folds = foldsOver(60, 5, 6);
   assert.equal(hasFewRows(60, 7, folds), false, "one of six trains on fewer than 35");
   assert.equal(hasFewRows(60, 8, folds), true, "two of six train on fewer than 40");
   assert.equal(hasFewRows(60, 6, folds), false);

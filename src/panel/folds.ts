@@ -1,5 +1,6 @@
 import { counted } from "../contract/errors/wording.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
+import { countBefore } from "./rows.ts";
 import { MIN_FIT_ROWS } from "./ticker-panel.ts";
 
 /** One walk-forward fold, as positions in the list of fit rows: trains on [trainStart, trainEnd), tests [testStart, testEnd). */
@@ -11,28 +12,46 @@ export interface Fold {
   readonly testEnd: number;
 }
 
+/** The number of folds of `testSize` rows or dates over n of them: the first still trains on MIN_FIT_ROWS whose label is known. */
+export function foldCount(n: number, testSize: number, nSplits: number, delay: number): number {
+  return Math.max(0, Math.min(nSplits, Math.floor((n - MIN_FIT_ROWS - delay) / testSize)));
+}
+
+/** Shape (n) each, ascending: dates of fit rows, and when their labels are known. */
+interface FitDates {
+  readonly days: Int32Array;
+  readonly labelDays: Int32Array;
+}
+
 /**
  * Walk-forward folds over n fit rows: the last k * testSize rows in k blocks, k = min(nSplits,
- * floor((n - MIN_FIT_ROWS) / testSize)). With k = nSplits the same as scikit-learn's
+ * floor((n - MIN_FIT_ROWS - delay) / testSize)). Without delay and with k = nSplits the same as scikit-learn's
  * `TimeSeriesSplit(n_splits, test_size=testSize)`.
  *
- * Timing: the last training label is realised no later than the first test date, so it is known at the close at
- * which that forecast is made; a one-day horizon needs no gap.
+ * Timing: a fold trains on the rows whose label is known at the close of its first test date, at which that forecast is made. These are all
+ * rows before it but at most the last `delay`: the label of a row is known 1 + delay price dates later, and rows may lack price dates between
+ * them, but have none more.
  *
- * @param window rows that a fold trains on at most, at least MIN_FIT_ROWS.
+ * @param settings `window` rows that a fold trains on at most, at least MIN_FIT_ROWS.
  * @returns k folds in time order; none if the history is too short.
  */
 export function walkForwardFolds(
-  n: number,
-  testSize: number,
-  nSplits: number,
-  window: number = Number.POSITIVE_INFINITY,
+  { days, labelDays }: FitDates,
+  settings: {
+    readonly cvTestSize: number;
+    readonly nSplits: number;
+    readonly delay: number;
+    readonly window?: number | undefined;
+  },
 ): Fold[] {
-  const k = Math.max(0, Math.min(nSplits, Math.floor((n - MIN_FIT_ROWS) / testSize)));
+  const { cvTestSize, nSplits, delay, window = Number.POSITIVE_INFINITY } = settings;
+  const n = days.length;
+  const k = foldCount(n, cvTestSize, nSplits, delay);
   return Array.from({ length: k }, (_, j) => {
-    const testStart = n - (k - j) * testSize;
-    const trainStart = Math.max(0, testStart - window);
-    return { trainStart, trainEnd: testStart, testStart, testEnd: testStart + testSize };
+    const testStart = n - (k - j) * cvTestSize;
+    const trainEnd = countBefore(labelDays, days[testStart]! + 1);
+    const trainStart = Math.max(0, trainEnd - window);
+    return { trainStart, trainEnd, testStart, testEnd: testStart + cvTestSize };
   });
 }
 

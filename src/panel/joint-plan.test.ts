@@ -20,21 +20,27 @@ const MARKET = fc
     lookback: fc.integer({ min: 1, max: 12 }),
     percent: fc.integer({ min: 60, max: 100 }),
     calibrates: fc.boolean(),
+    delay: fc.constantFrom(0, 0, 1, 2, 5),
   })
-  .map(({ faults, lookback, percent, calibrates }) => {
+  .map(({ faults, lookback, percent, calibrates, delay }) => {
     const quotes = faults.map((fault) => faultyQuotes({ ...fault, dates: 60 + fault.dates }));
     const dates = [...quotes[0]!.prices.keys()];
     const cut = dates[Math.floor((percent / 100) * (dates.length - 1))]!;
-    const window = { start: parseDay("2019-01-01")!, end: parseDay("2029-12-31")!, cut: parseDay(cut)! };
+    const window = {
+      start: parseDay("2019-01-01")!,
+      end: parseDay("2029-12-31")!,
+      cut: parseDay(cut)!,
+      delay,
+    };
     const panels: TickerPanel[] = [];
     const twins: TwinTicker[] = [];
     for (const [i, ticker] of NAMES.entries()) {
-      const panel = slowPanel(quotes[i]!, "2019-01-01", "2029-12-31", cut);
+      const panel = slowPanel(quotes[i]!, "2019-01-01", "2029-12-31", cut, delay);
       if (panel.fit.length < 30) continue;
       twins.push({ ticker, panel });
       panels.push(buildTickerPanel({ ticker, ...asColumns(ticker, quotes[i]!), window }));
     }
-    return { panels, twins, window, options: { lookback, calibrates } };
+    return { panels, twins, window, options: { lookback, calibrates, delay } };
   });
 
 const texts = (days: Int32Array) => Array.from(days, formatDay);
@@ -42,7 +48,7 @@ const texts = (days: Int32Array) => Array.from(days, formatDay);
 test("the plan of tickers with faults equals that of the slow twin", () => {
   const seen = { joint: 0, excluded: 0, masked: 0 };
   const property = fc.property(MARKET, ({ panels, twins, options }) => {
-    const slow = slowJoint(twins, options.lookback, options.calibrates);
+    const slow = slowJoint(twins, options.lookback, options.calibrates, options.delay);
     const plan = atOnce(planJoint(panels, options));
     const tickers = plan.members.map(({ panel }) => panel.ticker);
     assert.deepEqual(tickers, slow.tickers);
@@ -129,7 +135,7 @@ function ticker(name: string, first: number, rows: number, label = (day: number)
   };
 }
 
-const OPTIONS = { lookback: 1, calibrates: false };
+const OPTIONS = { lookback: 1, calibrates: false, delay: 0 };
 
 const excludedOf = (plan: JointPlan) => plan.excluded.map(({ code, data }) => `${data.ticker}: ${code}`);
 

@@ -18,7 +18,9 @@ type JointRows = Pick<TickerPanel, "ticker" | "days" | "y" | "relative" | "label
 
 /** The dates of a joint network's samples; each list ascends. */
 interface JointDates {
+  /** Without the last `delay` dates of the part, whose labels are known after the first validation date. */
   readonly train: Int32Array;
+  /** The same, if there is a calibration part. */
   readonly validate: Int32Array;
   readonly calibrate: Int32Array;
   /** Dates on which some ticker has a score window. */
@@ -48,8 +50,8 @@ export interface JointPlan<P extends JointRows = JointRows> {
 /**
  * Splits the dates of all fit windows by time and decides which tickers take part, before anything is trained.
  *
- * Timing: a training label is realised by the first validation date, and a validation label by the first calibration date: with missing
- * prices, a ticker's label may be published later than the next date of the others.
+ * Timing: a training label is realised by the first validation date, and a validation label by the first calibration date. So with a delay
+ * these parts lose their last `delay` dates. With missing prices, a ticker's label may be published later than those of the others.
  *
  * A ticker with too few labels to learn, or with constant ones, is excluded. Its dates then no longer count, so the dates
  * are split again without it, until every remaining ticker takes part.
@@ -58,17 +60,17 @@ export interface JointPlan<P extends JointRows = JointRows> {
  */
 export function* planJoint<P extends JointRows>(
   panels: readonly P[],
-  options: WindowOptions,
+  options: JointOptions,
 ): Pausable<JointPlan<P>> {
   let present = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const excluded: MucastError[] = [];
   for (;;) {
-    const dates = yield* jointDates(present, options);
+    const { dates, starts } = yield* jointDates(present, options);
     const members: JointMember<P>[] = [];
     const remaining: P[] = [];
     for (const panel of present) {
       yield 0;
-      const member = memberOf(panel, dates, options.lookback);
+      const member = memberOf(panel, dates, starts, options.lookback);
       members.push(member);
       const reason = reasonToExclude(member, options.lookback);
       if (reason === undefined) remaining.push(member.panel);
@@ -79,18 +81,29 @@ export function* planJoint<P extends JointRows>(
   }
 }
 
+interface JointOptions extends WindowOptions {
+  /** Of the labels. */
+  readonly delay: number;
+}
+
+/** The first dates of two parts; NEVER for an empty one. */
+type PartStarts = Readonly<Record<"validate" | "calibrate", Day>>;
+
 function* jointDates(
   panels: readonly JointRows[],
-  { lookback, calibrates }: WindowOptions,
-): Pausable<JointDates> {
+  { lookback, calibrates, delay }: JointOptions,
+): Pausable<{ readonly dates: JointDates; readonly starts: PartStarts }> {
   const fit = yield* datesOfRows(panels, (panel) => fullWindows(panel.fit, lookback));
   const { train, validate } = splitSizes(fit.length, calibrates);
-  return {
-    train: fit.subarray(0, train),
-    validate: fit.subarray(train, train + validate),
-    calibrate: fit.subarray(train + validate),
+  const calibrateFrom = train + validate;
+  const knownUntil = (from: number, end: number) => fit.subarray(from, Math.max(from, end - delay));
+  const dates = {
+    train: knownUntil(0, train),
+    validate: calibrates ? knownUntil(train, calibrateFrom) : fit.subarray(train),
+    calibrate: fit.subarray(calibrateFrom),
     score: yield* datesOfRows(panels, (panel) => fullWindows(panel.score, lookback)),
   };
+  return { dates, starts: { validate: fit[train] ?? NEVER, calibrate: fit[calibrateFrom] ?? NEVER } };
 }
 
 function* datesOfRows<P extends JointRows>(
@@ -112,19 +125,22 @@ function fullWindows(rows: Int32Array, lookback: number): Int32Array {
 /** Later than any date. */
 const NEVER = 2_147_483_647;
 
-function memberOf<P extends JointRows>(panel: P, dates: JointDates, lookback: number): JointMember<P> {
+function memberOf<P extends JointRows>(
+  panel: P,
+  dates: JointDates,
+  starts: PartStarts,
+  lookback: number,
+): JointMember<P> {
   const fit = fullWindows(panel.fit, lookback);
-  // Dates before the first of a part belong to the parts before it.
-  const validateFrom = dates.validate[0] ?? NEVER;
-  const calibrateFrom = dates.calibrate[0] ?? NEVER;
-  const dated = (from: Day, before: Day) =>
-    fit.filter((row) => panel.days[row]! >= from && panel.days[row]! < before);
+  const dated = (from: Day, last: Day) =>
+    fit.filter((row) => panel.days[row]! >= from && panel.days[row]! <= last);
   const knownBy = (day: Day) => (row: number) => panel.labelDays[row]! <= day;
+  const lastOf = (part: Int32Array) => part.at(-1) ?? NO_LABEL_DAY;
   return {
     panel,
-    train: dated(NO_LABEL_DAY, validateFrom).filter(knownBy(validateFrom)),
-    validate: dated(validateFrom, calibrateFrom).filter(knownBy(calibrateFrom)),
-    calibrate: dated(calibrateFrom, NEVER),
+    train: dated(NO_LABEL_DAY, lastOf(dates.train)).filter(knownBy(starts.validate)),
+    validate: dated(starts.validate, lastOf(dates.validate)).filter(knownBy(starts.calibrate)),
+    calibrate: dated(starts.calibrate, NEVER),
     score: fullWindows(panel.score, lookback),
   };
 }

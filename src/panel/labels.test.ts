@@ -4,14 +4,17 @@ import fc from "fast-check";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
 import {
+  fitSpans,
   labelPrices,
-  labelSpans,
   latestSpan,
+  MAX_LABEL_DAYS,
   medianSpan,
   NO_LABEL_DAY,
   pooledSpans,
+  priceSpacing,
   recentVolatility,
 } from "./labels.ts";
+import { naturalLog } from "./natural-log.ts";
 import { priceDates } from "./price-dates.ts";
 import { joinRows } from "./rows.ts";
 
@@ -52,6 +55,47 @@ test("the worked example of the docs has the labels that it shows", () => {
     ["2024-03-25", "2024-03-26", "0.010050"],
     ["2024-03-26", "-", "-"],
   ]);
+});
+
+/** The label of price date i, written out: its value and date, or whether a long gap is the reason that there is none. */
+function slowLabel(days: Int32Array, prices: Float64Array, i: number, delay: number) {
+  const steps = [...days.subarray(i, i + delay + 2)];
+  const hasGap = steps.some((day, at) => at > 0 && day - steps[at - 1]! > 10);
+  if (hasGap || steps.length < delay + 2) return { hasGap };
+  return { y: naturalLog(prices[i + delay + 1]! / prices[i + delay]!), day: steps.at(-1)!, hasGap };
+}
+
+test("with a delay, the label is the return of one step that begins that many price dates later, and needs all steps until then", () => {
+  const price = fc.record({
+    step: fc.oneof(
+      { weight: 6, arbitrary: fc.integer({ min: 1, max: 10 }) },
+      fc.integer({ min: 9, max: 13 }),
+    ),
+    price: fc.double({ min: 0.01, max: 1000, noNaN: true }),
+  });
+  const property = fc.property(
+    fc.array(price, { maxLength: 40 }),
+    fc.integer({ min: 0, max: 5 }),
+    (quotes, delay) => {
+      let day = 0;
+      const days = Int32Array.from(quotes, ({ step }) => (day += step));
+      const prices = Float64Array.from(quotes, (quote) => quote.price);
+      const { y, labelDays, returns, longGaps } = labelPrices(days, prices, delay);
+      const slow = quotes.map((_, i) => slowLabel(days, prices, i, delay));
+      assert.deepEqual(
+        [...y],
+        slow.map((label) => label.y ?? Number.NaN),
+      );
+      assert.deepEqual(
+        [...labelDays],
+        slow.map((label) => label.day ?? NO_LABEL_DAY),
+      );
+      assert.equal(longGaps, slow.filter(({ hasGap }) => hasGap).length);
+      assert.deepEqual(returns, labelPrices(days, prices).y);
+      assert.ok(slow.every((label, i) => (label.day ?? 0) - days[i]! <= MAX_LABEL_DAYS));
+    },
+  );
+  fc.assert(property, { seed: 12, numRuns: 300 });
 });
 
 test("matches rows by date and never shifts them", () => {
@@ -98,20 +142,20 @@ test("long gaps between prices take no longer than short ones: a search back fro
   assert.deepEqual([...recentVolatility(y).subarray(19, 22)], [Number.NaN, 0, 0]);
 });
 
-/** Rows whose labels are known after this many days each; the last one has none. */
+/** Rows whose next prices are this many days later; the last one has none. */
 function rowsOf(spans: readonly number[]) {
   const days = new Int32Array(spans.length + 1);
   for (const [i, span] of spans.entries()) days[i + 1] = days[i]! + span;
-  return { days, labelDays: days.map((_, i) => days[i + 1] ?? -1), fit: Int32Array.from(spans.keys()) };
+  return { spacing: priceSpacing(days), fit: Int32Array.from(spans.keys()) };
 }
 
 const SPANS = fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 1, maxLength: 40 });
 
-test("the median span of all labels equals that of the sorted spans", () => {
+test("the median span of all rows equals that of the sorted spans", () => {
   const property = fc.property(fc.array(SPANS, { minLength: 1, maxLength: 4 }), (tickers) => {
     const sorted = tickers.flat().sort((a, b) => a - b);
     const middle = [sorted[(sorted.length - 1) >> 1]!, sorted[sorted.length >> 1]!];
-    const pooled = pooledSpans(tickers.map((spans) => labelSpans(rowsOf(spans))));
+    const pooled = pooledSpans(tickers.map((spans) => fitSpans(rowsOf(spans))));
     assert.equal(medianSpan(pooled), (middle[0]! + middle[1]!) / 2);
   });
   fc.assert(property);
@@ -119,15 +163,15 @@ test("the median span of all labels equals that of the sorted spans", () => {
 
 test("only fit rows count, and the median is null without any", () => {
   const rows = rowsOf([1, 1, 7, 7, 7]);
-  assert.equal(medianSpan(labelSpans({ ...rows, fit: Int32Array.of(0, 1, 2) })), 1);
-  assert.equal(medianSpan(labelSpans({ ...rows, fit: Int32Array.of() })), null);
+  assert.equal(medianSpan(fitSpans({ ...rows, fit: Int32Array.of(0, 1, 2) })), 1);
+  assert.equal(medianSpan(fitSpans({ ...rows, fit: Int32Array.of() })), null);
   assert.equal(medianSpan(pooledSpans([])), null);
 });
 
 const latestOf = (spans: readonly number[]) => latestSpan(rowsOf(spans));
 const times = (span: number, count: number): number[] => new Array(count).fill(span);
 
-test("the latest span is the median of the last eleven labels before the last row, whatever came earlier", () => {
+test("the latest span is the median of the last eleven rows before the last one, whatever came earlier", () => {
   const property = fc.property(SPANS, SPANS, (early, late) => {
     const last = [...early, ...late].slice(-11).sort((a, b) => a - b);
     assert.equal(latestOf([...early, ...late]), last[(last.length - 1) >> 1]);
@@ -146,8 +190,6 @@ test("closed markets around New Year do not change daily prices", () => {
   assert.equal(latestOf([...times(1, 50), 1, 3, 1, 1, 1, 1, 3, 4, 3, 3, 1]), 1);
 });
 
-test("a row before a gap without a label counts as longer than any label", () => {
-  const rows = rowsOf([...times(1, 40), ...times(30, 6)]);
-  const labelDays = rows.labelDays.map((day, i) => (day - rows.days[i]! > MAX_GAP_DAYS ? NO_LABEL_DAY : day));
-  assert.equal(latestSpan({ ...rows, labelDays }), MAX_GAP_DAYS + 1);
+test("a row before a gap counts as longer than any label", () => {
+  assert.equal(latestOf([...times(1, 40), ...times(30, 6)]), MAX_GAP_DAYS + 1);
 });

@@ -29,6 +29,7 @@ const inputs = fc
         maxLength: LENGTH,
       },
     ),
+    delay: fc.constantFrom(0, 0, 1, 3),
     values: fc.array(
       fc.oneof(
         { arbitrary: fc.double({ min: 1, max: 2, noNaN: true }), weight: 30 },
@@ -40,19 +41,19 @@ const inputs = fc
       },
     ),
   })
-  .map(({ prices, values }): TickerInput => {
+  .map(({ prices, values, delay }): TickerInput => {
     const days = Int32Array.from({ length: LENGTH }, (_, day) => day);
     return {
       ticker: "A",
       prices: { ticker: "A", days, prices: Float64Array.from(prices) },
       features: { ticker: "A", days, columns: ["f"], values: Float64Array.from(values) },
-      window: WINDOW,
+      window: { ...WINDOW, delay },
     };
   });
 
 function panelOf(input: TickerInput, cut: number): TickerPanel | undefined {
   try {
-    return buildTickerPanel({ ...input, window: { ...WINDOW, cut } });
+    return buildTickerPanel({ ...input, window: { ...input.window, cut } });
   } catch {
     return undefined;
   }

@@ -1,8 +1,8 @@
 import type { Day } from "../contract/market/dates.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import type { PlanRows } from "./late-ticker.ts";
-import type { RefitBlock } from "./refit-blocks.ts";
-import { type PanelRows, targetsOf } from "./ticker-panel.ts";
+import { laterRows, type RefitBlock } from "./refit-blocks.ts";
+import type { PanelRows } from "./ticker-panel.ts";
 import { MIN_TRAINING_SAMPLES } from "./window-plan.ts";
 
 /** A ticker that has too few rows for a network at the cut, and may have enough at a later block. */
@@ -36,17 +36,14 @@ export function lateCandidate<P extends PanelRows>(panel: P): LateCandidate<P> {
   };
 }
 
-/** The panel with its fit rows as of `joins`; its score rows begin after the last label that is known then. */
+/** The panel with its fit rows as of `joins`; its score rows begin on the last label date that is known then. */
 export function joiningAt<P extends PanelRows>(panel: P, joins: Day): P {
-  const { fit, score, labelDays } = panel;
-  const targets = targetsOf(panel);
-  const isKnown = (row: number) => labelDays[row]! !== NO_LABEL_DAY && labelDays[row]! <= joins;
-  const known = score.filter(isKnown);
-  const last = known.at(-1) ?? -1;
+  const { fit, score, days, labelDays } = panel;
+  const learnedBy = labelDays.findLast((day) => day !== NO_LABEL_DAY && day <= joins) ?? NO_LABEL_DAY;
   return {
     ...panel,
-    fit: Int32Array.from([...fit, ...known.filter((row) => !Number.isNaN(targets[row]!))]),
-    score: score.filter((row) => row > last),
+    fit: Int32Array.from([...fit, ...laterRows(panel, joins)]),
+    score: score.filter((row) => days[row]! >= learnedBy),
     joins,
   };
 }

@@ -35,8 +35,9 @@ const inputs = fc
     prices: listOf(LENGTH, 12),
     values: listOf(2 * LENGTH, 60),
     slow: fc.integer({ min: 0, max: 60 }),
+    delay: fc.constantFrom(0, 0, 1, 3),
   })
-  .map(({ first, prices, values, slow }): TickerInput => {
+  .map(({ first, prices, values, slow, delay }): TickerInput => {
     const days = Int32Array.from({ length: LENGTH }, (_, day) => day);
     const features = Float64Array.from(values, (value, i) =>
       i < LENGTH || i - LENGTH >= slow ? value : Number.NaN,
@@ -49,7 +50,7 @@ const inputs = fc
         prices: Float64Array.from(prices, (p, day) => (day < first ? Number.NaN : p)),
       },
       features: { ticker: "A", days, columns: ["f", "g"], values: features },
-      window: WINDOW,
+      window: { ...WINDOW, delay },
     };
   });
 
@@ -65,7 +66,7 @@ function lostAfter(last: number, input: TickerInput): TickerInput {
 
 function fitRows(input: TickerInput, cut: number) {
   try {
-    return buildTickerPanel({ ...input, window: { ...WINDOW, cut } });
+    return buildTickerPanel({ ...input, window: { ...input.window, cut } });
   } catch {
     return undefined;
   }
@@ -177,7 +178,7 @@ function randomInput(random: Random): TickerInput {
       prices: Float64Array.from(days, (d) => (hasPrice(d) ? 1 + random.uniform() : 0)),
     },
     features: { ticker: "A", days, columns, values: Float64Array.from(values) },
-    window: WINDOW,
+    window: { ...WINDOW, delay: random.below(2) * random.below(4) },
   };
 }
 

@@ -13,10 +13,16 @@ import {
 } from "./cross-section.ts";
 import { labelPrices, NO_LABEL_DAY } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
-import { countBefore, type RefitBlock } from "./refit-blocks.ts";
+import type { RefitBlock } from "./refit-blocks.ts";
 import type { LabelledRows, RelativeTarget } from "./relative-target.ts";
-import { joinRows } from "./rows.ts";
-import { buildTickerPanel, MIN_FIT_ROWS, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
+import { countBefore, joinRows } from "./rows.ts";
+import {
+  buildTickerPanel,
+  MIN_FIT_ROWS,
+  scoreRows,
+  type TickerInput,
+  type TickerPanel,
+} from "./ticker-panel.ts";
 
 /** The tickers that take part from the cut, with which a late ticker is compared. It does not affect their comparisons. */
 export interface Peers {
@@ -136,7 +142,7 @@ function* rowsOverCuts(input: TickerInput, { counts, targetsOf }: Peers): Pausab
 /** Shape (n) each: the rows of a ticker, complete or not, labelled or not. */
 function joinedRows({ prices, features, window }: TickerInput) {
   const priced = priceDates(prices, window);
-  const labels = labelPrices(priced.days, priced.prices);
+  const labels = labelPrices(priced.days, priced.prices, window.delay);
   const { price, feature } = joinRows(priced.days, features.days);
   return {
     days: price.map((p) => priced.days[p]!),
@@ -168,19 +174,20 @@ export function* lateRows(input: TickerInput, peers: Peers): Pausable<(joins: Da
     const known = labelled.subarray(0, m);
     const learned = known.filter((row) => learnUntil[row]! >= m);
     if (m <= all.firstFeature || learned.length < MIN_FIT_ROWS) return undefined;
-    const lastComplete = known.findLast((row) => completeUntil[row]! >= m)!;
+    const learnedBy = labelDays[known.findLast((row) => completeUntil[row]! >= m)!]!;
     const kept = Int32Array.from(days.keys()).filter((row) => panelUntil[row]! >= m);
+    const keptDays = kept.map((row) => days[row]!);
     const columns = input.features.columns.filter((_, c) => firsts[c]! < m);
     const zScores = columns.filter((name) => scored?.has(name)).map(zScoreName);
     return {
       ticker: input.ticker,
       columns: [...columns, ...zScores],
-      days: kept.map((row) => days[row]!),
+      days: keptDays,
       labelDays: kept.map((row) => labelDays[row]!),
       y: Float64Array.from(kept, (row) => y[row]!),
       ...(relative === undefined ? {} : { relative: targetsOn(relative, kept) }),
       fit: learned.map((row) => countBefore(kept, row)),
-      score: Int32Array.from(kept.keys()).filter((place) => kept[place]! > lastComplete),
+      score: scoreRows(keptDays, learnedBy),
       joins,
     };
   };
@@ -238,8 +245,7 @@ function panelAt(input: TickerInput, joins: Day, peers: Peers): TickerPanel | un
 }
 
 /**
- * The panel of a job with `joins` as its cut. Unlike a panel of `joinLateTicker`, it keeps every row: its score rows begin after the last fit
- * row, and windows of rows have no hole.
+ * The panel of a job with `joins` as its cut. Unlike a panel of `joinLateTicker`, it keeps every row: windows of rows have no hole.
  * @param input with the allowed features, as `withFeaturesOf` gives them.
  * @returns undefined if its fit rows are too few.
  */

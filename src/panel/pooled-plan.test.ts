@@ -9,7 +9,12 @@ const settings = fc.record({
   cvTestSize: fc.integer({ min: 1, max: 9 }),
   nSplits: fc.integer({ min: 1, max: 6 }),
 });
-const planned = fc.tuple(randomPanels(90, CUT), settings);
+const planned = fc.integer({ min: 0, max: 5 }).chain((delay) =>
+  fc.tuple(
+    randomPanels(90, CUT, delay),
+    settings.map((own) => ({ ...own, delay })),
+  ),
+);
 
 interface Row {
   readonly panel: RandomPanel;
@@ -55,23 +60,26 @@ test("sorts rows by label date, date and ticker", () => {
 });
 
 test("folds test blocks of the last dates, and train on a prefix that knows no later label", () => {
-  const property = fc.property(planned, ([panels, { cvTestSize, nSplits }]) => {
-    const plan: PooledPlan<RandomPanel> = finished(planPooled(panels, { cvTestSize, nSplits }));
+  const property = fc.property(planned, ([panels, { cvTestSize, nSplits, delay }]) => {
+    const plan: PooledPlan<RandomPanel> = finished(planPooled(panels, { cvTestSize, nSplits, delay }));
     const fit = slowRows(panels, "fit");
     const dates = distinctDates(fit);
-    const k = Math.max(0, Math.min(nSplits, Math.floor((dates.length - 30) / cvTestSize)));
+    const k = Math.max(0, Math.min(nSplits, Math.floor((dates.length - 30 - delay) / cvTestSize)));
     assert.equal(plan.folds.length, k);
     for (const [j, { from, trainEnd, testEnd }] of plan.folds.entries()) {
       assert.equal(from, dates[dates.length - (k - j) * cvTestSize]);
       assert.ok(fit.slice(0, trainEnd).every(({ known }) => known <= from));
       assert.ok(fit.slice(trainEnd).every(({ known }) => known > from));
       const next = plan.folds[j + 1]?.from ?? Number.POSITIVE_INFINITY;
+      const knownBy = dates[dates.indexOf(next) + delay] ?? Number.POSITIVE_INFINITY;
+      if (next !== Number.POSITIVE_INFINITY && delay === 0) assert.equal(knownBy, next);
+      const limit = next === Number.POSITIVE_INFINITY ? next : knownBy;
       for (const { panel, places, folds } of plan.members) {
         const own = fit.slice(0, trainEnd).filter((row) => row.panel.ticker === panel.ticker).length;
         const tested = fit
           .filter(
             ({ panel: of, day, known }) =>
-              of.ticker === panel.ticker && day >= from && day < next && known <= next,
+              of.ticker === panel.ticker && day >= from && day < next && known <= limit,
           )
           .map(({ row }) => row);
         const fold = folds.find((candidate) => candidate.fold === j);
@@ -84,5 +92,5 @@ test("folds test blocks of the last dates, and train on a prefix that knows no l
       }
     }
   });
-  fc.assert(property, { seed: 6, numRuns: 60 });
+  fc.assert(property, { seed: 6, numRuns: 120 });
 });

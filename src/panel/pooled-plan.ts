@@ -1,17 +1,10 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
-import { compareCodePoints, MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
-import type { Fold } from "./folds.ts";
-import { NO_LABEL_DAY } from "./labels.ts";
-import {
-  countBefore,
-  learnedDays,
-  ONE_BLOCK,
-  type RefitBlock,
-  type TickerBlock,
-  tickerBlocks,
-} from "./refit-blocks.ts";
-import { orderByDates, valuesAt } from "./rows.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
+import { type Fold, foldCount } from "./folds.ts";
+import { MAX_LABEL_DAYS, NO_LABEL_DAY } from "./labels.ts";
+import { learnedDays, ONE_BLOCK, type RefitBlock, type TickerBlock, tickerBlocks } from "./refit-blocks.ts";
+import { countBefore, orderByDates, valuesAt } from "./rows.ts";
 import { MIN_FIT_ROWS, type PanelRows } from "./ticker-panel.ts";
 
 type PooledRows = Pick<
@@ -19,10 +12,17 @@ type PooledRows = Pick<
   "ticker" | "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins"
 >;
 
-/** One fold of a pooled fit, as rows of its matrix: it trains on [trainStart, trainEnd) and predicts [trainEnd, testEnd). */
+/**
+ * One fold of a pooled fit, as rows of its matrix: it trains on [trainStart, trainEnd) and predicts [trainEnd, testEnd), which contains its test
+ * rows: those dated from `from` to before `until`.
+ */
 export interface PooledFold {
   /** Its first test date: every label of its training rows is known at that close. */
   readonly from: Day;
+  /** The first test date of the next fold; undefined for the last. */
+  readonly until: Day | undefined;
+  /** Labels of test rows are known by then; undefined if all are. */
+  readonly knownBy: Day | undefined;
   /** 0 without a window. */
   readonly trainStart: number;
   readonly trainEnd: number;
@@ -69,9 +69,9 @@ export interface PooledPlan<P extends PooledRows = PooledRows> {
 
 /**
  * Plans a pooled fit. With n distinct dates of fit rows, folds test the last k · testSize of them in k blocks, k = min(nSplits, floor((n -
- * MIN_FIT_ROWS) / testSize)). Timing: a fold trains on the rows whose label is known at the close of its first test date, so every fold's
- * training rows are a prefix of the matrix. It tests the rows that are dated in its block and whose label is known at the close of the next
- * block's first date; a row whose label is known later, after a gap in its prices, has no out-of-fold forecast. A ticker with fewer than
+ * MIN_FIT_ROWS - delay) / testSize)). Timing: a fold trains on the rows whose label is known at the close of its first test date, so every
+ * fold's training rows are a prefix of the matrix. It tests the rows that are dated in its block and whose label is known `delay` dates after
+ * the next block's first date; a row whose label is known later, after a gap in its prices, has no out-of-fold forecast. A ticker with fewer than
  * MIN_FIT_ROWS training rows in a fold is not tested by it. A block trains on the rows whose label is known at the close of its first date.
  * With a window, both train only on the last `window` label dates of these rows. A late ticker is used for training from the block on that
  * it joins, and no fold tests it: its rows known by then are placed at the start of the labels of that date.
@@ -80,7 +80,7 @@ export interface PooledPlan<P extends PooledRows = PooledRows> {
  */
 export function* planPooled<P extends PooledRows>(
   panels: readonly P[],
-  { cvTestSize, nSplits, window }: PooledPlanSettings,
+  settings: PooledPlanSettings,
   jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
 ): Pausable<PooledPlan<P>> {
   const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
@@ -99,8 +99,8 @@ export function* planPooled<P extends PooledRows>(
   const fitRows = prompt.reduce((sum, { fit }) => sum + fit.length, 0);
   // Labels of fit rows are known by the cut and those of score rows after it; late tickers join after it.
   const fitLabelDays = learn.days.subarray(0, fitRows);
-  const startOf = windowStarts(learn.days, window);
-  const folds = yield* foldsOf(prompt, fitLabelDays, cvTestSize, nSplits, startOf);
+  const startOf = windowStarts(learn.days, settings.window);
+  const folds = yield* foldsOf(prompt, fitLabelDays, settings, startOf);
   const blocks = blocksOf(jobBlocks, { fitRows, learnDays: learn.days, scoreDays: score.days }, startOf);
   const firstKnown = (trainStart: number) => (trainStart === 0 ? NO_LABEL_DAY : learn.days[trainStart]!);
   return {
@@ -131,6 +131,7 @@ export function* planPooled<P extends PooledRows>(
 interface PooledPlanSettings {
   readonly cvTestSize: number;
   readonly nSplits: number;
+  readonly delay: number;
   readonly window?: number;
 }
 
@@ -217,15 +218,14 @@ function* placesOf(
  * @param day the row's first date.
  */
 function secondDay({ days, joins }: PooledRows, row: number, day: Day): Day {
-  return joins !== undefined && days[row]! < joins ? day - 1 : days[row]! + MAX_GAP_DAYS;
+  return joins !== undefined && days[row]! < joins ? day - 1 : days[row]! + MAX_LABEL_DAYS;
 }
 
 /** @param labelDays shape (fit rows), ascending. */
 function* foldsOf(
   panels: readonly PooledRows[],
   labelDays: Int32Array,
-  testSize: number,
-  nSplits: number,
+  { cvTestSize, nSplits, delay }: PooledPlanSettings,
   startOf: StartOf,
 ): Pausable<PooledFold[]> {
   const distinct = new Set<Day>();
@@ -235,12 +235,15 @@ function* foldsOf(
   }
   const dates = Int32Array.from(distinct).sort();
   const n = dates.length;
-  const k = Math.max(0, Math.min(nSplits, Math.floor((n - MIN_FIT_ROWS) / testSize)));
-  const firsts = Array.from({ length: k }, (_, j) => dates[n - (k - j) * testSize]!);
-  const ends = firsts.map((day) => countUpTo(labelDays, day));
-  return firsts.map((from, j) => {
-    const trainEnd = ends[j]!;
-    return { from, trainStart: startOf(trainEnd), trainEnd, testEnd: ends[j + 1] ?? labelDays.length };
+  const k = foldCount(n, cvTestSize, nSplits, delay);
+  return Array.from({ length: k }, (_, j) => {
+    const first = n - (k - j) * cvTestSize;
+    const from = dates[first]!;
+    const trainEnd = countUpTo(labelDays, from);
+    const until = dates[first + cvTestSize];
+    const knownBy = dates[first + cvTestSize + delay];
+    const testEnd = knownBy === undefined ? labelDays.length : countUpTo(labelDays, knownBy);
+    return { from, until, knownBy, trainStart: startOf(trainEnd), trainEnd, testEnd };
   });
 }
 
@@ -250,15 +253,17 @@ function foldsOfTicker(
   folds: readonly PooledFold[],
   firstKnown: (trainStart: number) => Day,
 ): (Fold & { readonly fold: number })[] {
-  const ownDays = fit.map((row) => days[row]!);
-  const ownLabelDays = fit.map((row) => labelDays[row]!);
-  return folds.flatMap(({ from, trainStart }, fold) => {
-    const next = folds[fold + 1]?.from;
+  const fitDays = fit.map((row) => days[row]!);
+  const knownDays = fit.map((row) => labelDays[row]!);
+  return folds.flatMap(({ from, until, knownBy, trainStart }, fold) => {
     const range = {
-      trainStart: countBefore(ownLabelDays, firstKnown(trainStart)),
-      trainEnd: countUpTo(ownLabelDays, from),
-      testStart: countUpTo(ownDays, from - 1),
-      testEnd: next === undefined ? fit.length : countUpTo(ownLabelDays, next),
+      trainStart: countBefore(knownDays, firstKnown(trainStart)),
+      trainEnd: countUpTo(knownDays, from),
+      testStart: countBefore(fitDays, from),
+      testEnd: Math.min(
+        until === undefined ? fit.length : countBefore(fitDays, until),
+        knownBy === undefined ? fit.length : countUpTo(knownDays, knownBy),
+      ),
     };
     const trained = range.trainEnd - range.trainStart;
     const isTested = trained >= MIN_FIT_ROWS && range.testEnd > range.testStart;

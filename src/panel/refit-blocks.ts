@@ -2,6 +2,7 @@ import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
+import { countBefore } from "./rows.ts";
 import { type PanelRows, targetsOf } from "./ticker-panel.ts";
 
 /** Score rows of all tickers that one set of models forecasts. */
@@ -56,7 +57,7 @@ function tooManyBlocks(every: number, dates: number, blocks: number): MucastErro
 
 /** The rows of one ticker that models learn from, over all blocks, and the rows that the models of each block forecast. */
 interface TickerBlocks {
-  /** Shape (n), ascending: the fit rows, then the score rows whose label some block's models know. */
+  /** Shape (n), ascending: the fit rows, then the later rows whose label some block's models know. */
   readonly learn: Int32Array;
   /** One entry per block. */
   readonly blocks: readonly TickerBlock[];
@@ -75,15 +76,10 @@ export function tickerBlocks(
   panel: ScoredRows & Pick<PanelRows, "y" | "relative" | "joins">,
   blocks: readonly RefitBlock[],
 ): TickerBlocks {
-  const { fit, score, days, labelDays, joins } = panel;
-  const targets = targetsOf(panel);
+  const { fit, score, days, joins } = panel;
   const fitAtCut = joins === undefined ? fit.length : 0;
   const known = blocks.at(-1)!.known;
-  const later =
-    known === undefined
-      ? []
-      : score.filter((row) => !Number.isNaN(targets[row]!) && labelDays[row]! <= known);
-  const learn = Int32Array.from([...fit, ...later]);
+  const learn = Int32Array.from([...fit, ...(known === undefined ? [] : laterRows(panel, known))]);
   const scoreDays = score.map((row) => days[row]!);
   const knownDays = learnedDays(panel, learn);
   const starts = blocks.map(({ from }, b) => (b === 0 ? 0 : countBefore(scoreDays, from)));
@@ -95,6 +91,18 @@ export function tickerBlocks(
       scoreEnd: starts[b + 1] ?? score.length,
     })),
   };
+}
+
+/** The rows after the fit rows from which models may learn at the close of `known`, ascending: with a delay, also some before the score rows. */
+export function laterRows(
+  panel: Pick<PanelRows, "y" | "relative" | "labelDays" | "fit">,
+  known: Day,
+): Int32Array {
+  const targets = targetsOf(panel);
+  const last = panel.fit.at(-1) ?? -1;
+  return Int32Array.from(targets.keys()).filter(
+    (row) => row > last && !Number.isNaN(targets[row]!) && panel.labelDays[row]! <= known,
+  );
 }
 
 /** The block whose models are the first to learn a ticker's rows: number 0 except for late tickers. */
@@ -111,17 +119,6 @@ export function learnedDays(
   rows: Int32Array,
 ): Int32Array {
   return rows.map((row) => Math.max(labelDays[row]!, joins));
-}
-
-/** The number of ascending days before `day`. */
-export function countBefore(ascending: Int32Array, day: Day): number {
-  let [from, to] = [0, ascending.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (ascending[middle]! < day) from = middle + 1;
-    else to = middle;
-  }
-  return from;
 }
 
 type BlockedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score">;

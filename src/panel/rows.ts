@@ -134,21 +134,22 @@ export function gatherRowMajor(
   return x;
 }
 
-/** Labels span at most MAX_GAP_DAYS calendar days, so both dates of a row fit into one number. */
-const SPANS = MAX_GAP_DAYS + 1;
-
 /**
- * The order of rows of several tickers by two dates each, the first before the second; rows with equal dates keep their order. It sorts numbers
- * (day * SPANS + span) * n + row, which are exact for up to 200 million rows in any four-digit year.
- * @param first shape (n); `second` likewise, 0 to MAX_GAP_DAYS days after `first`. A `second` one day before `first` puts a row before all others of
- *   `first`; then no row may have a `second` MAX_GAP_DAYS after its `first`.
+ * The order of rows of several tickers by two dates each, the first before the second; rows with equal dates keep their order. Both dates of
+ * a row fit into one number, because no row's second date is far from its first: it sorts numbers (day * spans + span) * n + row. They are
+ * exact for up to 180 million rows in any four-digit year if dates are at most 10 days apart, and for 36 million with 60 days.
+ * @param first shape (n); `second` likewise, at most one day before `first`.
  * @returns shape (n): numbers of rows.
  */
 export function orderByDates(first: ArrayLike<Day>, second: ArrayLike<Day>): Float64Array {
   const n = first.length;
+  let widest = 0;
+  for (let i = 0; i < n; i++) widest = Math.max(widest, second[i]! - first[i]!);
+  // One more than the spans 0 to `widest`, for a span of -1.
+  const spans = widest + 2;
   // A loop, because `from` first creates a list of as many objects.
   const keys = new Float64Array(n);
-  for (let i = 0; i < n; i++) keys[i] = (first[i]! * SPANS + (second[i]! - first[i]!)) * n + i;
+  for (let i = 0; i < n; i++) keys[i] = (first[i]! * spans + (second[i]! - first[i]!)) * n + i;
   keys.sort();
   for (let i = 0; i < n; i++) keys[i]! -= Math.floor(keys[i]! / n) * n;
   return keys;
@@ -161,13 +162,24 @@ export function valuesAt(values: Int32Array, order: Float64Array): Int32Array {
   return found;
 }
 
+/** The number of ascending days before `day`. */
+export function countBefore(ascending: Int32Array, day: Day): number {
+  let [from, to] = [0, ascending.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (ascending[middle]! < day) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
 /** How many rows each step of building a ticker's panel kept, and what it removed. */
 export interface RowCounts {
   /** Dates in the window with a price. */
   readonly priceDates: number;
   /** Prices of zero or below. */
   readonly nonpositivePrices: number;
-  /** Price dates without a label because the next price is too far away. */
+  /** Price dates without a label because two of the next prices are too far apart. */
   readonly longGaps: number;
   /** Price dates that are also in the feature blob. */
   readonly featureRows: number;
@@ -208,8 +220,9 @@ export function rowWarnings(facts: {
   readonly missingByColumn: Int32Array;
   /** The two successive price dates that are furthest apart. */
   readonly largestGap: Int32Array;
+  readonly delay: number;
 }): Warning[] {
-  const { ticker, counts, emptyNames, columns, warmUpRows, missingByColumn, largestGap } = facts;
+  const { ticker, counts, emptyNames, columns, warmUpRows, missingByColumn, largestGap, delay } = facts;
   const lacking = counts.rowsWithMissing - warmUpRows;
   const warnings: Warning[] = [];
   const warn = (code: Warning["code"], count: number, message: string): void => {
@@ -223,7 +236,7 @@ export function rowWarnings(facts: {
   warn(
     "long_gap",
     counts.longGaps,
-    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has" : "have"} no label, because the next price is more than ${MAX_GAP_DAYS} calendar days later. The largest gap is from ${formatDay(largestGap[0]!)} to ${formatDay(largestGap.at(-1)!)}.`,
+    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has" : "have"} no label, because ${delay === 0 ? "the next price is" : `one of the next ${delay + 1} prices is`} more than ${MAX_GAP_DAYS} calendar days ${delay === 0 ? "later" : "after the one before it"}. The largest gap is from ${formatDay(largestGap[0]!)} to ${formatDay(largestGap.at(-1)!)}.`,
   );
   warn(
     "empty_feature",

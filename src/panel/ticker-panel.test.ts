@@ -9,8 +9,8 @@ import type { Warning } from "../contract/problems/warnings.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { buildTickerPanel, MIN_FIT_ROWS, type TickerPanel } from "./ticker-panel.ts";
 
-function build(quotes: Quotes, start: string, end: string, cut: string): TickerPanel {
-  const window = { start: parseDay(start)!, end: parseDay(end)!, cut: parseDay(cut)! };
+function build(quotes: Quotes, start: string, end: string, cut: string, delay = 0): TickerPanel {
+  const window = { start: parseDay(start)!, end: parseDay(end)!, cut: parseDay(cut)!, delay };
   return buildTickerPanel({ ticker: "AAA", ...asColumns("AAA", quotes), window });
 }
 
@@ -53,19 +53,21 @@ test("rows, labels, fit and score agree with the slow twin on faulty histories",
   let fitted = 0;
   let refused = 0;
   let both = 0;
-  const property = fc.property(FAULTS, WINDOWS, SHARE, SHARE, (faults, windows, startShare, cutShare) => {
+  const delays = fc.constantFrom(0, 0, 1, 2, 3, 4, 5);
+  const histories = fc.tuple(FAULTS, WINDOWS, SHARE, SHARE, delays);
+  const property = fc.property(histories, ([faults, windows, startShare, cutShare, delay]) => {
     const quotes = withWindows(faultyQuotes(faults), windows);
     const start = dateAt(quotes, 0.3 * startShare);
     const end = dateAt(quotes, 0.97);
     const cut = dateAt(quotes, 0.3 * startShare + (0.97 - 0.3 * startShare) * Math.sqrt(cutShare));
-    const expected = slowPanel(quotes, start, end, cut);
+    const expected = slowPanel(quotes, start, end, cut, delay);
     if (expected.fit.length < 30 || expected.columns.length === 0) {
       refused++;
-      assert.throws(() => build(quotes, start, end, cut), { code: "insufficient_history" });
+      assert.throws(() => build(quotes, start, end, cut, delay), { code: "insufficient_history" });
       return;
     }
     fitted++;
-    const panel = build(quotes, start, end, cut);
+    const panel = build(quotes, start, end, cut, delay);
     assert.deepEqual(panel.columns, expected.columns);
     assert.deepEqual(spelled(panel, panel.days.keys()), expected.rows);
     assert.deepEqual(spelled(panel, panel.fit), expected.fit);

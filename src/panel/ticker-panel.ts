@@ -8,12 +8,13 @@ import {
   type TickerPrices,
 } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
-import { labelPrices, NO_LABEL_DAY, recentVolatility } from "./labels.ts";
+import { labelPrices, NO_LABEL_DAY, priceSpacing, recentVolatility } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
 import type { RelativeTarget } from "./relative-target.ts";
 import {
   columnsWithValues,
   completeRows,
+  countBefore,
   describeCounts,
   gatherRowMajor,
   joinRows,
@@ -37,15 +38,20 @@ export interface TickerPanel {
   readonly days: Int32Array;
   /** Shape (rows, k), row-major, all finite. */
   readonly x: Float64Array;
-  /** Shape (rows): next-day log-return, NaN if there is no label. */
+  /** Shape (rows): log-return from the close `delay` price dates later to the next one, NaN if there is no label. */
   readonly y: Float64Array;
   /** Shape (rows): when the label is known, NO_LABEL_DAY if there is none. */
   readonly labelDays: Int32Array;
+  /** Shape (rows): calendar days to the ticker's next price date, 0 on its last one. */
+  readonly spacing: Int32Array;
   /** Shape (rows): standard deviation of the ticker's last 20 returns known at the date, NaN if there are fewer. */
   readonly volatility: Float64Array;
   /** Ascending indices of the fit rows: labels known by the cut. */
   readonly fit: Int32Array;
-  /** Ascending indices of the score rows: every row dated after the last fit row, labelled or not. */
+  /**
+   * Ascending indices of the score rows: every row dated at or after the label date of the last fit row, labelled or not. With a delay, the rows
+   * before that date are neither: a forecast at their dates could not have known the labels that the model learns. Later refits learn them.
+   */
   readonly score: Int32Array;
   /** The ticker's last price date in the window. */
   readonly lastPriceDay: Day;
@@ -99,9 +105,14 @@ export function forecastReturns(
   known?: Day,
 ): Float64Array {
   if (relative === undefined) return predicted;
-  const { levels, widths } = relative;
-  const level = known === undefined ? levels.final : levels.knownAt(known);
-  return predicted.map((value, i) => level + widths[rows[i]!]! * value);
+  const level = levelKnownAt({ relative }, known);
+  return predicted.map((value, i) => level + relative.widths[rows[i]!]! * value);
+}
+
+/** The level of such forecasts, log-return: 0 without target `relative`. */
+export function levelKnownAt({ relative }: Pick<TickerPanel, "relative">, known?: Day): number {
+  if (relative === undefined) return 0;
+  return known === undefined ? relative.levels.final : relative.levels.knownAt(known);
 }
 
 export interface TickerInput {
@@ -122,8 +133,9 @@ export interface TickerInput {
  */
 export function buildTickerPanel({ ticker, prices, features, window }: TickerInput): TickerPanel {
   const priced = priceDates(prices, window);
-  const labels = labelPrices(priced.days, priced.prices);
-  const volatility = recentVolatility(labels.y);
+  const labels = labelPrices(priced.days, priced.prices, window.delay);
+  const volatility = recentVolatility(labels.returns);
+  const spacing = priceSpacing(priced.days);
   const joined = joinRows(priced.days, features.days);
   const candidates = joined.feature.filter((_, r) =>
     isCandidate(labels.labelDays[joined.price[r]!]!, window),
@@ -136,7 +148,9 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
 
   const rowPrice = complete.map((r) => joined.price[r]!);
   const labelDays = rowPrice.map((p) => labels.labelDays[p]!);
-  const { fit, score } = splitAtCut(labelDays, window);
+  const days = rowPrice.map((p) => priced.days[p]!);
+  const fit = Int32Array.from(labelDays.keys()).filter((i) => isCandidate(labelDays[i]!, window));
+  const score = scoreRows(days, fit.length === 0 ? NO_LABEL_DAY : labelDays[fit.at(-1)!]!);
   const columns = kept.map((c) => features.columns[c]!);
   const counts: RowCounts = {
     priceDates: priced.days.length,
@@ -159,7 +173,7 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
   return {
     ticker,
     columns,
-    days: rowPrice.map((p) => priced.days[p]!),
+    days,
     x: gatherRowMajor(
       columnar,
       kept,
@@ -167,6 +181,7 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     ),
     y: Float64Array.from(rowPrice, (p) => labels.y[p]!),
     labelDays,
+    spacing: rowPrice.map((p) => spacing[p]!),
     volatility: Float64Array.from(rowPrice, (p) => volatility[p]!),
     fit,
     score,
@@ -176,6 +191,7 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     warnings: rowWarnings({
       ...{ ticker, counts, emptyNames, columns, warmUpRows, missingByColumn },
       largestGap: priced.days.subarray(labels.largestGap, labels.largestGap + 2),
+      delay: window.delay ?? 0,
     }),
     counts,
   };
@@ -186,11 +202,12 @@ function isCandidate(labelDay: Day, window: ResolvedWindow): boolean {
   return labelDay !== NO_LABEL_DAY && labelDay <= window.cut;
 }
 
-/** A row before a long gap inside the fit rows has no label and is in neither part. */
-function splitAtCut(labelDays: Int32Array, window: ResolvedWindow): { fit: Int32Array; score: Int32Array } {
-  const all = Int32Array.from(labelDays.keys());
-  const fit = all.filter((i) => isCandidate(labelDays[i]!, window));
-  return { fit, score: all.subarray((fit.at(-1) ?? -1) + 1) };
+/**
+ * The score rows of a ticker, ascending.
+ * @param days shape (rows), ascending. @param learned the label date of the last fit row; NO_LABEL_DAY without one.
+ */
+export function scoreRows(days: Int32Array, learned: Day): Int32Array {
+  return Int32Array.from(days.keys()).subarray(countBefore(days, learned));
 }
 
 /** A longer window would not help if most dates have no label. */

@@ -22,6 +22,8 @@ function plainPanel(fit: number, score: number, label = (row: number) => row / 1
   const rows = Int32Array.from({ length: fit + score }, (_, i) => i);
   return {
     ticker: "AAA",
+    days: rows,
+    labelDays: rows.map((day) => day + 1),
     y: Float64Array.from(rows, label),
     fit: rows.subarray(0, fit),
     score: rows.subarray(fit),
@@ -35,13 +37,14 @@ test("the windows of histories with faults equal those of the slow twin", () => 
     fc.integer({ min: 1, max: 30 }),
     fc.integer({ min: 50, max: 100 }),
     fc.boolean(),
-    (faults, lookback, percent, calibrates) => {
+    fc.constantFrom(0, 0, 1, 2, 5),
+    (faults, lookback, percent, calibrates, delay) => {
       const quotes = faultyQuotes(faults);
       const dates = [...quotes.prices.keys()];
       const cut = dates[Math.floor((percent / 100) * (dates.length - 1))]!;
-      const twin = slowPanel(quotes, "2019-01-01", "2029-12-31", cut);
+      const twin = slowPanel(quotes, "2019-01-01", "2029-12-31", cut, delay);
       if (twin.fit.length < 30) return;
-      const window = { ...WINDOW, cut: parseDay(cut)! };
+      const window = { ...WINDOW, cut: parseDay(cut)!, delay };
       const panel = buildTickerPanel({ ticker: "AAA", ...asColumns("AAA", quotes), window });
       const slow = slowWindows({ ticker: "AAA", panel: twin }, lookback, calibrates);
       if (typeof slow === "string") {

@@ -1,5 +1,6 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
+import { countBefore } from "./rows.ts";
 import { type TickerPanel, targetsOf } from "./ticker-panel.ts";
 
 /** How to cut sequences from a ticker's rows. */
@@ -23,13 +24,16 @@ export interface WindowPlan {
 }
 
 /** The members of a panel that decide its windows. */
-export type WindowRows = Pick<TickerPanel, "ticker" | "y" | "relative" | "fit" | "score">;
+export type WindowRows = Pick<
+  TickerPanel,
+  "ticker" | "days" | "labelDays" | "y" | "relative" | "fit" | "score"
+>;
 
 /**
  * Splits a ticker's fit windows by time and lists its score windows. Rows without a full window belong to no part.
  *
- * Timing: a window knows nothing later than its last row. The label of a part's last window is realised no later
- * than the date of the next part's first one, so each part's labels are known when the next begins.
+ * Timing: a window knows nothing later than its last row. A part has only windows whose label is known at the date of the next part's first
+ * one: with a delay, it loses at most that many of its last windows.
  *
  * @throws MucastError `insufficient_history` if fewer than MIN_TRAINING_SAMPLES windows train, `constant_target` if the
  * training labels are all the same. Only this ticker fails.
@@ -37,19 +41,33 @@ export type WindowRows = Pick<TickerPanel, "ticker" | "y" | "relative" | "fit" |
 export function planWindows(panel: WindowRows, { lookback, calibrates }: WindowOptions): WindowPlan {
   const isFull = (row: number): boolean => row >= lookback - 1;
   const fit = panel.fit.filter(isFull);
-  const { train, validate } = splitSizes(fit.length, calibrates);
-  if (train < MIN_TRAINING_SAMPLES) throw tooFewWindows(panel, fit.length, train, lookback);
+  const sizes = splitSizes(fit.length, calibrates);
+  const calibrate = fit.subarray(sizes.train + sizes.validate);
+  const validate = fit.subarray(sizes.train, sizes.train + sizes.validate);
   const plan = {
-    train: fit.subarray(0, train),
-    validate: fit.subarray(train, train + validate),
-    calibrate: fit.subarray(train + validate),
+    train: knownBefore(validate, fit.subarray(0, sizes.train), panel),
+    validate: knownBefore(calibrate, validate, panel),
+    calibrate,
     score: panel.score.filter(isFull),
   };
+  const train = plan.train.length;
+  if (train < MIN_TRAINING_SAMPLES) throw tooFewWindows(panel, fit.length, train, lookback);
   const targets = targetsOf(panel);
   if (isConstantTarget(Float64Array.from(plan.train, (row) => targets[row]!))) {
     throw constantTarget(panel.ticker, train);
   }
   return plan;
+}
+
+/** The rows of a part whose label is known at the date of the first row of the next part; all if that is empty. */
+function knownBefore(
+  [next]: Int32Array,
+  rows: Int32Array,
+  { days, labelDays }: Pick<WindowRows, "days" | "labelDays">,
+): Int32Array {
+  if (next === undefined) return rows;
+  const known = rows.map((row) => labelDays[row]!);
+  return rows.subarray(0, countBefore(known, days[next]! + 1));
 }
 
 /** Whether the network of a ticker has something to forecast among these rows. */

@@ -13,6 +13,8 @@ export interface ResolvedWindow {
   readonly learningEnd?: Day;
   /** Last day whose labels may be learned: `learningEnd` if there is one, else `end`. */
   readonly cut: Day;
+  /** The number of closes between a row's close and the close at which its return begins; absent for 0. */
+  readonly delay?: number;
 }
 
 /**

@@ -94,6 +94,23 @@ describe("a replay of an output of another version or another program", { timeou
     }
   });
 
+  test("names the version of the output and a setting that is no more", async () => {
+    const choice = { candidates: [{ model: "lasso" }], over: "auto" };
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        document.provenance.config = JSON.stringify({ model: "ridge", choice });
+        document.provenance.versions.mucast = "0.1.9";
+      }),
+    );
+    const { verdict, reason } = await replay({ outputUrl }, noEngine);
+    assert.deepEqual([verdict, reason?.code], ["cannot_replay", "job_refused"]);
+    assert.match(
+      reason!.message,
+      /^the output is of mucast 0\.1\.9, .*choice\.over: "auto" was removed in 0\.3\.0/,
+    );
+  });
+
   test("shows values of any shape in place of the machine, in a bounded verdict", async () => {
     const odd = { toString: 1, valueOf: null };
     const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`fact${i}`, "x".repeat(300)]));

@@ -11,7 +11,7 @@ import { MAX_QUOTED } from "./differences.ts";
 import type { Reading } from "./find-input.ts";
 import { type FoundInputs, findInputs, missingInputs, otherInputs } from "./find-inputs.ts";
 import { reasonOf } from "./likely-reason.ts";
-import { openRecorded, type RecordedOutput } from "./recorded-output.ts";
+import { openRecorded, type RecordedFacts, type RecordedOutput } from "./recorded-output.ts";
 import { type FailedRun, replayConfig, runRecorded } from "./run-recorded.ts";
 
 /** A caller's request for a replay. */
@@ -74,9 +74,11 @@ async function replayed(
   const run = { facts, config: config.text, inputs: found, blobUrl: request.blobUrl };
   const result = await runRecorded(run, context, workFolder);
   if ("problem" in result)
-    return failedVerdict(result, await findInputs(facts, request, reading), reading, workFolder);
+    return failedVerdict(result, facts, await findInputs(facts, request, reading), reading, workFolder);
   return { inputs, ...(await compareOutputs(facts, file, result.path)) };
 }
+
+const MAX_REASON = 300;
 
 /**
  * The verdict if the job of the output ended with a problem.
@@ -85,6 +87,7 @@ async function replayed(
  */
 async function failedVerdict(
   { problem, error, isUnread }: FailedRun,
+  { provenance }: RecordedFacts,
   now: FoundInputs,
   reading: Reading,
   workFolder: string,
@@ -99,7 +102,9 @@ async function failedVerdict(
     return ended("inputs", message, { inputs: others.inputs, problem });
   }
   if (isUnread) throw error;
-  return ended("job_refused", `the job ended with ${problem.code}`, { inputs, problem });
+  const version = provenance.versions.mucast ?? "an unknown version";
+  const message = `the output is of mucast ${version}, and its job ends here with ${problem.code}: ${problem.detail}`;
+  return ended("job_refused", message.slice(0, MAX_REASON), { inputs, problem });
 }
 
 /** The verdict without a comparison of documents. */

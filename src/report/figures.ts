@@ -132,9 +132,3 @@ export function muRange(low: number | null, high: number | null): string {
   const [from, to] = [figure(low, "mu"), figure(high, "mu")];
   return to === NO_FIGURE ? `${from} to ${to}` : `${from.split(NARROW_SPACE)[0]} to ${to}`;
 }
-
-/** A p with three decimals. */
-export function pFigure(p: number | null): string {
-  if (p === null) return NO_FIGURE;
-  return p < 0.001 ? "under 0.001" : p.toFixed(3);
-}

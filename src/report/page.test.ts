@@ -107,10 +107,7 @@ test("a report on networks without realised returns says why once, and has neith
     /Networks record no out-of-fold/g,
   ])
     assert.equal(shown.match(sentence)?.length, 1, String(sentence));
-  assert.doesNotMatch(
-    html,
-    /id="show-rank"|<th [^>]*>(?:<bdi>)?(?:R² against zero|Hit rate|Misses|Gain over zero)</,
-  );
+  assert.doesNotMatch(html, /id="show-rank"|<th [^>]*>(?:<bdi>)?(?:R²|Hit rate|Misses|Gain over zero)</);
   const two = page(reported(open(), open()));
   assert.deepEqual(sectionsOf(two), ["comparison", ...sectionsOf(html)]);
 });
@@ -222,7 +219,7 @@ test("a config is text with its own lines, and invisible characters in it have n
 
 test("a run with a cut has the charts of its order and its sizes for its score rows and for its out-of-fold rows", () => {
   const html = page(reported(mlText({ config: INTERVALS, fitRows: 300, folds: 10 })));
-  assert.match(html, /<input type="radio" name="rows" id="show-score" checked>Score rows/);
+  assert.match(html, /id="show-folds" checked>Out of fold/, "the verdict is on these rows");
   for (const title of ["RankIC, cumulative", "Return by forecast quantile", "Calibration"])
     assert.equal(html.split(`<h3>${title}<`).length, 3, title);
   assert.equal(html.split("<h3>Coverage by ticker<").length, 2);

@@ -1,5 +1,5 @@
 import { escapeText } from "./charts/plot.ts";
-import type { Report } from "./evidence/reported-outputs.ts";
+import type { Report, ReportedOutput } from "./evidence/reported-outputs.ts";
 import { REPORT_POLICY, SCRIPT, STYLE } from "./page-policy.ts";
 import { hasReturns, type Section } from "./panels/section.ts";
 import { candidatesSection } from "./sections/candidates.ts";
@@ -30,17 +30,20 @@ export const SECTIONS: readonly Section[] = [
   originSection,
 ];
 
-/** Which measure of order the page shows. It needs no script: the style sheet hides the panels of the other one. */
-const MEASURES = `<fieldset class="switch"><legend class="unseen">Measure of order</legend><label><input type="radio" name="measure" id="show-rank" checked>RankIC</label><label><input type="radio" name="measure" id="show-ic">IC</label></fieldset>`;
+/** Which measure of order the page shows: at first the one that the verdict is on. It needs no script: the style sheet hides the panels of the other. */
+const MEASURES = `<fieldset class="switch"><legend class="unseen">Measure of order</legend><label><input type="radio" name="measure" id="show-rank">RankIC</label><label><input type="radio" name="measure" id="show-ic" checked>IC</label></fieldset>`;
 
-/** Which rows it shows, for an output that has both. */
-const ROWS = `<fieldset class="switch"><legend class="unseen">Rows</legend><label><input type="radio" name="rows" id="show-score" checked>Score rows</label><label><input type="radio" name="rows" id="show-folds">Out of fold</label></fieldset>`;
+/** Which rows it shows, for an output that has both: at first those of the verdict. */
+function rowsSwitch({ common }: ReportedOutput): string {
+  const [score, folds] = common.verdict?.rows === "out_of_fold" ? ["", " checked"] : [" checked", ""];
+  return `<fieldset class="switch"><legend class="unseen">Rows</legend><label><input type="radio" name="rows" id="show-score"${score}>Score rows</label><label><input type="radio" name="rows" id="show-folds"${folds}>Out of fold</label></fieldset>`;
+}
 
 /** The page of a report: one HTML document that makes no requests and is readable without its script. */
 export function page(report: Report): string {
   const title = escapeText(report.title);
   const switches = [
-    ...(report.outputs[0]?.outOfFold === undefined ? [] : [ROWS]),
+    ...report.outputs.filter(({ outOfFold }) => outOfFold !== undefined).map(rowsSwitch),
     ...(hasReturns(report) ? [MEASURES] : []),
   ].join("");
   const sections = SECTIONS.flatMap((section) => {

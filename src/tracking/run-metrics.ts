@@ -1,3 +1,4 @@
+import { verdictFigures } from "../contract/output/order-name.ts";
 import { median } from "../evaluate/statistics.ts";
 import { foldRows } from "../outputs/fold-rows.ts";
 import type { OutputDocument } from "../outputs/open-document.ts";
@@ -39,8 +40,8 @@ function wholeMetrics({ metrics, verdict, mu, warnings, failures }: OutputSummar
     tickers: Object.keys(mu).length,
     failures: failures.length,
     warnings: warnings.length,
-    ...tableFigures("score", score),
-    ...tableFigures("out_of_fold", out_of_fold),
+    ...tableFigures("score", score, verdict),
+    ...tableFigures("out_of_fold", out_of_fold, verdict),
     ...named("zero/score", baselines.zero.score.pooled),
     ...named("zero/out_of_fold", baselines.zero.out_of_fold?.pooled),
     ...named("mean/score", baselines.mean.score.pooled),
@@ -49,15 +50,39 @@ function wholeMetrics({ metrics, verdict, mu, warnings, failures }: OutputSummar
     ...named("shrinkage", shrinkage?.pooled),
     "verdict/order": judged?.order.figure,
     "verdict/order_t": judged?.order.t,
-    "verdict/r2": judged?.sizes.figure,
+    ...(judged === undefined ? {} : named("verdict", verdictFigures(judged))),
     "verdict/coverage": judged?.intervals?.figure,
   };
 }
 
-function tableFigures(rows: string, table: OutputSummary["metrics"]["out_of_fold"]): Figures {
+/** Without the ICs of fewer than five tickers, whose order is judged over time. */
+function tableFigures(
+  rows: string,
+  table: OutputSummary["metrics"]["out_of_fold"],
+  verdict: OutputSummary["verdict"],
+): Figures {
   if (table === undefined) return {};
-  const { pooled, cross_section, r2_zero_median } = table;
-  return { ...named(rows, { ...cross_section, ...pooled }), [`${rows}/r2_zero_median`]: r2_zero_median };
+  const { pooled, cross_section, r2_zero_median, by_delay = [], exposures } = table;
+  const isOverTime = verdict?.judged.find((set) => set.rows === rows)?.order.form === "time_series";
+  return {
+    ...named(rows, { ...(isOverTime ? {} : cross_section), ...pooled }),
+    [`${rows}/r2_zero_median`]: r2_zero_median,
+    ...Object.assign(
+      {},
+      ...by_delay.map(({ delay, ...figures }) => named(`${rows}/delay_${delay}`, figures)),
+    ),
+    ...exposureFigures(`${rows}/exposures`, exposures),
+  };
+}
+
+function exposureFigures(prefix: string, exposures: OutputSummary["metrics"]["score"]["exposures"]): Figures {
+  if (exposures === undefined) return {};
+  const { by_exposure, residual, ...figures } = exposures;
+  return {
+    ...named(prefix, figures),
+    ...named(`${prefix}/residual`, residual),
+    ...Object.assign({}, ...by_exposure.map(({ name, ...own }) => named(`${prefix}/${name}`, own))),
+  };
 }
 
 function named(prefix: string, figures: object | undefined): Figures {

@@ -81,6 +81,7 @@ test("a table of runs has their figures and tags as text, and sorts and filters 
     verdict: {
       ...({ state: "none", title: "No skill", rows: "score", dates: 99, ic, r2: -0.0012345 } as const),
       ...{ ic_low: ic - 0.01, ic_high: ic + 0.01, coverage, nominal_coverage: coverage && 0.9 },
+      later: { delay: 1, ic: 0.004, net_5bp: -4.21 },
     },
   });
   weak.execution.listener.onEvents({ summary: summary(-0.0123, 0.89444) });
@@ -102,12 +103,13 @@ test("a table of runs has their figures and tags as text, and sorts and filters 
     `[...document.querySelectorAll("tbody tr:last-child td:not(.choose)")].map((cell) => cell.innerText.replaceAll(/\\s+/g, " ").trim())`,
   );
   assert.deepEqual(
-    [...cells.slice(1, 8), cells[10]],
+    [...cells.slice(1, 9), cells[11]],
     [
       "pooled ridge",
       "1",
       "503 3 failed",
       "\u22120.012 \u22120.022 to \u22120.002",
+      "+0.004 net \u22124.2 bp",
       "\u22120.12 %",
       "89.4 % of 90.0 %",
       "No skill",

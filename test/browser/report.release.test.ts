@@ -285,17 +285,17 @@ const shownTitles = `[...document.querySelectorAll("section[aria-labelledby=verd
 test("one switch chooses between RankIC and IC, by pointer and by keyboard, with and without scripts", async () => {
   for (const javaScriptEnabled of [true, false]) {
     const { page, unwanted, close } = await open("a classical job", { javaScriptEnabled });
-    const ranks = await page.evaluate<string[]>(shownTitles);
-    assert.ok(ranks.length >= 3 && ranks.every((title) => title.includes("RankIC")), ranks.join());
-    await page.click(".switch label:has(#show-ic)");
     const ics = await page.evaluate<string[]>(shownTitles);
+    assert.ok(ics.length >= 3 && ics.every((title) => !title.includes("RankIC")), ics.join());
+    await page.click(".switch label:has(#show-rank)");
+    const ranks = await page.evaluate<string[]>(shownTitles);
     assert.deepEqual(
       ics,
       ranks.map((title) => title.replace("RankIC", "IC")),
     );
-    await page.focus("#show-ic");
-    await page.keyboard.press("ArrowLeft");
-    assert.deepEqual(await page.evaluate<string[]>(shownTitles), ranks);
+    await page.focus("#show-rank");
+    await page.keyboard.press("ArrowRight");
+    assert.deepEqual(await page.evaluate<string[]>(shownTitles), ics);
     assert.deepEqual(unwanted, []);
     await close();
   }
@@ -305,9 +305,10 @@ test("a switch chooses between score rows and out-of-fold rows, with and without
   for (const javaScriptEnabled of [true, false]) {
     const { page, unwanted, close } = await open("a classical job", { javaScriptEnabled });
     const judged = `[...document.querySelectorAll(".facts")].filter((facts) => facts.checkVisibility()).map((facts) => /judged on [\\d,]+ ([a-z-]+) rows/.exec(facts.textContent)[1])`;
-    assert.deepEqual(await page.evaluate(judged), ["score"]);
     await page.click(".switch label:has(#show-folds)");
     assert.deepEqual(await page.evaluate(judged), ["out-of-fold"]);
+    await page.click(".switch label:has(#show-score)");
+    assert.deepEqual(await page.evaluate(judged), ["score"]);
     assert.ok((await overhang(page)) <= 0);
     assert.deepEqual(unwanted, []);
     await close();

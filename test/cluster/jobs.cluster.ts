@@ -164,9 +164,8 @@ describe("on a cluster of two nodes", { timeout: 3_600_000 }, () => {
 
   for (const [option, settings, training] of [
     ["mlp", {}, { ensemble: 2 }],
-    ["mlp", { refit_start: "warm" }, { ensemble: 2 }],
     ["portfolio_lstm", RELATIVE, {}],
-    ["portfolio_lstm", { ...RELATIVE, window: 60, refit_start: "warm" }, {}],
+    ["portfolio_lstm", { ...RELATIVE, window: 60 }, {}],
   ] as const) {
     test(`refits of ${option} ${JSON.stringify(settings)} leave the bytes of this machine`, () => {
       const asked = JSON.parse(networkConfig(option, { training, intervals: {} }));

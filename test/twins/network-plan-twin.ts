@@ -44,11 +44,13 @@ export function slowWindows(
     const left = fit.length - i;
     parts[left <= calibrate ? "calibrate" : left <= calibrate + validate ? "validate" : "train"]!.push(row);
   }
-  const { train } = parts;
+  const known = (part: string, next: string) =>
+    parts[part]!.filter((row) => parts[next]!.every((later) => row.labelDate! <= later.date));
+  const train = known("train", "validate");
   return (
-    saysNothing(train!) ?? {
-      train: train!,
-      validate: parts.validate!,
+    saysNothing(train) ?? {
+      train,
+      validate: known("validate", "calibrate"),
       calibrate: parts.calibrate!,
       score: withWindow(panel, panel.score, lookback),
     }
@@ -67,15 +69,27 @@ export interface TwinJoint {
 }
 
 /** The plan of a joint network, in a slow and obvious way: every question is asked again for every date and ticker. */
-export function slowJoint(all: readonly TwinTicker[], lookback: number, calibrates: boolean): TwinJoint {
+export function slowJoint(
+  all: readonly TwinTicker[],
+  lookback: number,
+  calibrates: boolean,
+  delay: number,
+): TwinJoint {
   const excluded: Record<string, string> = {};
   for (;;) {
     // Tickers of these tests are plain ASCII, which sorts the same by unit and by code point.
     const present = all
       .filter(({ ticker }) => !(ticker in excluded))
       .sort((a, b) => (a.ticker < b.ticker ? -1 : 1));
-    const dates = slowDates(present, lookback, calibrates);
-    const counts = (row: TwinRow): boolean => countsAsLabel(row, dates);
+    const parts = slowDates(present, lookback, calibrates);
+    const dates = {
+      ...parts,
+      train: parts.train.filter((_, i) => i < parts.train.length - delay),
+      validate: calibrates
+        ? parts.validate.filter((_, i) => i < parts.validate.length - delay)
+        : parts.validate,
+    };
+    const counts = (row: TwinRow): boolean => countsAsLabel(row, parts);
     let leaving = false;
     for (const { ticker, panel } of present) {
       const learned = withWindow(panel, panel.fit, lookback).filter(

@@ -28,24 +28,22 @@ const MILLISECONDS_A_DAY = 24 * 60 * 60 * 1000;
  * The rows of one ticker, in a slow and obvious way: dates are texts, rows are objects, and every question is asked again for every row. It
  * shares nothing with the code that it checks, except the logarithm, which Python checks.
  */
-export function slowPanel(quotes: Quotes, start: string, end: string, cut: string): TwinPanel {
+export function slowPanel(quotes: Quotes, start: string, end: string, cut: string, delay = 0): TwinPanel {
   const inside = [...quotes.prices].filter(([date]) => start <= date && date <= end).sort();
   const priced = inside.filter(([, price]) => Number.isFinite(price) && price > 0);
 
   let longGaps = 0;
   const labelled: TwinRow[] = [];
-  for (const [date, price] of priced) {
-    const next = priced.find(([other]) => other > date);
-    let label: number | null = null;
-    let labelDate: string | null = null;
-    if (next !== undefined) {
-      const distance = (Date.parse(next[0]) - Date.parse(date)) / MILLISECONDS_A_DAY;
-      if (distance > 10) longGaps++;
-      else {
-        label = naturalLog(next[1] / price);
-        labelDate = next[0];
-      }
-    }
+  for (const [date] of priced) {
+    // The row's own price, those of the delay, the one at which the return begins, and the one that makes the label known.
+    const steps = priced.filter(([other]) => other >= date).slice(0, delay + 2);
+    const hasGap = steps.some(
+      ([later], i) => i > 0 && (Date.parse(later) - Date.parse(steps[i - 1]![0])) / MILLISECONDS_A_DAY > 10,
+    );
+    if (hasGap) longGaps++;
+    const isLabelled = !hasGap && steps.length === delay + 2;
+    const label = isLabelled ? naturalLog(steps.at(-1)![1] / steps.at(-2)![1]) : null;
+    const labelDate = isLabelled ? steps.at(-1)![0] : null;
     const features = quotes.features.get(date);
     if (features !== undefined) labelled.push({ date, features, label, labelDate });
   }
@@ -69,7 +67,7 @@ export function slowPanel(quotes: Quotes, start: string, end: string, cut: strin
     columns,
     rows,
     fit,
-    score: rows.filter((row) => fit.every((learned) => learned.date < row.date)),
+    score: rows.filter((row) => fit.every((learned) => learned.labelDate! <= row.date)),
     nonpositive: inside.filter(([, price]) => Number.isFinite(price) && price <= 0).length,
     longGaps,
     emptyColumns: quotes.names.filter((_, c) => !hasValues(c)),

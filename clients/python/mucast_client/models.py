@@ -44,17 +44,28 @@ class Failure(TypedDict):
 JudgedRows = str
 
 
+class LaterFigures(TypedDict):
+    delay: int
+    """Closes between the forecasts and the trade."""
+    ic: float | None
+    """Mean IC there; with fewer than 5 tickers, the order over time."""
+    net_5bp: float | None
+    """Top fifth minus bottom fifth after costs of 5 basis points a side, in basis points a day."""
+
+
 class RunSummaryVerdict(TypedDict):
     state: str
     title: str
     rows: JudgedRows
     dates: int
     ic: float | None
-    """The verdict's figure of order: the mean IC, or the pooled correlation over time."""
+    """The verdict's mean IC; null with fewer than 5 tickers, whose order is measured over time."""
     ic_low: float | None
     """Lower end of its 95 % band; null if it has no error, as with too few dates."""
     ic_high: float | None
     """Upper end of its 95 % band."""
+    later: NotRequired[LaterFigures]
+    """What the order of these rows is worth at the first close after the forecasts."""
     r2: float | None
     """R² against the zero forecast, with equal weight for each ticker."""
     coverage: float | None
@@ -305,10 +316,15 @@ class OutputBlobWindow(TypedDict):
     learning_end: str | None
     as_of: str
     median_spacing_days: NotRequired[float | None]
-    """Median number of calendar days from a row to its label date, over all fit rows: 1 with daily prices."""
+    """Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices."""
+    delay: NotRequired[int]
+    """The number of closes after its date at which the return of a forecast begins; it ends at the next close. Absent for 0: the return begins at the close of the date itself."""
 
 
 FindingState = str
+
+
+TestMethod = str
 
 
 class OrderFinding(TypedDict):
@@ -316,18 +332,20 @@ class OrderFinding(TypedDict):
     dates: int
     """Dates that count."""
     t: float | None
-    """Newey-West t over dates, lag 5. Null if it does not exist or if all dates agree apart from rounding."""
+    """t of the mean over dates. Null if it does not exist or if all dates agree apart from rounding."""
     quantile: float | None
-    """The t that evidence needs (fixed-b); null if there are too few dates."""
+    """The t that evidence needs; null if there are too few dates."""
+    method: NotRequired[TestMethod]
+    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
     sentence: str
     """The finding in words."""
     figure: float | None
-    """Mean IC over dates with at least 5 tickers; with fewer such dates, the pooled correlation over time."""
+    """Mean IC over dates with at least 5 tickers; with fewer than 30 such dates (form time_series), the mean over dates of the return on the side of the forecast, in deviations of each ticker's fit labels."""
     form: str
     mean_figure: float | None
-    """The same figure for the training mean, the best baseline that has an order."""
+    """The same figure for the training mean, the best baseline that has an order; null over time, where it has none."""
     added_figure: NotRequired[float | None]
-    """The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing."""
+    """The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing; absent over time."""
     added_t: NotRequired[float | None]
     """The t of added_figure; evidence needs it too."""
 
@@ -336,9 +354,9 @@ class SizeTest(TypedDict):
     r2: float | None
     """1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."""
     clark_west_t: float | None
-    """Clark and West (2007): whether the forecasts contain information that the baseline does not, apart from their noise."""
+    """Clark and West (2007), on the model's forecasts before shrinkage: whether they contain information that the baseline does not, apart from their noise."""
     squared_error_t: float | None
-    """Whether the squared error is smaller than the baseline's, including noise."""
+    """Whether the squared error of the forecasts as published is smaller than the baseline's; on held-out rows, of the forecasts before shrinkage."""
 
 
 class SizesFindingAgainst(TypedDict):
@@ -351,15 +369,17 @@ class SizesFinding(TypedDict):
     dates: int
     """Dates that count."""
     t: float | None
-    """Newey-West t over dates, lag 5. Null if it does not exist or if all dates agree apart from rounding."""
+    """t of the mean over dates. Null if it does not exist or if all dates agree apart from rounding."""
     quantile: float | None
-    """The t that evidence needs (fixed-b); null if there are too few dates."""
+    """The t that evidence needs; null if there are too few dates."""
+    method: NotRequired[TestMethod]
+    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
     sentence: str
     """The finding in words."""
     figure: float | None
     """`r2` against the best baseline."""
     informative: bool
-    """Whether both Clark-West tests pass, so that the sizes contain information, whatever their noise costs."""
+    """Whether both Clark-West tests pass, so that the model knows something about sizes, whatever its noise costs. `state` is evidence only if the squared error is smaller than those of both baselines, too."""
     best_baseline: str
     """The baseline with the smaller squared error."""
     against: SizesFindingAgainst
@@ -370,9 +390,11 @@ class IntervalsFinding(TypedDict):
     dates: int
     """Dates that count."""
     t: float | None
-    """Newey-West t over dates, lag 5. Null if it does not exist or if all dates agree apart from rounding."""
+    """t of the mean over dates. Null if it does not exist or if all dates agree apart from rounding."""
     quantile: float | None
-    """The t that evidence needs (fixed-b); null if there are too few dates."""
+    """The t that evidence needs; null if there are too few dates."""
+    method: NotRequired[TestMethod]
+    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
     sentence: str
     """The finding in words."""
     figure: float | None
@@ -398,6 +420,8 @@ class Verdict(TypedDict):
     rows: JudgedRows
     title: str
     sentence: str
+    later: NotRequired[str]
+    """What the order is worth if the trades are made at the first close after the forecasts, in a sentence; absent with fewer than 30 dates."""
     judged: list[RowsVerdict]
     """Each set of rows; the one behind the headline comes first."""
 
@@ -405,10 +429,12 @@ class Verdict(TypedDict):
 class OutputBlobForecastsValue(TypedDict):
     dates: list[str]
     predicted: list[float]
-    """Forecast of the next-day log-return, made at the close of the date."""
+    """Forecast of the next-day log-return, made at the close of the date. With window.delay, of the return that a trade that many closes later earns until the next close."""
     realised: list[float | None]
     lower: list[float | None]
     upper: list[float | None]
+    model: NotRequired[list[float]]
+    """The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any of these rows."""
 
 
 class Importance(TypedDict):
@@ -437,6 +463,8 @@ class Fit(TypedDict):
     """Features with a value on the training dates."""
     label_mean: float
     """Mean label of the fit rows, as a log-return."""
+    label_deviation: NotRequired[float]
+    """Standard deviation (ddof 0) of these labels, as a log-return; absent in outputs of 0.2.0."""
     importances: NotRequired[list[Importance]]
     """Importances in the final fit, by the measure of its library: the 50 largest absolute values, in descending order."""
     splits: NotRequired[FitSplits]
@@ -539,13 +567,13 @@ class ChoiceCandidate(TypedDict):
     gain: float | None
     """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates."""
     gain_t: float | None
-    """Its Newey-West t over dates, lag 5."""
+    """Its t over dates; `method` names the error."""
     tickers: int
     """Tickers that the candidate could fit."""
     member: bool
     """Whether it is a member for the score rows of all tickers."""
     dropped_on: NotRequired[str]
-    """With racing: the date from which it has no fits, because it was too far behind."""
+    """Outputs of 0.2.0 with racing: the date from which it has no fits."""
     settings: dict[str, Any]
     """Its resolved settings, with every default filled in."""
 
@@ -566,7 +594,7 @@ class OutputChoiceHonest(TypedDict):
     gain: float | None
     """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates."""
     gain_t: float | None
-    """Its Newey-West t over dates, lag 5."""
+    """Its t over dates; `method` names the error."""
 
 
 class OutputChoiceLosses(TypedDict):
@@ -586,20 +614,23 @@ class OutputChoice(TypedDict):
     """With `choice`: the candidates, and what choosing was worth."""
 
     rule: str
-    over: str
+    over: NotRequired[str]
+    """Outputs of 0.2.0: whether members were chosen per ticker."""
     measure: NotRequired[str]
     """What compares candidates; absent in older outputs, which used squared_error."""
+    method: NotRequired[TestMethod]
+    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
     seed: int
     warm_up: NotRequired[int]
     """run_ml_job: further folds that only served the choice."""
     racing: NotRequired[bool]
-    """run_ml_job: candidates that fell behind were dropped."""
+    """Outputs of 0.2.0: candidates that fell behind were dropped."""
     candidates: list[ChoiceCandidate]
     """The first is the config itself."""
     members: list[int]
     """Members for the score rows of all tickers, and so for mu."""
     by_ticker: NotRequired[dict[str, list[int]]]
-    """Members for the score rows by ticker, if these were chosen per ticker."""
+    """Outputs of 0.2.0: members for the score rows by ticker, if these were chosen per ticker."""
     changes: list[OutputChoiceChangesItem]
     """The members for folds that begin at or after the date, by losses known at its close."""
     honest: OutputChoiceHonest
@@ -620,7 +651,7 @@ class PermutationImportanceGroupsItem(TypedDict):
     loss: float | None
     """`figure` minus the same with these features shuffled."""
     t: float | None
-    """Newey-West t of the loss over dates, lag 5."""
+    """t of the loss over dates."""
 
 
 class PermutationImportance(TypedDict):
@@ -630,9 +661,11 @@ class PermutationImportance(TypedDict):
     dates: int
     """Dates that count."""
     figure: float | None
-    """Mean RankIC of the out-of-fold forecasts, before shrinkage, over dates with at least 5 tickers; with fewer than 30 such dates, the pooled correlation over time."""
+    """Mean RankIC of the out-of-fold forecasts, before shrinkage, over dates with at least 5 tickers; with fewer than 30 such dates, the order over time, as in `verdict`."""
     quantile: float | None
     """The t that a single group exceeds by chance in 5 % of cases; null if there are too few dates."""
+    method: NotRequired[TestMethod]
+    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
     groups: list[PermutationImportanceGroupsItem]
     """Largest loss first."""
 
@@ -643,6 +676,8 @@ class OutputBlobCrossValidationValueFoldsItem(TypedDict):
     test_start: str
     test_end: str
     train_rows: int
+    label_mean: NotRequired[float]
+    """Mean label of the training rows, as a log-return; absent in outputs of 0.2.0."""
     n: int
     rmse: float | None
     """Root mean squared error, log-return."""
@@ -760,6 +795,71 @@ class CrossSection(TypedDict):
     rank_ic_t: float | None
 
 
+class DelayedOrder(TypedDict):
+    delay: int
+    """Closes between the close of the row and the trade."""
+    dates: int
+    """Dates that count; all figures of the entry are over the same ones."""
+    ic_mean: float | None
+    """Mean IC; null with fewer than 5 tickers, like the next eight figures."""
+    ic_t: float | None
+    """t of a mean over dates, like every t here."""
+    rank_ic_mean: float | None
+    rank_ic_t: float | None
+    spread_mean: float | None
+    """Mean simple return of the top fifth of the forecasts minus that of the bottom fifth, in basis points a day."""
+    spread_t: float | None
+    turnover: float | None
+    """Mean share of the tickers of a fifth that were not in it on the previous date."""
+    net_1bp: float | None
+    """The spread after costs of 1 basis point a side, in basis points a day."""
+    net_5bp: float | None
+    net_10bp: float | None
+    order_mean: NotRequired[float | None]
+    """Only with fewer than 5 tickers: the mean of the order over time, in place of the IC."""
+    order_t: NotRequired[float | None]
+
+
+class ExposuresResidual(TypedDict):
+    """Over the same dates, the IC of what the exposures together leave of the forecasts."""
+
+    ic_mean: float | None
+    ic_t: float | None
+
+
+class Exposure(TypedDict):
+    name: str
+    dates: int
+    """Dates on which at least 5 tickers have a forecast and the exposure."""
+    correlation_mean: float | None
+    """Mean correlation of forecasts and exposure across the tickers of a date."""
+    correlation_t: float | None
+
+
+class Exposures(TypedDict):
+    dates: int
+    """Dates on which at least 12 tickers have a label and all exposures."""
+    ic_mean: float | None
+    """Mean IC over these dates."""
+    ic_t: float | None
+    residual: ExposuresResidual
+    """Over the same dates, the IC of what the exposures together leave of the forecasts."""
+    by_exposure: list[Exposure]
+    """One entry per exposure."""
+
+
+class ModelTable(TypedDict):
+    pooled: Metrics
+    by_ticker: dict[str, Metrics]
+    cross_section: CrossSection
+    r2_zero_median: NotRequired[float | None]
+    """The median of the tickers' r2_zero."""
+    by_delay: NotRequired[list[DelayedOrder]]
+    """The models' order before shrinkage, traded at the close that the labels assume and one and two closes later."""
+    exposures: NotRequired[Exposures]
+    """What the models' forecasts have in common with prices; absent with fewer than 5 tickers."""
+
+
 class MetricsTable(TypedDict):
     pooled: Metrics
     by_ticker: dict[str, Metrics]
@@ -785,7 +885,21 @@ class Shrinkage(TypedDict):
     se: float | None
     """Standard error of b, robust to changing volatility."""
     s: float
-    """max(0, min(1, b - se)); 0 if all forecasts are 0."""
+    """The share of the forecasts that the slope supports: max(0, min(1, b - se)), and for by_date its expected value."""
+
+
+class LevelSpan(TypedDict):
+    start: str
+    level: float
+
+
+class OutputBlobMetricsShrinkageLevels(TypedDict):
+    """With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p."""
+
+    held_out: list[LevelSpan]
+    """From each start on, until the next one; 0 before the first."""
+    score: list[LevelSpan]
+    """From each start on, until the next one; 0 before the first."""
 
 
 class OutputBlobMetricsShrinkage(TypedDict):
@@ -793,10 +907,12 @@ class OutputBlobMetricsShrinkage(TypedDict):
 
     pooled: Shrinkage
     by_date: NotRequired[Shrinkage]
-    """The pooled slope with dates as units, and labels and forecasts in units of each ticker's root mean square label; se is by Newey and West. Its s is the factor of shrinkage `pooled`."""
+    """The pooled slope with dates as units, of labels on forecasts above the level of their date, in units of each ticker's root mean square label. Its s, the factor of shrinkage `pooled`, is the mean of the slope given b, se and a prior."""
     by_ticker: dict[str, Shrinkage]
     applied: NotRequired[dict[str, float]]
     """Factor of each ticker's forecasts; absent without shrinkage."""
+    levels: NotRequired[OutputBlobMetricsShrinkageLevels]
+    """With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p."""
 
 
 IntervalMethod = str
@@ -870,8 +986,8 @@ class OutputBlobMetricsIntervals(TypedDict):
 
 
 class OutputBlobMetrics(TypedDict):
-    score: MetricsTable
-    out_of_fold: NotRequired[MetricsTable]
+    score: ModelTable
+    out_of_fold: NotRequired[ModelTable]
     baselines: OutputBlobMetricsBaselines
     shrinkage: NotRequired[OutputBlobMetricsShrinkage]
     """Whether the model's own forecasts have the right size, on out-of-fold rows; for networks, on the calibration part, or else on the validation part."""
@@ -920,7 +1036,9 @@ class OutputBlob(TypedDict):
     """What the libraries ran on; null if none ran. Like id and created_at, it belongs to the run, not to the request."""
     window: OutputBlobWindow
     mu: dict[str, float]
-    """Next-day log-return at as_of, by ticker."""
+    """Next-day log-return at as_of, by ticker. With window.delay, the return that a trade that many closes after as_of earns until the next close."""
+    mu_model: NotRequired[dict[str, float]]
+    """The model's own mu, before shrinkage, of the tickers whose forecasts have `model`."""
     mu_dates: NotRequired[dict[str, str]]
     """Date of the row behind mu, by ticker."""
     mu_spread: NotRequired[dict[str, float]]
@@ -960,6 +1078,7 @@ class AuditBlobChecks(TypedDict):
     """Each requested check."""
 
     preparation: NotRequired[AuditCheck]
+    """Only in verdicts of 0.2.0."""
     truncation: NotRequired[AuditCheck]
     restatement: NotRequired[AuditCheck]
     foresight: NotRequired[AuditCheck]
@@ -1004,7 +1123,7 @@ class AuditBlobInputsPreviousDataExtractor(TypedDict):
 
 
 class AuditBlobInputsPrices(TypedDict):
-    """The price CSV of the preparation check."""
+    """The price CSV of `preparation`."""
 
     url: str
     """Without secrets; for a local file, its name."""
@@ -1017,7 +1136,7 @@ class AuditBlobInputs(TypedDict):
     previous_feature: NotRequired[AuditBlobInputsPreviousFeature]
     previous_data_extractor: NotRequired[AuditBlobInputsPreviousDataExtractor]
     prices: NotRequired[AuditBlobInputsPrices]
-    """The price CSV of the preparation check."""
+    """The price CSV of `preparation`."""
     config_sha256: str
 
 

@@ -62,8 +62,7 @@ def arrays_of(part: Any) -> Iterator[ArrayRef]:
 
 def outputs_of(task: dict[str, Any]) -> Iterator[str]:
     """Of a stack each network's."""
-    for name in ("predictions", "weights"):
-        if name in task:
-            yield task[name]["ref"]
+    if "predictions" in task:
+        yield task["predictions"]["ref"]
     for own in task.get("networks", []):
         yield from outputs_of(own)

@@ -28,8 +28,7 @@ from mucast_engine.networks.windows import Windows
 def train_network(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     """Trains on the first `parts.train` of `ends`, stops by the next `parts.validate`, predicts these and the rest.
 
-    Writes predictions (validate + predict), log-returns, and the weights that made them if `weights` requests them.
-    Raises TaskError `diverged` or `constant_target`.
+    Writes predictions (validate + predict), log-returns. Raises TaskError `diverged` or `constant_target`.
     """
     started = time.perf_counter()
     torch.set_num_threads(1)
@@ -52,8 +51,6 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
         loss=task["training"]["loss"],
         masks=DropoutMasks(task["network"]["dropout"], derive_seed(*seed, "dropout", member), device),
     )
-    if "first_weights" in task:
-        objective.weights.load(store.read(task["first_weights"]))
     history = train(objective, task["training"], generator_for(*seed, "order", member), progress)
     result: Message = {**history._asdict(), "parameters": parameter_count(network)}
     # Each part by itself: the last bit of a prediction can depend on its position among those made at once.
@@ -64,8 +61,6 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
         result["prediction_scale"] = objective.prediction_scale()
         predicted = predicted * result["prediction_scale"]
     result["predictions"] = store.write(task["predictions"]["ref"], finite(predicted.cpu().numpy() * target))
-    if "weights" in task:
-        result["weights"] = store.write(task["weights"]["ref"], objective.weights.values.double().cpu().numpy())
     return {**result, "seconds": time.perf_counter() - started}
 
 

@@ -4,14 +4,12 @@ import copy
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim.adam import adam
 from torch.optim.rmsprop import rmsprop
 from torch.optim.sgd import sgd
 
-from mucast_engine.arrays import Matrix
 from mucast_engine.failure import unknown
 
 OptimiserName = Literal["adam", "sgd", "rmsprop"]
@@ -35,11 +33,6 @@ class FlatWeights:
         self.values = torch.cat([weight.detach().flatten() for weight in parameters])
         self.gradients = torch.zeros_like(self.values)
         _point(parameters, self.values, self.gradients)
-
-    @torch.no_grad()
-    def load(self, values: Matrix) -> None:
-        """Continues from `values` (p), the weights of another network of the same shape."""
-        self.values.copy_(torch.from_numpy(np.array(values, dtype=np.float32)))
 
     def replica(self, network: N) -> tuple[N, Tensor]:
         """A copy of `network` on the same values, with its own gradients (p)."""

@@ -43,13 +43,6 @@ def test_a_stack_writes_an_array_for_each_network_and_takes_a_gpu() -> None:
     assert (request.outputs, request.gpus, len(request.arrays)) == (["p0", "p1", "p2"], 1, 3)
 
 
-def test_a_network_that_goes_on_reads_weights_and_writes_its_own() -> None:
-    own = {"task": "train_network", "x": ref("x", 1), "first_weights": ref("w0", 9)}
-    request = read({**own, "predictions": {"ref": "p"}, "weights": {"ref": "w1"}})
-    assert [array["ref"] for array in request.arrays] == ["x", "w0"]
-    assert request.outputs == ["p", "w1"]
-
-
 def test_the_header_says_what_a_task_needs() -> None:
     request = read(FIT, cpus=2, gpus=0.25, node="10.0.0.7", memory=3_000_000_000)
     assert (request.cpus, request.gpus, request.node, request.memory) == (2, 0.25, "10.0.0.7", 3_000_000_000)

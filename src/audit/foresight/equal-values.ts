@@ -16,7 +16,7 @@ export type Quantity = keyof typeof QUANTITIES;
 /** A feature is `scale` times what it copies, plus `offset`. */
 export interface LaterCopy {
   readonly of: Quantity;
-  /** The number of price dates until the value is known, 1 to MAX_LAG. */
+  /** The number of price dates until the value is known, 1 + delay to MAX_LAG. */
   readonly lag: number;
   readonly scale: number;
   readonly offset: number;
@@ -28,13 +28,13 @@ const TOLERANCE = 1e-9;
 
 /**
  * Whether a feature equals a later price or return on each of its rows: up to TOLERANCE, possibly scaled and shifted. A feature that
- * also equals a price or return already known on its date, as when prices rise by the same amount each day, is not a copy of a later
- * one.
+ * also equals a price or return known on its date, or with a delay when the trade takes place, is not a copy of a later one: prices may rise
+ * by the same amount each day.
  */
 export function laterCopy(history: TickerHistory, column: FeatureColumn): LaterCopy | undefined {
   const anchors = anchorsOf(history, column.x);
   if (anchors === undefined) return undefined;
-  for (let lag = 1; lag <= MAX_LAG; lag++) {
+  for (let lag = 1 + history.delay; lag <= MAX_LAG; lag++) {
     for (const of of Object.keys(QUANTITIES) as Quantity[]) {
       const copy = copyOf(history, column.x, anchors, of, lag);
       if (copy !== undefined && !isKnown(history, column.x, anchors)) return copy;
@@ -44,7 +44,7 @@ export function laterCopy(history: TickerHistory, column: FeatureColumn): LaterC
 }
 
 function isKnown(history: TickerHistory, x: Float64Array, anchors: Anchors): boolean {
-  for (let lag = 0; lag >= -MAX_LAG; lag--) {
+  for (let lag = history.delay; lag >= -MAX_LAG; lag--) {
     for (const of of Object.keys(QUANTITIES) as Quantity[])
       if (copyOf(history, x, anchors, of, lag) !== undefined) return true;
   }

@@ -17,17 +17,17 @@ function walk(seed: number): Float64Array {
 }
 
 /** A ticker with one feature. */
-function historyOf(prices: Float64Array, feature: (i: number) => number | undefined) {
+function historyOf(prices: Float64Array, feature: (i: number) => number | undefined, delay = 0) {
   const values = Float64Array.from(DAYS, (_, i) => feature(i) ?? Number.NaN);
   return tickerHistory(
     { ticker: "S", days: DAYS, prices },
     { ticker: "S", days: DAYS, columns: ["x"], values },
-    WINDOW,
+    { ...WINDOW, delay },
   );
 }
 
-function copyOf(prices: Float64Array, feature: (i: number) => number | undefined) {
-  const history = historyOf(prices, feature);
+function copyOf(prices: Float64Array, feature: (i: number) => number | undefined, delay = 0) {
+  const history = historyOf(prices, feature, delay);
   const copy = laterCopy(history, featureColumn(history, 0));
   return copy && [copy.of, copy.lag];
 }
@@ -62,6 +62,22 @@ test("a later price or return is found, scaled, shifted, and over several days",
   assert.deepEqual(
     copyOf(p, (i) => p[i + 10]! / p[i]!),
     ["simple_return_over_days", 10],
+  );
+});
+
+test("with a delay, prices up to the trade are known, and that of the label date is not", () => {
+  const p = walk(1);
+  assert.equal(
+    copyOf(p, (i) => p[i + 2], 2),
+    undefined,
+  );
+  assert.deepEqual(
+    copyOf(p, (i) => p[i + 3], 2),
+    ["price", 3],
+  );
+  assert.deepEqual(
+    copyOf(p, (i) => Math.log(p[i + 3]! / p[i + 2]!), 2),
+    ["return", 3],
   );
 });
 

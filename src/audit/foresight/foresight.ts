@@ -3,6 +3,7 @@ import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { type Inputs, openInputs } from "../../jobs/shared/read-inputs.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
+import { delayOf } from "../audit-inputs.ts";
 import { type AuditCheck, type AuditContext, type CheckResult, type Finding, ranCheck } from "../check.ts";
 import { finding } from "../findings.ts";
 import { laterCopy } from "./equal-values.ts";
@@ -31,10 +32,11 @@ import {
 export const foresight: AuditCheck = {
   name: "foresight",
   cost: () => "one reading of both blobs, and about 3 ms per feature, ticker and 1,000 dates",
-  async run({ request, accepted }, context) {
+  async run(audit, context) {
+    const { request, accepted } = audit;
     // Progress is counted in tickers; bytes read would not show it.
     const report: Report = (event) => event.kind !== "progress" && context.report(event);
-    const inputs = await openInputs(request, { ...context, report }, context.workFolder);
+    const inputs = await openInputs(request, { ...context, report }, context.workFolder, delayOf(audit));
     try {
       const result = await examineInputs(inputs, accepted, context);
       const { feature, dataExtractor } = inputs.digests();

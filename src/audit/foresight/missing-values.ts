@@ -20,20 +20,20 @@ export interface MissingnessTest extends RankCorrelation {
  * @returns undefined for fewer than MIN_MISSING missing or present values or MIN_PAIRS labels, and for constant labels.
  */
 export function missingnessTest(history: TickerHistory, { x }: FeatureColumn): MissingnessTest | undefined {
-  const { y, priceRows } = history;
+  const { labels: y, priceRows } = history;
   const first = x.findIndex(Number.isFinite);
   const last = x.findLastIndex(Number.isFinite);
   if (first < 0) return undefined;
   const missing: number[] = [];
-  const labels: number[] = [];
+  const after: number[] = [];
   let i = first;
   for (let row = priceRows[first]!; row <= priceRows[last]!; row++) {
     while (priceRows[i]! < row) i++;
     if (!Number.isFinite(y[row]!)) continue;
     missing.push(priceRows[i] === row && Number.isFinite(x[i]!) ? 0 : 1);
-    labels.push(y[row]!);
+    after.push(y[row]!);
   }
-  return missingnessOf(Float64Array.from(missing), Float64Array.from(labels));
+  return missingnessOf(Float64Array.from(missing), Float64Array.from(after));
 }
 
 function missingnessOf(marks: Float64Array, labels: Float64Array): MissingnessTest | undefined {

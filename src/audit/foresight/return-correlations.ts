@@ -5,13 +5,13 @@ import { changes, type FeatureColumn, pick, type TickerHistory } from "./ticker-
 
 /** The correlations of one feature of one ticker with returns that nothing known on its dates can predict. */
 export interface ReturnCorrelations {
-  /** Correlation of the value with the next return. */
+  /** Correlation of the value with the label, which is the next return if there is no delay, here and below. */
   readonly level: ReturnCorrelation | undefined;
   /** Correlation of its change since the previous row with the next return. */
   readonly change: ReturnCorrelation | undefined;
   /** Correlation of its change with the size of the next return. */
   readonly size: RankCorrelation | undefined;
-  /** Correlation of its change with the return `lag` price dates later, 2 to 63: the strongest one beyond LATER_LIMIT. */
+  /** Correlation of its change with the return `lag` price dates later, after the label's and up to 63: the strongest one beyond LATER_LIMIT. */
   readonly later: (LaterCorrelation & { readonly signs: WindowSigns }) | undefined;
   /** Correlation of its change with the size of the return `lag` price dates later: the strongest one beyond LATER_LIMIT. */
   readonly laterSize: LaterCorrelation | undefined;
@@ -32,8 +32,8 @@ export function returnCorrelations(
   const level = besideLastReturns(rankCorrelation(x, labels.level), x, history);
   const change = besideLastReturns(rankCorrelation(dx, labels.change), dx, history);
   const size = rankCorrelation(dx, labels.size);
-  const later = strongestLater(dx, history.y, history.priceRows);
-  const laterSize = strongestLater(dx, labels.sizes, history.priceRows);
+  const later = strongestLater(dx, history.y, history);
+  const laterSize = strongestLater(dx, labels.sizes, history);
   const { strongest } = later;
   const near = [level, change, size].filter((one) => one !== undefined).length;
   return {
@@ -51,12 +51,12 @@ export class LabelRanks {
   readonly level: RankedSide;
   readonly change: RankedSide;
   readonly size: RankedSide;
-  /** Shape (m), by price date. */
+  /** Shape (m), by price date: of the next returns. */
   readonly sizes: Float64Array;
 
-  constructor({ y, priceRows }: TickerHistory) {
+  constructor({ y, labels: ofDates, priceRows }: TickerHistory) {
     this.sizes = y.map(Math.abs);
-    const labels = pick(y, priceRows);
+    const labels = pick(ofDates, priceRows);
     this.level = new RankedSide(labels);
     this.change = new RankedSide(labels);
     this.size = new RankedSide(labels.map(Math.abs));
@@ -134,8 +134,9 @@ const NOTHING_LEFT = 1e-9;
  * last price correlates with the next return; given the last returns it does not.
  * @returns 0 if the last returns explain x, or the next return, completely; undefined for fewer than MIN_PAIRS complete rows.
  */
-function partialCorrelation(x: Float64Array, { y, priceRows }: TickerHistory): number | undefined {
-  const rows = rowsWithReturns(x, y, priceRows);
+function partialCorrelation(x: Float64Array, history: TickerHistory): number | undefined {
+  const { y, labels, priceRows } = history;
+  const rows = rowsWithReturns(x, history);
   if (rows.length < MIN_PAIRS) return undefined;
   const sideOf = (valueAt: (row: number) => number) => centredRanks(Float64Array.from(rows, valueAt));
   const returnsAgo = (ago: number) => sideOf((row) => y[priceRows[row]! - ago]!);
@@ -144,17 +145,17 @@ function partialCorrelation(x: Float64Array, { y, priceRows }: TickerHistory): n
     const side = returnsAgo(ago);
     if (removeAll(side, kept) > NOTHING_LEFT) kept.push(side);
   }
-  const [a, b] = [sideOf((row) => x[row]!), returnsAgo(0)];
+  const [a, b] = [sideOf((row) => x[row]!), sideOf((row) => labels[priceRows[row]!]!)];
   const left = Math.min(removeAll(a, kept), removeAll(b, kept));
   return left > NOTHING_LEFT ? product(a, b) / Math.sqrt(product(a, a) * product(b, b)) : 0;
 }
 
-/** Rows with a value, the next return and LAST_RETURNS last ones. */
-function rowsWithReturns(x: Float64Array, y: Float64Array, priceRows: Int32Array): number[] {
+/** Rows with a value, a label and LAST_RETURNS last returns. */
+function rowsWithReturns(x: Float64Array, { y, labels, priceRows }: TickerHistory): number[] {
   const rows: number[] = [];
   for (const [row, at] of priceRows.entries()) {
-    if (at < LAST_RETURNS || !Number.isFinite(x[row]!)) continue;
-    if (y.subarray(at - LAST_RETURNS, at + 1).every(Number.isFinite)) rows.push(row);
+    if (at < LAST_RETURNS || !Number.isFinite(x[row]!) || !Number.isFinite(labels[at]!)) continue;
+    if (y.subarray(at - LAST_RETURNS, at).every(Number.isFinite)) rows.push(row);
   }
   return rows;
 }
@@ -180,7 +181,7 @@ function product(a: Float64Array, b: Float64Array): number {
   return sum;
 }
 
-/** A quarter of a year. The return 1 price date later is the label itself. */
+/** A quarter of a year. The return 1 price date later, or `delay` dates after that, is the label itself. */
 export const MAX_LAG = 63;
 
 /** Changes of windows centred on their date reach 0.65 at half the width, honest changes 0.10 at most. */
@@ -200,17 +201,21 @@ interface LaterReturns {
 }
 
 /**
- * Spearman's correlation of a feature's change with the return `lag` price dates later, or with its size, lag = 2 ... MAX_LAG. Ranks
+ * Spearman's correlation of a feature's change with the return `lag` price dates later, or with its size, lag = 2 + delay ... MAX_LAG. Ranks
  * over all rows quickly find the lags near LATER_LIMIT; these are ranked again over their own pairs.
  * @param dx shape (r), NaN without a change.
  * @param y shape (m), by price date: returns or their sizes, each from its date to the next.
  * @returns the lag with the most deviations among those with |c| > LATER_LIMIT.
  */
-function strongestLater(dx: Float64Array, y: Float64Array, priceRows: Int32Array): LaterReturns {
+function strongestLater(
+  dx: Float64Array,
+  y: Float64Array,
+  { priceRows, delay }: TickerHistory,
+): LaterReturns {
   const ranks = { dx: ranksOrNaN(dx), y: ranksOrNaN(y) };
   let strongest: LaterReturns["strongest"];
   let tests = 0;
-  for (let lag = 2; lag <= MAX_LAG; lag++) {
+  for (let lag = 2 + delay; lag <= MAX_LAG; lag++) {
     const screened = pairsAt(lag, ranks.dx, ranks.y, priceRows);
     if (screened.n < MIN_PAIRS || screened.c === null) continue;
     tests++;

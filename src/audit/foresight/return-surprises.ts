@@ -8,15 +8,16 @@ const LAST_RETURNS = 5;
 const MAX_SURPRISE = 4;
 
 /**
- * The part of each next return that a ticker's last returns do not explain: the return minus a regression on the LAST_RETURNS last
+ * The part of each label that a ticker's last returns do not explain: the label minus a regression on the LAST_RETURNS last
  * returns, divided by the root mean square. Its mean stays: a mean of the sample, or of earlier rows, correlates with the price
  * level, so honest levels would show a correlation (Stambaugh 1999, "Predictive regressions").
- * @param y shape (m), the return to the next price date, NaN without one.
- * @returns shape (m), mean square 1; NaN where y is.
+ * @param y shape (m), the return to the next price date, NaN without one. @param labels shape (m): equal to y without delay.
+ * @returns shape (m), mean square 1; NaN where `labels` is.
  */
-export function returnSurprises(y: Float64Array): Float64Array {
-  const left = overRootMeanSquare(y).map((value) => Math.max(-MAX_SURPRISE, Math.min(MAX_SURPRISE, value)));
-  const lagged = Array.from({ length: LAST_RETURNS }, (_, k) => shifted(left, k + 1));
+export function returnSurprises(y: Float64Array, labels = y): Float64Array {
+  const left = clipped(labels);
+  const returns = clipped(y);
+  const lagged = Array.from({ length: LAST_RETURNS }, (_, k) => shifted(returns, k + 1));
   const told: Float64Array[] = [];
   for (const lag of lagged) {
     for (const other of told) removePart(lag, other);
@@ -26,22 +27,30 @@ export function returnSurprises(y: Float64Array): Float64Array {
   return overRootMeanSquare(left);
 }
 
+/** In units of the root mean square. */
+function clipped(values: Float64Array): Float64Array {
+  return overRootMeanSquare(values).map((value) => Math.max(-MAX_SURPRISE, Math.min(MAX_SURPRISE, value)));
+}
+
 /** One ticker's side of pooled tests. */
 export class TickerSurprises {
   /** Shape (r): the price date of each feature row. */
   readonly days: Int32Array;
-  /** Shape (r): of the next return. */
+  /** Shape (r): of the label. */
   readonly rows: Float64Array;
   readonly history: TickerHistory;
-  /** Shape (m): of the next return of each price date. */
+  /** Shape (m): of the label of each price date. */
   readonly returns: Float64Array;
-  /** Shape (m): the rank of the size of the next return among all, uniform with variance 1. */
+  /** Shape (m): the rank of the size of the label among all, uniform with variance 1. */
   readonly sizes: Float64Array;
+  /** Shape (m): the same of the return to the next price date. */
+  readonly returnSizes: Float64Array;
 
   constructor(history: TickerHistory) {
     this.history = history;
-    this.returns = returnSurprises(history.y);
-    this.sizes = uniformRanks(history.y.map(Math.abs));
+    this.returns = returnSurprises(history.y, history.labels);
+    this.sizes = uniformRanks(history.labels.map(Math.abs));
+    this.returnSizes = uniformRanks(history.y.map(Math.abs));
     this.rows = pick(this.returns, history.priceRows);
     this.days = history.priceRows.map((row) => history.days[row]!);
   }

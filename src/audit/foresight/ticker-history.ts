@@ -13,6 +13,9 @@ export interface TickerHistory {
   readonly prices: Float64Array;
   /** Shape (m): return to the next price date, known there; NaN without one. */
   readonly y: Float64Array;
+  /** Shape (m): what the job learns: the return from `delay` price dates later to the next one, NaN without one. */
+  readonly labels: Float64Array;
+  readonly delay: number;
   /** The feature blob's own rows, including those outside the window or without a price. */
   readonly features: TickerFeatures;
   /** Shape (r), ascending: the price date of each feature row that has one. */
@@ -32,15 +35,19 @@ export interface FeatureColumn {
 export function tickerHistory(
   prices: TickerPrices,
   features: TickerFeatures,
-  window: Pick<ResolvedWindow, "start" | "end">,
+  window: Pick<ResolvedWindow, "start" | "end" | "delay">,
 ): TickerHistory {
+  const { delay = 0 } = window;
   const priced = priceDates(prices, window);
+  const { y: labels, returns } = labelPrices(priced.days, priced.prices, delay);
   const joined = joinRows(priced.days, features.days);
   return {
     ticker: features.ticker,
     days: priced.days,
     prices: priced.prices,
-    y: labelPrices(priced.days, priced.prices).y,
+    y: returns,
+    labels,
+    delay,
     features,
     priceRows: joined.price,
     featureRows: joined.feature,

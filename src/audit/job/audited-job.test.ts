@@ -27,7 +27,7 @@ test("a quick one with a choice has ridge regressions as candidates, one for eac
     { fit: "pooled", target: "relative", model_params: { max_features: 0.5 } },
     { model: "lasso", label: "lasso" },
   ];
-  const choice = { candidates, rule: "best", over: "all", warm_up: 4 };
+  const choice = { candidates, rule: "best", warm_up: 4 };
   const config = JSON.stringify({ "ML params": { model: "rf", choice } });
   const quick = auditedConfig(config, "run_ml_job", true);
   const model_params = { alpha: 100 };

@@ -17,7 +17,7 @@ import { type JsonReader, Token, type Waiting } from "../../ingest/json/json-rea
 
 /**
  * The dated parts of an output by ticker, in the order in which a job writes them. `mu_spread` is not among them: an output has it
- * only at `as_of`, so another as_of has nothing to compare it with.
+ * only at `as_of`, so another as_of has nothing to compare it with. Neither is `mu_model`, which is the last number of `model`.
  */
 export const DATED_PARTS = ["mu", "mu_dates", "forecasts", "fits", "cross_validation", "training"] as const;
 export type DatedPart = (typeof DATED_PARTS)[number];

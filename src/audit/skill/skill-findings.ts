@@ -1,6 +1,6 @@
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import type { OrderFinding, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
-import { neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { testQuantile } from "../../evaluate/mean-test.ts";
 import { hasSkill, verdictState } from "../../evaluate/verdict/verdict.ts";
 import type { Finding } from "../check.ts";
 import { finding } from "../findings.ts";
@@ -151,7 +151,7 @@ export function isImplausible(order: OrderFinding): boolean {
 function isBeyond(figure: number | null, t: number | null, order: OrderFinding): boolean {
   if (figure === null || order.quantile === null) return false;
   const error = t === null || t === 0 ? 0 : figure / t;
-  return figure - neweyWestQuantile(order.dates, PROBABILITY) * error > limitOf(order);
+  return figure - testQuantile(order.method, order.dates, PROBABILITY) * error > limitOf(order);
 }
 
 function limitOf({ form }: Pick<OrderFinding, "form">): number {

@@ -1,6 +1,7 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { meanQuantile } from "../../evaluate/mean-test.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
 import { dateIcs, onDates, type PermutedSkill, permutedSkill, tickerPermutations } from "./permuted-skill.ts";
@@ -12,10 +13,10 @@ export const MIN_FORECASTS = 20;
 export interface DateIcs {
   /** Mean over dates of the correlation with the label across tickers; null if no date has one. */
   readonly icMean: number | null;
-  /** Newey-West t over dates; null if there is none. */
+  /** t over dates; null if there is none. */
   readonly t: number | null;
   readonly dates: number;
-  /** The t that chance exceeds in one of forty cases (fixed-b); null for fewer than 30 dates. */
+  /** The t that chance exceeds in one of forty cases; null for fewer than 30 dates. */
   readonly quantile: number | null;
 }
 
@@ -102,6 +103,6 @@ function* icsOf(rows: readonly DatedForecasts[]): Pausable<DateIcs> {
     icMean: finiteOrNull(mean(ics)),
     t: t === null ? null : finiteOrNull(t),
     dates: ics.length,
-    quantile: ics.length < MIN_DATES ? null : neweyWestQuantile(ics.length, 0.975),
+    quantile: ics.length < MIN_DATES ? null : meanQuantile(ics.length, 0.975),
   };
 }

@@ -70,11 +70,12 @@ async function readForecasts(path: string, signal: AbortSignal): Promise<OutputF
   return { score, outOfFold };
 }
 
-function forecastsOf(ticker: string, { dates, predicted, realised }: ReadObject): DatedForecasts {
+/** With the model's own forecasts where shrinkage multiplied some by 0: they are the order that is judged. */
+function forecastsOf(ticker: string, { dates, predicted, realised, model }: ReadObject): DatedForecasts {
   return {
     ticker,
     days: Int32Array.from(dates as readonly string[], (date) => parseDay(date)!),
-    predicted: numbers(predicted!),
+    predicted: numbers(model ?? predicted!),
     realised: numbers(realised!),
   };
 }

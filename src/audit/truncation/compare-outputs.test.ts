@@ -56,13 +56,13 @@ const CUT = {
   metrics: { score: 2 },
 };
 
-async function compare(cut: object, whole: object = WHOLE) {
+async function compare(cut: object, whole: object = WHOLE, delay = 0) {
   const paths = { whole: join(folder, "whole.json"), cut: join(folder, "cut.json") };
   writeFileSync(paths.whole, JSON.stringify(whole));
   writeFileSync(paths.cut, JSON.stringify(cut));
   const changes = new Changes();
   const found = await compareOutputs(
-    { ...paths, date: DATE },
+    { ...paths, date: DATE, delay },
     changes.add.bind(changes, DATE),
     new AbortController().signal,
   );
@@ -74,6 +74,15 @@ test("values dated up to the cut are equal although the blobs continue, and are 
   assert.deepEqual(findings, []);
   assert.deepEqual({ tickers, forecasts }, { tickers: 3, forecasts: 9 });
   assert.equal(values, 3 * (4 * 3 + 3 + 6));
+});
+
+test("with a delay, the labels of that many more rows lie after the end of the cut blobs", async () => {
+  const whole = { ...FORECASTS, realised: [0.01, 0.02, 0.03, null] };
+  const cut = { ...upTo(3, whole), realised: [0.01, null, null] };
+  const run = (delay: number) =>
+    compare({ ...CUT, forecasts: all(cut) }, { ...WHOLE, forecasts: all(whole) }, delay);
+  assert.deepEqual((await run(1)).findings, []);
+  assert.equal((await run(0)).findings[0]!.evidence.at, "realised 2024-03-04");
 });
 
 /** A change of one ticker's part of the output of the cut blobs. */

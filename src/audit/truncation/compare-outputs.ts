@@ -16,6 +16,8 @@ interface OutputPair {
   readonly whole: string;
   readonly cut: string;
   readonly date: string;
+  /** Of the labels. */
+  readonly delay: number;
 }
 
 /** The extent of the comparison. */
@@ -32,7 +34,7 @@ export interface Compared {
  * @throws MucastError of the files; the reason of the signal.
  */
 export async function compareOutputs(
-  { whole, cut, date }: OutputPair,
+  { whole, cut, date, delay }: OutputPair,
   onDifference: (ticker: string, difference: Difference) => void,
   signal: AbortSignal,
 ): Promise<Compared> {
@@ -57,7 +59,7 @@ export async function compareOutputs(
       onDifference(ticker, { code: "ticker_changed", at: part, whole: there, cut: missing });
       continue;
     }
-    const pair = { part, whole: a.value, cut: b.value, date };
+    const pair = { part, whole: a.value, cut: b.value, date, delay };
     for (const difference of compareParts(pair, (values) => (compared.values += values))) {
       onDifference(ticker, difference);
     }
@@ -143,6 +145,7 @@ interface PartPair {
   readonly cut: ReadValue;
   /** The last date of the cut blobs, `YYYY-MM-DD`. */
   readonly date: string;
+  readonly delay: number;
 }
 
 const CODES = {
@@ -157,11 +160,11 @@ const CODES = {
  * @param onCompared gets the number of compared values.
  */
 function* compareParts(
-  { part, whole, cut, date }: PartPair,
+  { part, whole, cut, ...cutAt }: PartPair,
   onCompared: (values: number) => void,
 ): Generator<Difference> {
   if (part !== "forecasts") yield* compareValues(CODES[part], "", whole, cut, onCompared);
-  else yield* compareForecasts(whole as ReadObject, cut as ReadObject, date, onCompared);
+  else yield* compareForecasts(whole as ReadObject, cut as ReadObject, cutAt, onCompared);
 }
 
 const FORECAST_CODES = {
@@ -169,12 +172,13 @@ const FORECAST_CODES = {
   realised: "forecast_changed",
   lower: "interval_changed",
   upper: "interval_changed",
+  model: "forecast_changed",
 } as const satisfies Record<string, FindingCode>;
 
 function* compareForecasts(
   whole: ReadObject,
   cut: ReadObject,
-  date: string,
+  { date, delay }: Pick<PartPair, "date" | "delay">,
   onCompared: (values: number) => void,
 ): Generator<Difference> {
   const dates = [...(whole.dates as readonly string[])].filter((each) => each <= date);
@@ -191,12 +195,14 @@ function* compareForecasts(
     return;
   }
   for (const [name, code] of Object.entries(FORECAST_CODES)) {
+    // Present if a factor is 0, which may be that of a later block.
+    if (name === "model" && (whole.model === undefined || cut.model === undefined)) continue;
     const [a, b] = [numbersOf(whole[name]), numbersOf(cut[name])];
     onCompared(dates.length);
     for (const [i, each] of dates.entries()) {
       if (Object.is(a[i], b[i])) continue;
-      // The last label of the cut blobs lies after their end.
-      if (name === "realised" && i === dates.length - 1 && Number.isNaN(b[i])) continue;
+      // The last labels of the cut blobs lie after their end.
+      if (name === "realised" && i >= dates.length - 1 - delay && Number.isNaN(b[i])) continue;
       yield { code, at: `${name} ${each}`, whole: scalarOf(a[i]), cut: scalarOf(b[i]) };
     }
   }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
+import { delayOf } from "../audit-inputs.ts";
 import {
   type AuditCheck,
   type AuditContext,
@@ -24,9 +25,11 @@ export const truncation: AuditCheck = {
   name: "truncation",
   cost: ({ truncations, quick }) =>
     `${counted(truncations + 1, "job")}${quick ? " with the quick model" : ""}; each reads both blobs`,
-  async run(_, context) {
+  async run(audit, context) {
     const whole = await context.job.whole();
-    return "reason" in whole ? notRun(whole.reason) : await new Cuts(context, whole).compare();
+    return "reason" in whole
+      ? notRun(whole.reason)
+      : await new Cuts(context, whole, delayOf(audit)).compare();
   },
 };
 
@@ -44,13 +47,15 @@ const NO_TICKER: ReadonlySet<string> = new Set(["insufficient_history", "sparse_
 class Cuts {
   readonly #context: AuditContext;
   readonly #whole: FullRun;
+  readonly #delay: number;
   readonly #changes = new Changes();
   readonly #compared: Compared[] = [];
   readonly #notCompared: NotCompared[] = [];
 
-  constructor(context: AuditContext, whole: FullRun) {
+  constructor(context: AuditContext, whole: FullRun, delay: number) {
     this.#context = context;
     this.#whole = whole;
+    this.#delay = delay;
   }
 
   async compare(): Promise<CheckResult> {
@@ -90,9 +95,8 @@ class Cuts {
     try {
       const cut = await job.runCut(day, this.#whole, folder);
       const onDifference = this.#changes.add.bind(this.#changes, date);
-      this.#compared.push(
-        await compareOutputs({ whole: this.#whole.output, cut, date }, onDifference, signal),
-      );
+      const pair = { whole: this.#whole.output, cut, date, delay: this.#delay };
+      this.#compared.push(await compareOutputs(pair, onDifference, signal));
     } catch (error) {
       if (!(error instanceof MucastError)) throw error;
       const { code, message } = error;

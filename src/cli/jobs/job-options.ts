@@ -154,21 +154,18 @@ export function withReportFlags(command: Command): Command {
 
 /**
  * A flag takes precedence over its environment variable.
- * @param mayLack what may be missing, and is then empty: both blobs together, or for a replay any of the three.
+ * @param mayLack what may be missing, and is then empty: for a replay any of the three.
  * @throws MucastError invalid_request with every fault at once.
  */
 export function jobInputs(
   flags: JobFlags,
   env: NodeJS.ProcessEnv,
-  mayLack: "nothing" | "both blobs" | "any" = "nothing",
+  mayLack: "nothing" | "any" = "nothing",
 ): JobInputs {
   const faults: Fault[] = [];
-  const given = INPUTS.map(([key, , variable]) => flags[key] ?? env[variable]);
-  const areMissing = mayLack === "both blobs" && given[0] === undefined && given[1] === undefined;
-  const isNeeded = (key: string) => mayLack !== "any" && !(areMissing && key !== "config");
-  const [featureUrl, dataExtractorUrl, config] = INPUTS.map(([key, flag, variable], i) => {
-    const value = given[i];
-    if ((value === undefined || value.trim() === "") && isNeeded(key)) {
+  const [featureUrl, dataExtractorUrl, config] = INPUTS.map(([key, flag, variable]) => {
+    const value = flags[key] ?? env[variable];
+    if ((value === undefined || value.trim() === "") && mayLack === "nothing") {
       faults.push({ path: flag, message: `is required: give ${flag} or set ${variable}` });
     }
     return value ?? "";

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { blobPolicy } from "../../blob/policy.ts";
 import { requestedWindow } from "../../contract/config/requested-window.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
+import { returnsText } from "../../contract/output/forecast-return.ts";
 import { namedFailure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type {
@@ -82,10 +83,11 @@ export function warningLines(warnings: readonly Warning[]): string[] {
 
 function asText(preview: Omit<JobPreview, "error">): string {
   const { model, window, tickers, failures, pooled, refits, choice } = preview;
-  const { start, end, learning_end, as_of } = window;
+  const { start, end, learning_end, as_of, delay } = window;
   const lines = [
     `model   ${model.name} ${JSON.stringify(model.params)}`,
     `window  ${start} to ${end}, learning ends ${learning_end ?? "with the window"}, forecasts as of ${as_of}`,
+    ...(delay === undefined ? [] : [`delay   ${delay}: ${returnsText(delay)}`]),
     ...(pooled === undefined ? [] : [matrixLine(pooled)]),
     ...(refits === undefined ? [] : [refitsLine(refits)]),
     ...(choice === undefined ? [] : [choiceLine(choice)]),

@@ -1,46 +1,70 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
+import { closeName } from "../../contract/output/later-close.ts";
+import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
+import { gainBand } from "../../report/statistics/gain-band.ts";
 import { table } from "./output-table.ts";
 
 const GAIN_UNIT =
   " Gains are shares of the mean squared return of the rows from which the first fold learned.";
 
 /** What a table of candidates shows. */
-type TableChoice = Pick<OutputChoice, "honest" | "best" | "measure"> & {
-  readonly candidates: readonly Omit<OutputChoice["candidates"][number], "settings">[];
+type TableChoice = Pick<OutputChoice, "honest" | "best" | "measure" | "method" | "losses"> & {
+  readonly candidates: readonly (Omit<OutputChoice["candidates"][number], "settings"> & {
+    readonly later?: LaterFigures | undefined;
+  })[];
 };
 
 /**
  * Candidates as text for a terminal, and what choosing among them was worth.
  * @param elsewhere says where a reader finds the candidates that are not shown.
  */
-export function candidateTable(
-  { candidates, honest, best, measure }: TableChoice,
-  elsewhere = "mucast report shows all",
-): string {
+export function candidateTable(choice: TableChoice, elsewhere = "mucast report shows all"): string {
+  const { candidates, honest, best, measure } = choice;
   const shown = rankedCandidates(candidates).slice(0, MAX_CANDIDATES_SHOWN);
-  const rows = shown.map(({ number, label, member, dropped_on: dropped, tickers, ...figures }) => [
+  const closes = [...new Set(shown.flatMap(({ later }) => later?.delay ?? []))].sort((a, b) => a - b);
+  const laterCells = (later?: LaterFigures) =>
+    closes.length === 0 ? [] : [fixed(later?.ic ?? null, 4), fixed(later?.net_5bp ?? null, 1)];
+  const rows = shown.map(({ number, label, member, tickers, later, ...figures }) => [
     `${number} ${printable(label)}`,
-    ...figureCells(figures, measure),
+    ...figureCells(figures, choice),
+    ...laterCells(later),
     String(tickers),
-    dropped === undefined ? (member ? "yes" : "-") : `dropped ${printable(dropped)}`,
+    member ? "yes" : "-",
   ]);
-  const header = ["candidate", "R² held out", "IC held out", "gain over 0", "t", "tickers", "member"];
+  const laterHeader = closes.length === 0 ? [] : ["IC later", "net later"];
+  const header = [
+    ...["candidate", "R² held out", "IC held out", "gain over 0", "90 % band"],
+    ...laterHeader,
+    ...["tickers", "member"],
+  ];
   const more = candidates.length - shown.length;
   return [
-    table(header, [...rows, ["chosen in advance", ...figureCells(honest, measure), "", ""]]),
+    table(header, [
+      ...rows,
+      ["chosen in advance", ...figureCells(honest, choice), ...laterHeader.map(() => ""), "", ""],
+    ]),
+    ...(closes.length === 0
+      ? []
+      : [
+          `Later: traded ${closes.map(closeName).join(" or ")}, over all dates of the output; net: the top minus the bottom fifth after 5 bp a side, bp a day.`,
+        ]),
     ...(more === 0 ? [] : [`${counted(more, "further candidate")} with smaller gains; ${elsewhere}.`]),
     `Candidate ${best} is the best by the rows that choose; the forecasts chosen in advance show what choosing was worth.${measure === "ic" ? "" : GAIN_UNIT}`,
   ].join("\n");
 }
 
-function figureCells(
-  { r2, ic = null, gain, gain_t: t }: OutputChoice["honest"],
-  measure: TableChoice["measure"],
-): string[] {
-  const gained = measure === "ic" ? fixed(gain, 4) : percent(gain);
-  return [percent(r2), fixed(ic, 4), gained, fixed(t, 2)];
+function figureCells(figures: OutputChoice["honest"], choice: TableChoice): string[] {
+  const { r2, ic = null, gain } = figures;
+  const gained = (value: number | null) => (choice.measure === "ic" ? fixed(value, 4) : percent(value));
+  const band = gainBand(choice, figures);
+  return [
+    percent(r2),
+    fixed(ic, 4),
+    gained(gain),
+    band === null ? "-" : `${gained(band.low)} to ${gained(band.high)}`,
+  ];
 }
 
 function fixed(value: number | null, digits: number): string {

@@ -1,5 +1,7 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
-import type { FindingState, JudgedRows, Verdict } from "../../contract/output/verdict.ts";
+import { closeName, laterOrder } from "../../contract/output/later-close.ts";
+import { verdictFigures } from "../../contract/output/order-name.ts";
+import type { FindingState, JudgedRows, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 
 /** An output and the name of its column. */
@@ -22,28 +24,33 @@ type Cell = readonly [label: string, value: string];
  */
 export function outputTable(outputs: readonly OutputColumn[]): string {
   const hasRefits = outputs.some(({ output }) => output.refits !== undefined);
-  const columns = outputs.map(({ output, hitRateError, verdict, more = [] }) => [
-    ...cellsOf(output, hitRateError),
-    ...(hasRefits ? [refitsCell(output)] : []),
-    ...verdictCells(verdict),
-    ...more,
+  const closes = laterCloses(outputs.map(({ output }) => ordersOf(output)));
+  const columns = outputs.map((column) => [
+    ...cellsOf(column),
+    ...closes.flatMap((delay) => laterCells(ordersOf(column.output), delay)),
+    ...(closes.length === 0 ? [] : [beyondCell(column.output)]),
+    ...(hasRefits ? [refitsCell(column.output)] : []),
+    ...verdictCells(column.verdict),
+    ...(column.more ?? []),
   ]);
   const labels = columns[0]!.map(([label]) => label);
   const rows = labels.map((label, i) => [label, ...columns.map((column) => column[i]![1])]);
   return table(["", ...outputs.map(({ name }) => name)], rows);
 }
 
-function cellsOf({ mu, window, metrics }: OutputColumn["output"], hitRateError: number | null): Cell[] {
+function cellsOf({ output: { mu, window, metrics }, hitRateError, verdict }: OutputColumn): Cell[] {
   const { intervals, baselines } = metrics;
   const judged = judgedTable(metrics);
   const { cross_section: across, pooled } = metrics[judged]!;
+  const isOverTime = verdict?.judged.find(({ rows }) => rows === judged)?.order.form === "time_series";
   const [zero, mean] = [baselines.zero[judged], baselines.mean[judged]];
   return [
-    ["tickers with a forecast", `${Object.keys(mu).length} as of ${window.as_of}`],
+    [
+      "tickers with a forecast",
+      `${Object.keys(mu).length} as of ${window.as_of}${window.delay === undefined ? "" : `, delay ${window.delay}`}`,
+    ],
     ["rows with labels", `${pooled.n} ${ROWS[judged]}`],
-    ["dates with an IC", String(across.dates)],
-    ["mean IC", figure(across.ic_mean)],
-    ["mean RankIC", figure(across.rank_ic_mean)],
+    ["mean RankIC", figure(isOverTime ? null : across.rank_ic_mean)],
     ["hit rate", percent(pooled.hit_rate)],
     ["  standard error, by date", percent(hitRateError)],
     ["  share of up days", percent(pooled.up_share)],
@@ -66,6 +73,47 @@ function coverageOf(intervals: OutputSummary["metrics"]["intervals"], judged: "s
   return judged === "score" ? intervals?.pooled.coverage : intervals?.pooled.prequential?.coverage;
 }
 
+type Orders = NonNullable<OutputSummary["metrics"]["score"]["by_delay"]>;
+
+/** None for an output of an older version. */
+function ordersOf({ metrics }: OutputColumn["output"]): Orders {
+  return metrics[judgedTable(metrics)]!.by_delay ?? [];
+}
+
+/** The first close after the forecasts of each output, which depends on the delay of its labels. */
+function laterCloses(outputs: readonly Orders[]): number[] {
+  const delays = outputs.flatMap((orders) => laterOrder(orders)?.delay ?? []);
+  return [...new Set(delays)].sort((a, b) => a - b);
+}
+
+/** What the order is worth if it is traded at a close after the forecasts. */
+function laterCells(orders: Orders, delay: number): Cell[] {
+  const order = orders.find((each) => each.delay === delay);
+  const isOverTime = order?.order_mean !== undefined;
+  const figures = isOverTime ? [order.order_mean, order.order_t] : [order?.ic_mean, order?.ic_t];
+  const [value, t] = figures.map((each) => each ?? null);
+  const net = order?.net_5bp ?? null;
+  return [
+    [
+      `order ${closeName(delay)}`,
+      value === null
+        ? "-"
+        : `${isOverTime ? "over time" : "mean IC"} ${figure(value)}${t == null ? "" : `, t ${t.toFixed(2)}`}`,
+    ],
+    ["  spread after 5 bp a side", net === null ? "-" : `${net.toFixed(1)} bp a day`],
+    ["  replaced each day", percent(order?.turnover)],
+  ];
+}
+
+/** The IC that exposures to prices leave. */
+function beyondCell({ metrics }: OutputColumn["output"]): Cell {
+  const { ic_mean: ic = null, ic_t: t = null } = metrics[judgedTable(metrics)]!.exposures?.residual ?? {};
+  return [
+    "mean IC beyond exposures",
+    ic === null ? "-" : `${figure(ic)}${t === null ? "" : `, t ${t.toFixed(2)}`}`,
+  ];
+}
+
 /** How many successive sets of models made the forecasts. */
 function refitsCell({ refits }: OutputColumn["output"]): Cell {
   const [first, ...later] = refits?.blocks ?? [];
@@ -78,14 +126,15 @@ function refitsCell({ refits }: OutputColumn["output"]): Cell {
 function verdictCells(verdict: Verdict | undefined): Cell[] {
   const judged = verdict?.judged[0];
   const dates = judged?.sizes.dates.toLocaleString("en-US");
-  const t = judged?.order.t;
-  const r2 = judged?.sizes.against.zero.r2;
   return [
     ["verdict", printable(verdict?.title ?? "-")],
     ["  judged on", judged === undefined ? "-" : `${nameOf(ROWS, judged.rows)}, ${dates} dates`],
-    ["  order", stateText(SKILL_STATES, judged?.order.state, t == null ? "" : `, t ${t.toFixed(2)}`)],
-    ["  sizes", stateText(SKILL_STATES, judged?.sizes.state, r2 == null ? "" : `, R² ${percent(r2)}`)],
-    ["  intervals", stateText(INTERVAL_STATES, judged?.intervals?.state, "")],
+    ["  order", `${stateText(SKILL_STATES, judged?.order.state)}${overTime(judged?.order)}`],
+    ["    IC", icText(judged && verdictFigures(judged).ic)],
+    ["    90 % band", bandText(judged?.order)],
+    ["  sizes", stateText(SKILL_STATES, judged?.sizes.state)],
+    ["    R²", judged === undefined ? "-" : r2Text(verdictFigures(judged).r2)],
+    ["  intervals", stateText(INTERVAL_STATES, judged?.intervals?.state)],
   ];
 }
 
@@ -112,8 +161,30 @@ const INTERVAL_STATES: Names = {
   too_few: "too few dates",
 } satisfies Record<FindingState, string>;
 
-function stateText(states: Names, state: string | undefined, more: string): string {
-  return state === undefined ? "-" : `${nameOf(states, state)}${more}`;
+function stateText(states: Names, state: string | undefined): string {
+  return state === undefined ? "-" : nameOf(states, state);
+}
+
+/** With few tickers, there is no IC: the mean return on the side of the forecast. */
+function overTime(order: RowsVerdict["order"] | undefined): string {
+  if (order?.form !== "time_series" || order.figure === null || order.state === "too_few") return "";
+  return `, over time ${order.figure.toFixed(3)} deviations`;
+}
+
+/** The band of the IC outside which a one-sided test at 5 % finds it. */
+function bandText(order: RowsVerdict["order"] | undefined): string {
+  const { form, figure: ic = null, t = null, quantile = null } = order ?? {};
+  if (form !== "cross_section" || ic === null || t === null || t === 0 || quantile === null) return "-";
+  const half = quantile * Math.abs(ic / t);
+  return `${icText(ic - half)} to ${icText(ic + half)}`;
+}
+
+function icText(ic: number | null | undefined): string {
+  return ic == null ? "-" : ic.toFixed(3);
+}
+
+function r2Text(r2: number | null): string {
+  return r2 === null ? "-" : `${(100 * r2).toFixed(2)} %`;
 }
 
 /** How a table names a value of the output; a value of a later version or another program is shown unchanged. */

@@ -29,7 +29,6 @@ const LABELS: Record<Stage, string> = {
   fit: "fitting",
   evaluate: "evaluating",
   write: "writing",
-  preparation: "preparation",
   truncation: "truncation",
   restatement: "restatement",
   foresight: "foresight",

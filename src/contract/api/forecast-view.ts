@@ -3,7 +3,7 @@ import { choiceCandidateSchema, choiceSchema } from "../output/choice.ts";
 import {
   intervalEvidenceSchema,
   metricsSchema,
-  metricsTableSchema,
+  modelTableSchema,
   shrinkageSchema,
 } from "../output/metrics-schemas.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
@@ -17,12 +17,16 @@ const coverageViewSchema = intervalEvidenceSchema
   .meta({ id: "CoverageView" });
 
 /** Quality of the forecasts of all tickers together. */
-const qualitySchema = metricsTableSchema.omit({ by_ticker: true }).meta({ id: "ForecastQuality" });
+const qualitySchema = modelTableSchema.omit({ by_ticker: true }).meta({ id: "ForecastQuality" });
 
 const tickerForecastSchema = z
   .strictObject({
     ticker: z.string(),
-    mu: z.number().describe("Next-day log-return at window.as_of."),
+    mu: z
+      .number()
+      .describe(
+        "Next-day log-return at window.as_of. With window.delay, the return that a trade that many closes later earns until the next close.",
+      ),
     mu_date: outputBlobSchema.shape.mu_dates
       .unwrap()
       .valueType.optional()
@@ -33,6 +37,11 @@ const tickerForecastSchema = z
       .describe(
         "For an ensemble of networks: standard deviation (ddof 1) of the members' mu. It shows how much the seed matters, not how far off mu may be.",
       ),
+    factor: z.number().optional().describe("The factor of shrinkage for mu; absent without shrinkage."),
+    mu_model: z
+      .number()
+      .optional()
+      .describe("The model's own forecast, before shrinkage; present if a factor of shrinkage pooled is 0."),
     interval: z
       .strictObject({ lower: z.number().nullable(), upper: z.number().nullable() })
       .optional()
@@ -66,7 +75,7 @@ const choiceViewSchema = z
     candidates: z
       .array(
         choiceCandidateSchema
-          .omit({ settings: true })
+          .omit({ settings: true, dropped_on: true })
           .extend({ number: z.int().nonnegative() })
           .meta({ id: "CandidateView" }),
       )
@@ -110,6 +119,9 @@ export const forecastViewSchema = z
       out_of_fold: qualitySchema.optional(),
       baselines: z.strictObject({ zero: metricsSchema, mean: metricsSchema }),
       shrinkage: shrinkageSchema.optional().describe("Shrinkage over all tickers together."),
+      shrinkage_by_date: shrinkageSchema
+        .optional()
+        .describe("The same with dates as units; its s is the factor of shrinkage pooled."),
     }),
     intervals: metrics.shape.intervals
       .unwrap()

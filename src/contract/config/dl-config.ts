@@ -9,8 +9,8 @@ import {
   NETWORKS,
   trainingParamsSchema,
 } from "./networks/networks.ts";
-import { crossSectionSchema, shrinkageSchema, targetSchema } from "./panel-settings.ts";
-import { networkWindowSchema, refitEverySchema, refitStartSchema } from "./refit-settings.ts";
+import { crossSectionSchema, delaySchema, shrinkageSchema, targetSchema } from "./panel-settings.ts";
+import { networkWindowSchema, refitEverySchema } from "./refit-settings.ts";
 
 type Entries = { [A in Architecture]: z.ZodOptional<(typeof NETWORKS)[A]["entry"]> };
 
@@ -60,11 +60,11 @@ export const dotPredictionSchema = z.strictObject({
   models_params: modelsParamsSchema.prefault({}),
   intervals: intervalsSchema.optional(),
   shrinkage: shrinkageSchema,
+  delay: delaySchema,
   target: targetSchema,
   cross_section: crossSectionSchema,
   refit_every: refitEverySchema,
   window: networkWindowSchema,
-  refit_start: refitStartSchema,
   choice: dlChoiceSchema.optional(),
 });
 

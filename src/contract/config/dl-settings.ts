@@ -8,7 +8,7 @@ import { checkNetworkSize, networkFaults } from "./networks/network-faults.ts";
 import { LOSS_TYPES, NETWORKS, type NetworkSpec, networkOf, type TrainingSpec } from "./networks/networks.ts";
 import type { PanelSettings, ShrinkageChoice } from "./panel-settings.ts";
 import { type NoField, parseConfig, SECTION_KEYS } from "./parse-config.ts";
-import { type RefitSettings, type RefitStart, refitSettings } from "./refit-settings.ts";
+import { type RefitSettings, refitSettings } from "./refit-settings.ts";
 
 /** A config of run_dl_job with every default filled in. */
 export interface DlSettings extends PanelSettings, RefitSettings {
@@ -27,7 +27,6 @@ export interface DlSettings extends PanelSettings, RefitSettings {
   /** Absent if the job makes no intervals. */
   readonly intervals?: Intervals;
   readonly shrinkage: ShrinkageChoice;
-  readonly refitStart: RefitStart;
   /** Whether a part of the windows is set aside that neither training nor early stopping nor a choice sees. */
   readonly calibrates: boolean;
   /** Absent if the job tries no other candidates. */
@@ -53,11 +52,11 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     models_params: entries,
     intervals,
     shrinkage,
+    delay,
     target,
     cross_section,
     refit_every,
     window,
-    refit_start,
     choice: givenChoice,
     ...sections
   } = prediction;
@@ -80,10 +79,10 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     seed,
     ...intervalsAskedFor(intervals),
     shrinkage,
+    delay,
     target,
     crossSection: cross_section,
     ...refitSettings(refit_every, window),
-    refitStart: refit_start,
     calibrates: intervalsAskedFor(intervals).intervals !== undefined || givenChoice !== undefined,
     joint: NETWORKS[architecture].joint,
   };

@@ -7,6 +7,8 @@ export const LIMITS = {
   candidates: 100,
   /** The number of fits per ticker before the score rows, over all candidates. */
   choiceFits: 10_000,
+  /** The number of closes between a forecast and the trade on it. */
+  delay: 5,
   refitEvery: 10_000,
   /** The number of blocks of score rows, each of which gets its own models. */
   refitBlocks: 1_000,

@@ -3,7 +3,7 @@ import { MODEL_NAMES, MODELS } from "../model-params/models.ts";
 import { mlChoiceSchema } from "./choice/choice-config.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
-import { crossSectionSchema, FITS, shrinkageSchema, targetSchema } from "./panel-settings.ts";
+import { crossSectionSchema, delaySchema, FITS, shrinkageSchema, targetSchema } from "./panel-settings.ts";
 import { refitEverySchema, windowSchema } from "./refit-settings.ts";
 
 /** `ML params` of run_ml_job's config, as the caller writes it. docs/config.md has a row for each field. */
@@ -41,6 +41,7 @@ export const mlParamsSchema = z
       .enum(FITS)
       .default("per_ticker")
       .describe("per_ticker: one regressor per ticker. pooled: one regressor for the rows of all tickers."),
+    delay: delaySchema,
     target: targetSchema,
     cross_section: crossSectionSchema,
     refit_every: refitEverySchema,

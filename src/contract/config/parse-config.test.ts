@@ -36,6 +36,7 @@ test("fills in every default of run_ml_job", () => {
     scaler: "none",
     shrinkage: "none",
     fit: "per_ticker",
+    delay: 0,
     target: "return",
     cross_section: false,
     importance: false,
@@ -62,9 +63,9 @@ test("fills in every default of run_dl_job", () => {
     },
     models_params: {},
     shrinkage: "none",
+    delay: 0,
     target: "return",
     cross_section: false,
-    refit_start: "cold",
   });
 });
 

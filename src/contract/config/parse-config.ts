@@ -6,6 +6,7 @@ import { MAX_JSON_DEPTH, parseJson, withoutByteOrderMark } from "../json/json-te
 import type { Warning } from "../problems/warnings.ts";
 import type { Operation } from "./job-operations.ts";
 import { LIMITS } from "./limits.ts";
+import { deleteRemoved } from "./removed-settings.ts";
 
 /**
  * The fields of a config section that its settings do not use. A field that the schema has and the settings do not name is a compile error
@@ -46,6 +47,7 @@ export function parseConfig<T>(
     );
   }
   const given = parseJson(text);
+  deleteRemoved(given);
   const lacking = lackingSection(given, schema, wanted);
   const plain = lacking?.wrapped ?? given;
   const beside = sectionsBeside(plain, wanted);

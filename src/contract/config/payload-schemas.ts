@@ -3,11 +3,8 @@ import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
 import { requestedWindowSchema } from "./requested-window.ts";
 import { tagsSchema } from "./tags.ts";
 
-/** The parts of an audit of both blobs, in the order in which they run. */
-export const BLOB_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
-
-/** All parts. If there is a price CSV, the check of its preparation comes first. */
-export const AUDIT_CHECKS = ["preparation", ...BLOB_CHECKS] as const;
+/** The parts of an audit, in the order in which they run. */
+export const AUDIT_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
 export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
 
 const featureUrl = z
@@ -52,7 +49,7 @@ export const auditOptionsSchema = z.strictObject({
     .enum(JOB_OPERATIONS)
     .optional()
     .describe("The job to audit; required only if the config has the sections of both jobs."),
-  checks: z.array(z.enum(BLOB_CHECKS)).min(1).optional().describe("Checks to run; all checks by default."),
+  checks: z.array(z.enum(AUDIT_CHECKS)).min(1).optional().describe("Checks to run; all checks by default."),
   quick: z
     .boolean()
     .optional()

@@ -25,17 +25,6 @@ export const windowSchema = z
   .optional()
   .describe("Each fit learns only from its last `window` label dates. Without it, each fit learns from all.");
 
-/** The initial weights of a block's networks: random ones, or those of the previous block. Our addition. */
-export const REFIT_STARTS = ["cold", "warm"] as const;
-export type RefitStart = (typeof REFIT_STARTS)[number];
-
-export const refitStartSchema = z
-  .enum(REFIT_STARTS)
-  .default("cold")
-  .describe(
-    "cold: with refit_every each network is trained from its first weights. warm: it continues from the weights of the block before, so blocks are trained one after another.",
-  );
-
 export const networkWindowSchema = z
   .int()
   .min(LIMITS.leastNetworkWindow)

@@ -16,6 +16,14 @@ export interface TickerPrices {
   readonly prices: Float64Array;
 }
 
+/** What is known of a ticker's price at the close of each of its price dates. */
+export interface TickerExposures {
+  /** Shape (n), ascending. */
+  readonly days: Int32Array;
+  /** Shape (n, EXPOSURES), row-major; NaN if the history is too short. */
+  readonly values: Float64Array;
+}
+
 /** Columns of one ticker on the same days; days and missing values as in `TickerPrices`. */
 export interface TickerSeries {
   readonly ticker: string;

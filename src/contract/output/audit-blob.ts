@@ -65,12 +65,12 @@ export const auditBlobSchema = z
     blind_spots: z.array(z.string()).describe("What no check of this audit can see."),
     checks: z
       .strictObject({
-        preparation: checkSchema.optional(),
+        preparation: checkSchema.optional().describe("Only in verdicts of 0.2.0."),
         truncation: checkSchema.optional(),
         restatement: checkSchema.optional(),
         foresight: checkSchema.optional(),
         skill: checkSchema.optional(),
-      } satisfies Record<AuditCheckName, unknown>)
+      } satisfies Record<AuditCheckName | "preparation", unknown>)
       .describe("Each requested check."),
     findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first findings, by severity."),
     finding_counts: z.record(z.string(), z.int().positive()).describe("All findings, by code."),
@@ -80,7 +80,7 @@ export const auditBlobSchema = z
       data_extractor: inputSchema,
       previous_feature: inputSchema.optional(),
       previous_data_extractor: inputSchema.optional(),
-      prices: inputSchema.optional().describe("The price CSV of the preparation check."),
+      prices: inputSchema.optional().describe("The price CSV of `preparation`."),
       config_sha256: digest,
     }),
     versions: z.record(z.string(), z.string()),

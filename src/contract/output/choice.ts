@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { CHOICE_MEASURES, CHOICE_RULES, CHOICE_SCOPES } from "../config/choice/choice-config.ts";
+import { CHOICE_MEASURES, CHOICE_RULES } from "../config/choice/choice-config.ts";
 import { mayGrow } from "../schema/open-schema.ts";
+import { type TestMethod, testMethodSchema } from "./test-method.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const count = z.int().nonnegative();
@@ -11,6 +12,9 @@ const members = z.array(count).describe("Numbers of candidates, ascending.");
 export function nameOfChoice(count: number): string {
   return `choice among ${count} candidates`;
 }
+
+/** How this version estimates the errors of a choice over 60 dates or more. */
+export const CHOICE_METHOD = "ewc_8" satisfies TestMethod;
 
 /** What forecasts are worth beside those of candidate 0. */
 export const gainFields = {
@@ -25,7 +29,7 @@ export const gainFields = {
   gain: maybe.describe(
     "Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates.",
   ),
-  gain_t: maybe.describe("Its Newey-West t over dates, lag 5."),
+  gain_t: maybe.describe("Its t over dates; `method` names the error."),
 };
 
 /** A candidate and what its forecasts are worth. */
@@ -35,9 +39,7 @@ export const choiceCandidateSchema = z
     ...gainFields,
     tickers: count.describe("Tickers that the candidate could fit."),
     member: z.boolean().describe("Whether it is a member for the score rows of all tickers."),
-    dropped_on: date
-      .optional()
-      .describe("With racing: the date from which it has no fits, because it was too far behind."),
+    dropped_on: date.optional().describe("Outputs of 0.2.0 with racing: the date from which it has no fits."),
     settings: z.looseObject({}).describe("Its resolved settings, with every default filled in."),
   })
   .meta({ id: "ChoiceCandidate" });
@@ -46,19 +48,20 @@ export const choiceCandidateSchema = z
 export const choiceSchema = z
   .strictObject({
     rule: mayGrow(z.enum(CHOICE_RULES)),
-    over: mayGrow(z.enum(CHOICE_SCOPES)),
+    over: z.string().optional().describe("Outputs of 0.2.0: whether members were chosen per ticker."),
     measure: mayGrow(z.enum(CHOICE_MEASURES))
       .optional()
       .describe("What compares candidates; absent in older outputs, which used squared_error."),
+    method: testMethodSchema,
     seed: count,
     warm_up: count.optional().describe("run_ml_job: further folds that only served the choice."),
-    racing: z.boolean().optional().describe("run_ml_job: candidates that fell behind were dropped."),
+    racing: z.boolean().optional().describe("Outputs of 0.2.0: candidates that fell behind were dropped."),
     candidates: z.array(choiceCandidateSchema).describe("The first is the config itself."),
     members: members.describe("Members for the score rows of all tickers, and so for mu."),
     by_ticker: z
       .record(z.string(), members)
       .optional()
-      .describe("Members for the score rows by ticker, if these were chosen per ticker."),
+      .describe("Outputs of 0.2.0: members for the score rows by ticker, if these were chosen per ticker."),
     changes: z
       .array(z.strictObject({ date, members }))
       .describe("The members for folds that begin at or after the date, by losses known at its close."),

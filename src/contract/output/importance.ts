@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { mayGrow } from "../schema/open-schema.ts";
+import { testMethodSchema } from "./test-method.ts";
 
 const maybe = z.number().nullable();
 
@@ -9,11 +10,12 @@ export const permutationImportanceSchema = z
     form: mayGrow(z.enum(["cross_section", "time_series"])),
     dates: z.int().nonnegative().describe("Dates that count."),
     figure: maybe.describe(
-      "Mean RankIC of the out-of-fold forecasts, before shrinkage, over dates with at least 5 tickers; with fewer than 30 such dates, the pooled correlation over time.",
+      "Mean RankIC of the out-of-fold forecasts, before shrinkage, over dates with at least 5 tickers; with fewer than 30 such dates, the order over time, as in `verdict`.",
     ),
     quantile: maybe.describe(
       "The t that a single group exceeds by chance in 5 % of cases; null if there are too few dates.",
     ),
+    method: testMethodSchema,
     groups: z
       .array(
         z.strictObject({
@@ -25,7 +27,7 @@ export const permutationImportanceSchema = z
               "Mean absolute rank correlation between the two parts of the group that were merged last: below 0.7 only with more than 50 groups, or for a feature and its z-score. Absent for a single feature.",
             ),
           loss: maybe.describe("`figure` minus the same with these features shuffled."),
-          t: maybe.describe("Newey-West t of the loss over dates, lag 5."),
+          t: maybe.describe("t of the loss over dates."),
         }),
       )
       .describe("Largest loss first."),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { INTERVAL_BOUNDS, INTERVAL_METHODS } from "../config/intervals.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
+export const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 export const count = z.int().nonnegative();
 export const maybe = z.number().nullable();
 export const byTicker = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
@@ -105,14 +106,103 @@ export const metricsTableSchema = z
   })
   .meta({ id: "MetricsTable" });
 
+/** How good an order is if every trade is made some closes after the forecasts. */
+const delayedOrderSchema = z
+  .strictObject({
+    delay: count.describe("Closes between the close of the row and the trade."),
+    dates: count.describe("Dates that count; all figures of the entry are over the same ones."),
+    ic_mean: maybe.describe("Mean IC; null with fewer than 5 tickers, like the next eight figures."),
+    ic_t: maybe.describe("t of a mean over dates, like every t here."),
+    rank_ic_mean: maybe,
+    rank_ic_t: maybe,
+    spread_mean: maybe.describe(
+      "Mean simple return of the top fifth of the forecasts minus that of the bottom fifth, in basis points a day.",
+    ),
+    spread_t: maybe,
+    turnover: maybe.describe(
+      "Mean share of the tickers of a fifth that were not in it on the previous date.",
+    ),
+    net_1bp: maybe.describe("The spread after costs of 1 basis point a side, in basis points a day."),
+    net_5bp: maybe,
+    net_10bp: maybe,
+    order_mean: maybe
+      .optional()
+      .describe("Only with fewer than 5 tickers: the mean of the order over time, in place of the IC."),
+    order_t: maybe.optional(),
+  })
+  .meta({ id: "DelayedOrder" });
+
+/** The figures by which outputs are compared at the first close after their forecasts. */
+export const laterFiguresSchema = z
+  .strictObject({
+    delay: z.int().positive().describe("Closes between the forecasts and the trade."),
+    ic: maybe.describe("Mean IC there; with fewer than 5 tickers, the order over time."),
+    net_5bp: maybe.describe(
+      "Top fifth minus bottom fifth after costs of 5 basis points a side, in basis points a day.",
+    ),
+  })
+  .meta({ id: "LaterFigures" });
+
+/** The quantities from prices that forecasts are compared with. */
+export const EXPOSURES = ["beta_252", "volatility_63", "return_5", "return_21", "return_252"] as const;
+
+const exposuresSchema = z
+  .strictObject({
+    dates: count.describe("Dates on which at least 12 tickers have a label and all exposures."),
+    ic_mean: maybe.describe("Mean IC over these dates."),
+    ic_t: maybe,
+    residual: z
+      .strictObject({ ic_mean: maybe, ic_t: maybe })
+      .describe("Over the same dates, the IC of what the exposures together leave of the forecasts."),
+    by_exposure: z
+      .array(
+        z
+          .strictObject({
+            name: mayGrow(z.enum(EXPOSURES)),
+            dates: count.describe("Dates on which at least 5 tickers have a forecast and the exposure."),
+            correlation_mean: maybe.describe(
+              "Mean correlation of forecasts and exposure across the tickers of a date.",
+            ),
+            correlation_t: maybe,
+          })
+          .meta({ id: "Exposure" }),
+      )
+      .describe("One entry per exposure."),
+  })
+  .meta({ id: "Exposures" });
+
+/** The table of the model's own forecasts. */
+export const modelTableSchema = z
+  .strictObject({
+    ...metricsTableSchema.shape,
+    by_delay: z
+      .array(delayedOrderSchema)
+      .optional()
+      .describe(
+        "The models' order before shrinkage, traded at the close that the labels assume and one and two closes later.",
+      ),
+    exposures: exposuresSchema
+      .optional()
+      .describe("What the models' forecasts have in common with prices; absent with fewer than 5 tickers."),
+  })
+  .meta({ id: "ModelTable" });
+
 export const shrinkageSchema = z
   .strictObject({
     n: count,
     b: maybe.describe("Slope of labels on forecasts, through 0: sum y p / sum p^2."),
     se: maybe.describe("Standard error of b, robust to changing volatility."),
-    s: z.number().describe("max(0, min(1, b - se)); 0 if all forecasts are 0."),
+    s: z
+      .number()
+      .describe(
+        "The share of the forecasts that the slope supports: max(0, min(1, b - se)), and for by_date its expected value.",
+      ),
   })
   .meta({ id: "Shrinkage" });
+
+const levelsSchema = z
+  .array(z.strictObject({ start: date, level: z.number() }).meta({ id: "LevelSpan" }))
+  .describe("From each start on, until the next one; 0 before the first.");
 
 const baselineSchema = z
   .strictObject({
@@ -123,8 +213,8 @@ const baselineSchema = z
 
 /** What an output says about its forecasts; the tables of older outputs may lack the optional members. */
 export const forecastTablesSchema = z.strictObject({
-  score: metricsTableSchema,
-  out_of_fold: metricsTableSchema.optional(),
+  score: modelTableSchema,
+  out_of_fold: modelTableSchema.optional(),
   baselines: z.strictObject({ zero: baselineSchema, mean: baselineSchema }),
   shrinkage: z
     .strictObject({
@@ -132,12 +222,18 @@ export const forecastTablesSchema = z.strictObject({
       by_date: shrinkageSchema
         .optional()
         .describe(
-          "The pooled slope with dates as units, and labels and forecasts in units of each ticker's root mean square label; se is by Newey and West. Its s is the factor of shrinkage `pooled`.",
+          "The pooled slope with dates as units, of labels on forecasts above the level of their date, in units of each ticker's root mean square label. Its s, the factor of shrinkage `pooled`, is the mean of the slope given b, se and a prior.",
         ),
       by_ticker: byTicker(shrinkageSchema),
       applied: byTicker(z.number())
         .optional()
         .describe("Factor of each ticker's forecasts; absent without shrinkage."),
+      levels: z
+        .strictObject({ held_out: levelsSchema, score: levelsSchema })
+        .optional()
+        .describe(
+          "With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p.",
+        ),
     })
     .optional()
     .describe(
@@ -171,6 +267,9 @@ export const forecastTablesSchema = z.strictObject({
 
 export type Metrics = z.infer<typeof metricsSchema>;
 export type CrossSection = z.infer<typeof crossSectionSchema>;
+export type DelayedOrder = z.infer<typeof delayedOrderSchema>;
+export type LaterFigures = z.infer<typeof laterFiguresSchema>;
+export type ExposureTable = z.infer<typeof exposuresSchema>;
 export type Coverage = z.infer<typeof coverageSchema>;
 export type JointMisses = z.infer<typeof jointMissesSchema>;
 export type PrequentialCoverage = z.infer<typeof prequentialCoverageSchema>;

@@ -3,20 +3,26 @@ import { failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { choiceSchema } from "./choice.ts";
 import { permutationImportanceSchema } from "./importance.ts";
-import { byTicker, count, forecastTablesSchema, maybe, metricsSchema } from "./metrics-schemas.ts";
+import { byTicker, count, date, forecastTablesSchema, maybe, metricsSchema } from "./metrics-schemas.ts";
 import { jobOperationSchema } from "./operation-schemas.ts";
 import { verdictSchema } from "./verdict.ts";
-
-const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 
 const forecastSchema = z.strictObject({
   dates: z.array(date),
   predicted: z
     .array(z.number())
-    .describe("Forecast of the next-day log-return, made at the close of the date."),
+    .describe(
+      "Forecast of the next-day log-return, made at the close of the date. With window.delay, of the return that a trade that many closes later earns until the next close.",
+    ),
   realised: z.array(maybe),
   lower: z.array(maybe),
   upper: z.array(maybe),
+  model: z
+    .array(z.number())
+    .optional()
+    .describe(
+      "The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any of these rows.",
+    ),
 });
 
 const dateSpanSchema = z.strictObject({ start: date, end: date }).meta({ id: "DateSpan" });
@@ -30,6 +36,10 @@ const fitSchema = z
     fit_rows: count,
     features: count.describe("Features with a value on the training dates."),
     label_mean: z.number().describe("Mean label of the fit rows, as a log-return."),
+    label_deviation: z
+      .number()
+      .optional()
+      .describe("Standard deviation (ddof 0) of these labels, as a log-return; absent in outputs of 0.2.0."),
     importances: z
       .array(importanceSchema)
       .optional()
@@ -151,6 +161,10 @@ const foldSchema = z.strictObject({
   test_start: date,
   test_end: date,
   train_rows: count,
+  label_mean: z
+    .number()
+    .optional()
+    .describe("Mean label of the training rows, as a log-return; absent in outputs of 0.2.0."),
   ...metricsSchema.shape,
 });
 
@@ -256,10 +270,22 @@ export const outputBlobSchema = z
       median_spacing_days: maybe
         .optional()
         .describe(
-          "Median number of calendar days from a row to its label date, over all fit rows: 1 with daily prices.",
+          "Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices.",
+        ),
+      delay: z
+        .int()
+        .positive()
+        .optional()
+        .describe(
+          "The number of closes after its date at which the return of a forecast begins; it ends at the next close. Absent for 0: the return begins at the close of the date itself.",
         ),
     }),
-    mu: byTicker(z.number()).describe("Next-day log-return at as_of, by ticker."),
+    mu: byTicker(z.number()).describe(
+      "Next-day log-return at as_of, by ticker. With window.delay, the return that a trade that many closes after as_of earns until the next close.",
+    ),
+    mu_model: byTicker(z.number())
+      .optional()
+      .describe("The model's own mu, before shrinkage, of the tickers whose forecasts have `model`."),
     mu_dates: byTicker(date).optional().describe("Date of the row behind mu, by ticker."),
     mu_spread: byTicker(z.number())
       .optional()

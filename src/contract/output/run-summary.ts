@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { mayGrow } from "../schema/open-schema.ts";
+import { laterFiguresSchema } from "./metrics-schemas.ts";
 import { judgedRowsSchema, verdictStateSchema } from "./verdict.ts";
 
 const maybe = z.number().nullable();
@@ -24,10 +25,13 @@ export const runSummarySchema = z
         rows: judgedRowsSchema,
         dates: z.int().nonnegative(),
         ic: maybe.describe(
-          "The verdict's figure of order: the mean IC, or the pooled correlation over time.",
+          "The verdict's mean IC; null with fewer than 5 tickers, whose order is measured over time.",
         ),
         ic_low: maybe.describe("Lower end of its 95 % band; null if it has no error, as with too few dates."),
         ic_high: maybe.describe("Upper end of its 95 % band."),
+        later: laterFiguresSchema
+          .optional()
+          .describe("What the order of these rows is worth at the first close after the forecasts."),
         r2: maybe.describe("R² against the zero forecast, with equal weight for each ticker."),
         coverage: maybe.describe("Actual coverage of the intervals; null without intervals."),
         nominal_coverage: maybe.describe("1 - alpha; null without intervals."),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { mayGrow } from "../schema/open-schema.ts";
+import { testMethodSchema } from "./test-method.ts";
 
 const count = z.int().nonnegative();
 const maybe = z.number().nullable();
@@ -29,9 +30,10 @@ const findingFields = {
   state: findingStateSchema,
   dates: count.describe("Dates that count."),
   t: maybe.describe(
-    "Newey-West t over dates, lag 5. Null if it does not exist or if all dates agree apart from rounding.",
+    "t of the mean over dates. Null if it does not exist or if all dates agree apart from rounding.",
   ),
-  quantile: maybe.describe("The t that evidence needs (fixed-b); null if there are too few dates."),
+  quantile: maybe.describe("The t that evidence needs; null if there are too few dates."),
+  method: testMethodSchema,
   sentence: z.string().describe("The finding in words."),
 };
 
@@ -39,16 +41,16 @@ const orderFindingSchema = z
   .strictObject({
     ...findingFields,
     figure: maybe.describe(
-      "Mean IC over dates with at least 5 tickers; with fewer such dates, the pooled correlation over time.",
+      "Mean IC over dates with at least 5 tickers; with fewer than 30 such dates (form time_series), the mean over dates of the return on the side of the forecast, in deviations of each ticker's fit labels.",
     ),
     form: mayGrow(z.enum(["cross_section", "time_series"])),
     mean_figure: maybe.describe(
-      "The same figure for the training mean, the best baseline that has an order.",
+      "The same figure for the training mean, the best baseline that has an order; null over time, where it has none.",
     ),
     added_figure: maybe
       .optional()
       .describe(
-        "The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing.",
+        "The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing; absent over time.",
       ),
     added_t: maybe.optional().describe("The t of added_figure; evidence needs it too."),
   })
@@ -58,10 +60,10 @@ const sizeTestSchema = z
   .strictObject({
     r2: maybe.describe("1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."),
     clark_west_t: maybe.describe(
-      "Clark and West (2007): whether the forecasts contain information that the baseline does not, apart from their noise.",
+      "Clark and West (2007), on the model's forecasts before shrinkage: whether they contain information that the baseline does not, apart from their noise.",
     ),
     squared_error_t: maybe.describe(
-      "Whether the squared error is smaller than the baseline's, including noise.",
+      "Whether the squared error of the forecasts as published is smaller than the baseline's; on held-out rows, of the forecasts before shrinkage.",
     ),
   })
   .meta({ id: "SizeTest" });
@@ -73,7 +75,7 @@ const sizesFindingSchema = z
     informative: z
       .boolean()
       .describe(
-        "Whether both Clark-West tests pass, so that the sizes contain information, whatever their noise costs.",
+        "Whether both Clark-West tests pass, so that the model knows something about sizes, whatever its noise costs. `state` is evidence only if the squared error is smaller than those of both baselines, too.",
       ),
     best_baseline: mayGrow(z.enum(["zero", "mean"])).describe("The baseline with the smaller squared error."),
     against: z.strictObject({ zero: sizeTestSchema, mean: sizeTestSchema }),
@@ -108,6 +110,12 @@ export const verdictSchema = z
     rows: judgedRowsSchema,
     title: z.string(),
     sentence: z.string(),
+    later: z
+      .string()
+      .optional()
+      .describe(
+        "What the order is worth if the trades are made at the first close after the forecasts, in a sentence; absent with fewer than 30 dates.",
+      ),
     judged: z.array(rowsVerdictSchema).describe("Each set of rows; the one behind the headline comes first."),
   })
   .meta({ id: "Verdict" });

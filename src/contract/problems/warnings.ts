@@ -9,7 +9,7 @@ export const WARNING_TABLE = {
   },
   long_gap: {
     cause:
-      "Two successive price dates are more than 10 calendar days apart, so the first one has no label. The message says how many dates of the ticker are lost and which gap is the largest.",
+      "Two successive price dates are more than 10 calendar days apart, so the first one has no label, and with delay neither have the dates before it whose label spans the gap. The message says how many dates of the ticker are lost and which gap is the largest.",
     cure: "Fill in the missing prices, or correct a mistyped date. If only a few dates are lost, you can ignore this: only those rows are missing.",
   },
   empty_feature: {
@@ -45,7 +45,7 @@ export const WARNING_TABLE = {
   },
   not_daily: {
     cause:
-      "The median label of the listed tickers spans 2 calendar days or more, for example because prices are weekly. This is so in the fit rows or in the last 11 rows before mu, so mu is a return over such a span, or comes from a model that learned such returns.",
+      "The median distance between prices of the listed tickers is 2 calendar days or more, for example because prices are weekly. This is so in the fit rows or in the last 11 rows before mu, so mu is a return over such a span, or comes from a model that learned such returns.",
     cure: "Provide daily prices, or read mu as the return to the next price instead of the next day. If the message gives two spacings for a ticker, start the window where the spacing changes.",
   },
   few_rows: {
@@ -84,6 +84,11 @@ export const WARNING_TABLE = {
     cause:
       "The forecasts show skill, but they are too large: their squared error is higher than that of the zero forecast.",
     cure: "Use mu for ranking only, or set shrinkage to pooled, which multiplies every forecast by one factor and keeps their order.",
+  },
+  negative_slope: {
+    cause:
+      "With shrinkage pooled or empirical_bayes, the slope of returns on held-out forecasts is negative by more than chance: returns go against the forecasts. Shrinkage then sets the common factor to 0, and the output keeps the model's own forecasts beside (`model` in forecasts, mu_model).",
+    cure: "Do not trade on the forecasts, nor against them: look for a feature or a label with the wrong sign or date. If only a few blocks of refits are affected, raise refit_every, or do nothing.",
   },
   wild_forecast: {
     cause:

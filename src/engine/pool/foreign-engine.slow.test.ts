@@ -94,9 +94,8 @@ const SOUND: { readonly [K in EngineTask["task"]]: () => readonly [task: object,
       device: "cpu",
       threads: 1,
       tickers: [{}, {}],
-      weights: { ref: file("W") },
     },
-    { ...trained("J", 14), weights: array("W", 12) },
+    trained("J", 14),
   ],
   train_stack: () => [
     { task: "train_stack", device: "cuda:0", networks: [networkTask("A"), networkTask("B")] },
@@ -125,13 +124,8 @@ const WRONG: {
     [{ epochs: [{ train_loss: 1 }] }, 'its "epochs" does not fit the task'],
     [{ best_epoch: 4 }, 'its "best_epoch" does not fit the task'],
     [{ zero_validation_loss: null }, 'its "zero_validation_loss" does not fit the task'],
-    [{ weights: array("W", 12) }, 'its "weights" does not fit the task'],
   ],
-  train_joint: [
-    [{ predictions: array("J", 7) }, 'its "predictions" does not fit the task'],
-    [{ weights: undefined }, "a member is missing"],
-    [{ weights: array("W", 11) }, 'its "weights" does not fit the task'],
-  ],
+  train_joint: [[{ predictions: array("J", 7) }, 'its "predictions" does not fit the task']],
   train_stack: [
     [{ results: [] }, 'its "results" does not fit the task'],
     [

@@ -18,10 +18,6 @@ interface NetworkTask {
   readonly device: string;
   /** The file for the predictions; must be under the work folder. */
   readonly predictions: { readonly ref: string };
-  /** Shape (parameters): initial weights for training, instead of random ones. */
-  readonly first_weights?: ArrayRef;
-  /** The file for the weights that forecast; they are not written if absent. */
-  readonly weights?: { readonly ref: string };
 }
 
 /** The number of samples in each part, in the order of `ends`. */
@@ -56,10 +52,7 @@ export interface TrainNetworkTask extends NetworkTask {
 export interface TrainStackTask {
   readonly task: "train_stack";
   readonly label?: string;
-  /**
-   * At least one. They differ only in label, ticker, member, block, x, scale_from, ends, labels, parts, predictions, first_weights and
-   * weights.
-   */
+  /** At least one. They differ only in label, ticker, member, block, x, scale_from, ends, labels, parts and predictions. */
   readonly networks: readonly TrainNetworkTask[];
   readonly device: string;
 }
@@ -120,8 +113,6 @@ export interface TrainResult {
    * train_joint: shape ((validate + predict) * tickers), row-major, NaN if there is no window.
    */
   readonly predictions: ArrayRef;
-  /** Shape (parameters): those that made the predictions, if the task requests them. */
-  readonly weights?: ArrayRef;
   /** One for each epoch that ran, in order. */
   readonly epochs: readonly EpochLosses[];
   /** Counted from 1; the weights of this epoch made the predictions. */

@@ -39,15 +39,13 @@ function rowsOf(fits: TaskOf<"fit_predict">["fits"]): number {
 }
 
 function wrongMember(task: TrainNetworkTask | TrainJointTask, result: TrainResult): string | undefined {
-  const { predictions, weights, epochs, best_epoch: best, zero_validation_loss: zero, parameters } = result;
+  const { predictions, epochs, best_epoch: best, zero_validation_loss: zero } = result;
   const { validate, predict } = task.parts;
   const width = task.task === "train_joint" ? task.tickers.length : 1;
   const losses = epochs.flatMap(({ train_loss, validation_loss }) => [train_loss, validation_loss]);
   if (!areNumbers(losses, 2 * epochs.length)) return "epochs";
   if (epochs[best - 1] === undefined) return "best_epoch";
   if (!areNumbers([zero], 1)) return "zero_validation_loss";
-  const fits = task.weights ? isArray(weights!, task.weights.ref, parameters) : weights === undefined;
-  if (!fits) return "weights";
   const rows = (validate + predict) * width;
   return isArray(predictions, task.predictions.ref, rows) ? undefined : "predictions";
 }

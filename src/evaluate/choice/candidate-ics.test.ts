@@ -72,15 +72,13 @@ test("the measure ic keeps a candidate that orders tickers but is far too large,
     predicted: [ticker.predicted[0]!, ticker.predicted[1]!.map((p) => 20 * p)],
   }));
   const choose = (measure: "ic" | "squared_error") =>
-    atOnce(choosePrequentially(tickers, 2, { rule: "best", over: "all", measure })).members;
+    atOnce(choosePrequentially(tickers, 2, { rule: "best", measure })).members;
   assert.deepEqual([choose("ic"), choose("squared_error")], [[1], [0]]);
 });
 
 test("without five tickers there is no IC, and candidate 0 is used", () => {
   const tickers = testedTickers(4, 200, [0, 0.9]);
-  const { members, series } = atOnce(
-    choosePrequentially(tickers, 2, { rule: "mean", over: "all", measure: "ic" }),
-  );
+  const { members, series } = atOnce(choosePrequentially(tickers, 2, { rule: "mean", measure: "ic" }));
   assert.deepEqual(members, [0]);
   assert.ok(series.excess.every((own) => own.every(Number.isNaN)));
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { neweyWestError } from "../newey-west.ts";
+import { meanError } from "../mean-test.ts";
 import { mean } from "../statistics.ts";
 import { noise } from "./choice.testing.ts";
 import { chosenMembers, difference } from "./members.ts";
@@ -18,7 +18,7 @@ test("the members are the candidates within one error of the best, in order", ()
   const { best, members } = chosenMembers({ excess }, DATES, "mean");
   const expected = excess.flatMap((own, c) => {
     const gap = own.map((value, d) => value - excess[best]![d]!);
-    return mean(gap) <= (neweyWestError(gap) ?? 0) ? [c] : [];
+    return mean(gap) <= (meanError(gap) ?? 0) ? [c] : [];
   });
   assert.deepEqual(members, expected);
   assert.ok(members.includes(1) && members.includes(2) && !members.includes(3), members.join());
@@ -40,7 +40,7 @@ test("a candidate with fewer than 30 common dates is no member, and dates withou
   const known = sparse.subarray(0, 20);
   assert.deepEqual(difference(sparse, excess[0]!, DATES), {
     mean: mean(known),
-    error: neweyWestError(known),
+    error: meanError(known),
     dates: 20,
   });
 });

@@ -1,8 +1,8 @@
 import type { ChoiceRule } from "../../contract/config/choice/choice-config.ts";
-import { MIN_DATES, neweyWestError } from "../newey-west.ts";
+import { meanError } from "../mean-test.ts";
+import { MIN_DATES } from "../newey-west.ts";
 import { mean } from "../statistics.ts";
 import type { LossSeries } from "./candidate-losses.ts";
-import { CommonDifferences } from "./known-differences.ts";
 
 /** Candidates by number, ascending. */
 export type Members = readonly number[];
@@ -13,45 +13,37 @@ export interface MemberChoice {
   readonly members: Members;
 }
 
-/** A mean difference of losses between two candidates. */
-export interface Difference {
+/** A mean difference of losses between two candidates over label dates. */
+export interface DatedDifference {
   /** NaN without a common date: such a candidate is neither the best nor a member. */
   readonly mean: number;
-  /** Its Newey-West error; 0 if every difference is the same. */
+  /** Its error; 0 if every difference is the same. */
   readonly error: number;
-}
-
-/** A mean difference over label dates. */
-export interface DatedDifference extends Difference {
   /** The number of dates that have both. */
   readonly dates: number;
 }
 
 /**
  * The candidates to use by the losses of the first `known` dates: with rule `best`, the one with the smallest mean loss; with `mean`, all
- * whose mean loss exceeds it by at most one Newey-West error of their difference. Among equal losses the earliest candidate is the best.
+ * whose mean loss exceeds it by at most one error of their difference. Among equal losses the earliest candidate is the best.
  * With fewer than MIN_DATES dates, candidate 0. A candidate with fewer dates than that cannot be a member.
- * @param isOut whether a candidate cannot be a member because a race has dropped it.
- * @param differences of the same series, to choose at many dates in less time.
  */
 export function chosenMembers(
   { excess }: Pick<LossSeries, "excess">,
   known: number,
   rule: ChoiceRule,
-  isOut: (candidate: number) => boolean = () => false,
-  differences = new CommonDifferences(excess),
 ): MemberChoice {
   const candidates = [...excess.keys()];
-  const eligible = candidates.map((c) => !isOut(c) && differences.datesOf(c, known) >= MIN_DATES);
+  const eligible = excess.map((own) => finite(own.subarray(0, known)).length >= MIN_DATES);
   if (!eligible.includes(true)) return { best: 0, members: [0] };
   let best = eligible.indexOf(true);
   for (const c of candidates) {
-    if (eligible[c] && differences.of(c, best, known).mean < 0) best = c;
+    if (eligible[c] && mean(differences(excess[c]!, excess[best]!, known)) < 0) best = c;
   }
   if (rule === "best") return { best, members: [best] };
   const members = candidates.filter((c) => {
     if (!eligible[c]) return false;
-    const { mean: behind, error } = differences.of(c, best, known);
+    const { mean: behind, error } = difference(excess[c]!, excess[best]!, known);
     return behind <= error;
   });
   return { best, members };
@@ -59,12 +51,12 @@ export function chosenMembers(
 
 /** The mean of a series less another over the first `known` dates that have both. */
 export function difference(a: Float64Array, b: Float64Array, known: number): DatedDifference {
-  const values = finite(a.subarray(0, known).map((value, d) => value - b[d]!));
-  return {
-    mean: values.length === 0 ? Number.NaN : mean(values),
-    error: neweyWestError(values) ?? 0,
-    dates: values.length,
-  };
+  const values = differences(a, b, known);
+  return { mean: mean(values), error: meanError(values) ?? 0, dates: values.length };
+}
+
+function differences(a: Float64Array, b: Float64Array, known: number): Float64Array {
+  return finite(a.subarray(0, known).map((value, d) => value - b[d]!));
 }
 
 function finite(values: Float64Array): Float64Array {

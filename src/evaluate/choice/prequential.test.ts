@@ -8,9 +8,8 @@ import { type ChoiceSettings, choosePrequentially } from "./prequential.ts";
 const ROWS = 200;
 const SQUARED = { measure: "squared_error" } as const;
 const SETTINGS: readonly ChoiceSettings[] = (["mean", "best"] as const).flatMap((rule) => [
-  { rule, over: "all", ...SQUARED },
-  { rule, over: "auto", ...SQUARED },
-  { rule, over: "all", measure: "ic" },
+  { rule, ...SQUARED },
+  { rule, measure: "ic" },
 ]);
 
 /** The same tickers with other labels from a label date on. */
@@ -46,9 +45,7 @@ for (const settings of SETTINGS) {
 
 test("the forecasts of a fold are the mean of the members at its first date", () => {
   const tickers = testedTickers(3, ROWS, [0, 0.3, 0.29]);
-  const { changes, predicted } = atOnce(
-    choosePrequentially(tickers, 3, { rule: "mean", over: "all", ...SQUARED }),
-  );
+  const { changes, predicted } = atOnce(choosePrequentially(tickers, 3, { rule: "mean", ...SQUARED }));
   assert.deepEqual(changes[0], { day: 100, members: [0] });
   assert.ok(changes.some(({ members }) => members.length === 2));
   for (const [i, { folds, predicted: own }] of tickers.entries()) {
@@ -66,21 +63,7 @@ test("a row without a forecast of any member has the first forecast that there i
   const tickers = testedTickers(3, ROWS, [0, 0.3, 0.29]);
   for (const c of [1, 2]) tickers[0]!.predicted[c]!.fill(Number.NaN, 190);
   tickers[1]!.predicted[0]!.fill(Number.NaN);
-  const { predicted } = atOnce(choosePrequentially(tickers, 3, { rule: "mean", over: "all", ...SQUARED }));
+  const { predicted } = atOnce(choosePrequentially(tickers, 3, { rule: "mean", ...SQUARED }));
   assert.deepEqual(predicted[0]!.subarray(190), tickers[0]!.predicted[0]!.subarray(190));
   assert.ok(predicted.every((own) => own.every(Number.isFinite)));
-});
-
-test("tickers get their own members where these are better, and the common ones otherwise", () => {
-  const [left, right] = [testedTickers(4, ROWS, [0, 0.4, 0]), testedTickers(4, ROWS, [0, 0, 0.4], 2)];
-  const apart = [...left, ...right].map((ticker, i) => ({ ...ticker, ticker: `T${i}` }));
-  const own = atOnce(choosePrequentially(apart, 3, { rule: "best", over: "auto", ...SQUARED }));
-  assert.ok(own.isPerTicker);
-  assert.deepEqual(own.tickerMembers, [...left.map(() => [1]), ...right.map(() => [2])]);
-  const alike = atOnce(choosePrequentially(left, 3, { rule: "best", over: "auto", ...SQUARED }));
-  assert.ok(!alike.isPerTicker);
-  assert.deepEqual(
-    alike.tickerMembers,
-    left.map(() => [1]),
-  );
 });

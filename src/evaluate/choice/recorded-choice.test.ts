@@ -2,24 +2,24 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
+import { CHOICE_METHOD } from "../../contract/output/choice.ts";
 import { testedTickers } from "./choice.testing.ts";
 import { choosePrequentially } from "./prequential.ts";
-import { type DroppedCandidates, NONE_DROPPED } from "./racing.ts";
 import { choiceFaults, type RecordedChoice } from "./recorded-choice.ts";
 
 const TICKERS = testedTickers(3, 200, [0, 0.3, 0.29]);
 const FOLD_DATES = TICKERS.flatMap(({ folds }) => folds.map(({ first }) => formatDay(first)));
 
-/** As an output records it. @param dropped by a race. */
-function recorded(dropped: DroppedCandidates = NONE_DROPPED): RecordedChoice {
+/** As an output records it. */
+function recorded(): RecordedChoice {
   const { series, changes, members, best } = atOnce(
-    choosePrequentially(TICKERS, 3, { rule: "mean", over: "all", measure: "squared_error", dropped }),
+    choosePrequentially(TICKERS, 3, { rule: "mean", measure: "squared_error" }),
   );
   const choice = {
     rule: "mean" as const,
     members: [...members],
     best,
-    candidates: [0, 1, 2].map((c) => (dropped.has(c) ? { dropped_on: formatDay(dropped.get(c)!) } : {})),
+    method: CHOICE_METHOD,
     changes: changes.map((change) => ({ date: formatDay(change.day), members: [...change.members] })),
     losses: {
       reference: series.reference,
@@ -55,19 +55,8 @@ test("changed members, a changed best, changed losses and a removed change are f
   assert.deepEqual(faulty({ losses: { ...losses, excess } }).slice(0, 2), ["choice.members", "choice.best"]);
 });
 
-test("a candidate is no member from the date on which a race dropped it", () => {
-  const whole = recorded();
-  const [c] = whole.members as [number];
-  assert.ok(c > 0);
-  const used = (date: string) => whole.changes.findLast((change) => change.date <= date)!.members;
-  const day = TICKERS[0]!.folds
-    .map(({ first }) => first)
-    .find((first) => used(formatDay(first)).includes(c))!;
-  const choice = recorded(new Map([[c, day]]));
-  assert.ok(!choice.members.includes(c));
-  assert.deepEqual(choiceFaults(choice, FOLD_DATES), []);
-  const undropped = { ...choice, candidates: [{}, {}, {}] };
-  assert.ok(choiceFaults(undropped, FOLD_DATES).some(({ at }) => at === "choice.members"));
+test("a choice of 0.2.0, whose errors were estimated in another way, is not checked", () => {
+  assert.deepEqual(choiceFaults({ ...recorded(), members: [0], method: undefined }), []);
 });
 
 test("a rule of a later version is not checked", () => {
@@ -77,6 +66,6 @@ test("a rule of a later version is not checked", () => {
 test("a choice among many more candidates than a job has takes little memory", () => {
   const excess = Array.from({ length: 20_000 }, () => []);
   const losses = { reference: 0, dates: [], excess };
-  const choice = { rule: "mean" as const, members: [0], best: 0, changes: [], candidates: [], losses };
-  assert.deepEqual(choiceFaults(choice), []);
+  const choice = { rule: "mean" as const, members: [0], best: 0, changes: [], losses };
+  assert.deepEqual(choiceFaults({ ...choice, method: CHOICE_METHOD }), []);
 });

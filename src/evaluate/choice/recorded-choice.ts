@@ -1,12 +1,12 @@
 import { CHOICE_RULES } from "../../contract/config/choice/choice-config.ts";
-import type { OutputChoice } from "../../contract/output/choice.ts";
-import { CommonDifferences } from "./known-differences.ts";
+import { CHOICE_METHOD, type OutputChoice } from "../../contract/output/choice.ts";
 import { chosenMembers } from "./members.ts";
 
 /** The parts of a recorded choice that determine its members. */
-export type RecordedChoice = Pick<OutputChoice, "rule" | "members" | "best" | "changes" | "losses"> & {
-  readonly candidates: readonly Pick<OutputChoice["candidates"][number], "dropped_on">[];
-};
+export type RecordedChoice = Pick<
+  OutputChoice,
+  "rule" | "members" | "best" | "changes" | "losses" | "method"
+>;
 
 /** Members that the recorded losses do not support. */
 export interface ChoiceFault {
@@ -20,21 +20,17 @@ export interface ChoiceFault {
 /**
  * Chooses the common members again from the recorded losses: at the end, and on each recorded date of a change.
  * @param foldDates first dates of folds, `YYYY-MM-DD`: the members of the last change up to each must be those that its losses support.
- * @returns the differences; none for a rule of a later version.
+ * @returns the differences; none for a rule of a later version, and for outputs of 0.2.0, whose errors had another estimate.
  */
 export function choiceFaults(
-  { rule, members, best, changes, losses, candidates }: RecordedChoice,
+  { rule, members, best, changes, losses, method }: RecordedChoice,
   foldDates: readonly string[] = [],
 ): ChoiceFault[] {
   const known = CHOICE_RULES.find((name) => name === rule);
-  if (known === undefined) return [];
+  if (known === undefined || method !== CHOICE_METHOD) return [];
   const excess = losses.excess.map((own) => Float64Array.from(own, (value) => value ?? Number.NaN));
-  const differences = new CommonDifferences(excess);
-  const choiceAt = (count: number, date?: string) => {
-    const isOut = (c: number) => isDroppedOn(candidates[c]?.dropped_on, date);
-    return chosenMembers({ excess }, count, known, isOut, differences);
-  };
-  const membersOn = (date: string) => choiceAt(countUpTo(losses.dates, date), date).members;
+  const choiceAt = (count: number) => chosenMembers({ excess }, count, known);
+  const membersOn = (date: string) => choiceAt(countUpTo(losses.dates, date)).members;
   const end = choiceAt(losses.dates.length);
   const recordedOn = (date: string) => changes.findLast((change) => change.date <= date)?.members ?? [];
   const dates = new Set(foldDates);
@@ -49,11 +45,6 @@ export function choiceFaults(
       .sort()
       .flatMap((date) => faultOf(`choice.changes (${date})`, recordedOn(date), membersOn(date))),
   ];
-}
-
-/** @param date undefined for the end. */
-function isDroppedOn(droppedOn: string | undefined, date: string | undefined): boolean {
-  return droppedOn !== undefined && (date === undefined || droppedOn <= date);
 }
 
 function faultOf(at: string, recorded: readonly number[], recomputed: readonly number[]): ChoiceFault[] {

@@ -2,11 +2,12 @@ import type { Pausable } from "../../contract/machine/pausable.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import { crossSection } from "../cross-section.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
-import { MIN_DATES, neweyWestQuantile } from "../newey-west.ts";
+import { type MeanMethod, meanMethod, meanQuantile } from "../mean-test.ts";
+import { MIN_DATES } from "../newey-west.ts";
 import { type DateLayout, dateSums, type LabelsByDate, labelsByDate, valuesByDate } from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "../verdict/date-t.ts";
-import { type OrderForm, standardised } from "../verdict/order.ts";
+import { type OrderForm, signedReturns } from "../verdict/order.ts";
 
 /** One-sided: chance alone exceeds the quantile once in twenty groups. */
 const PROBABILITY = 0.95;
@@ -20,6 +21,7 @@ export interface PermutationImportance {
   readonly figure: number | null;
   /** The t that evidence needs; null if there are too few dates. */
   readonly quantile: number | null;
+  readonly method: MeanMethod;
   /** In the given order. */
   readonly groups: readonly GroupLoss[];
 }
@@ -34,9 +36,8 @@ export interface GroupLoss {
 /**
  * Permutation importance (Breiman 2001, "Random Forests"; Fisher, Rudin and Dominici 2019) of groups of features for the order of forecasts:
  * the mean RankIC by date minus the mean with the forecasts of the same models with the group shuffled. The t is that of the mean of the
- * differences of each date, by Newey and West. Dates count that have at least MIN_ORDER_TICKERS tickers; a date whose forecasts do not
- * differ has a RankIC of 0. With fewer than MIN_DATES such dates, the measure of a date is the mean over its tickers of the products of
- * standardised forecasts and labels, whose mean over all rows is the pooled correlation over time; constant forecasts count as 0.
+ * differences of each date. Dates count that have at least MIN_ORDER_TICKERS tickers; a date whose forecasts do not
+ * differ has a RankIC of 0. With fewer than MIN_DATES such dates, the measure of a date is the order over time of `orderByDate`.
  * @param rows labelled, out of fold. @param permuted by group, then by ticker in the order of `rows`: the forecasts with the group shuffled.
  * @param shuffled the form for which the features were shuffled; by default, the form that the rows have.
  */
@@ -60,7 +61,8 @@ export function* permutationImportance(
     form,
     dates: whole.length,
     figure: finiteOrNull(mean(whole)),
-    quantile: whole.length < MIN_DATES ? null : neweyWestQuantile(whole.length, PROBABILITY),
+    quantile: whole.length < MIN_DATES ? null : meanQuantile(whole.length, PROBABILITY),
+    method: meanMethod(whole.length),
     groups,
   };
 }
@@ -85,16 +87,15 @@ function acrossTickers(all: LabelsByDate): Measure {
 }
 
 function* overTime(rows: readonly ForecastRows[], layout: DateLayout): Pausable<Measure> {
-  const labels = rows.map(({ realised }) => standardised(realised));
+  // Which rows count does not depend on the forecasts.
   const counts = yield* dateSums(
     layout,
-    rows.map(({ realised }, i) => new Float64Array(realised.length).fill(labels[i] === undefined ? 0 : 1)),
+    rows.map((row) => signedReturns(row).map((value) => (Number.isNaN(value) ? 0 : 1))),
   );
-  return function* products(forecasts) {
-    const parts = forecasts.map((own, i) => {
-      const [side, other] = [standardised(own), labels[i]];
-      return own.map((_, k) => (side === undefined || other === undefined ? 0 : side[k]! * other[k]!));
-    });
+  return function* signed(forecasts) {
+    const parts = rows.map((row, i) =>
+      signedReturns(row, forecasts[i]!).map((value) => (Number.isNaN(value) ? 0 : value)),
+    );
     const sums = yield* dateSums(layout, parts);
     return sums.map((sum, date) => sum / counts[date]!).filter((_, date) => counts[date]! > 0);
   };

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
-import type { Bound, IntervalRows, Residuals } from "./conformal.ts";
+import type { Bound, DatedResiduals, IntervalRows, Residuals } from "./conformal.ts";
 
 const NONE = Number.NaN;
 
@@ -152,15 +152,29 @@ test("an end beyond the range of a float64 leaves the row without an interval", 
 });
 
 test("residuals test their own intervals from the 21st on, each with the labels before it", () => {
-  const { residuals } = made(5, { m: 41 });
+  const residuals = dated(made(5, { m: 41 }).residuals, 0);
   const { lower } = atOnce(prequentialIntervals(residuals, 0.1, "both"))!;
   assert.ok(lower.subarray(0, 20).every(Number.isNaN));
   assert.ok(!lower.subarray(20).some(Number.isNaN));
   const later = { ...residuals, realised: residuals.realised.with(40, 99) };
   assert.deepEqual(atOnce(prequentialIntervals(later, 0.1, "both"))!.lower, lower);
-  const few = {
-    realised: residuals.realised.subarray(0, 39),
-    predicted: residuals.predicted.subarray(0, 39),
-  };
+  const few = dated(made(5, { m: 39 }).residuals, 0);
   assert.equal(atOnce(prequentialIntervals(few, 0.1, "both")), undefined);
 });
+
+test("with a delay, they wait for labels: the next label that is not known yet changes no earlier end", () => {
+  const residuals = dated(made(5, { m: 60 }).residuals, 2);
+  const { lower } = atOnce(prequentialIntervals(residuals, 0.1, "both"))!;
+  // The label of row 19 is known on day 22.
+  assert.deepEqual([Number.isNaN(lower[21]!), Number.isNaN(lower[22]!)], [true, false]);
+  const changed = { ...residuals, realised: residuals.realised.with(40, 99) };
+  const other = atOnce(prequentialIntervals(changed, 0.1, "both"))!.lower;
+  assert.deepEqual(other.subarray(0, 43), lower.subarray(0, 43));
+  assert.notEqual(other[43], lower[43]);
+});
+
+/** On successive days. */
+function dated(residuals: Residuals, delay: number): DatedResiduals {
+  const days = Int32Array.from(residuals.realised.keys());
+  return { ...residuals, days, labelDays: days.map((day) => day + 1 + delay) };
+}

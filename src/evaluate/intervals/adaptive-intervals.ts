@@ -3,6 +3,7 @@ import {
   type Bound,
   type Bounds,
   conformityScore,
+  type DatedResiduals,
   type Ends,
   endsAt,
   hasNoEnds,
@@ -49,7 +50,7 @@ interface AdaptiveIntervals extends Bounds {
  * the exponential average of RiskMetrics (1996), the feedback that of adaptive conformal inference (Gibbs and Candès 2021), taken on the
  * quantile itself (Angelopoulos, Candès and Tibshirani 2023).
  *
- * @param residuals shape (m), of rows before the first of `rows`, by date, labels finite; for m = 0 no row has ends.
+ * @param residuals shape (m), of rows before the first of `rows`, by date, labels finite and known by then; for m = 0 no row has ends.
  * @param rows shape (n), by date.
  */
 export function* adaptiveIntervals(
@@ -90,24 +91,28 @@ const WARM_UP_ROWS = 20;
 const MIN_PREQUENTIAL_ROWS = 40;
 
 /**
- * Intervals of residuals from the residuals before them, which are evidence while no score row has a label. Each label is known before the
- * next row. The first WARM_UP_ROWS rows get no ends.
+ * Intervals of residuals from the residuals before them, which are evidence while no score row has a label. The interval of a row uses only
+ * labels that are known at its close. Rows get no ends before the first WARM_UP_ROWS labels are known.
  * @returns undefined for fewer than MIN_PREQUENTIAL_ROWS residuals.
  */
 export function* prequentialIntervals(
-  residuals: Residuals,
+  residuals: DatedResiduals,
   alpha: number,
   bound: Bound,
 ): Pausable<Bounds | undefined> {
-  const { realised, predicted } = residuals;
+  const { realised, predicted, days, labelDays } = residuals;
   const m = realised.length;
   if (m < MIN_PREQUENTIAL_ROWS) return undefined;
   const tracker = new IntervalTracker(meanAbsolute(residuals, WARM_UP_ROWS), alpha, bound);
   const bounds = noBounds(m);
+  const scales = new Float64Array(m);
+  let waiting = 0;
   for (let i = 0; i < m; i++) {
-    const scale = tracker.scale();
-    if (i >= WARM_UP_ROWS) setEnds(bounds, i, tracker.issue(predicted[i]!));
-    tracker.learn(realised[i]!, predicted[i]!, scale, endsOf(bounds, i));
+    for (; waiting < i && labelDays[waiting]! <= days[i]!; waiting++) {
+      tracker.learn(realised[waiting]!, predicted[waiting]!, scales[waiting]!, endsOf(bounds, waiting));
+    }
+    scales[i] = tracker.scale();
+    if (waiting >= WARM_UP_ROWS) setEnds(bounds, i, tracker.issue(predicted[i]!));
     if (i % ROWS_A_STEP === 0) yield 0;
   }
   return bounds;

@@ -151,6 +151,12 @@ export interface IntervalRows {
   readonly volatility: Float64Array;
 }
 
+/** Residuals with the dates of their rows, ascending, and the dates at whose close their labels are known: shape (m) each. */
+export interface DatedResiduals extends Residuals {
+  readonly days: Int32Array;
+  readonly labelDays: Int32Array;
+}
+
 /** Forecasts of rows that the model did not learn from, by date, with the finite labels of those rows: shape (m) each. */
 export interface Residuals {
   readonly realised: Float64Array;

@@ -18,7 +18,13 @@ function intervalsOf(ticker: string, residuals: number, alpha: number): TickerIn
     predicted: draws(40),
     volatility: draws(40),
   };
-  const past = { realised: draws(residuals), predicted: draws(residuals) };
+  const before = Int32Array.from({ length: residuals }, (_, i) => i - residuals);
+  const past = {
+    days: before,
+    labelDays: before.map((day) => day + 1),
+    realised: draws(residuals),
+    predicted: draws(residuals),
+  };
   return atOnce(tickerIntervals(ticker, rows, past, { method: "adaptive", alpha, bound: "both" })).intervals!;
 }
 

@@ -5,6 +5,7 @@ import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./a
 import {
   type Bound,
   type Bounds,
+  type DatedResiduals,
   hasNoEnds,
   type IntervalRows,
   intervalUnsupported,
@@ -35,7 +36,7 @@ export interface TickerIntervals {
 }
 
 type Method = (
-  residuals: Residuals,
+  residuals: DatedResiduals,
   rows: IntervalRows,
   alpha: number,
   bound: Bound,
@@ -67,7 +68,7 @@ export const METHOD_CONSTANTS: Readonly<Record<IntervalMethod, Readonly<Record<s
 export function* tickerIntervals(
   ticker: string,
   rows: IntervalRows,
-  residuals: Residuals,
+  residuals: DatedResiduals,
   intervals: IntervalChoice,
 ): Pausable<{
   readonly bounds: Bounds;

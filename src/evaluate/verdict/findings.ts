@@ -1,6 +1,7 @@
 import type { Intervals } from "../../contract/config/intervals.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
+import type { TestMethod } from "../../contract/output/test-method.ts";
 import type {
   FindingState,
   IntervalsFinding,
@@ -9,11 +10,12 @@ import type {
 } from "../../contract/output/verdict.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import { type Bounds, hasNoEnds } from "../intervals/conformal.ts";
-import { type FixedBProbability, MIN_DATES, neweyWestError, neweyWestQuantile } from "../newey-west.ts";
+import { meanError, meanMethod, meanQuantile, testQuantile } from "../mean-test.ts";
+import { type FixedBProbability, MIN_DATES } from "../newey-west.ts";
 import { dateLayout, valuesByDate } from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "./date-t.ts";
-import { type OrderByDate, orderByDate } from "./order.ts";
+import { type OrderByDate, orderByDate, signedReturnT } from "./order.ts";
 import { type Baseline, type SizeTests, sizeTests } from "./sizes.ts";
 
 /** One-sided: chance alone shows an order once in twenty times, and sizes once in forty, so either of them in at most 7.5 %. */
@@ -24,25 +26,36 @@ const COVERAGE_PROBABILITY = 0.975;
 /** The number of misses may differ from the requested number by this share, however significant the difference is. */
 const COVERAGE_SLACK = 0.1;
 
+/** The same on the quietest and the most volatile tenth of days, whose coverage is known less well. */
+const TENTH_SLACK = 0.3;
+
 /** Whether forecasts rank the returns of a date better than chance, and whether the part that they add to the training mean does too. */
 export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number): Pausable<OrderFinding> {
   const own = yield* orderByDate(rows);
-  const hasMeans = !rows.some(lacksMean);
+  const { form } = own;
+  // Over time, the training mean is constant for each model and has no order.
+  const hasMeans = form === "cross_section" && !rows.some(lacksMean);
   const ofMean = hasMeans ? yield* orderByDate(rows, "training_mean") : undefined;
   const added = hasMeans ? yield* orderByDate(rows, "beyond_mean") : undefined;
   const dates = own.days.length;
-  const t = dateT(own.values, 1);
-  const quantile = quantileOf(dates, ORDER_PROBABILITY);
+  const method: TestMethod = form === "cross_section" ? meanMethod(dates) : "student";
+  const t = form === "cross_section" ? dateT(own.values, 1) : signedReturnT(own.values);
+  const quantile = dates < MIN_DATES ? null : testQuantile(method, dates, ORDER_PROBABILITY);
   const addedT = added === undefined ? null : dateT(added.values, 1);
   const found = {
     figure: finiteOrNull(mean(own.values)),
     mean_figure: ofMean === undefined ? null : finiteOrNull(mean(ofMean.values)),
-    added_figure: added === undefined ? null : finiteOrNull(mean(added.values)),
-    added_t: finite(addedT),
-    form: own.form,
+    ...(form === "cross_section"
+      ? {
+          added_figure: added === undefined ? null : finiteOrNull(mean(added.values)),
+          added_t: finite(addedT),
+        }
+      : {}),
+    form,
     dates,
     t: finite(t),
     quantile,
+    method,
   };
   const addsOrder = added === undefined || isBeyondChance(added, addedT);
   const state = ((): FindingState => {
@@ -61,42 +74,89 @@ function isBeyondChance({ days }: OrderByDate, t: number | null): boolean {
   return quantile !== null && t !== null && t >= quantile;
 }
 
+/** The name and the unit of the figure of an order. */
+export const ORDER_FIGURES = {
+  cross_section: { name: "mean IC", unit: "" },
+  time_series: { name: "mean return on the side of the forecast", unit: " deviations" },
+} as const satisfies Record<OrderByDate["form"], object>;
+
 function orderSentence(
   state: FindingState,
-  { figure, added_figure, form, dates, quantile }: Omit<OrderFinding, "state" | "sentence">,
+  found: Omit<OrderFinding, "state" | "sentence">,
   { t, addedT, datesGiven }: { t: number | null; addedT: number | null; datesGiven: number },
 ): string {
-  const name = form === "cross_section" ? "mean IC" : "correlation over time";
-  if (state === "too_few") {
-    return tooFew("Order", datesGiven < MIN_DATES ? datesGiven : dates);
-  }
+  const { figure, added_figure, form, dates, quantile } = found;
+  const title = form === "cross_section" ? "Order" : "Order over time";
+  if (state === "too_few") return tooFew("Order", datesGiven < MIN_DATES ? datesGiven : dates);
   if (figure === null || t === null || quantile === null) {
-    return "Order: none, since the forecasts of a date do not differ.";
+    const of = form === "cross_section" ? "of a date do not differ" : "of a ticker never differ";
+    return `${title}: none, since the forecasts ${of}.`;
   }
-  const numbers = `${name} ${figure.toFixed(3)}, t = ${tText(t)} over ${datesText(dates)}, ${quantile.toFixed(2)} needed`;
-  if (state === "evidence") return `Order: evidence of skill (${numbers}).`;
-  if (state === "worse") return `Order: worse than chance (${numbers}).`;
-  if (t < quantile) return `Order: no evidence of skill (${numbers}).`;
+  const numbers = `${orderText(found)} over ${datesText(dates)}`;
+  if (state === "evidence") return `${title}: evidence of skill (${numbers}).`;
+  if (state === "worse") return `${title}: worse than chance (${numbers}).`;
+  if (t < quantile) return `${title}: no evidence of skill (${numbers}).`;
   const rest =
     added_figure == null || addedT === null
       ? "nothing"
-      : `${name} ${added_figure.toFixed(3)}, t = ${tText(addedT)}`;
-  return `Order: no more than the training mean's (${numbers}; what the forecasts add to the mean: ${rest}).`;
+      : `mean IC ${added_figure.toFixed(3)}${bandText(added_figure, addedT, quantile, ORDER_BAND, icText)}`;
+  return `${title}: no more than the training mean's (${numbers}; what the forecasts add to the mean: ${rest}).`;
 }
 
-/** Whether forecasts explain sizes of returns that zero and the training mean do not. */
+/** The figure of an order with the band outside which it is evidence. */
+export function orderText({ figure, t, quantile, form }: Omit<OrderFinding, "state" | "sentence">): string {
+  const { name, unit } = ORDER_FIGURES[form];
+  return `${name} ${icText(figure!)}${unit}${bandText(figure!, t, quantile, ORDER_BAND, icText)}`;
+}
+
+/** A one-sided test at 5 % finds a mean whose band of 90 % excludes 0. */
+const ORDER_BAND = "90%";
+const SIZES_BAND = "95%";
+
+/** The figure plus and minus the quantile times its error. @param t the figure divided by its error. */
+function bandText(
+  figure: number,
+  t: number | null,
+  quantile: number | null,
+  share: string,
+  text: (value: number) => string,
+): string {
+  const error = errorOf(figure, t);
+  if (error === null || quantile === null) return "";
+  return `, ${share} band ${text(figure - quantile * error)} to ${text(figure + quantile * error)}`;
+}
+
+/** The error of a figure, from its t; null without one. */
+function errorOf(figure: number | null, t: number | null): number | null {
+  return figure === null || t === null || t === 0 || !Number.isFinite(t) ? null : Math.abs(figure / t);
+}
+
+/**
+ * Whether the orders of two sets of rows differ by more than chance: their difference against the root of the sum of their squared errors.
+ */
+export function isDifferent(...orders: readonly [OrderFinding, OrderFinding]): boolean {
+  const [a, b] = orders;
+  const errors = orders.map(({ figure, t }) => errorOf(figure, t));
+  if (a.figure === null || b.figure === null || errors.includes(null)) return false;
+  const needed = Math.max(...orders.map(({ method, dates }) => testQuantile(method, dates, 0.975)));
+  return Math.abs(a.figure - b.figure) > needed * Math.hypot(...(errors as number[]));
+}
+
+/** Whether the forecasts are better sizes of returns than zero and the training mean, and whether the model knows more than these. */
 export function* sizesFinding(rows: readonly ForecastRows[]): Pausable<SizesFinding> {
   const tests = yield* sizeTests(rows);
   const { dates } = tests;
   const best = bestBaseline(tests);
   const quantile = quantileOf(dates, SIZES_PROBABILITY);
   const { zero, mean: ofMean } = tests;
-  const informative =
-    quantile !== null && [zero, ofMean].every(({ clarkWest }) => clarkWest !== null && clarkWest >= quantile);
+  const isAbove = (t: number | null) => quantile !== null && t !== null && t >= quantile;
+  const informative = [zero, ofMean].every(({ clarkWest }) => isAbove(clarkWest));
   const state = ((): FindingState => {
     if (quantile === null) return "too_few";
     if (zero.squaredError !== null && zero.squaredError <= -quantile) return "worse";
-    return informative ? "evidence" : "none";
+    return informative && [zero, ofMean].every(({ squaredError }) => isAbove(squaredError))
+      ? "evidence"
+      : "none";
   })();
   const test = (name: Baseline) => ({
     r2: tests[name].r2,
@@ -111,9 +171,15 @@ export function* sizesFinding(rows: readonly ForecastRows[]): Pausable<SizesFind
     dates,
     t: finite(tests[best].clarkWest),
     quantile,
+    method: meanMethod(dates),
     against: { zero: test("zero"), mean: test("mean") },
-    sentence: sizesSentence(state, tests, quantile, !rows.some(lacksMean)),
+    sentence: sizesSentence({ state, informative }, tests, quantile, !rows.some(lacksMean)),
   };
+}
+
+function gainText(r2: number | null, t: number | null, quantile: number | null, baseline: string): string {
+  if (r2 === null) return `no R² against ${baseline}`;
+  return `R² ${percentText(r2)} against ${baseline}${bandText(r2, t, quantile, SIZES_BAND, percentText)}`;
 }
 
 function lacksMean({ trainingMean }: ForecastRows): boolean {
@@ -127,24 +193,25 @@ function bestBaseline({ zero, mean: ofMean }: SizeTests): Baseline {
 }
 
 function sizesSentence(
-  state: FindingState,
+  { state, informative }: Pick<SizesFinding, "state" | "informative">,
   { dates, zero, mean: ofMean }: SizeTests,
   quantile: number | null,
   hasMeans: boolean,
-) {
+): string {
   if (state === "too_few" || quantile === null) return tooFew("Sizes", dates);
-  const r2 =
-    zero.r2 === null ? "no R²" : `R² ${percentText(zero.r2)} against zero with equal weight for each ticker`;
-  const nested = clarkWestText(
-    { zero, mean: ofMean },
-    `over ${datesText(dates)}, ${quantile.toFixed(2)} needed`,
-    hasMeans,
-  );
-  if (state === "evidence") return `Sizes: evidence of skill (${r2}; ${nested}).`;
-  if (state === "worse") {
-    return `Sizes: worse than zero (${r2}, t = ${tText(zero.squaredError!)}; ${nested}).`;
-  }
-  return `Sizes: no evidence of skill (${r2}; ${nested}).`;
+  const gains = [
+    gainText(zero.r2, zero.squaredError, quantile, "zero"),
+    ...(hasMeans ? [gainText(ofMean.r2, ofMean.squaredError, quantile, "the training mean")] : []),
+  ].join("; ");
+  const numbers = `${gains}; equal weight for each ticker, ${datesText(dates)}`;
+  const finding = {
+    evidence: "evidence of skill",
+    worse: "worse than zero",
+    none: "no evidence of skill",
+  }[state];
+  const known = informative ? "information" : "no information";
+  const model = `Before shrinkage, the model's forecasts show ${known} about sizes (${clarkWestText({ zero, mean: ofMean }, `${quantile.toFixed(2)} needed`, hasMeans)}).`;
+  return `Sizes: ${finding} (${numbers}). ${model}`;
 }
 
 /** Each baseline as a test and as a sentence names it. */
@@ -162,10 +229,10 @@ function clarkWestText(tests: Pick<SizeTests, Baseline>, needed: string, hasMean
   });
   const equal = baselines.filter((name) => tests[name].clarkWest === null && (name === "zero" || hasMeans));
   return [
-    ...(tested.length === 0 ? [] : [`Clark-West t = ${tested.join(" and ")} ${needed}`]),
+    ...(tested.length === 0 ? [] : [`Clark-West t ${tested.join(" and ")}, ${needed}`]),
     ...(equal.length === 0
       ? []
-      : [`the forecasts add nothing to ${equal.map((name) => BASELINE_NAMES[name][1]).join(" or ")}`]),
+      : [`they add nothing to ${equal.map((name) => BASELINE_NAMES[name][1]).join(" or ")}`]),
     ...(hasMeans ? [] : ["the training mean is not known"]),
   ].join("; ");
 }
@@ -198,7 +265,7 @@ export function intervalsFinding(
   const figure = finiteOrNull(mean(inside) / mean(counted));
   const quantile = quantileOf(dates, COVERAGE_PROBABILITY);
   // A ratio of totals, linearised (Cochran, "Sampling Techniques", 1977, 6.4).
-  const error = figure === null ? null : neweyWestError(inside.map((hits, i) => hits - figure * counted[i]!));
+  const error = figure === null ? null : meanError(inside.map((hits, i) => hits - figure * counted[i]!));
   const t =
     figure === null || error === null ? null : finiteOrNull(((figure - asked) * mean(counted)) / error);
   const state = ((): FindingState => {
@@ -215,6 +282,7 @@ export function intervalsFinding(
     dates,
     t,
     quantile,
+    method: meanMethod(dates),
     ...(quiet === null || wild === null ? {} : { quiet, wild }),
     sentence: intervalsSentence(state, { figure, asked, dates, quiet, wild }, method),
   };
@@ -232,7 +300,18 @@ function intervalsSentence(
       ? ""
       : `; ${share(quiet)} on the quietest tenth of days, ${share(wild)} on the most volatile`;
   const feedback = method === "adaptive" ? " Adaptive intervals reach the overall share in any market." : "";
-  if (state === "evidence") return `Intervals: hold the nominal coverage (${numbers}${tenths}).${feedback}`;
+  const isFar = (coverage: number | null) =>
+    coverage !== null && Math.abs(coverage - asked) > TENTH_SLACK * (1 - asked);
+  const sideOf = (coverage: number | null) => (coverage! < asked ? "too narrow" : "too wide");
+  const off = [
+    ...(isFar(quiet) ? [`${sideOf(quiet)} on the quietest tenth of days`] : []),
+    ...(isFar(wild) ? [`${sideOf(wild)} on the most volatile tenth`] : []),
+  ];
+  const overall =
+    off.length === 0
+      ? "hold the nominal coverage"
+      : `hold the nominal coverage overall, but are ${off.join(" and ")}`;
+  if (state === "evidence") return `Intervals: ${overall} (${numbers}${tenths}).${feedback}`;
   return `Intervals: too ${state === "worse" ? "narrow" : "wide"} (${numbers}${tenths}).`;
 }
 
@@ -242,7 +321,7 @@ interface IntervalFigures extends Pick<IntervalsFinding, "figure" | "asked" | "d
 }
 
 function quantileOf(dates: number, probability: FixedBProbability): number | null {
-  return dates < MIN_DATES ? null : neweyWestQuantile(dates, probability);
+  return dates < MIN_DATES ? null : meanQuantile(dates, probability);
 }
 
 function tooFew(what: string, dates: number): string {
@@ -260,6 +339,10 @@ function tText(t: number): string {
 
 export function datesText(dates: number): string {
   return dates === 1 ? "1 date" : `${dates.toLocaleString("en-US")} dates`;
+}
+
+function icText(value: number): string {
+  return value.toFixed(3);
 }
 
 function percentText(value: number): string {

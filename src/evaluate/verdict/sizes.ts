@@ -24,7 +24,7 @@ export interface SizeTest {
   /**
    * The t of Clark and West (2007, "Approximately normal tests for equal predictive accuracy in nested models"): of (y - r)² - (y - p)² +
    * (p - r)², which is 2 (y - r)(p - r). The last square compensates the forecasts for their noise, so the t tests whether they explain
-   * anything that the baseline r does not.
+   * anything that the baseline r does not. It judges the model, so p are its forecasts before shrinkage (`ranked`).
    */
   readonly clarkWest: number | null;
   /** The t of (y - r)² - (y - p)²: whether the forecasts as they are, including noise, have the smaller squared error. */
@@ -78,7 +78,7 @@ export function* sizeTerms(rows: readonly ForecastRows[]): Pausable<DatedSizeTer
   const scaled: ForecastRows[] = [];
   for (const row of inTickerOrder(rows)) {
     yield 0;
-    const { realised, predicted, trainingMean } = row;
+    const { realised, predicted, trainingMean, ranked = predicted } = row;
     const unit = realised.length === 0 ? 0 : rootMeanSquare(realised);
     if (unit === 0) continue;
     const inUnits = (values: Float64Array) => values.map((value) => value / unit);
@@ -86,6 +86,7 @@ export function* sizeTerms(rows: readonly ForecastRows[]): Pausable<DatedSizeTer
       ...row,
       realised: inUnits(realised),
       predicted: inUnits(predicted),
+      ranked: inUnits(ranked),
       trainingMean: inUnits(trainingMean),
     });
   }
@@ -113,16 +114,17 @@ function* termsAgainst(
   let [squares, gained, errors] = [0, 0, 0];
   for (const row of rows) {
     yield 0;
-    const { realised, predicted } = row;
+    const { realised, predicted, ranked = predicted } = row;
     const reference = baseline(row);
     const [adjusted, plain] = [new Float64Array(realised.length), new Float64Array(realised.length)];
     for (let i = 0; i < realised.length; i++) {
       const [y, p, r] = [realised[i]!, predicted[i]!, reference[i]!];
       squares += y * y + p * p + r * r;
       errors += (y - r) * (y - r);
+      const own = ranked[i]! - r;
+      if (Math.abs(own) > SAME) adjusted[i] = 2 * (y - r) * own;
       const step = p - r;
       if (Math.abs(step) <= SAME) continue;
-      adjusted[i] = 2 * (y - r) * step;
       // (y - r)² - (y - p)², without the squares' cancellation.
       plain[i] = step * (2 * y - p - r);
       gained += plain[i]!;

@@ -5,7 +5,9 @@ import { seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
-import { MIN_DATES, neweyWestQuantile } from "../newey-west.ts";
+import { meanQuantile } from "../mean-test.ts";
+import { MIN_DATES } from "../newey-west.ts";
+import { studentQuantile } from "../student.ts";
 import { intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
 import { verdictOf } from "./verdict.ts";
 
@@ -43,9 +45,15 @@ function market(
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 const average = (values: readonly number[]) => sum(values) / values.length;
 
-/** Writes out every pair of dates. */
+/** From 60 dates on by cosine sums; with fewer, every pair of dates written out. */
 function slowT(values: readonly number[]): number {
   const [n, centre] = [values.length, average(values)];
+  if (n >= 60) {
+    const cosines = [1, 2, 3, 4, 5, 6, 7, 8].map((j) =>
+      sum(values.map((value, i) => value * Math.cos((Math.PI * j * (i + 0.5)) / n))),
+    );
+    return centre / Math.sqrt(average(cosines.map((value) => (2 / n) * value ** 2)) / n);
+  }
   const variance = sum(
     values.flatMap((a, i) =>
       values.map((b, j) => Math.max(0, 1 - Math.abs(i - j) / 6) * (a - centre) * (b - centre)),
@@ -84,8 +92,9 @@ function slowCorrelation(rows: readonly SlowRow[]): number {
 test("the order is the mean IC of the dates with five tickers or more, and its t", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 6, max: 9 }), (seed, tickers) => {
-      const rows = market(seed, { tickers, dates: 60, share: 0.05 });
-      const found = atOnce(orderFinding(rows, 60));
+      const dates = 50 + 5 * tickers;
+      const rows = market(seed, { tickers, dates, share: 0.05 });
+      const found = atOnce(orderFinding(rows, dates));
       const ics = byDate(slowRows(rows))
         .filter((date) => date.length >= MIN_ORDER_TICKERS)
         .map(slowCorrelation);
@@ -93,32 +102,68 @@ test("the order is the mean IC of the dates with five tickers or more, and its t
       assert.equal(found.dates, ics.length);
       assert.ok(Math.abs(found.figure! - average(ics)) < 1e-9);
       assert.ok(Math.abs(found.t! - slowT(ics)) < 1e-6);
-      assert.equal(found.quantile, neweyWestQuantile(ics.length));
+      assert.deepEqual(
+        [found.quantile, found.method],
+        [meanQuantile(ics.length), ics.length < 60 ? "newey_west_5" : "ewc_8"],
+      );
     }),
     { numRuns: 20 },
   );
 });
 
-test("with fewer tickers, the order is over time, of each ticker minus its means", () => {
-  const rows = market(3, { tickers: 3, dates: 80, share: 0.1 });
-  const found = atOnce(orderFinding(rows, 80));
-  const all = slowRows(rows);
-  const standard = (ticker: string, of: (row: SlowRow) => number) => {
-    const values = all.filter((row) => row.ticker === ticker).map(of);
-    const centre = average(values);
-    const deviation = Math.sqrt(sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1));
-    return (value: number) => (value - centre) / deviation;
-  };
-  const products = byDate(all).map((date) =>
-    average(
-      date.map(
-        (row) => standard(row.ticker, ({ y }) => y)(row.y) * standard(row.ticker, ({ p }) => p)(row.p),
-      ),
-    ),
-  );
+/** Signed returns by hand: `starts` are the rows at which a ticker's models begin. */
+function slowSigned({ days, predicted, realised }: ForecastRows, starts: readonly number[], size: number) {
+  return [...days].flatMap((day, i) => {
+    const start = starts.findLast((row) => row <= i)!;
+    if (i < 5 || i === start) return [];
+    const centre = average([...predicted.subarray(start, i + 1)]);
+    return [{ day, v: (Math.sign(predicted[i]! - centre) * realised[i]!) / size }];
+  });
+}
+
+test("with fewer tickers, the order is over time: the returns on the side of forecasts, beside the mean of the same model so far", () => {
+  const rows = market(3, { tickers: 3, dates: 120, share: 0.1 }).map((row, t) => ({
+    ...row,
+    // The second model of a ticker has another level.
+    predicted: row.predicted.map((value, i) => value + (i < 40 ? 0 : 0.1)),
+    trainingMean: row.trainingMean.map((value, i) => value + (i < 40 ? 0 : 0.001)),
+    labelDeviation: 0.01 * (t + 2),
+  }));
+  const found = atOnce(orderFinding(rows, 120));
+  const all = rows.flatMap((row, t) => slowSigned(row, [0, 40], 0.01 * (t + 2)));
+  const days = [...new Set(all.map(({ day }) => day))].sort((a, b) => a - b);
+  const values = days.map((day) => average(all.filter((row) => row.day === day).map(({ v }) => v)));
   assert.equal(found.form, "time_series");
-  assert.ok(Math.abs(found.figure! - average(products)) < 1e-9);
-  assert.ok(Math.abs(found.t! - slowT(products)) < 1e-6);
+  assert.equal(found.dates, values.length);
+  assert.ok(Math.abs(found.figure! - average(values)) < 1e-12);
+  assert.ok(Math.abs(found.t! - sum(values) / Math.sqrt(sum(values.map((v) => v * v)))) < 1e-9);
+  assert.deepEqual([found.method, found.quantile], ["student", studentQuantile(values.length - 1, 0.95)]);
+  assert.deepEqual([found.mean_figure, found.added_t], [null, undefined]);
+  assert.match(
+    found.sentence,
+    /^Order over time: evidence of skill \(mean return on the side of the forecast 0\.\d+ deviations, 90% band/,
+  );
+});
+
+test("forecasts that follow the level of prices have no order over time, and equal forecasts have none", () => {
+  let passed = 0;
+  const markets = 300;
+  for (let seed = 0; seed < markets; seed++) {
+    const random = seededRandom(40_000 + seed);
+    const realised = Float64Array.from({ length: 300 }, () => 0.05 + random.normal());
+    let price = 0;
+    // The best forecast that the level of a random walk seems to allow.
+    const predicted = realised.map((y) => {
+      price += y;
+      return -0.01 * (price - y);
+    });
+    const row = { ticker: "A", days: Int32Array.from({ length: 300 }, (_, d) => d), realised, predicted };
+    const rows = [{ ...row, trainingMean: realised.map(() => 0), labelDeviation: 1 }];
+    if (atOnce(orderFinding(rows, 300)).state === "evidence") passed++;
+    const equal = [{ ...rows[0]!, predicted: predicted.map((_, i) => 0.1 * (1 + 1e-9 * (i % 3))) }];
+    assert.equal(atOnce(orderFinding(equal, 300)).t, null);
+  }
+  assert.ok(passed / markets < 0.09, String(passed / markets));
 });
 
 test("the tests of sizes follow their formulas, summed by date in units of each ticker", () => {
@@ -140,7 +185,7 @@ test("the tests of sizes follow their formulas, summed by date in units of each 
     assert.ok(Math.abs(own.clark_west_t! - slowT(nested)) < 1e-6);
     assert.ok(Math.abs(own.r2! - sum(plain) / sum(terms(({ y }, r) => (y - r) ** 2))) < 1e-9);
   }
-  assert.equal(found.quantile, neweyWestQuantile(50, 0.975));
+  assert.equal(found.quantile, meanQuantile(50, 0.975));
 });
 
 test("nothing depends on the order of the tickers or the unit of the returns", () => {
@@ -260,7 +305,7 @@ test("constant forecasts have no order, and the verdict says so", () => {
   assert.match(found.sentence, /forecasts of a date do not differ/);
   assert.match(
     found.sentence,
-    /Clark-West t = -?[\d.]+ against the training mean over 60 dates, .* needed; the forecasts add nothing to a forecast of zero\)/,
+    /Clark-West t -?[\d.]+ against the training mean, .* needed; they add nothing to a forecast of zero\)/,
   );
 });
 
@@ -273,11 +318,11 @@ test("a test that cannot be made is named in words, whether the forecasts equal 
       predicted: predicted.map(() => 0),
       trainingMean: predicted.map(() => 0),
     })),
-    /weight for each ticker; the forecasts add nothing to a forecast of zero or the training mean\)\.$/,
+    /about sizes \(they add nothing to a forecast of zero or the training mean\)\.$/,
   );
   assert.match(
     sentence(({ trainingMean }) => ({ trainingMean: trainingMean.map(() => Number.NaN) })),
-    /Clark-West t = -?[\d.]+ against zero over 60 dates, .* needed; the training mean is not known\)\.$/,
+    /Clark-West t -?[\d.]+ against zero, .* needed; the training mean is not known\)\.$/,
   );
 });
 
@@ -295,15 +340,68 @@ test("250 dates of score rows make the headline, and rows that disagree are name
       ),
     );
   assert.deepEqual([judged(249).rows, judged(249).state], ["out_of_fold", "skill"]);
-  assert.match(judged(249).sentence, /The score rows \(249 dates\) disagree: they show none\.$/);
+  assert.match(
+    judged(249).sentence,
+    /The score rows \(249 dates\) disagree by more than chance: mean IC -?0\.\d{3}, 90% band .* to .*\.$/,
+  );
   assert.deepEqual([judged(260).rows, judged(260).state], ["score", "none"]);
   assert.deepEqual(
     judged(260).judged.map(({ rows }) => rows),
     ["score", "out_of_fold"],
   );
+  assert.match(judged(260).sentence, /The out-of-fold rows \(100 dates\) disagree by more than chance: /);
+});
+
+test("rows with another finding do not disagree if chance explains the difference", () => {
+  const set = (seed: number, share: number) => market(seed, { tickers: 8, dates: 300, share, noise: 0.3 });
+  const { sentence, judged } = atOnce(
+    verdictOf(
+      [
+        { rows: "out_of_fold", forecasts: set(3, 0.004) },
+        { rows: "score", forecasts: set(2, 0.02) },
+      ],
+      undefined,
+    ),
+  );
+  assert.deepEqual(
+    judged.map(({ order }) => order.state),
+    ["evidence", "none"],
+  );
   assert.match(
-    judged(260).sentence,
-    /The out-of-fold rows \(100 dates\) disagree: they show evidence of skill\.$/,
+    sentence,
+    /The out-of-fold rows \(300 dates\) alone show no evidence of skill \(mean IC .*\), but the difference is within chance\.$/,
+  );
+});
+
+test("published sizes are evidence only if their squared error is smaller, whatever the model knows", () => {
+  const own = market(5, { tickers: 10, dates: 300, share: 0.1, noise: 0.1 });
+  const large = own.map((row) => ({ ...row, predicted: row.predicted.map((p) => 15 * p) }));
+  const [small, oversized] = [own, large].map((rows) => atOnce(sizesFinding(rows)));
+  assert.deepEqual([small!.state, small!.informative], ["evidence", true]);
+  assert.deepEqual([oversized!.state, oversized!.informative], ["worse", true]);
+  // The model's test judges forecasts before shrinkage.
+  const shrunk = own.map((row) => ({ ...row, ranked: row.predicted, predicted: row.predicted.map(() => 0) }));
+  const found = atOnce(sizesFinding(shrunk));
+  assert.deepEqual([found.state, found.informative], ["none", true]);
+  assert.equal(found.against.mean.clark_west_t, small!.against.mean.clark_west_t);
+  assert.match(
+    found.sentence,
+    /^Sizes: no evidence of skill \(.*\)\. Before shrinkage, the model's forecasts show information about sizes/,
+  );
+});
+
+test("intervals that hold overall but not on quiet days say both", () => {
+  const inside = Float64Array.from({ length: 300 }, (_, d) => (d % 10 === 0 ? 17 : 18));
+  const byDate = { inside, counted: inside.map(() => 20) };
+  const tenth = (coverage: number) => ({ n: 600, coverage, mean_width: 1, interval_score: 1 });
+  const { state, sentence } = intervalsFinding(
+    { byDate, byVolatility: [tenth(0.85), tenth(0.91)] },
+    { alpha: 0.1, method: "split" },
+  );
+  assert.equal(state, "evidence");
+  assert.match(
+    sentence,
+    /^Intervals: hold the nominal coverage overall, but are too narrow on the quietest tenth of days \(/,
   );
 });
 

@@ -6,7 +6,9 @@ import {
   datesText,
   type IntervalEvidence,
   intervalsFinding,
+  isDifferent,
   orderFinding,
+  orderText,
   sizesFinding,
 } from "./findings.ts";
 
@@ -65,7 +67,7 @@ export function headlined(judged: readonly RowsVerdict[]): Verdict {
     title: verdictTitle(headline, state),
     sentence: [
       headlineSentence(headline, state),
-      ...others.flatMap((other) => disagreement(headline, other)),
+      ...others.flatMap((other) => comparison(headline, other)),
     ].join(" "),
     judged: [headline, ...others],
   };
@@ -108,11 +110,18 @@ function headlineSentence(headline: RowsVerdict, state: VerdictState): string {
   return `${verdictTitle(headline, state)} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
 }
 
-/** One sentence if the other rows say something else. */
-function disagreement(headline: RowsVerdict, other: RowsVerdict): string[] {
-  const states = [headline, other].map(verdictState);
-  if (states.includes("too_few")) return [];
+/**
+ * One sentence if the order on the other rows differs by more than chance, or if they lead to another finding. Sizes are not compared: only
+ * the forecasts of score rows are shrunk.
+ */
+function comparison(headline: RowsVerdict, other: RowsVerdict): string[] {
+  if ([headline, other].map(verdictState).includes("too_few")) return [];
+  const rows = `The ${ROWS[other.rows]} (${datesText(other.sizes.dates)})`;
+  const [first, second] = [headline.order, other.order];
+  const isOrder = first.form === second.form && second.figure !== null;
+  const order = isOrder ? orderText(second) : "no order to compare";
+  if (isOrder && isDifferent(first, second)) return [`${rows} disagree by more than chance: ${order}.`];
   if (hasSkill(headline) === hasSkill(other)) return [];
-  const finding = hasSkill(other) ? "show evidence of skill" : "show none";
-  return [`The ${ROWS[other.rows]} (${datesText(other.sizes.dates)}) disagree: they ${finding}.`];
+  const finding = hasSkill(other) ? "show evidence of skill" : "alone show no evidence of skill";
+  return [`${rows} ${finding} (${order})${isOrder ? ", but the difference is within chance" : ""}.`];
 }

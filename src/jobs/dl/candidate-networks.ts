@@ -56,10 +56,10 @@ export class CandidateGatherer {
 function forecastsOf(own: TrainedTicker, base: TrainedTicker): CandidateForecasts {
   const { spread, warnings } = own;
   const dated = (part: "validation" | "calibration" | "score"): DatedPredictions => {
-    const { days, predicted } = own[part];
+    const { days, predicted, spans } = own[part];
     const other = base[part].days;
     const isEqual = other.length === days.length && days.every((day, i) => day === other[i]);
-    return { days: isEqual ? other : days, predicted };
+    return { days: isEqual ? other : days, predicted, spans };
   };
   return {
     validation: dated("validation"),

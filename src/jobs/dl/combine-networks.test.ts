@@ -14,7 +14,6 @@ const { settings } = parseDlSettings(
 );
 const CHOICE: Choice<DlSettings> = {
   rule: "best",
-  over: "all",
   measure: "squared_error",
   seed: 42,
   candidates: ["own", "other"].map((label) => ({ label, settings })),
@@ -31,6 +30,7 @@ function part(first: number, rows: number, skill: number): HeldOutPart {
     realised,
     predicted: realised.map((y) => skill * y),
     trainingMean: new Float64Array(rows),
+    spans: [],
   };
 }
 
@@ -44,7 +44,7 @@ function trained(skill: number, spread: number | undefined): TrainedTicker {
     validation: part(100, 60, skill),
     calibration: part(160, 40, skill),
     labelSquare: 1,
-    score: { days, labelDays, labels: realised, volatility: realised, predicted },
+    score: { days, labelDays, labels: realised, volatility: realised, predicted, spans: [] },
     models: [],
     predictions: predicted,
     predictionUnit: 1,

@@ -4,7 +4,12 @@ import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { lossSeries, type TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
-import { foldForecasts, memberMeans } from "../../evaluate/choice/member-forecasts.ts";
+import {
+  foldForecasts,
+  memberLevels,
+  memberMeans,
+  membersAt,
+} from "../../evaluate/choice/member-forecasts.ts";
 import type { Members } from "../../evaluate/choice/members.ts";
 import {
   choicesAt,
@@ -13,7 +18,6 @@ import {
   membersOverTime,
   type PrequentialChoice,
 } from "../../evaluate/choice/prequential.ts";
-import { NONE_DROPPED } from "../../evaluate/choice/racing.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
 import { alignedTo } from "../shared/choice/aligned-forecasts.ts";
@@ -51,7 +55,7 @@ export function* combineNetworks(
   );
   yield 0;
   const chosen = yield* chooseByValidation(tickers, outcomes.length, choice);
-  const trained = tickers.map((ticker, i) => combined(ticker, chosen.predicted[i]!, chosen.members));
+  const trained = tickers.map((ticker, i) => combined(ticker, chosen, i));
   const result = yield* choiceResult(tickers, chosen, choice);
   const [{ outcome }] = outcomes as readonly [CandidateNetworks];
   const reports = outcomes.map(({ outcome: { failures, warnings }, forecasts }) => ({
@@ -115,9 +119,6 @@ function* chooseByValidation(
     ...{ series, best },
     changes: membersOverTime(days, common),
     members,
-    tickerMembers: tickers.map(() => members),
-    dropped: NONE_DROPPED,
-    isPerTicker: false,
     predicted: tested.map((ticker) => foldForecasts(ticker, (first: Day) => common.get(first)!.members)),
   };
 }
@@ -134,20 +135,37 @@ function validationRows({ tested, warmUpRows }: NetworkTicker): TestedTicker {
 
 /** A ticker with the forecasts of its members. */
 function combined(
-  { base, fitted, warmUpRows }: NetworkTicker,
-  predicted: Float64Array,
-  members: Members,
+  { base, fitted, tested, warmUpRows }: NetworkTicker,
+  chosen: PrequentialChoice,
+  index: number,
 ): TrainedTicker {
-  const { spread: _, ...first } = base;
-  const { score, calibration } = first;
+  const { members } = chosen;
+  const { spread: _, ...own } = base;
+  const { score, calibration } = own;
   const aligned = fitted.map((own) => alignedTo(score.days, own?.score));
   const forecasts = new Float64Array(score.days.length);
   memberMeans(aligned, members, forecasts);
+  const calibrated = tested.predicted.map((own) => own.subarray(warmUpRows));
+  const spansOf = (part: "calibration" | "score") => fitted.map((own) => own?.[part].spans ?? []);
+  const [first] = calibration.days;
+  const judges = first === undefined ? [] : membersAt(chosen, first);
   const apart = spreadOf(fitted, aligned, members);
   return {
-    ...first,
-    calibration: { ...calibration, predicted: predicted.subarray(warmUpRows) },
-    score: { ...score, predicted: forecasts },
+    ...own,
+    calibration: {
+      ...calibration,
+      predicted: chosen.predicted[index]!.subarray(warmUpRows),
+      spans: memberLevels(calibration.days, calibrated, spansOf("calibration"), [
+        { from: 0, to: calibration.days.length, members: judges },
+      ]),
+    },
+    score: {
+      ...score,
+      predicted: forecasts,
+      spans: memberLevels(score.days, aligned, spansOf("score"), [
+        { from: 0, to: forecasts.length, members },
+      ]),
+    },
     ...(apart === undefined ? {} : { spread: apart }),
   };
 }

@@ -11,23 +11,25 @@ import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
 import { blockSkills } from "../../evaluate/block-skill.ts";
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
+import { withLevels } from "../../evaluate/levels.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { type ChoiceResult, choiceOf } from "../shared/choice/choice-result.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
+  type Exposures,
   evaluationUnits,
-  type HeldOutRows,
+  type HeldOutSet,
+  levelTickers,
   type ScoredTicker,
   type ScoreSettings,
   type ScoreTables,
   scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
-import { verdictWarnings } from "../shared/ticker-warnings.ts";
+import { negativeSlope, verdictWarnings } from "../shared/ticker-warnings.ts";
 import type { TrainingRecord } from "./ensemble.ts";
 import type { TrainedTicker } from "./planned-network.ts";
 import { blockTrainingOf, type TrainOutcome } from "./trained-blocks.ts";
@@ -55,16 +57,18 @@ export function* evaluateDl(
   settings: ScoreSettings & RefitSettings,
   asOf: Day,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
+  exposures?: Exposures,
 ): Pausable<DlEvaluation> {
   const { intervals } = settings;
-  const heldOut = trained.map(heldOutRows);
-  const held = trained.map(({ score }, i) => ({ heldOut: heldOut[i]!, score }));
-  const factors = yield* blockFactors(settings.shrinkage, held, blocks);
+  const held = trained.map((ticker) => ({ ...ticker, ...heldOutRows(ticker) }));
+  const { levels, levelled } = yield* levelTickers(held);
+  const factors = yield* blockFactors(settings.shrinkage, levelled, blocks);
   const tickers: EvaluatedTicker[] = [];
   for (const [i, ticker] of trained.entries()) {
-    const { calibration, models } = ticker;
-    const parts = models.map((model) => ({ ...model, factor: factors[model.block]!.get(ticker.ticker)! }));
-    const facts = { ...ticker, heldOut: heldOut[i]!, residuals: calibration, parts };
+    const { ticker: name, calibration, models } = ticker;
+    const parts = models.map((model) => ({ ...model, factor: factors[model.block]!.byTicker.get(name)! }));
+    const residuals = withLevels(calibration, levels.heldOut);
+    const facts = { ...ticker, ...levelled[i]!, residuals, parts };
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }
@@ -72,7 +76,7 @@ export function* evaluateDl(
   const without = trained.filter(
     ({ calibration, joins }) => intervals && calibration.days.length === 0 && joins === undefined,
   );
-  const tables = yield* scoreTables(tickers, intervals, judgedRows(trained));
+  const tables = yield* scoreTables(tickers, settings, judgedRows(trained), levels, exposures);
   const starts = blocks.map(({ from }) => from);
   const scored = tickers.map(({ score }) => score);
   const isTold = recordsRefits(settings) && trained.length > 0;
@@ -80,22 +84,25 @@ export function* evaluateDl(
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
     ...without.map(({ ticker }) => withoutResiduals(ticker)),
+    ...negativeSlope(factors),
     ...verdictWarnings(tables, settings.shrinkage),
   ];
   return {
     tickers,
     tables,
-    blocks: skills.map((skill, b) => ({ ...skill, start: starts[b]!, factors: factors[b]! })),
+    blocks: skills.map((skill, b) => ({ ...skill, start: starts[b]!, factors: factors[b]!.byTicker })),
     warnings,
   };
 }
 
-function heldOutRows({ validation, calibration }: TrainedTicker): ForecastRows {
-  return calibration.days.length > 0 ? calibration : validation;
+/** With the levels that they start from. */
+function heldOutRows({ validation, calibration }: TrainedTicker) {
+  const heldOut = calibration.days.length > 0 ? calibration : validation;
+  return { heldOut, spans: heldOut.spans };
 }
 
 /** The calibration part if there is one: the validation part chose the epochs. */
-function judgedRows(trained: readonly TrainedTicker[]): HeldOutRows {
+function judgedRows(trained: readonly TrainedTicker[]): HeldOutSet {
   const calibrated = trained.map(({ calibration }) => calibration).filter(({ days }) => days.length > 0);
   if (calibrated.length > 0) return { rows: "calibration", forecasts: calibrated };
   return { rows: "validation", forecasts: trained.map(({ validation }) => validation) };
@@ -186,11 +193,11 @@ function modelOf(settings: DlSettings): OrderedJson {
     seed,
     intervals,
     shrinkage,
+    delay,
     target,
     crossSection,
     refitEvery,
     window,
-    refitStart,
     ...rest
   } = settings;
   // The first two are derived from the others; the member `choice` of the output records the third.
@@ -212,8 +219,7 @@ function modelOf(settings: DlSettings): OrderedJson {
     model_params: plain(params),
     intervals: recordedIntervals(intervals),
     shrinkage,
-    ...recordedPanelSettings({ target, crossSection }),
+    ...recordedPanelSettings({ delay, target, crossSection }),
     ...recordedRefitSettings(refitSettings(refitEvery, window)),
-    ...(refitStart === "cold" ? {} : { refit_start: refitStart }),
   };
 }

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
-import { type ArrayRef, readNpy } from "../../engine/npy.ts";
+import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
 import {
@@ -11,7 +11,7 @@ import {
 } from "./planned-network.ts";
 
 /** How one network was trained, as the output records it. */
-type NetworkRecord = Omit<TrainResult, "predictions" | "seconds" | "weights">;
+type NetworkRecord = Omit<TrainResult, "predictions" | "seconds">;
 
 /** The record of a further network of an ensemble. */
 type MemberRecord = Omit<NetworkRecord, "parameters"> & {
@@ -32,8 +32,6 @@ export interface TrainedNetwork {
   readonly record: TrainingRecord;
   /** The record's `prediction_scale`, for a single network or an ensemble whose members all have one. */
   readonly predictionScale: number | undefined;
-  /** The weights of each member, if the task requested them. */
-  readonly weights: readonly ArrayRef[];
 }
 
 /** What messages call a member; a single network goes by its own name. */
@@ -90,7 +88,6 @@ export async function trainedNetwork(
       ...(further.length === 0 ? {} : { members: further.map(memberRecord) }),
     },
     predictionScale: commonScale(results),
-    weights: results.flatMap(({ weights }) => weights ?? []),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import type { MucastError } from "../../contract/errors/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
+import { formatDay } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { type JointPlan, jointSamples, ownSamples } from "../../panel/joint-plan.ts";
@@ -144,7 +145,11 @@ export class JointNetwork implements PlannedNetwork {
   }
 
   excluded(): readonly MucastError[] {
-    return this.#excluded;
+    const start = formatDay(this.#job.blocks[this.#learned]!.from);
+    return this.#excluded.map(
+      ({ code, message, data }) =>
+        new MucastError(code, `${message} (in the network of the block from ${start})`, data),
+    );
   }
 
   standIn(block: number): PlannedNetwork {

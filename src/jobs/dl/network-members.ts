@@ -1,6 +1,5 @@
 import type { MucastError } from "../../contract/errors/errors.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
-import type { ArrayRef } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
 import { memberTask, predictionsOf, removeFiles, type TrainedNetwork, trainedNetwork } from "./ensemble.ts";
 import type { PlannedNetwork, WrittenTask } from "./planned-network.ts";
@@ -16,16 +15,6 @@ export type NetworkFault =
   | MucastError
   | (Pick<Failure, "code" | "message"> & { readonly data?: MucastError["data"] });
 
-/** The weights that a network starts from, and whether it keeps its own. */
-export interface WarmStart {
-  /** For each member, if it continues from an earlier network. */
-  readonly first: readonly ArrayRef[] | undefined;
-  /** Whether its own weights are needed later. */
-  readonly keeps: boolean;
-}
-
-const COLD: WarmStart = { first: undefined, keeps: false };
-
 /**
  * The members of one network, on matrices that are written when the first member starts and removed when the last one ends. They
  * start in order, and none starts once one has failed; running ones continue, so that the first failed member is the same
@@ -34,7 +23,6 @@ const COLD: WarmStart = { first: undefined, keeps: false };
 export class NetworkMembers {
   readonly network: PlannedNetwork;
   readonly ensemble: number;
-  readonly warmStart: WarmStart;
   #written: Promise<WrittenTask> | undefined;
   /** Members that have started and not ended. */
   #running = 0;
@@ -43,10 +31,9 @@ export class NetworkMembers {
   #trained: TrainedNetwork | undefined;
   #hasBegun = false;
 
-  constructor(network: PlannedNetwork, ensemble: number, warmStart: WarmStart = COLD) {
+  constructor(network: PlannedNetwork, ensemble: number) {
     this.network = network;
     this.ensemble = ensemble;
-    this.warmStart = warmStart;
   }
 
   get hasFailed(): boolean {
@@ -76,13 +63,7 @@ export class NetworkMembers {
   ): Promise<TrainNetworkTask | TrainJointTask> {
     this.#written ??= this.network.task(means);
     const { task } = await this.#written;
-    const own = memberTask(task, this.network.name, member, this.ensemble);
-    const { first, keeps } = this.warmStart;
-    return {
-      ...own,
-      ...(first === undefined ? {} : { first_weights: first[member]! }),
-      ...(keeps ? { weights: { ref: weightsFile(own.predictions.ref) } } : {}),
-    };
+    return memberTask(task, this.network.name, member, this.ensemble);
   }
 
   /** Ends a member that was trained; the last one yields the forecasts of all. @throws the reason of `signal`. */
@@ -116,14 +97,8 @@ export class NetworkMembers {
       { length: this.ensemble },
       (_, member) => predictionsOf(task, member, this.ensemble).ref,
     );
-    // Nothing continues from the weights of members whose network has failed.
-    const unneeded = this.hasFailed && this.warmStart.keeps ? predictions.map(weightsFile) : [];
-    removeFiles([...files, ...predictions, ...unneeded]);
+    removeFiles([...files, ...predictions]);
   }
-}
-
-function weightsFile(predictions: string): string {
-  return predictions.replace(/(?=\.npy$)/, "-weights");
 }
 
 /**

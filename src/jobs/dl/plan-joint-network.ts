@@ -144,9 +144,9 @@ interface JointBlocks {
 /** @throws nothing: a ticker that cannot take part is excluded. */
 export function planOf<P extends PlanRows>(
   panels: readonly P[],
-  { lookback, calibrates }: DlSettings,
+  { lookback, calibrates, delay }: DlSettings,
 ): Pausable<JointPlan<P>> {
-  return planJoint(panels, { lookback, calibrates });
+  return planJoint(panels, { lookback, calibrates, delay });
 }
 
 /**

@@ -38,6 +38,7 @@ function panel(
     x: Float64Array.from({ length: rows * columns.length }, (_, at) => at / columns.length),
     y,
     labelDays: days.map((day) => day + 1),
+    spacing: days.map((_, i) => (i + 1 < rows ? 1 : 0)),
     volatility: new Float64Array(rows),
     fit: index.subarray(0, rows - 3),
     score: index.subarray(rows - 3),

@@ -8,15 +8,16 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { trainingMeans } from "../../evaluate/baselines.ts";
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { mean, rootMeanSquare } from "../../evaluate/statistics.ts";
+import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
+import type { Levels } from "../../evaluate/levels.ts";
+import { deviation, mean, rootMeanSquare } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, forecastReturns, type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import type { ScoreModel } from "../shared/refits-output.ts";
-import type { ScoreRows } from "../shared/score-tables.ts";
+import { levelOf, type ScoreRows } from "../shared/score-tables.ts";
 import { type DateSpan, type RowFacts, rowFacts, type Splits } from "../shared/ticker-fits.ts";
 
 /** One network to be trained, for one ticker or for all. */
@@ -29,7 +30,7 @@ export interface PlannedNetwork {
   readonly block: number;
   /** Whether no network of its name is trained for an earlier block. */
   readonly isFirst: boolean;
-  /** Whether it is trained like the network of an earlier block, because its own block's network failed. */
+  /** Whether it is the network of an earlier block, trained once more because the network of its own block failed. */
   readonly isStandIn: boolean;
   /** The tickers that have a score window in its block. */
   readonly tickers: readonly string[];
@@ -57,7 +58,7 @@ export interface PlannedNetwork {
    * @param predictions as the protocol lays them out.
    */
   forecasts(predictions: Float64Array): Pausable<TrainedTicker[]>;
-  /** Why tickers are excluded that took part in their first block; known once the task is written. */
+  /** Why tickers cannot take part that took part in their first block; known once the task is written. */
   excluded(): readonly MucastError[];
   /** The same network, trained on the same rows, to forecast the score rows of a later block. */
   standIn(block: number): PlannedNetwork;
@@ -119,10 +120,10 @@ export interface TrainedTicker extends TickerForecasts {
   readonly listed: readonly Listed[];
 }
 
-/** Rows that a network did not learn from, with the dates on which their labels become known. */
-export interface HeldOutPart extends ForecastRows {
-  /** Shape (n). */
-  readonly labelDays: Int32Array;
+/** Rows that a network did not learn from. */
+export interface HeldOutPart extends HeldOutRows {
+  /** What the forecasts start from. */
+  readonly spans: Levels;
 }
 
 /** Only the forecasts. */
@@ -175,8 +176,10 @@ export function trainedTicker(
           days: daysOf(part),
           labelDays: Int32Array.from(rows[part], (row) => panel.labelDays[row]!),
           predicted: forecastReturns(panel, rows[part], predicted[part], learnedBy),
+          spans: levelOf(panel, rows[part], learnedBy),
           realised: labelsAt(panel, rows[part]),
           trainingMean: trainingMeans(learned, rows[part].length),
+          labelDeviation: deviation(fitLabels(whole)),
         }
       : noRows(ticker);
   return {
@@ -193,6 +196,7 @@ export function trainedTicker(
       labelDays: Int32Array.from(rows.score, (row) => panel.labelDays[row]!),
       volatility: Float64Array.from(rows.score, (row) => panel.volatility[row]!),
       predicted: forecastReturns(panel, rows.score, predicted.score, known),
+      spans: levelOf(panel, rows.score, known),
     },
     models: [
       {
@@ -219,7 +223,8 @@ export function trainedTicker(
 
 function noRows(ticker: string): HeldOutPart {
   const [none, noDays] = [new Float64Array(0), new Int32Array(0)];
-  return { ticker, days: noDays, labelDays: noDays, predicted: none, realised: none, trainingMean: none };
+  const arrays = { days: noDays, labelDays: noDays, predicted: none, realised: none, trainingMean: none };
+  return { ticker, ...arrays, spans: [] };
 }
 
 /** @param rows ascending. */
@@ -269,11 +274,11 @@ export function trainingOf(settings: DlSettings) {
     joint: ____,
     shrinkage: _____,
     ensemble: ______,
-    target: _______,
-    crossSection: ________,
-    refitEvery: _________,
-    window: __________,
-    refitStart: ___________,
+    delay: _______,
+    target: ________,
+    crossSection: _________,
+    refitEvery: __________,
+    window: ___________,
     calibrates: ____________,
     choice: _____________,
     ...unused

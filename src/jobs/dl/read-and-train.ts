@@ -14,6 +14,7 @@ import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
+import type { Exposures } from "../shared/score-tables.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { FitTimings, timed } from "../shared/timings.ts";
 import { openWorkFolder } from "../shared/work-folder.ts";
@@ -35,6 +36,7 @@ export interface ReadAndTrained {
   readonly warnings: readonly Warning[];
   /** The blocks of the score rows. */
   readonly blocks: readonly RefitBlock[];
+  readonly exposures: Exposures;
 }
 
 /**
@@ -62,7 +64,6 @@ export async function readAndTrain(
     threads: jointThreads(capacity),
     slots: capacity.slots,
     gpus: capacity.gpus,
-    refitStart: settings.refitStart,
     signal,
     report,
     timings: new FitTimings(context),
@@ -89,7 +90,7 @@ async function outcomeOf(
   };
 }
 
-interface ReadAndPlanned extends Pick<ReadAndTrained, "inputs" | "warnings" | "blocks"> {
+interface ReadAndPlanned extends Pick<ReadAndTrained, "inputs" | "warnings" | "blocks" | "exposures"> {
   /** At least the config itself. */
   readonly planned: readonly PlannedCandidate[];
 }
@@ -100,7 +101,9 @@ async function readAndPlan(
   settings: DlSettings,
   workFolder: string,
 ): Promise<ReadAndPlanned> {
-  const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder));
+  const inputs = await timed(context, "read prices", () =>
+    openInputs(request, context, workFolder, settings.delay),
+  );
   try {
     for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
     const late = new LateTickers(workFolder);
@@ -115,7 +118,17 @@ async function readAndPlan(
       inputs.asOf,
       context,
     );
-    return { inputs, planned, blocks, warnings: [...prepared.warnings, ...noRefit(blocks, settings)] };
+    const firsts = prepared.panels.flatMap(({ days, score }) =>
+      [...score.subarray(0, 1)].map((row) => days[row]!),
+    );
+    const exposures = await inTurns(inputs.exposures(Math.min(...firsts)), context.signal);
+    return {
+      inputs,
+      planned,
+      blocks,
+      exposures,
+      warnings: [...prepared.warnings, ...noRefit(blocks, settings)],
+    };
   } finally {
     await inputs.close();
   }
@@ -189,10 +202,14 @@ export const DISABLED: Warning = {
  * Reads both blobs for a config that is switched off: the output shows their window and digests. Trains nothing.
  * @throws MucastError of reading them.
  */
-export async function readDisabled(request: JobRequest, context: JobContext): Promise<ReadAndTrained> {
+export async function readDisabled(
+  request: JobRequest,
+  context: JobContext,
+  { delay }: Pick<DlSettings, "delay">,
+): Promise<ReadAndTrained> {
   const work = openWorkFolder();
   try {
-    const inputs = await openInputs(request, context, work.path);
+    const inputs = await openInputs(request, context, work.path, delay);
     try {
       for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
       for await (const _ of inputs.panels()) context.signal.throwIfAborted();
@@ -209,6 +226,7 @@ export async function readDisabled(request: JobRequest, context: JobContext): Pr
         device: "none",
         warnings: [],
         blocks: ONE_BLOCK,
+        exposures: new Map(),
       };
     } finally {
       await inputs.close();

@@ -35,12 +35,13 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     device,
     warnings: aboutAll,
     blocks,
+    exposures,
   } = settings.enabled
     ? await trainInEngine(request, context, settings)
-    : { ...(await readDisabled(request, context)), facts: NO_ENGINE };
+    : { ...(await readDisabled(request, context, settings)), facts: NO_ENGINE };
   const { trained, training, blockTraining, failures, blockRows } = outcome;
   const evaluation = await evaluateInTurns(
-    evaluateDl(trained, settings, inputs.asOf, blocks),
+    evaluateDl(trained, settings, inputs.asOf, blocks, exposures),
     dlEvaluationUnits(trained, settings),
     context,
   );

@@ -113,7 +113,6 @@ function options(ensemble = 1): TrainOptions {
     gpus: 1,
     epochs: EPOCHS,
     ensemble,
-    refitStart: "cold",
     signal: new AbortController().signal,
     report: () => undefined,
     timings: new FitTimings({}),

@@ -1,4 +1,3 @@
-import type { RefitStart } from "../../contract/config/refit-settings.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
@@ -24,8 +23,6 @@ export interface TrainOptions {
   readonly epochs: number;
   /** Members of each network; 1 without ensembles. */
   readonly ensemble: number;
-  /** What the networks of later blocks start from: their drawn weights, or the previous block's weights. */
-  readonly refitStart: RefitStart;
   readonly signal: AbortSignal;
   readonly report: Report;
   readonly timings: FitTimings;

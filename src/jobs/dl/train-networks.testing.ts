@@ -130,7 +130,6 @@ export function train(
     gpus,
     epochs: 4,
     ensemble,
-    refitStart: "cold",
     signal: new AbortController().signal,
     report: () => undefined,
     timings: new FitTimings({}),

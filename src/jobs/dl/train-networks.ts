@@ -1,5 +1,4 @@
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
-import { removeFiles } from "./ensemble.ts";
 import { EpochCount } from "./epoch-count.ts";
 import { NetworkMembers } from "./network-members.ts";
 import type { PlannedNetwork } from "./planned-network.ts";
@@ -9,8 +8,7 @@ import { TrainedBlocks, type TrainOutcome } from "./trained-blocks.ts";
 
 /**
  * Trains every network, as many at a time as the pool has workers, members of an ensemble in parallel; on GPUs in stacks, one at
- * a time on each. What a network learns depends neither on the others nor on when it is trained, except with a warm start: the
- * blocks are then trained one after the other.
+ * a time on each. What a network learns depends neither on the others nor on when it is trained.
  * @param networks of all blocks.
  * @throws MucastError of the engine if it is not about one ticker, or if the network is the joint one of the first block.
  */
@@ -19,48 +17,20 @@ export async function trainNetworks(
   options: TrainOptions,
 ): Promise<TrainOutcome> {
   const count = new EpochCount(networks.length, options, options.report);
-  const trained = new TrainedBlocks(options.ensemble);
-  const keeps = options.refitStart === "warm";
-  const kept = new Set<string>();
-  for (const round of keeps ? blocksOf(networks) : [networks]) {
-    const begun = round.filter(({ name }) => !trained.hasFailed(name));
-    for (const network of round) if (trained.hasFailed(network.name)) count.finishAll(network);
-    const own = begun.map((network) => {
-      const first = trained.lastWeights(network.name);
-      return new NetworkMembers(network, options.ensemble, { first: keeps ? first : undefined, keeps });
-    });
-    trained.add(await trainAll(own, options, count));
-    trained.add(await trainAll(trained.takeStandIns(), options, count));
-    if (keeps) removeUnneeded(kept, own, trained.neededWeights());
-  }
+  const trained = new TrainedBlocks();
+  trained.add(await trainAll(networks, options, count));
+  trained.add(await trainAll(trained.takeStandIns(), options, count));
   options.timings.finishAll();
   return trained.outcome();
 }
 
-/** The networks of each block, ascending. */
-function blocksOf(networks: readonly PlannedNetwork[]): PlannedNetwork[][] {
-  const byBlock = Map.groupBy(networks, ({ block }) => block);
-  return [...byBlock].sort(([a], [b]) => a - b).map(([, own]) => own);
-}
-
-/** @param kept existing files of weights. */
-function removeUnneeded(
-  kept: Set<string>,
-  own: readonly NetworkMembers[],
-  needed: ReadonlySet<string>,
-): void {
-  for (const { result } of own) if (!("code" in result)) for (const { ref } of result.weights) kept.add(ref);
-  const unneeded = [...kept].filter((ref) => !needed.has(ref));
-  removeFiles(unneeded);
-  for (const ref of unneeded) kept.delete(ref);
-}
-
 async function trainAll(
-  all: readonly NetworkMembers[],
+  networks: readonly PlannedNetwork[],
   options: TrainOptions,
   count: EpochCount,
 ): Promise<readonly NetworkMembers[]> {
-  if (all.length === 0) return [];
+  if (networks.length === 0) return [];
+  const all = networks.map((network) => new NetworkMembers(network, options.ensemble));
   // The first network of each name comes first, because the later ones depend on it. Then the largest, so that no large one
   // remains for a single worker at the end.
   const queue = all.toSorted((a, b) => inOrder(a.network, b.network));

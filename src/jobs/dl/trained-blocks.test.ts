@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -52,16 +52,13 @@ class FakePool {
 
   #train(task: FakeTask): TrainResult {
     this.started.push(task);
-    const { ticker, learned, member, first_weights, weights } = task;
-    for (const weight of first_weights === undefined ? [] : [first_weights])
-      assert.ok(existsSync(weight.ref));
+    const { ticker, learned, member } = task;
     const error = this.#errors[`${ticker} ${learned}`] ?? this.#errors[`${ticker} ${learned} ${member}`];
     if (error !== undefined) throw error;
     const write = (ref: string, values: number[]): ArrayRef =>
       writeNpy(ref, Float64Array.from(values), [values.length]);
     return {
       predictions: write(task.predictions.ref, [learned, learned + 0.5]),
-      ...(weights === undefined ? {} : { weights: write(weights.ref, [learned, member]) }),
       epochs: [{ train_loss: 2, validation_loss: 3 }],
       best_epoch: 1,
       zero_validation_loss: 4,
@@ -116,7 +113,7 @@ const blocksOf = (name: string, count: number, joint = false) =>
 function train(pool: FakePool, networks: readonly PlannedNetwork[], own: Partial<TrainOptions> = {}) {
   return trainNetworks(networks, {
     ...{ pool: pool as unknown as EnginePool, device: "cpu", slots: 2, threads: 1, gpus: 1, epochs: 4 },
-    ...{ ensemble: 1, refitStart: "cold", signal: new AbortController().signal, report: () => undefined },
+    ...{ ensemble: 1, signal: new AbortController().signal, report: () => undefined },
     timings: new FitTimings({}),
     ...own,
   });
@@ -203,53 +200,8 @@ test("a joint network that diverges in a later block is reported for all tickers
   assert.deepEqual([trained[0]!.warnings, blockRows], [[], [7, 7, 7]]);
 });
 
-test("a warm start continues from the last trained network, each member from its own, and keeps no unneeded file", async () => {
-  const pool = new FakePool({ "A 2": diverged });
-  const report: number[] = [];
-  const { trained } = await train(pool, [...blocksOf("A", 4), ...blocksOf("B", 4)], {
-    refitStart: "warm",
-    ensemble: 2,
-    report: (event) => report.push(event.kind === "progress" ? event.done : Number.NaN),
-  });
-  const started = pool.started.map(({ learned, scored }) => Math.max(learned, scored));
-  assert.deepEqual(started, started.toSorted());
-  const begun = pool.started.filter(({ ticker }) => ticker === "A");
-  const blockOf = ({ first_weights }: FakeTask) =>
-    begun.find(({ weights }) => weights !== undefined && weights.ref === first_weights?.ref);
-  for (const task of begun) {
-    const from = blockOf(task);
-    const expected = { 0: undefined, 1: 0, 2: 1, 3: 1 }[task.learned];
-    // The network that stands in for block 2 starts like the network of block 1.
-    assert.equal(from?.learned, expected, `block ${task.learned} for ${task.scored}`);
-    assert.ok(from === undefined || from.member === task.member);
-  }
-  assert.deepEqual([...trained[0]!.score.predicted], [0, 0.5, 1, 1.5, 1, 1.5, 3, 3.5]);
-  const left = pool.started.flatMap(({ weights }) =>
-    weights && existsSync(weights.ref) ? [weights.ref] : [],
-  );
-  // For each ticker and member, the last weights and those that its last network started from.
-  assert.equal(left.length, 8);
-  assert.deepEqual(
-    report,
-    report.toSorted((a, b) => a - b),
-  );
-  assert.equal(report.at(-1), 2 * 4 * 2 * 4);
-});
-
-test("after a first block that fails, a warm start trains no other block of the ticker", async () => {
-  const pool = new FakePool({ "A 0": diverged });
-  const events: number[] = [];
-  const { failures } = await train(pool, [...blocksOf("A", 3), ...blocksOf("B", 3)], {
-    refitStart: "warm",
-    report: (event) => events.push(event.kind === "progress" ? event.done : Number.NaN),
-  });
-  assert.equal(failures.length, 1);
-  assert.equal(pool.started.filter(({ ticker }) => ticker === "A").length, 1);
-  assert.equal(events.at(-1), 24);
-});
-
 for (const device of ["cpu", "cuda:0"]) {
-  test(`on ${device} after a first block that fails, a cold start starts no further block of the ticker`, async () => {
+  test(`on ${device} after a first block that fails, no further block of the ticker is started`, async () => {
     const pool = new FakePool({ "A 0": diverged });
     const events: number[] = [];
     const blocks = 100;
@@ -266,34 +218,18 @@ for (const device of ["cpu", "cuda:0"]) {
   });
 }
 
-test("the weights of members are removed when their network fails", async () => {
-  const pool = new FakePool({ "A 1 1": diverged });
-  await train(pool, blocksOf("A", 2), { refitStart: "warm", ensemble: 2 });
-  const [first, second] = [0, 1].map((block) =>
-    pool.started.filter(({ learned, scored }) => learned === block && scored === block),
-  );
-  assert.deepEqual([first!.length, second!.length], [2, 2]);
-  assert.ok(first!.every(({ weights }) => existsSync(weights!.ref)));
-  assert.ok(second!.every(({ weights }) => !existsSync(weights!.ref)));
-});
-
-test("a ticker that joins later starts with its own network, even with a warm start", async () => {
+test("a ticker that joins later starts with its own network", async () => {
   const late = [1, 2].map((block) => ({ ...network("L", block), ...begins(["L"], block === 1) }));
-  for (const refitStart of ["cold", "warm"] as const) {
-    const pool = new FakePool();
-    const { trained, training } = await train(pool, [...blocksOf("A", 3), ...late], { refitStart });
-    assert.deepEqual([...training.keys()], ["A", "L"]);
-    const [, l] = trained as [TrainedTicker, TrainedTicker];
-    assert.deepEqual(
-      [l.models.map(({ block }) => block), [...l.score.predicted]],
-      [
-        [1, 2],
-        [1, 1.5, 2, 2.5],
-      ],
-    );
-    const first = pool.started.find(({ ticker, learned }) => ticker === "L" && learned === 1)!;
-    assert.equal(first.first_weights, undefined);
-  }
+  const { trained, training } = await train(new FakePool(), [...blocksOf("A", 3), ...late]);
+  assert.deepEqual([...training.keys()], ["A", "L"]);
+  const [, l] = trained as [TrainedTicker, TrainedTicker];
+  assert.deepEqual(
+    [l.models.map(({ block }) => block), [...l.score.predicted]],
+    [
+      [1, 2],
+      [1, 1.5, 2, 2.5],
+    ],
+  );
   const failing = new FakePool({ "L 1": diverged });
   const { failures } = await train(failing, [...blocksOf("A", 3), ...late]);
   assert.deepEqual(

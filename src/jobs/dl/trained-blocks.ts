@@ -9,7 +9,7 @@ import type { OrderedJson } from "../shared/ordered-json.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
 import { constantWarning, type FailedRefit, failedRefits } from "../shared/ticker-warnings.ts";
 import type { TrainedNetwork, TrainingRecord } from "./ensemble.ts";
-import { type NetworkFault, NetworkMembers, type WarmStart } from "./network-members.ts";
+import type { NetworkFault, NetworkMembers } from "./network-members.ts";
 import type { PlannedNetwork, TickerForecasts, TrainedTicker } from "./planned-network.ts";
 import { isOfLearnedRows } from "./train-network.ts";
 
@@ -29,27 +29,16 @@ export interface TrainOutcome {
   readonly blockRows: readonly number[];
 }
 
-/** A network that was trained for its own block. */
-interface DoneNetwork extends Pick<TrainedNetwork, "weights"> {
+/** A network of a later block that could not learn from its rows. */
+interface FailedNetwork {
   readonly network: PlannedNetwork;
-  readonly tickers: ReadonlySet<string>;
-  readonly first: WarmStart["first"];
+  readonly error: NetworkFault;
 }
 
-/** Tickers that the network of their block does not forecast. */
-interface Missing {
-  readonly network: PlannedNetwork;
-  readonly tickers: readonly string[];
-  readonly error: Pick<NetworkFault, "message">;
-  /** Whether a joint network failed, and not only one ticker in it. */
-  readonly isForAll: boolean;
-}
-
-/** Gathers the networks of all blocks as they end, and names the networks that have to stand in for others. */
+/** Gathers the networks of all blocks as they end, and names those that forecast the rows of failed ones. */
 export class TrainedBlocks {
-  readonly #ensemble: number;
-  /** By the network's name, in time order. */
-  readonly #done = new Map<string, DoneNetwork[]>();
+  /** Those that were trained for their own block, by name, in time order. */
+  readonly #done = new Map<string, PlannedNetwork[]>();
   readonly #training = new Map<string, TrainingRecord>();
   readonly #blockTraining = new Map<string, Map<number, BlockTraining>>();
   /** By ticker: the parts from its first network, and from the later ones. */
@@ -59,45 +48,30 @@ export class TrainedBlocks {
   readonly #failures = new Map<string, NetworkFault>();
   /** The block of each of them. */
   readonly #failedBlocks = new Map<string, number>();
-  /** Late tickers whose first network, a joint one, failed: no other network can replace it. */
+  /** Tickers that cannot take part in the joint network of a block with rows of theirs, or whose first network, a joint one, failed. */
   readonly #lost = new Map<string, NetworkFault>();
-  /** Tickers without a replacement so far. */
-  readonly #missing: Missing[] = [];
-  readonly #standingIn = new Map<PlannedNetwork, Missing>();
+  /** Without a replacement so far. */
+  readonly #failed: FailedNetwork[] = [];
+  /** The errors of the networks that these replace. */
+  readonly #replaced = new Map<PlannedNetwork, NetworkFault>();
   /** By ticker; the key is undefined for all tickers of a joint network. */
   readonly #refits = new Map<string | undefined, FailedRefit[]>();
   readonly #blockRows: number[] = [];
 
-  constructor(ensemble: number) {
-    this.#ensemble = ensemble;
-  }
-
-  /** Whether the networks of that name have failed in all blocks. */
-  hasFailed(name: string): boolean {
-    return this.#failures.has(name);
-  }
-
-  /** The weights that the next network of that name continues from. */
-  lastWeights(name: string): WarmStart["first"] {
-    return this.#done.get(name)?.at(-1)?.weights;
-  }
-
   /**
    * Receives networks that have ended.
-   * @throws MucastError of a joint network that no other can stand in for.
+   * @throws MucastError of a joint network that no other can replace.
    */
   add(ended: readonly NetworkMembers[]): void {
-    for (const members of ended.toSorted((a, b) => a.network.block - b.network.block)) {
-      const { network, result } = members;
+    for (const { network, result } of ended.toSorted((a, b) => a.network.block - b.network.block)) {
       if ("code" in result) this.#addFault(network, result);
-      else if (network.isStandIn) this.#addStandIn(network, result);
-      else this.#addOwn(network, result, members.warmStart);
+      else this.#addResult(network, result);
     }
   }
 
   #addFault(network: PlannedNetwork, error: NetworkFault): void {
     if (!network.isFirst && !network.isStandIn && isOfLearnedRows(error)) {
-      this.#missing.push({ network, tickers: network.tickers, error, isForAll: network.joint });
+      this.#failed.push({ network, error });
       for (const ticker of network.begins) this.#lost.set(ticker, error);
       return;
     }
@@ -108,83 +82,51 @@ export class TrainedBlocks {
     this.#failures.set(network.name, error);
   }
 
-  #addOwn(network: PlannedNetwork, result: TrainedNetwork, { first }: WarmStart): void {
-    const { name, block } = network;
-    const tickers = new Set(result.tickers.map(({ ticker }) => ticker));
-    pushed(this.#done, name, { network, tickers, first, weights: result.weights });
-    if (network.isFirst) this.#training.set(name, result.record);
-    const byBlock = this.#blockTraining.get(name) ?? new Map<number, BlockTraining>();
-    this.#blockTraining.set(name, byBlock.set(block, blockTraining(result.record)));
-    if (network.joint) this.#blockRows[block] = rowsOf(result);
-    this.#addParts(network, result, tickers);
-    for (const error of network.excluded()) {
-      const left = network.tickers.filter((ticker) => ticker === error.data.ticker);
-      if (!network.isFirst && left.length > 0)
-        this.#missing.push({ network, tickers: left, error, isForAll: false });
+  #addResult(network: PlannedNetwork, result: TrainedNetwork): void {
+    const { name, block, joint, isFirst } = network;
+    const error = this.#replaced.get(network);
+    if (error === undefined) {
+      pushed(this.#done, name, network);
+      if (isFirst) this.#training.set(name, result.record);
+      const byBlock = this.#blockTraining.get(name) ?? new Map<number, BlockTraining>();
+      this.#blockTraining.set(name, byBlock.set(block, blockTraining(result.record)));
     }
-  }
-
-  #addStandIn(network: PlannedNetwork, result: TrainedNetwork): void {
-    const { tickers, error, isForAll } = this.#standingIn.get(network)!;
-    const { block } = network;
-    if (isForAll) this.#blockRows[block] = rowsOf(result);
-    for (const { ticker, score } of this.#addParts(network, result, new Set(tickers))) {
-      const refit = { block, rows: score.days.length, message: error.message };
-      pushed(this.#refits, isForAll ? undefined : ticker, refit);
-    }
-  }
-
-  /** @returns the tickers that have score rows in the block. */
-  #addParts({ isFirst }: PlannedNetwork, result: TrainedNetwork, tickers: ReadonlySet<string>) {
+    if (joint) this.#blockRows[block] = rowsOf(result);
     const { predictionScale } = result;
-    const own = result.tickers.filter(({ ticker }) => tickers.has(ticker));
-    for (const forecasts of own) {
-      if ("validation" in forecasts) this.#first.set(forecasts.ticker, { forecasts, predictionScale });
-      else if (forecasts.score.days.length > 0)
-        pushed(this.#later, forecasts.ticker, { forecasts, predictionScale });
-    }
-    return isFirst ? own : own.filter(({ score }) => score.days.length > 0);
-  }
-
-  /** The networks that have to forecast rows of later blocks whose own network failed. Those of the first block have ended. */
-  takeStandIns(): NetworkMembers[] {
-    const standIns: NetworkMembers[] = [];
-    for (const missing of this.#missing.splice(0)) {
-      const byModel = Map.groupBy(missing.tickers, (ticker) => this.#modelBefore(missing.network, ticker));
-      for (const [model, tickers] of byModel) {
-        // If the first network failed, so has its ticker.
-        if (model === undefined) continue;
-        const standIn = model.network.standIn(missing.network.block);
-        this.#standingIn.set(standIn, { ...missing, tickers });
-        standIns.push(new NetworkMembers(standIn, this.#ensemble, { first: model.first, keeps: false }));
+    for (const forecasts of result.tickers) {
+      const { ticker, score } = forecasts;
+      if ("validation" in forecasts) this.#first.set(ticker, { forecasts, predictionScale });
+      else if (score.days.length > 0) {
+        pushed(this.#later, ticker, { forecasts, predictionScale });
+        if (error === undefined) continue;
+        const refit = { block, rows: score.days.length, message: error.message };
+        pushed(this.#refits, joint ? undefined : ticker, refit);
       }
     }
-    return standIns;
-  }
-
-  #modelBefore({ name, block }: PlannedNetwork, ticker: string): DoneNetwork | undefined {
-    const own = this.#done.get(name) ?? [];
-    return own.findLast(({ network, tickers }) => network.block < block && tickers.has(ticker));
-  }
-
-  /** The files of weights that a later network may start from. */
-  neededWeights(): ReadonlySet<string> {
-    const needed = new Set<string>();
-    const need = (weights: WarmStart["first"]) => {
-      for (const { ref } of weights ?? []) needed.add(ref);
-    };
-    for (const [name, own] of this.#done) {
-      need(this.lastWeights(name));
-      for (const ticker of own[0]?.tickers ?? [])
-        need(own.findLast(({ tickers }) => tickers.has(ticker))!.first);
+    for (const reason of network.excluded()) {
+      const left = network.tickers.find((ticker) => ticker === reason.data.ticker);
+      if (left !== undefined && !this.#lost.has(left)) this.#lost.set(left, reason);
     }
-    return needed;
+  }
+
+  /** For each failed network, the last one of its name before it, which is trained once more and forecasts its rows. */
+  takeStandIns(): PlannedNetwork[] {
+    return this.#failed.splice(0).flatMap(({ network: { name, block }, error }) => {
+      const last = this.#done.get(name)?.findLast((network) => network.block < block);
+      // If the first network failed, so has its ticker.
+      if (last === undefined) return [];
+      const standIn = last.standIn(block);
+      this.#replaced.set(standIn, error);
+      return [standIn];
+    });
   }
 
   outcome(): TrainOutcome {
     const failed = [...this.#failures, ...this.#lost];
     const failures = failed.map(([ticker, { code, message }]) => ({ ticker, code, message }));
-    const first = [...this.#first].filter(([ticker]) => !this.#failures.has(ticker));
+    const first = [...this.#first].filter(
+      ([ticker]) => !this.#failures.has(ticker) && !this.#lost.has(ticker),
+    );
     const training = [...this.#training].filter(([name]) => !this.#failures.has(name));
     const trained = first.sort(byName).map(([ticker, part]) => this.#joined(ticker, part));
     return {
@@ -270,6 +212,7 @@ function joinedRows(parts: readonly ScoreRows[]): ScoreRows {
     labels: values("labels"),
     volatility: values("volatility"),
     predicted: values("predicted"),
+    spans: parts.flatMap(({ spans }) => spans),
   };
 }
 

@@ -17,7 +17,6 @@ import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
-import { ALL_FITS, type FitPart, isInPart } from "./fit-part.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
 import { importancesOf, notConverged, type SpreadImportance } from "./fitted-ticker.ts";
@@ -75,9 +74,8 @@ export async function fitPooled(
   panels: readonly ListedPanel[],
   options: PooledOptions,
 ): Promise<PooledOutcome> {
-  const { settings, workFolder, signal, timings, blocks, part, groups } = options;
+  const { settings, workFolder, signal, timings, blocks, groups } = options;
   const plan = await inTurns(planPooled(panels, settings, blocks), signal);
-  if (isEmpty(pooledFits(plan, part))) return { fitted: [], failures: [], listed: [], warnings: [] };
   const union = unitePooled(plan);
   const failures = refusedTickers(panels, union, settings);
   if (failures.length === panels.length) return { fitted: [], failures, listed: [], warnings: [] };
@@ -122,20 +120,13 @@ export function refusedTickers(
 
 /** The fits of a pooled plan as rows of its matrix. */
 interface PlannedPool {
-  /** By the number of the fold. */
-  readonly folds: ReadonlyMap<number, PlannedFit>;
-  /** The fits of the first block and of the later ones; none if a part has no final fits. */
-  readonly first?: PlannedFit;
+  readonly folds: readonly PlannedFit[];
+  /** The fit of the first block. */
+  readonly first: PlannedFit;
   readonly refits: readonly PlannedRefit[];
 }
 
-/** All fits of a plan, or those of a part. */
-export function pooledFits({ folds, blocks }: PooledPlan, part: FitPart = ALL_FITS): PlannedPool {
-  const inPart = folds.flatMap(({ from, trainStart, trainEnd, testEnd }, f): [number, PlannedFit][] =>
-    isInPart(part, from) ? [[f, { train: [trainStart, trainEnd], predict: [trainEnd, testEnd] }]] : [],
-  );
-  const byFold = new Map(inPart);
-  if (!part.isFinal) return { folds: byFold, refits: [] };
+function pooledFits({ folds, blocks }: PooledPlan): PlannedPool {
   const [first, ...later] = blocks.map(({ trainStart, trainEnd, scoreStart, scoreEnd }, block) => ({
     block,
     train: [trainStart, trainEnd] as const,
@@ -143,18 +134,17 @@ export function pooledFits({ folds, blocks }: PooledPlan, part: FitPart = ALL_FI
   }));
   const { block: _, ...firstFit } = first!;
   return {
-    folds: byFold,
+    folds: folds.map(({ trainStart, trainEnd, testEnd }) => ({
+      train: [trainStart, trainEnd],
+      predict: [trainEnd, testEnd],
+    })),
     first: { ...firstFit, diagnose: true },
     refits: later.map((refit) => ({ ...refit, diagnose: true })),
   };
 }
 
 function allFits({ folds, first, refits }: PlannedPool): PlannedFit[] {
-  return [...folds.values(), ...(first === undefined ? [] : [first]), ...refits];
-}
-
-function isEmpty(planned: PlannedPool): boolean {
-  return allFits(planned).length === 0;
+  return [...folds, first, ...refits];
 }
 
 /**
@@ -239,9 +229,9 @@ async function runFits(
   const { timings, onFits, groups = [] } = options;
   const { shuffle } = rows;
   await options.trial;
-  const planned = pooledFits(plan, options.part);
+  const planned = pooledFits(plan);
   const { first, refits } = planned;
-  const folds = [...planned.folds].map(([fold, fit]) => [fold, shuffle?.withPool(fit) ?? fit] as const);
+  const folds = planned.folds.map((fit) => shuffle?.withPool(fit) ?? fit);
   const total = allFits(planned).length;
   let [done, tasks] = [0, 0];
   onFits(0, total);
@@ -257,31 +247,29 @@ async function runFits(
     onFits(done, total);
     return { result, ...split, from: fit.predict[0] };
   };
-  const results = new Map<number, FitPredictions>();
-  let firstBlock: BlockPredictions | undefined;
+  const results: FitPredictions[] = [];
+  const byBlock: BlockPredictions[] = [];
   let refitted: readonly BlockPredictions[] = [];
-  const runFirst = async (fit: PlannedFit, signal: AbortSignal): Promise<void> => {
-    const { result, predicted } = await runFit(fit, POOLED, signal);
+  const runFirst = async (signal: AbortSignal): Promise<void> => {
+    const { result, predicted } = await runFit(first, POOLED, signal);
     const [diagnosis] = result.diagnoses;
-    firstBlock = { block: 0, model: 0, train: fit.train, predicted, result, diagnosis };
+    byBlock[0] = { block: 0, model: 0, train: first.train, predicted, result, diagnosis };
   };
-  const refitAll = async (fit: PlannedFit, signal: AbortSignal): Promise<void> => {
+  const refitAll = async (signal: AbortSignal): Promise<void> => {
     const alone = refits.map((refit) => [refit]);
-    refitted = await runRefits({ ...fit, block: 0 }, alone, ([refit]) =>
+    refitted = await runRefits({ ...first, block: 0 }, alone, ([refit]) =>
       runFit(refit!, `${POOLED}, refit`, signal),
     );
   };
   const runFold = async (fold: number, fit: PlannedFit, signal: AbortSignal): Promise<void> => {
-    results.set(fold, await runFit(fit, `${POOLED}, fold ${fold + 1}`, signal));
+    results[fold] = await runFit(fit, `${POOLED}, fold ${fold + 1}`, signal);
   };
   await runEach(options.signal, async (start, signal) => {
-    if (first !== undefined) {
-      start(refitAll(first, signal));
-      start(runFirst(first, signal));
-    }
-    for (const [fold, fit] of folds.reverse()) start(runFold(fold, fit, signal));
+    start(refitAll(signal));
+    start(runFirst(signal));
+    for (const [fold, fit] of [...folds.entries()].reverse()) start(runFold(fold, fit, signal));
   });
-  return { folds: results, blocks: firstBlock === undefined ? [] : [firstBlock, ...refitted] };
+  return { folds: results, blocks: [...byBlock, ...refitted] };
 }
 
 function fitTask(
@@ -350,7 +338,7 @@ function fitWarnings({ folds, blocks }: PooledFits): Warning[] {
     const { ticker: _, ...warning } = constantWarning(POOLED, constant);
     warnings.push(warning);
   }
-  const count = [...folds.values(), ...blocks].reduce((sum, { result }) => sum + result.unconverged_fits, 0);
+  const count = [...folds, ...blocks].reduce((sum, { result }) => sum + result.unconverged_fits, 0);
   if (count > 0) warnings.push(notConverged(count));
   return [...warnings, ...failedRefitWarnings(blocks)];
 }

@@ -11,7 +11,6 @@ import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import { type TickerPanel, targetsOf } from "../../panel/ticker-panel.ts";
 import type { FitTimings } from "../shared/timings.ts";
 import type { FitPool } from "./candidates/shared-fits.ts";
-import type { FitPart } from "./fit-part.ts";
 import { type FitRows, type FittedTicker, fittedTicker } from "./fitted-ticker.ts";
 import type { FeatureGroup } from "./importance/feature-groups.ts";
 import { permutationOf } from "./importance/permuted-predictions.ts";
@@ -30,8 +29,6 @@ export interface FitOptions {
   readonly expectedTickers: number;
   /** The blocks of score rows; absent without refits. */
   readonly blocks?: readonly RefitBlock[];
-  /** The fits to run; absent for all. */
-  readonly part?: FitPart;
   /** The groups of features that every fold shuffles; absent without `importance`. */
   readonly groups?: readonly FeatureGroup[];
   readonly timings: FitTimings;

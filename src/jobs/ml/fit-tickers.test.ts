@@ -28,6 +28,7 @@ const PANEL: TickerPanel = {
   x: new Float64Array(100),
   y: new Float64Array(100),
   labelDays: DAYS,
+  spacing: new Int32Array(100).fill(1),
   volatility: new Float64Array(100),
   fit: DAYS.subarray(0, 90),
   score: DAYS.subarray(90),

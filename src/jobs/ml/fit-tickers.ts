@@ -50,8 +50,7 @@ export async function fitTickers(
         failures.push(refused);
         continue;
       }
-      const plan = planFits(panel, settings, options.blocks, options.part);
-      if (plan.fits.length === 0) continue;
+      const plan = planFits(panel, settings, options.blocks);
       progress.planned += plan.fits.length + plan.refits.length;
       start(fitTicker(panel, plan, index++, { ...options, signal }, onFit));
     }

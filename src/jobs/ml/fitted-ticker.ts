@@ -4,15 +4,16 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
-import { concatenate, type ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { mean, sampleDeviation } from "../../evaluate/statistics.ts";
+import { concatenate, type HeldOutRows } from "../../evaluate/forecast-rows.ts";
+import type { LevelSpan, Levels } from "../../evaluate/levels.ts";
+import { deviation, mean, sampleDeviation } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-panel.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { ScoreModel } from "../shared/refits-output.ts";
-import type { ScoreRows } from "../shared/score-tables.ts";
+import { levelOf, type ScoreRows } from "../shared/score-tables.ts";
 import { type Importance, type RowFacts, rowFacts } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
@@ -31,8 +32,10 @@ export interface FittedTicker {
     readonly labels: Float64Array;
     readonly labelDays: Int32Array;
   };
-  /** Shape (sum of the folds' test rows): forecasts out of fold, in time order; NaN for folds that were not fitted. */
+  /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
   readonly outOfFold: Float64Array;
+  /** What these forecasts start from. */
+  readonly outOfFoldSpans: Levels;
   /** With `importance`, for each group of features: the same with the group shuffled. */
   readonly permuted?: readonly Float64Array[];
   readonly score: ScoreRows;
@@ -59,7 +62,7 @@ interface DoneFits {
   readonly refits: readonly BlockPredictions[];
 }
 
-/** The forecasts of a ticker whose fits have ended; without final fits, those of score rows are NaN. */
+/** The forecasts of a ticker whose fits have ended. */
 export function fittedTicker(
   panel: FitRows,
   plan: FitPlan,
@@ -73,7 +76,7 @@ export function fittedTicker(
     splitPredictions(readArray(result.predictions), fits, groups?.length ?? 0),
   );
   const predicted = concatenate(parts.map((part) => part.predicted));
-  const byBlock = [...firstBlockOf(plan, results, predicted), ...refitted];
+  const byBlock = [firstBlockOf(plan, results, predicted), ...refitted];
   const constant = constantOf(byBlock);
   const { importances, lastImportances } = importancesOf(byBlock, columns);
   const rows = rowFacts(panel);
@@ -82,6 +85,10 @@ export function fittedTicker(
     models: scoreModels(panel, learn, byBlock),
     folds,
     outOfFold: outOfFoldReturns(panel, plan, predicted),
+    outOfFoldSpans: folds.flatMap(({ testStart, testEnd }) => {
+      const tested = panel.fit.subarray(testStart, testEnd);
+      return levelOf(panel, tested, panel.days[tested[0]!]!);
+    }),
     ...(groups && {
       permuted: groups.map((_, g) =>
         outOfFoldReturns(panel, plan, concatenate(parts.map(({ permuted }) => permuted[g]!))),
@@ -105,41 +112,37 @@ export function fittedTicker(
 }
 
 /** The out-of-fold forecasts with their labels. */
-export function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): ForecastRows {
+export function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): HeldOutRows {
   const tested = folds.flatMap(({ testStart, testEnd }) =>
     Array.from({ length: testEnd - testStart }, (_, i) => testStart + i),
   );
   return {
     ticker,
     days: Int32Array.from(tested, (row) => fit.days[row]!),
+    labelDays: Int32Array.from(tested, (row) => fit.labelDays[row]!),
     predicted: outOfFold,
     realised: Float64Array.from(tested, (row) => fit.labels[row]!),
     trainingMean: outOfFoldMeans(fit.labels, folds),
+    labelDeviation: deviation(fit.labels),
   };
 }
 
-/** The predictions of the final fit, whose task is the last; none without it. @param predicted by all tasks. */
+/** The predictions of the fit on all fit rows, whose task is the last. @param predicted by all tasks. */
 function firstBlockOf(
-  { folds, tested, first, fits, isFinal }: FitPlan,
+  { folds, first, fits }: FitPlan,
   results: readonly FitPredictResult[],
   predicted: Float64Array,
-): BlockPredictions[] {
-  if (!isFinal) return [];
+): BlockPredictions {
   const result = results.at(-1)!;
-  return [
-    {
-      block: first,
-      model: first,
-      train: fits.at(-1)!.train,
-      predicted: predicted.subarray(testRows(folds.slice(...tested))),
-      result,
-      diagnosis: result.diagnoses[0],
-    },
-  ];
-}
-
-function testRows(folds: readonly Fold[]): number {
-  return folds.reduce((sum, { testStart, testEnd }) => sum + testEnd - testStart, 0);
+  const tested = folds.reduce((sum, { testStart, testEnd }) => sum + testEnd - testStart, 0);
+  return {
+    block: first,
+    model: first,
+    train: fits.at(-1)!.train,
+    predicted: predicted.subarray(tested),
+    result,
+    diagnosis: result.diagnoses[0],
+  };
 }
 
 /** The fit and score rows of a ticker, with return forecasts. @param byBlock the predictions of each block's models, in time order. */
@@ -150,10 +153,14 @@ export function fittedRows(
 ): Pick<FittedTicker, "ticker" | "dates" | "fit" | "score" | "joins"> {
   const { ticker, days, labelDays, y, volatility, fit, score, joins } = panel;
   let at = 0;
+  const spans: LevelSpan[] = [];
   const parts = byBlock.map(({ model, predicted }) => {
     const from = at;
     at += predicted.length;
-    return forecastReturns(panel, score.subarray(from, at), predicted, blocks[model]!.known);
+    const { known } = blocks[model]!;
+    const rows = score.subarray(from, at);
+    spans.push(...levelOf(panel, rows, known));
+    return forecastReturns(panel, rows, predicted, known);
   });
   return {
     ticker,
@@ -169,16 +176,10 @@ export function fittedRows(
       labels: Float64Array.from(score, (row) => y[row]!),
       labelDays: Int32Array.from(score, (row) => labelDays[row]!),
       volatility: Float64Array.from(score, (row) => volatility[row]!),
-      predicted: scorePredictions(parts, score.length),
+      predicted: parts.length === 1 ? parts[0]! : concatenate(parts),
+      spans,
     },
   };
-}
-
-/** @param parts by block; none without final fits. */
-function scorePredictions(parts: readonly Float64Array[], rows: number): Float64Array {
-  const [first, ...later] = parts;
-  if (first === undefined) return new Float64Array(rows).fill(Number.NaN);
-  return later.length === 0 ? first : concatenate(parts);
 }
 
 /** @param byBlock their `train` as positions in `learn`. */
@@ -199,11 +200,9 @@ export function scoreModels(
 }
 
 /** Return forecasts of each fold's test rows. Its model learned from the labels known at the close of the first one. */
-function outOfFoldReturns(panel: FitRows, { folds, tested }: FitPlan, predicted: Float64Array): Float64Array {
-  const [first, end] = tested;
+function outOfFoldReturns(panel: FitRows, { folds }: FitPlan, predicted: Float64Array): Float64Array {
   let at = 0;
-  const parts = folds.map(({ testStart, testEnd }, f) => {
-    if (f < first || f >= end) return new Float64Array(testEnd - testStart).fill(Number.NaN);
+  const parts = folds.map(({ testStart, testEnd }) => {
     const from = at;
     at += testEnd - testStart;
     const rows = panel.fit.subarray(testStart, testEnd);

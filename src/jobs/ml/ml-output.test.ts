@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { seededRandom } from "../../../test/twins/random.ts";
 import type { Intervals } from "../../contract/config/intervals.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { outputBlobSchema } from "../../contract/output/output-blob.ts";
+import { type OutputBlob, outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
+import { commonLevels } from "../../evaluate/levels.ts";
+import { scoredRows } from "../../outputs/scored-rows.ts";
 import { NO_ENGINE, provenance } from "../shared/job-document.ts";
 import { listedWarnings } from "../shared/listed-warnings.ts";
 import { orderedPieces } from "../shared/ordered-json.ts";
@@ -89,12 +92,14 @@ const FITTED: FittedTicker = {
     labelDays: Int32Array.of(2, 3, 4, 5, 6, 7),
   },
   outOfFold: Float64Array.of(2 + 1, 3 - 2, 4 + 3, 5 - 4),
+  outOfFoldSpans: [],
   score: {
     days: Int32Array.of(7),
     labels: Float64Array.of(Number.NaN),
     labelDays: Int32Array.of(8),
     predicted: Float64Array.of(10),
     volatility: Float64Array.of(1),
+    spans: [],
   },
   models: [{ block: 0, from: 0, to: 1, fitRows: 6, labelMean: 2.5, isStandIn: false }],
   rows: {
@@ -164,9 +169,10 @@ test("writes mu and the date of its row, and neither for a ticker whose row is t
 test("fits has the rows, the mean of the labels and the importances of each ticker, in order", () => {
   const { importances: _, ...without } = { ...FITTED, ticker: "BBB" };
   const { fits } = outputOf(RIDGE, [FITTED, without]);
+  const own = { fit_rows: 6, features: 2, label_mean: 2.5, label_deviation: Math.sqrt(35 / 12) };
   assert.deepEqual(fits, {
-    AAA: { fit_rows: 6, features: 2, label_mean: 2.5, importances: FITTED.importances },
-    BBB: { fit_rows: 6, features: 2, label_mean: 2.5 },
+    AAA: { ...own, importances: FITTED.importances },
+    BBB: own,
   });
 });
 
@@ -276,7 +282,7 @@ test("warns no_skill of forecasts that only follow the drift, but not of those t
   assert.deepEqual(others, []);
   assert.match(
     warning!.message,
-    /^No evidence of skill on the out-of-fold rows\. .* Clark-West t = \d{2,}\.\d\d against zero over 100 dates, 2\.14 needed; the forecasts add nothing to the training mean\)\.$/,
+    /^No evidence of skill on the out-of-fold rows\. .*Clark-West t \d{2,}\.\d\d against zero, 2\.31 needed; they add nothing to the training mean\)\.$/,
   );
   assert.deepEqual(told(drift.map((mean, i) => mean + 0.3 * (labels[60 + i]! - 0.01))), []);
 });
@@ -290,4 +296,108 @@ test("provenance keeps only the text of the config's own section", () => {
   const { provenance } = outputOf(`{"keys": {"password": "hunter2"}, "ML params": ${section}}`);
   assert.equal(provenance.config, section);
   assert.doesNotMatch(JSON.stringify(provenance), /hunter2/);
+});
+
+const LEVELS = { outOfFold: 0.0004, score: -0.0003 };
+
+/** Eight tickers that start from these levels, with 80 out-of-fold dates and 40 score dates. @param skill slope of labels on forecasts. */
+function levelled(skill: number): FittedTicker[] {
+  const random = seededRandom(5);
+  return Array.from({ length: 8 }, (_, t) => {
+    const days = (from: number, count: number) => Int32Array.from({ length: count }, (_day, i) => from + i);
+    const predicted = (level: number, count: number) =>
+      Float64Array.from({ length: count }, () => level + 0.001 * random.normal());
+    const labels = (forecasts: Float64Array, level: number) =>
+      forecasts.map((p) => level + skill * (p - level) + 0.002 * random.normal());
+    const [outOfFold, score] = [predicted(LEVELS.outOfFold, 80), predicted(LEVELS.score, 40)];
+    return {
+      ...FITTED,
+      ticker: `T${t}`,
+      dates: { ticker: `T${t}`, days: days(160, 40), lastPriceDay: 199, lastFeatureDay: 199 },
+      folds: [{ trainStart: 0, trainEnd: 60, testStart: 60, testEnd: 140 }],
+      fit: {
+        days: days(0, 140),
+        labels: Float64Array.of(...new Float64Array(60), ...labels(outOfFold, LEVELS.outOfFold)),
+        labelDays: days(1, 140),
+      },
+      outOfFold,
+      outOfFoldSpans: [{ from: 60, level: LEVELS.outOfFold }],
+      score: {
+        days: days(160, 40),
+        labels: labels(score, LEVELS.score).fill(Number.NaN, 39),
+        labelDays: days(161, 40),
+        predicted: score,
+        volatility: new Float64Array(40).fill(1),
+        spans: [{ from: 160, level: LEVELS.score }],
+      },
+      models: [{ block: 0, from: 0, to: 40, fitRows: 140, labelMean: 0, isStandIn: false }],
+    };
+  });
+}
+
+const levelledOutput = (shrinkage: ShrinkageChoice, skill: number) =>
+  outputOf(`{"ML params": {"model": "ridge", "shrinkage": "${shrinkage}"}}`, levelled(skill), 199);
+
+test("pooled shrinkage multiplies what forecasts are above their level, and can be undone", () => {
+  const [raw, output] = [levelledOutput("none", 0.5), levelledOutput("pooled", 0.5)];
+  const { applied, levels, by_date } = output.metrics.shrinkage!;
+  const s = by_date!.s;
+  assert.ok(s > 0.2 && s < 0.8);
+  assert.deepEqual(levels, {
+    held_out: [{ start: "1970-03-02", level: LEVELS.outOfFold }],
+    score: [{ start: "1970-06-10", level: LEVELS.score }],
+  });
+  for (const row of scoredRows("output", output)) {
+    const { predicted } = raw.forecasts[row.ticker]!;
+    assert.equal(applied![row.ticker], s);
+    for (const [i, p] of predicted.entries()) {
+      assert.equal(row.predicted[i], LEVELS.score + s * (p - LEVELS.score));
+      assert.ok(Math.abs(row.ranked![i]! - p) <= 1e-12 * Math.abs(p));
+    }
+  }
+  const orders = ({ metrics: { score, out_of_fold } }: OutputBlob) => [score, out_of_fold!];
+  assert.deepEqual(
+    orders(output).map(({ cross_section }) => cross_section),
+    orders(raw).map(({ cross_section }) => cross_section),
+  );
+  const ranks = (blob: OutputBlob, i: number) =>
+    Object.values(blob.forecasts)
+      .map(({ predicted }, t) => [predicted[i]!, t] as const)
+      .toSorted(([a], [b]) => a - b);
+  for (let i = 0; i < 40; i++) {
+    assert.deepEqual(
+      ranks(output, i).map(([, t]) => t),
+      ranks(raw, i).map(([, t]) => t),
+    );
+  }
+  assert.equal(output.mu_model, undefined);
+});
+
+test("if returns go against the forecasts, they are those of their level, and the model's own are kept beside", () => {
+  const [raw, output] = [levelledOutput("none", -0.5), levelledOutput("pooled", -0.5)];
+  assert.ok(Object.values(output.mu).every((mu) => mu === LEVELS.score));
+  assert.deepEqual(output.mu_model, raw.mu);
+  for (const [ticker, { model }] of Object.entries(output.forecasts)) {
+    assert.deepEqual(model, raw.forecasts[ticker]!.predicted);
+  }
+  assert.deepEqual(output.metrics.score.cross_section, raw.metrics.score.cross_section);
+  assert.deepEqual(output.verdict!.judged[0]!.order, raw.verdict!.judged[0]!.order);
+  const { warnings } = atOnce(evaluateMl(levelled(-0.5), { shrinkage: "pooled" }, 199));
+  const negative = warnings.filter(({ code }) => code === "negative_slope");
+  assert.equal(negative.length, 1);
+  assert.match(negative[0]!.message, /^The slope of returns on held-out forecasts is -0\.\d\d with/);
+});
+
+test("tickers of a date whose forecasts start from different levels share their mean", () => {
+  const rows = [0.1, 0.4].map((level, t) => ({
+    ticker: `T${t}`,
+    days: Int32Array.of(5, 6, 7 + t),
+    spans: [{ from: 5 + t, level }],
+  }));
+  assert.deepEqual(atOnce(commonLevels(rows)), [
+    { from: 5, level: 0.05 },
+    { from: 6, level: 0.25 },
+    { from: 7, level: 0.1 },
+    { from: 8, level: 0.4 },
+  ]);
 });

@@ -13,8 +13,10 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
 import { blockSkills } from "../../evaluate/block-skill.ts";
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
+import type { ForecastRows, HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/forecast-table.ts";
+import type { Factors } from "../../evaluate/shrinkage.ts";
+import { mean } from "../../evaluate/statistics.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { type ChoiceResult, choiceOf } from "../shared/choice/choice-result.ts";
@@ -22,14 +24,17 @@ import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from ".
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
+  type Exposures,
   evaluationUnits,
+  type LevelledTicker,
+  levelTickers,
   type ScoredTicker,
   type ScoreSettings,
   type ScoreTables,
   scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
-import { verdictWarnings } from "../shared/ticker-warnings.ts";
+import { negativeSlope, verdictWarnings } from "../shared/ticker-warnings.ts";
 import type { PooledFit } from "./fit-pooled.ts";
 import { type FittedTicker, outOfFoldRows, type SpreadImportance } from "./fitted-ticker.ts";
 import { type ImportanceResult, importanceOf } from "./importance/importance-output.ts";
@@ -58,18 +63,20 @@ export function* evaluateMl(
   settings: ScoreSettings & RefitSettings,
   asOf: Day,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
+  exposures?: Exposures,
 ): Pausable<MlEvaluation> {
   const isRecorded = recordsRefits(settings);
-  const outOfFold = fitted.map(outOfFoldRows);
-  const held = fitted.map((ticker, i) => ({ heldOut: outOfFold[i]!, score: ticker.score }));
-  const factors = yield* blockFactors(settings.shrinkage, held, blocks);
+  const { levels, levelled } = yield* levelTickers(
+    fitted.map((ticker) => ({ ...ticker, heldOut: outOfFoldRows(ticker), spans: ticker.outOfFoldSpans })),
+  );
+  const factors = yield* blockFactors(settings.shrinkage, levelled, blocks);
   const tickers: EvaluatedTicker[] = [];
   for (const [i, ticker] of fitted.entries()) {
-    tickers.push(yield* evaluateTicker(ticker, outOfFold[i]!, factors, settings, asOf));
+    tickers.push(yield* evaluateTicker(ticker, levelled[i]!, factors, settings, asOf));
     yield 1;
   }
-  const heldOut = { rows: "out_of_fold", forecasts: outOfFold } as const;
-  const tables = yield* scoreTables(tickers, settings.intervals, heldOut);
+  const heldOut = { rows: "out_of_fold", forecasts: levelled.map((ticker) => ticker.heldOut) } as const;
+  const tables = yield* scoreTables(tickers, settings, heldOut, levels, exposures);
   const scored = tickers.map(({ score }) => score);
   const skills = isRecorded
     ? yield* blockSkills(
@@ -79,12 +86,13 @@ export function* evaluateMl(
     : [];
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
+    ...negativeSlope(factors),
     ...verdictWarnings(tables, settings.shrinkage),
   ];
   return {
     tickers,
     tables,
-    blocks: skills.map((skill, b) => ({ ...skill, start: blocks[b]!.from, factors: factors[b]! })),
+    blocks: skills.map((skill, b) => ({ ...skill, start: blocks[b]!.from, factors: factors[b]!.byTicker })),
     warnings,
   };
 }
@@ -100,16 +108,16 @@ export function mlEvaluationUnits(
 
 function* evaluateTicker(
   fitted: FittedTicker,
-  outOfFold: ForecastRows,
-  factors: readonly ReadonlyMap<string, number>[],
+  { heldOut: outOfFold, score }: LevelledTicker<HeldOutRows>,
+  factors: readonly Factors[],
   settings: ScoreSettings,
   asOf: Day,
 ): Pausable<EvaluatedTicker> {
-  const { ticker, dates, folds, fit, score, models } = fitted;
+  const { ticker, dates, folds, fit, models } = fitted;
   const facts = {
     ...{ dates, fitLabels: fit.labels, score },
     ...{ heldOut: outOfFold, residuals: outOfFold },
-    parts: models.map((model) => ({ ...model, factor: factors[model.block]!.get(ticker)! })),
+    parts: models.map((model) => ({ ...model, factor: factors[model.block]!.byTicker.get(ticker)! })),
   };
   return {
     ...(yield* scoreTicker(facts, settings, asOf)),
@@ -192,7 +200,7 @@ function pooledOf({ fitRows, features, labelMean, foldRows, importances }: Poole
 }
 
 function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: EvaluatedTicker): OrderedJson {
-  const { days } = fitted.fit;
+  const { days, labels } = fitted.fit;
   return {
     folds: fitted.folds.map(({ trainStart, trainEnd, testStart, testEnd }, j) => ({
       train_start: formatDay(days[trainStart]!),
@@ -200,6 +208,7 @@ function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: Evalu
       test_start: formatDay(days[testStart]!),
       test_end: formatDay(days[testEnd - 1]!),
       train_rows: trainEnd - trainStart,
+      label_mean: mean(labels.subarray(trainStart, trainEnd)),
       ...foldMetrics[j]!,
     })),
     dates: dateTexts(outOfFold.days),
@@ -216,7 +225,7 @@ function candidateSettings({ choice }: MlSettings): OrderedJson[] {
 /** The resolved configuration: what was fitted, with every default filled in. */
 function modelOf(settings: MlSettings): OrderedJson {
   const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, ...others } = settings;
-  const { fit, target, crossSection, refitEvery, window, importance, ...rest } = others;
+  const { fit, delay, target, crossSection, refitEvery, window, importance, ...rest } = others;
   // The first two follow from the parameters; the member `choice` of the output records the third.
   const { estimator: _, columnDemands: __, choice: ___, ...unrecorded } = rest;
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
@@ -231,7 +240,7 @@ function modelOf(settings: MlSettings): OrderedJson {
     shrinkage,
     intervals: recordedIntervals(intervals),
     ...(fit === "per_ticker" ? {} : { fit }),
-    ...recordedPanelSettings({ target, crossSection }),
+    ...recordedPanelSettings({ delay, target, crossSection }),
     ...recordedRefitSettings(refitSettings(refitEvery, window)),
     ...(importance ? { importance } : {}),
   };

@@ -14,7 +14,7 @@ import { featuresOf, hasForecasts, type JoinLate } from "../shared/late-tickers.
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import { rowFacts } from "../shared/ticker-fits.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
-import { fitCount, withWarmUp } from "./candidates/candidate-progress.ts";
+import { fitCount, withWarmUp } from "./candidates/fit-candidates.ts";
 import { largestFit, listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
 import {
   type FitPlan,

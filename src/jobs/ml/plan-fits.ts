@@ -8,7 +8,6 @@ import { firstBlock, ONE_BLOCK, type RefitBlock, tickerBlocks } from "../../pane
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
 import { type RowFacts, rowFacts } from "../shared/ticker-fits.ts";
-import { ALL_FITS, type FitPart, isInPart } from "./fit-part.ts";
 
 /** Half-open row range of a matrix, whose rows are those that some fit learns from, followed by the score rows. */
 export type RowRange = readonly [from: number, to: number];
@@ -30,12 +29,8 @@ export interface PlannedRefit extends PlannedFit {
 
 /** All fits of one ticker, in time order. */
 export interface FitPlan {
-  /** All folds of the ticker. */
   readonly folds: readonly Fold[];
-  /** Those that this part fits, as positions in `folds`. */
-  readonly tested: RowRange;
-  readonly isFinal: boolean;
-  /** The fits of these folds, then, if `isFinal`, the one on all fit rows, which predicts the score rows of the ticker's first block. */
+  /** The fits of these folds, then the one on all fit rows, which predicts the score rows of the ticker's first block. */
   readonly fits: readonly PlannedFit[];
   /** The block of the last of them; number 0 except for late tickers. */
   readonly first: number;
@@ -45,23 +40,19 @@ export interface FitPlan {
   readonly learn: Int32Array;
 }
 
-/** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. @param part to fit now. */
+/** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. */
 export function planFits(
   panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins">,
-  { cvTestSize, nSplits, window }: Pick<MlSettings, "cvTestSize" | "nSplits" | "window">,
+  settings: Pick<MlSettings, "cvTestSize" | "nSplits" | "delay" | "window">,
   jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
-  part: FitPart = ALL_FITS,
 ): FitPlan {
-  const { fit, days } = panel;
-  const { isFinal } = part;
+  const { fit, days, labelDays } = panel;
+  const { window } = settings;
   const { learn, blocks } = tickerBlocks(panel, jobBlocks);
   const start = firstBlock(panel, jobBlocks);
-  const splits = panel.joins === undefined ? nSplits : 0;
-  const folds = walkForwardFolds(fit.length, cvTestSize, splits, window);
-  const before = folds.filter(({ testStart }) => days[fit[testStart]!]! < part.from).length;
-  const inPart = folds.filter(({ testStart }) => isInPart(part, days[fit[testStart]!]!));
-  const tested = [before, before + inPart.length] as const;
-  const fits: PlannedFit[] = inPart.map(({ trainStart, trainEnd, testStart, testEnd }) => ({
+  const known = { days: fit.map((row) => days[row]!), labelDays: fit.map((row) => labelDays[row]!) };
+  const folds = panel.joins === undefined ? walkForwardFolds(known, settings) : [];
+  const fits: PlannedFit[] = folds.map(({ trainStart, trainEnd, testStart, testEnd }) => ({
     train: [trainStart, trainEnd],
     predict: [testStart, testEnd],
   }));
@@ -70,12 +61,11 @@ export function planFits(
     train: [window === undefined ? 0 : Math.max(0, learnEnd - window), learnEnd] as const,
     predict: [learn.length + scoreStart, learn.length + scoreEnd] as const,
   }));
-  if (!isFinal) return { folds, tested, isFinal, fits, first: start, refits: [], learn };
   const [first, ...later] = planned.slice(start);
   const { block: _, ...firstFit } = first!;
   fits.push({ ...firstFit, diagnose: true });
   const refits = later.flatMap((fit) => (isEmpty(fit.predict) ? [] : [{ ...fit, diagnose: true as const }]));
-  return { folds, tested, isFinal, fits, first: start, refits, learn };
+  return { folds, fits, first: start, refits, learn };
 }
 
 function isEmpty([from, to]: RowRange): boolean {

@@ -8,6 +8,7 @@ import { forecastReturns } from "../../panel/ticker-panel.ts";
 import { hasForecasts } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
+import { levelOf } from "../shared/score-tables.ts";
 import { rowFacts } from "../shared/ticker-fits.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { type FittedTicker, fittedRows, scoreModels } from "./fitted-ticker.ts";
@@ -29,14 +30,13 @@ export interface FitPredictions {
 
 /** The finished fits of a pooled plan. */
 export interface PooledFits {
-  /** By the number of the fold; a fold that was not fitted has no entry. */
-  readonly folds: ReadonlyMap<number, FitPredictions>;
-  /** One entry per block, in time order; none without final fits. */
+  readonly folds: readonly FitPredictions[];
+  /** One entry per block, in time order. */
   readonly blocks: readonly BlockPredictions[];
 }
 
 /**
- * The forecasts of each ticker, extracted from those of the pooled fits; without final fits, of the tickers that a fold tests.
+ * The forecasts of each ticker, extracted from those of the pooled fits.
  * @param absent `feature_absent`, for the tickers that lack some.
  */
 export function* pooledTickers(
@@ -50,8 +50,7 @@ export function* pooledTickers(
   for (const member of plan.members) {
     yield 0;
     const { panel, folds } = member;
-    const isFitted = fits.blocks.length > 0 || folds.some(({ fold }) => fits.folds.has(fold));
-    if (!hasForecasts(panel) || !isFitted) continue;
+    if (!hasForecasts(panel)) continue;
     const { ticker } = panel;
     const rows = rowFacts(panel);
     const byBlock = blocksOfTicker(member, plan, fits.blocks);
@@ -60,6 +59,9 @@ export function* pooledTickers(
       models: scoreModels(panel, member.learn, byBlock),
       folds,
       outOfFold: outOfFoldReturns(member, plan, fits.folds),
+      outOfFoldSpans: folds.flatMap(({ fold, testStart, testEnd }) =>
+        levelOf(panel, panel.fit.subarray(testStart, testEnd), plan.folds[fold]!.from),
+      ),
       ...(groups && {
         permuted: groups.map((_, g) =>
           outOfFoldReturns(member, plan, fits.folds, ({ permuted }) => permuted[g]!),
@@ -92,7 +94,7 @@ function blocksOfTicker(
   });
 }
 
-/** Return forecasts of each fold's test rows; NaN for folds that were not fitted. Its model learned from the labels known at the close of its first test date. */
+/** Return forecasts of each fold's test rows. Its model learned from the labels known at the close of its first test date. */
 function outOfFoldReturns(
   { panel, places, folds }: PooledMember<ListedPanel>,
   plan: PooledPlan,
@@ -100,8 +102,7 @@ function outOfFoldReturns(
   predictedBy = ({ predicted }: FitPredictions) => predicted,
 ): Float64Array {
   const parts = folds.map(({ fold, testStart, testEnd }) => {
-    const fit = fits.get(fold);
-    if (fit === undefined) return new Float64Array(testEnd - testStart).fill(Number.NaN);
+    const fit = fits[fold]!;
     const predicted = predictionsAt(places.subarray(testStart, testEnd), {
       predicted: predictedBy(fit),
       from: fit.from,

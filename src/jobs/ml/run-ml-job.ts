@@ -25,7 +25,7 @@ import { type Inputs, openInputs } from "../shared/read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
 import { runSummary } from "../shared/run-summary.ts";
-import { evaluateInTurns } from "../shared/score-tables.ts";
+import { type Exposures, evaluateInTurns } from "../shared/score-tables.ts";
 import { tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
 import { combineCandidates } from "./candidates/combine-candidates.ts";
@@ -61,12 +61,12 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   const output = await openJobOutput("run_ml_job", request, context);
   const libraries = [...new Set(candidatesOf(settings).flatMap(librariesOf))];
   return withEngine({ environment: "ml", libraries }, context, async (engine) => {
-    const { inputs, outcome, blocks } = await readAndFit(request, context, settings, engine);
+    const { inputs, outcome, blocks, exposures } = await readAndFit(request, context, settings, engine);
     const { failures, warnings: aboutAll, pooled } = outcome;
     const importance = await inTurns(evaluateImportance(outcome), context.signal);
     const fitted = withoutPermuted(outcome.fitted);
     const evaluation = await evaluateInTurns(
-      evaluateMl(fitted, settings, inputs.asOf, blocks),
+      evaluateMl(fitted, settings, inputs.asOf, blocks, exposures),
       mlEvaluationUnits(fitted, settings),
       context,
     );
@@ -126,14 +126,15 @@ function librariesOf({ estimator, scaler }: MlSettings): readonly string[] {
   return regressorLibraries(estimator.library, scaler);
 }
 
-/** If no ticker has a fold, there is no evidence for any forecast, and `shrinkage` multiplies all of them by 0. */
+/** If no ticker has a fold, there is no evidence for any forecast, and the factor of `shrinkage` is 0. */
 function zeroedWarnings(
   fitted: readonly { readonly folds: readonly unknown[] }[],
   { shrinkage }: Pick<MlSettings, "shrinkage">,
 ): Warning[] {
   // `own` warns for each ticker.
   if (shrinkage === "none" || shrinkage === "own" || fitted.some(({ folds }) => folds.length > 0)) return [];
-  const message = `No ticker has a cross-validation fold, so shrinkage ${shrinkage} multiplies all forecasts by 0. Use smaller or fewer folds, more history, or shrinkage none.`;
+  const model = shrinkage === "pooled" ? " mu_model has the model's own forecasts." : "";
+  const message = `No ticker has a cross-validation fold, so the factor of shrinkage ${shrinkage} is 0.${model} Use smaller or fewer folds, more history, or shrinkage none.`;
   return [{ code: "fewer_folds", count: 0, message }];
 }
 
@@ -148,6 +149,7 @@ interface ReadAndFitted {
   readonly outcome: Omit<MlOutcome, "blocks">;
   /** The blocks of score rows. */
   readonly blocks: readonly RefitBlock[];
+  readonly exposures: Exposures;
 }
 
 /**
@@ -203,7 +205,9 @@ async function fitInputs(
   const { report, signal } = context;
   const engineFault = new AbortController();
   const reading = { ...context, signal: AbortSignal.any([signal, engineFault.signal]) };
-  const inputs = await timed(context, "read prices", () => openInputs(request, reading, workFolder));
+  const inputs = await timed(context, "read prices", () =>
+    openInputs(request, reading, workFolder, settings.delay),
+  );
   for (const warning of inputs.warnings) report({ kind: "warning", warning });
   try {
     const late = settings.refitEvery === undefined ? undefined : new LateTickers(workFolder);
@@ -227,7 +231,11 @@ async function fitInputs(
       : perTickerOutcome(await fitTickers(read, { ...options, onFits: progressOf(onFits) }), ONE_BLOCK);
     const dates = outcome.fitted.map((ticker) => ticker.dates);
     requireForecasts(dates, outcome.failures, inputs.asOf);
-    return { inputs, outcome, blocks };
+    const firsts = outcome.fitted.flatMap(({ folds, fit, score }) =>
+      folds.length > 0 ? fit.days[folds[0]!.testStart]! : [...score.days.subarray(0, 1)],
+    );
+    const exposures = await inTurns(inputs.exposures(Math.min(...firsts)), signal);
+    return { inputs, outcome, blocks, exposures };
   } finally {
     await inputs.close();
   }

@@ -21,6 +21,7 @@ import {
   type IntervalTables,
   METHOD_CONSTANTS,
 } from "../../evaluate/intervals/ticker-intervals.ts";
+import type { Levels } from "../../evaluate/levels.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { EngineNeed, RecordedInputs } from "./job.ts";
@@ -81,7 +82,8 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       learning_end: window.learningEnd === undefined ? null : formatDay(window.learningEnd),
       as_of: formatDay(parts.asOf),
       median_spacing_days: medianSpacing(fits),
-    } satisfies Members<OutputBlob["window"]>,
+      ...recordedDelay(window),
+    } satisfies Members<Omit<OutputBlob["window"], "delay">>,
     ...muOf(tickers, parts.asOf),
     ...(parts.tables.verdict === undefined ? {} : { verdict: plain(parts.tables.verdict) }),
     forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
@@ -93,7 +95,12 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     failures: plain(parts.failures),
     ...(parts.tags === undefined || parts.tags.length === 0 ? {} : { tags: parts.tags }),
     provenance: parts.provenance,
-  } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_spread" | "verdict" | "tags">>;
+  } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_model" | "mu_spread" | "verdict" | "tags">>;
+}
+
+/** The member `delay` of an output's window; absent for 0. */
+export function recordedDelay({ delay = 0 }: Pick<ResolvedWindow, "delay">): { readonly delay?: number } {
+  return delay === 0 ? {} : { delay };
 }
 
 /** A warning that quotes the config may quote a URL with its signature. */
@@ -102,47 +109,59 @@ function withoutSecrets(warning: Warning): Warning {
 }
 
 /**
- * Next-day log-return at `asOf` of each ticker that has one, the date of the row that it is forecast from, and, for an ensemble, how far
+ * The forecast return at `asOf` of each ticker that has one, the date of the row that it is forecast from, and, for an ensemble, how far
  * its members are apart.
  */
 function muOf(tickers: readonly ScoredTicker[], asOf: number) {
   const mu = new Map<string, number>();
   const dated = new Map<string, string>();
   const spreads = new Map<string, number>();
-  for (const { dates, score, spread } of tickers) {
+  const own = new Map<string, number>();
+  for (const { dates, score, spread, model } of tickers) {
     const { row } = muRow(dates, asOf);
     if (row === undefined) continue;
     mu.set(score.ticker, score.predicted.at(-1)!);
     dated.set(score.ticker, formatDay(dates.days[row]!));
     if (spread !== undefined) spreads.set(score.ticker, spread);
+    if (model !== undefined) own.set(score.ticker, model.at(-1)!);
   }
   return {
     mu,
+    ...(own.size === 0 ? {} : { mu_model: own }),
     mu_dates: dated,
     ...(spreads.size === 0 ? {} : { mu_spread: spreads }),
   } satisfies Members<Pick<OutputBlob, "mu" | "mu_dates">>;
 }
 
-function forecastOf({ score, bounds }: ScoredTicker): OrderedJson {
+function forecastOf({ score, bounds, model }: ScoredTicker): OrderedJson {
   return {
     dates: dateTexts(score.days),
     predicted: score.predicted,
     realised: nullable(score.realised),
     lower: nullable(bounds.lower),
     upper: nullable(bounds.upper),
-  } satisfies Members<OutputBlob["forecasts"][string]>;
+    ...(model === undefined ? {} : { model }),
+  } satisfies Members<Omit<OutputBlob["forecasts"][string], "model">>;
 }
 
 function metricsOf({ tables, intervals, tickers, shrinkage: choice }: DocumentParts): OrderedJson {
-  const { score, outOfFold, baselines, shrinkage } = tables;
+  const { score, outOfFold, baselines, shrinkage, levels } = tables;
   const applied = new Map(tickers.map(({ score: { ticker }, factor }) => [ticker, factor]));
   return {
     score: plain(score),
     ...(outOfFold === undefined ? {} : { out_of_fold: plain(outOfFold) }),
     baselines: plain(baselines),
-    shrinkage: plain(choice === "none" ? shrinkage : { ...shrinkage, applied }),
+    shrinkage: plain({
+      ...shrinkage,
+      ...(choice === "none" ? {} : { applied }),
+      levels: { held_out: levelsOf(levels.heldOut), score: levelsOf(levels.score) },
+    }),
     intervals: intervalsOf(tables.intervals, intervals),
   } satisfies Members<Omit<OutputBlob["metrics"], "out_of_fold">>;
+}
+
+function levelsOf(levels: Levels): OrderedJson[] {
+  return levels.map(({ from, level }) => ({ start: formatDay(from), level }));
 }
 
 function intervalsOf(tables: IntervalTables | undefined, intervals: IntervalChoice): OrderedJson {

@@ -10,6 +10,7 @@ import { datesOf, muRow } from "../../panel/as-of.ts";
 import { type LateSource, noLateTickers } from "../../panel/late-network.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
+import { recordedDelay } from "./job-document.ts";
 import { failuresWithout, type JoinLate, LateTickers } from "./late-tickers.ts";
 import type { Listed } from "./listed-warnings.ts";
 import { preparedRows } from "./prepare-panels.ts";
@@ -151,6 +152,7 @@ export async function previewJob(
       learning_end: learningEnd === undefined ? null : formatDay(learningEnd),
       as_of: formatDay(inputs.asOf),
       median_spacing_days: medianSpacing(tickers.map(({ panel }) => ({ rows: rowFacts(panel) }))),
+      ...recordedDelay(inputs.window),
     },
     tickers: tickers.map((ticker) => previewTicker(ticker, config, inputs.asOf)),
     failures: failures.toSorted(byTicker),

@@ -14,7 +14,7 @@ import type { RowFacts } from "./ticker-fits.ts";
 
 const NONE = { rows: 0, feature: undefined };
 
-/** A ticker with this many fit rows. Each label is `span` days after its row, and the last ones before mu `latestSpan` days. */
+/** A ticker with this many fit rows. Each next price is `span` days after its row, and the last ones before mu `latestSpan` days. */
 function facts(fitRows: number, features: number, span = 1, latestSpan = span): RowFacts {
   const spans = new Int32Array(11);
   spans[span] = fitRows;
@@ -72,7 +72,12 @@ test("lists few rows for the features with both numbers, even if only folds have
   assert.deepEqual(codes(listedOfRows("A", facts(130, 26))), []);
   const [few] = listedWarnings(listedOfRows("A", facts(38, 26)));
   assert.match(few!.message, /: A \(38 fit rows, 26 features\)\.$/);
-  assert.deepEqual(codes(listedOfRows("A", facts(60, 8), walkForwardFolds(60, 5, 6))), ["few_rows"]);
+  const days = Int32Array.from({ length: 60 }, (_, day) => day);
+  const folds = walkForwardFolds(
+    { days, labelDays: days.map((day) => day + 1) },
+    { cvTestSize: 5, nSplits: 6, delay: 0 },
+  );
+  assert.deepEqual(codes(listedOfRows("A", facts(60, 8), folds)), ["few_rows"]);
 });
 
 test("lists tickers that join at a later refit with the first date of their forecasts", () => {

@@ -30,7 +30,7 @@ test("a job that is aborted at any moment of its reading leaves no blob open", {
       report: () => undefined,
       signal: caller.signal,
     };
-    const opening = openInputs(request, context, folder).then(
+    const opening = openInputs(request, context, folder, 0).then(
       (inputs) => inputs.close(),
       () => {
         aborted++;

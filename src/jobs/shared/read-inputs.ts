@@ -1,10 +1,11 @@
 import { basename } from "node:path";
 import { isRemoteUrl } from "../../blob/location.ts";
 import { type Blob, openBlob } from "../../blob/open-blob.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
+import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import {
   compareCodePoints,
+  type TickerExposures,
   type TickerFeatures,
   type TickerPrices,
 } from "../../contract/market/ticker-series.ts";
@@ -15,6 +16,7 @@ import { readFeatures } from "../../ingest/read-features.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { asOf } from "../../panel/as-of.ts";
 import { isShort } from "../../panel/late-ticker.ts";
+import { exposuresFrom, marketReturns } from "../../panel/price-exposures.ts";
 import { buildTickerPanel, type TickerInput, type TickerPanel } from "../../panel/ticker-panel.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
@@ -37,6 +39,8 @@ export interface Inputs {
    * @param onShort called before such a failure.
    */
   panels(onShort?: (input: TickerInput) => void): AsyncGenerator<TickerPanel | Failure>;
+  /** Of the tickers in both blobs, at their price dates from a day on; complete once `panels` has ended, until `close`. */
+  exposures(first: Day): Pausable<ReadonlyMap<string, TickerExposures>>;
   /** Tickers in only one of the blobs; complete once `panels` has ended. */
   unpaired(): readonly Warning[];
   /** Name and digest of each blob, for provenance; available once `panels` has ended. */
@@ -55,11 +59,12 @@ interface InputDigest {
   readonly sha256: string;
 }
 
-/** Opens both blobs and reads the prices. @throws MucastError errors of the blobs and of the window. */
+/** Opens both blobs and reads the prices. @param delay of the labels. @throws MucastError errors of the blobs and of the window. */
 export async function openInputs(
   request: JobRequest,
   { policy, report, signal }: JobContext,
   workFolder: string,
+  delay: number,
 ): Promise<Inputs> {
   const options = { signal, blobUrl: request.recorded?.blobUrl ?? request.blobUrl };
   const reading = { workFolder, signal, limits: policy.limits };
@@ -73,7 +78,13 @@ export async function openInputs(
     const prices = await readPrices(counted[0]!, reading);
     const priced = new Set(prices.tickers);
     const featured = new Set<string>();
-    const resolved = await windowFromPrices(prices, request.window, priceBlob.name, signal);
+    const { window: dates, ...resolved } = await windowFromPrices(
+      prices,
+      request.window,
+      priceBlob.name,
+      signal,
+    );
+    const window = { ...dates, delay };
     async function* pairs() {
       for await (const features of readFeatures(counted[1]!, reading)) {
         featured.add(features.ticker);
@@ -82,10 +93,21 @@ export async function openInputs(
     }
     return {
       ...resolved,
+      window,
       priceTickers: priced.size,
       pairs,
       async *panels(onShort) {
-        for await (const pair of pairs()) yield panelOf(pair, resolved.window, onShort);
+        for await (const pair of pairs()) yield panelOf(pair, window, onShort);
+      },
+      *exposures(first) {
+        const market = yield* marketReturns(everyPrice(prices), window);
+        const found = new Map<string, TickerExposures>();
+        for (const ticker of prices.tickers) {
+          yield 0;
+          if (!featured.has(ticker)) continue;
+          found.set(ticker, exposuresFrom(first, prices.load(ticker), window, market));
+        }
+        return found;
       },
       unpaired: () => unpairedTickers(priced, featured),
       digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),

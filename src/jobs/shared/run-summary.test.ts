@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { runSummarySchema } from "../../contract/output/run-summary.ts";
 import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
-import { neweyWestError, neweyWestQuantile, neweyWestT } from "../../evaluate/newey-west.ts";
+import { meanError, meanMethod, meanQuantile, meanT } from "../../evaluate/mean-test.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { runSummary } from "./run-summary.ts";
 
@@ -42,14 +42,17 @@ test("a summary has the headline of the verdict", () => {
 });
 
 test("the band is that of the mean IC over its dates", () => {
-  const ics = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 30, maxLength: 60 });
+  const ics = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 30, maxLength: 90 });
   fc.assert(
     fc.property(ics, (values) => {
       const series = Float64Array.from(values);
-      const [figure, t, error] = [mean(series), neweyWestT(series), neweyWestError(series)];
+      const [figure, t, error] = [mean(series), meanT(series), meanError(series)];
       fc.pre(t !== null && error !== null && Math.abs(t) > 1e-6 && Number.isFinite(t));
-      const found = runSummary({ ...JOB, tables: { verdict: verdict({ figure, t, dates: values.length }) } });
-      const half = neweyWestQuantile(values.length, 0.975) * error!;
+      const found = runSummary({
+        ...JOB,
+        tables: { verdict: verdict({ figure, t, dates: values.length, method: meanMethod(values.length) }) },
+      });
+      const half = meanQuantile(values.length, 0.975) * error!;
       assert.ok(Math.abs(found.verdict!.ic_low! - (figure! - half)) < 1e-9);
       assert.ok(Math.abs(found.verdict!.ic_high! - (figure! + half)) < 1e-9);
     }),

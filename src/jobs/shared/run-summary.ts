@@ -1,9 +1,12 @@
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";
+import { laterFigures } from "../../contract/output/later-close.ts";
+import { verdictFigures } from "../../contract/output/order-name.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
-import type { OrderFinding, Verdict } from "../../contract/output/verdict.ts";
-import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import type { OrderFinding } from "../../contract/output/verdict.ts";
+import { testQuantile } from "../../evaluate/mean-test.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
 
@@ -15,7 +18,7 @@ interface SummaryParts {
   readonly asOf: Day;
   readonly tickers: readonly ScoredTicker[];
   readonly failures: readonly unknown[];
-  readonly tables: Pick<ScoreTables, "verdict">;
+  readonly tables: Pick<ScoreTables, "verdict"> & Partial<Pick<ScoreTables, "score" | "outOfFold">>;
 }
 
 /** The figures by which runs are compared, from the verdict of a job. */
@@ -35,29 +38,35 @@ export function runSummary({
     as_of: formatDay(asOf),
     tickers: forecast.length,
     failed: failures.length,
-    verdict: headlineOf(tables.verdict),
+    verdict: headlineOf(tables),
   };
 }
 
-function headlineOf(verdict: Verdict | undefined): RunSummary["verdict"] {
+function headlineOf({ verdict, score, outOfFold }: SummaryParts["tables"]): RunSummary["verdict"] {
   const judged = verdict?.judged[0];
   if (verdict === undefined || judged === undefined) return null;
   const { order, sizes, intervals, rows } = judged;
   const { state, title } = verdict;
+  const table = rows === "out_of_fold" ? outOfFold : rows === "score" ? score : undefined;
+  const later = laterFigures(table?.by_delay);
   return {
     ...{ state, title, rows },
     dates: sizes.dates,
-    ic: order.figure,
+    ...verdictFigures(judged),
     ...bandOf(order),
-    r2: sizes.against.zero.r2,
+    ...(later === undefined ? {} : { later }),
     coverage: intervals?.figure ?? null,
     nominal_coverage: intervals?.asked ?? null,
   };
 }
 
-/** The 95 % band of the mean IC (fixed-b, Kiefer and Vogelsang 2005), from its t. */
-function bandOf({ figure, t, dates }: OrderFinding): { ic_low: number | null; ic_high: number | null } {
-  if (figure === null || t === null || t === 0 || dates < MIN_DATES) return { ic_low: null, ic_high: null };
-  const half = neweyWestQuantile(dates, 0.975) * Math.abs(figure / t);
+/** The 95 % band of the mean IC, from its t. */
+function bandOf({ form, figure, t, dates, method }: OrderFinding): {
+  ic_low: number | null;
+  ic_high: number | null;
+} {
+  const hasBand = form === "cross_section" && figure !== null && t !== null && t !== 0 && dates >= MIN_DATES;
+  if (!hasBand) return { ic_low: null, ic_high: null };
+  const half = testQuantile(method, dates, 0.975) * Math.abs(figure / t);
   return { ic_low: figure - half, ic_high: figure + half };
 }

@@ -30,12 +30,14 @@ function fitted(index: number): FittedTicker {
     folds: [{ trainStart: 0, trainEnd: 40, testStart: 40, testEnd: 60 }],
     fit: { days: days(0, 60), labels: values(60, 2), labelDays: days(1, 60) },
     outOfFold: values(20, 3),
+    outOfFoldSpans: [],
     score: {
       days: days(60, ROWS),
       labels: values(ROWS, 5),
       labelDays: days(61, ROWS),
       predicted: values(ROWS, 7),
       volatility: values(ROWS, 9),
+      spans: [],
     },
     models: [{ block: 0, from: 0, to: ROWS, fitRows: 60, labelMean: mean(values(60, 2)), isStandIn: false }],
     rows: {
@@ -88,4 +90,21 @@ test("a job that is aborted while it evaluates its forecasts ends at once", asyn
   });
   await assert.rejects(evaluation, reason);
   assert.equal(events.length, 1);
+});
+
+test("the order by close is that of the models' own forecasts, whatever the shrinkage, from the delay of the labels on", () => {
+  const { score, outOfFold } = atOnce(evaluateMl(ALL, SETTINGS, 100)).tables;
+  assert.deepEqual(
+    [score.by_delay!, outOfFold!.by_delay!].map((orders) => orders.map(({ delay }) => delay)),
+    [
+      [0, 1, 2],
+      [0, 1, 2],
+    ],
+  );
+  assert.ok(score.by_delay!.every(({ dates, ic_mean }) => dates > 30 && ic_mean !== null));
+  const shrunk = atOnce(evaluateMl(ALL, { ...SETTINGS, shrinkage: "own", delay: 2 }, 100)).tables;
+  assert.deepEqual(
+    shrunk.score.by_delay,
+    score.by_delay!.map((order) => ({ ...order, delay: order.delay + 2 })),
+  );
 });

@@ -1,11 +1,22 @@
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
+import type { TickerExposures } from "../../contract/market/ticker-series.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";
-import { type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
+import { delayedOrders } from "../../evaluate/delayed-order.ts";
+import { exposureTable } from "../../evaluate/exposures.ts";
+import {
+  asRanked,
+  type DatedForecasts,
+  type ForecastRows,
+  type HeldOutRows,
+  labelled,
+} from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import type { Bounds } from "../../evaluate/intervals/conformal.ts";
 import {
@@ -15,10 +26,14 @@ import {
   type TickerIntervals,
   tickerIntervals,
 } from "../../evaluate/intervals/ticker-intervals.ts";
+import { commonLevels, type Levels, shrinkForecasts, withLevels } from "../../evaluate/levels.ts";
 import { isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
+import { deviation } from "../../evaluate/statistics.ts";
 import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/findings.ts";
+import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
+import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { JobContext } from "./job.ts";
 import { timed } from "./timings.ts";
 
@@ -34,11 +49,15 @@ export interface ScoreRows {
   readonly volatility: Float64Array;
   /** Shape (n): next-day log-return. */
   readonly predicted: Float64Array;
+  /** What these forecasts start from. */
+  readonly spans: Levels;
 }
 
 /** The forecasts that a job derives from those of its models. */
 export interface ScoreSettings {
   readonly intervals?: IntervalChoice;
+  /** Of the labels. */
+  readonly delay?: number;
   readonly shrinkage: ShrinkageChoice;
 }
 
@@ -50,9 +69,11 @@ export interface ScoredTicker {
   /** The model's own forecasts of the rows by which they were judged, all labelled. */
   readonly heldOut: ForecastRows;
   /** The rows whose residuals make the intervals: the model's own forecasts. */
-  readonly residuals: DatedForecasts;
+  readonly residuals: HeldOutRows;
   /** The factor by which shrinkage multiplies its last forecasts, including mu. */
   readonly factor: number;
+  /** Shape (score): the model's own forecasts; absent unless `pooled` shrinkage multiplies some by 0, which cannot be undone. */
+  readonly model?: Float64Array;
   /** For an ensemble, how far its members' published forecasts of the last score row are from each other. */
   readonly spread?: number;
   /** Whether the published forecasts are too large to be believed. */
@@ -70,13 +91,17 @@ interface ForecastTables {
   readonly out_of_fold?: ForecastTable;
 }
 
+/** The table of the model's forecasts, with what their order is worth. */
+type ModelTable = ForecastTable & Pick<OutputBlob["metrics"]["score"], "by_delay" | "exposures">;
+
 /** How good the forecasts are: the tables of the model and of the baselines, the shrinkage, and the coverage of the intervals. */
 export interface ScoreTables {
-  readonly score: ForecastTable;
+  readonly score: ModelTable;
   /** Absent if there are no folds. */
-  readonly outOfFold?: ForecastTable;
+  readonly outOfFold?: ModelTable;
   readonly baselines: { readonly zero: ForecastTables; readonly mean: ForecastTables };
   readonly shrinkage: ShrinkageTable;
+  readonly levels: JobLevels;
   /** Absent if no intervals were requested. */
   readonly intervals?: IntervalTables;
   /** Absent without a ticker. */
@@ -84,7 +109,7 @@ export interface ScoreTables {
 }
 
 /**
- * Multiplies a ticker's forecasts by its factors, and adds the historical mean and the intervals.
+ * Multiplies a ticker's forecasts by its factors, above their levels with `pooled`, and adds the historical mean and the intervals.
  * @param facts `fitLabels`: labels of all its fit rows; `heldOut`: labelled rows that the model did not learn from, by which its forecasts
  *   are judged; `residuals`: those that make the intervals; `parts`: its score rows, in time order. @param asOf the date of the forecasts.
  */
@@ -92,23 +117,32 @@ export function* scoreTicker(
   facts: {
     readonly dates: PanelDates;
     readonly fitLabels: Float64Array;
-    readonly score: ScoreRows;
+    readonly score: LevelledScore;
     readonly heldOut: ForecastRows;
-    readonly residuals: DatedForecasts;
+    readonly residuals: HeldOutRows;
     readonly parts: readonly ScorePart[];
     readonly spread?: number;
   },
-  { intervals }: Pick<ScoreSettings, "intervals">,
+  { intervals, shrinkage }: ScoreSettings,
   asOf: Day,
 ): Pausable<ScoredTicker> {
   const { dates, fitLabels, heldOut, residuals, parts, spread } = facts;
-  const { days, labels, labelDays, volatility } = facts.score;
+  const { days, labels, labelDays, volatility, predicted: own, levels } = facts.score;
   const { ticker } = dates;
+  const isPooled = shrinkage === "pooled";
   // Held-out rows were known before the first model forecast a score row.
-  const published = scaledBy(parts[0]!.factor);
+  const published = <T extends DatedForecasts>(rows: T): T => ({
+    ...rows,
+    predicted: shrinkForecasts(rows.predicted, isPooled ? rows.levels : undefined, parts[0]!.factor),
+  });
   const { factor } = parts.at(-1)!;
-  const { predicted, trainingMean } = scoreParts(facts.score.predicted, parts);
-  const score = { ticker, days, predicted, realised: labels, trainingMean };
+  const { predicted, trainingMean } = scoreParts(own, isPooled ? levels : undefined, parts);
+  const isZero = isPooled && parts.some((part) => part.factor === 0);
+  const labelDeviation = deviation(fitLabels);
+  const score = {
+    ...{ ticker, days, predicted, realised: labels, trainingMean, labelDeviation },
+    ...(isPooled ? { ranked: own } : {}),
+  };
   const rows = { days, labelDays, realised: labels, predicted, volatility };
   const mu = muRow(dates, asOf).row === undefined ? undefined : predicted.at(-1);
   return {
@@ -117,6 +151,7 @@ export function* scoreTicker(
     heldOut,
     residuals,
     factor,
+    ...(isZero ? { model: own } : {}),
     ...(spread === undefined ? {} : { spread: factor * spread }),
     isWild: isWild({ fitLabels, heldOut: published(heldOut), score: predicted, mu }),
     ...(yield* tickerIntervals(ticker, rows, published(residuals), intervals)),
@@ -133,35 +168,73 @@ export interface ScorePart {
   readonly factor: number;
 }
 
-type Published = <T extends { readonly predicted: Float64Array }>(rows: T) => T;
-
-function scaledBy(factor: number): Published {
-  if (factor === 1) return (rows) => rows;
-  return (rows) => ({ ...rows, predicted: rows.predicted.map((value) => factor * value) });
-}
-
 /** The published forecasts of all parts, each with the historical mean. */
-function scoreParts(own: Float64Array, parts: readonly ScorePart[]) {
+function scoreParts(own: Float64Array, levels: Float64Array | undefined, parts: readonly ScorePart[]) {
   const predicted = own.slice();
   const trainingMean = new Float64Array(own.length);
   for (const { from, to, labelMean, factor } of parts) {
-    for (let row = from; row < to; row++) predicted[row] = factor * own[row]!;
+    predicted.set(shrinkForecasts(own.subarray(from, to), levels?.subarray(from, to), factor), from);
     trainingMean.fill(labelMean, from, to);
   }
   return { predicted, trainingMean };
 }
 
+/** The levels by date that the forecasts of all tickers start from. */
+export interface JobLevels {
+  readonly heldOut: Levels;
+  readonly score: Levels;
+}
+
+/** The rows of a ticker with the levels of their dates, shape (n) each; absent if they are 0. */
+export interface LevelledTicker<Held extends ForecastRows> {
+  readonly heldOut: Held;
+  readonly score: LevelledScore;
+}
+
+type LevelledScore = ScoreRows & Pick<DatedForecasts, "levels">;
+
+/** The rows of all tickers with the levels that those of a date share. @param tickers `spans`: what the ticker's own models started from. */
+export function* levelTickers<Held extends ForecastRows>(
+  tickers: readonly { readonly heldOut: Held; readonly spans: Levels; readonly score: ScoreRows }[],
+): Pausable<{ readonly levels: JobLevels; readonly levelled: readonly LevelledTicker<Held>[] }> {
+  const levels = {
+    heldOut: yield* commonLevels(tickers.map(({ heldOut, spans }) => ({ ...heldOut, spans }))),
+    score: yield* commonLevels(tickers.map(({ heldOut: { ticker }, score }) => ({ ...score, ticker }))),
+  };
+  const levelled = tickers.map(({ heldOut, score }) => ({
+    heldOut: withLevels(heldOut, levels.heldOut),
+    score: withLevels(score, levels.score),
+  }));
+  return { levels, levelled };
+}
+
+/** The level of the forecasts of these rows of a panel, which one model made; none without target `relative`. @param known as in `forecastReturns`. */
+export function levelOf(
+  panel: Pick<PanelRows, "relative" | "days">,
+  rows: Int32Array,
+  known: Day | undefined,
+): Levels {
+  const [first] = rows;
+  if (panel.relative === undefined || first === undefined) return [];
+  return [{ from: panel.days[first]!, level: levelKnownAt(panel, known) }];
+}
+
 /** The rows before the score rows by which the models' own forecasts are judged. */
-export interface HeldOutRows {
+export interface HeldOutSet {
   readonly rows: Exclude<JudgedRows, "score">;
   readonly forecasts: readonly ForecastRows[];
 }
 
-/** The tables and the verdict of all tickers. */
+/** By ticker. */
+export type Exposures = ReadonlyMap<string, TickerExposures>;
+
+/** The tables and the verdict of all tickers. @param exposures at the dates of all rows; absent if there are too few tickers. */
 export function* scoreTables(
   tickers: readonly ScoredTicker[],
-  intervals: IntervalChoice,
-  heldOut: HeldOutRows,
+  { intervals, delay = 0 }: Pick<ScoreSettings, "intervals" | "delay">,
+  heldOut: HeldOutSet,
+  levels: JobLevels,
+  exposures?: Exposures,
 ): Pausable<ScoreTables> {
   const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
   const covered =
@@ -176,23 +249,48 @@ export function* scoreTables(
   const tables = (name: keyof SetTables): ForecastTables =>
     tested === undefined ? { score: scored[name] } : { score: scored[name], out_of_fold: tested[name] };
   const shrinkage = yield* shrinkageTable(tickers.map((ticker) => ticker.heldOut));
+  const ranked = tickers.map(({ score }) => asRanked(score));
+  const score = { ...scored.model, ...(yield* orderWorth(ranked, delay, exposures)) };
+  const folds = tested && { ...tested.model, ...(yield* orderWorth(outOfFold!, delay, exposures)) };
+  const orders = { score: score.by_delay, out_of_fold: folds?.by_delay };
   return {
-    score: scored.model,
-    ...(tested === undefined ? {} : { outOfFold: tested.model }),
+    score,
+    ...(folds === undefined ? {} : { outOfFold: folds }),
     baselines: { zero: tables("zero"), mean: tables("mean") },
-    shrinkage,
+    ...{ shrinkage, levels },
     ...(covered === undefined ? {} : { intervals: covered }),
     ...(tickers.length === 0
       ? {}
-      : { verdict: yield* jobVerdict(tickers, intervals, covered?.by_volatility, heldOut) }),
+      : {
+          verdict: withLater(yield* jobVerdict(tickers, intervals, covered?.by_volatility, heldOut), orders),
+        }),
   };
+}
+
+/** @param rows with the models' own forecasts, whose order no factor changes. */
+function* orderWorth(
+  rows: readonly ForecastRows[],
+  delay: number,
+  exposures: Exposures | undefined,
+): Pausable<Pick<ModelTable, "by_delay" | "exposures">> {
+  if (rows.length === 0) return {};
+  const by_delay = yield* delayedOrders(rows, delay);
+  const compared = rows.filter(({ days }) => days.length > 0).length;
+  if (exposures === undefined || compared < MIN_ORDER_TICKERS) return { by_delay };
+  return { by_delay, exposures: yield* exposureTable(rows, exposures) };
+}
+
+function withLater(verdict: Verdict, orders: Parameters<typeof laterSentence>[0]): Verdict {
+  const { judged, ...headline } = verdict;
+  const later = laterSentence(orders, verdict.rows);
+  return later === undefined ? verdict : { ...headline, later, judged };
 }
 
 function* jobVerdict(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
   byVolatility: readonly Coverage[] | undefined,
-  heldOut: HeldOutRows,
+  heldOut: HeldOutSet,
 ): Pausable<Verdict> {
   const tested = intervals && { byDate: yield* coverageByDate(tickers.flatMap(prequentialRows)) };
   const sets: JudgedSet[] = [{ ...heldOut, coverage: tested }];

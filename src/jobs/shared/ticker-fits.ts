@@ -1,7 +1,7 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { mean } from "../../evaluate/statistics.ts";
-import { type LabelSpans, labelSpans, latestSpan, medianSpan, pooledSpans } from "../../panel/labels.ts";
+import { deviation, mean } from "../../evaluate/statistics.ts";
+import { fitSpans, latestSpan, medianSpan, type PriceSpans, pooledSpans } from "../../panel/labels.ts";
 import type { PanelRows, WarmUp } from "../../panel/ticker-panel.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 
@@ -39,6 +39,7 @@ export function fitOf({ rows, labels, importances, splits }: TickerFit): Ordered
     fit_rows: rows.fitRows,
     features: rows.features,
     label_mean: mean(labels),
+    label_deviation: deviation(labels),
   } satisfies Record<keyof Omit<Fit, "importances" | "splits">, OrderedJson>;
   return {
     ...counts,
@@ -61,7 +62,7 @@ function dated(span: DateSpan | undefined): OrderedJson {
   return span === undefined ? null : { start: formatDay(span.start), end: formatDay(span.end) };
 }
 
-/** The median number of calendar days that the labels of all tickers span; null without a ticker. */
+/** The median number of calendar days from the fit rows of all tickers to their next prices; null without a ticker. */
 export function medianSpacing(tickers: readonly { readonly rows: RowFacts }[]): number | null {
   return medianSpan(pooledSpans(tickers.map(({ rows }) => rows.spans)));
 }
@@ -71,8 +72,8 @@ export interface RowFacts {
   readonly fitRows: number;
   /** The number of features that are not empty. */
   readonly features: number;
-  readonly spans: LabelSpans;
-  /** The median of the last labels before mu's row, in calendar days. */
+  readonly spans: PriceSpans;
+  /** The median of the last spans before mu's row, in calendar days. */
   readonly latestSpan: number;
   readonly warmUp: WarmUp;
 }
@@ -82,7 +83,7 @@ export function rowFacts(panel: PanelRows): RowFacts {
   return {
     fitRows: fit.length,
     features: columns.length,
-    spans: labelSpans(panel),
+    spans: fitSpans(panel),
     latestSpan: latestSpan(panel),
     warmUp,
   };

@@ -3,6 +3,7 @@ import type { RefitSettings } from "../../contract/config/refit-settings.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ConstantDescription } from "../../engine/pool/protocol.ts";
+import { type Factors, isNegative } from "../../evaluate/shrinkage.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import { type Listed, listedWarnings, olderForecast, warmUpWarning } from "./listed-warnings.ts";
@@ -102,6 +103,19 @@ export function verdictWarnings(
       ? pooledCure(shrinkage.by_date.s)
       : `They are too large although shrinkage is ${choice}.`;
   return [{ code: "oversized", message: `${sentence} ${cure}` }];
+}
+
+/**
+ * The warning that returns go against the forecasts, by the slope that shrinkage takes its factor from.
+ * @param blocks the factors of each block of score rows.
+ */
+export function negativeSlope(blocks: readonly Factors[]): Warning[] {
+  const negative = blocks.filter(({ slope }) => slope !== undefined && isNegative(slope));
+  const slope = negative[0]?.slope;
+  if (slope === undefined) return [];
+  const where = blocks.length === 1 ? "" : ` in ${negative.length} of ${counted(blocks.length, "block")}`;
+  const message = `The slope of returns on held-out forecasts is ${slope.b!.toFixed(2)} with a standard error of ${slope.se!.toFixed(2)}: returns go against the forecasts. So shrinkage sets the common factor to 0${where}.`;
+  return [{ code: "negative_slope", count: negative.length, message }];
 }
 
 /** Two digits round factors above this to 1, which would change nothing. */

@@ -42,7 +42,8 @@ const UNTOLD = [
   /^metrics\.intervals\.(constants|other_methods)\./,
   /^metrics\.intervals\..*\b(high_volatility|by_volatility|prequential)\b/,
   /^metrics\.baselines\.(zero|mean)\.out_of_fold\./,
-  /^metrics\.out_of_fold\..*\br2_mean$/,
+  /\.by_delay\.\d\.order_(mean|t)$/,
+  /\.exposures\./,
 ];
 
 /** The verdict repeats the coverage of the quietest and of the wildest tenth. */
@@ -50,8 +51,10 @@ const IN_VERDICT = /^metrics\.intervals\.by_volatility\.[09]\.coverage$/;
 
 test("a number in the metrics that does not follow from the forecasts is refused, with its name and both values", () => {
   const text = mlText(SMALL);
-  // Another alpha gives other interval scores, so the error names these.
-  const paths = numbersIn(JSON.parse(text).metrics, ["metrics"]).filter(([, , name]) => name !== "alpha");
+  // Another alpha gives other interval scores, and the first delay decides the others, so the error names these.
+  const paths = numbersIn(JSON.parse(text).metrics, ["metrics"]).filter(
+    (path) => path[2] !== "alpha" && path.at(-1) !== "delay",
+  );
   assert.ok(paths.length > 200);
   const accepted: string[] = [];
   for (const path of paths) {
@@ -75,6 +78,18 @@ test("a number in the metrics that does not follow from the forecasts is refused
   const told = accepted.filter((name) => !UNTOLD.some((pattern) => pattern.test(name)));
   assert.deepEqual(told, []);
   assert.ok(accepted.length > 0 && paths.length - accepted.length > 200);
+});
+
+test("an order at a later close that does not follow from the forecasts is refused", () => {
+  const text = mlText({ fitRows: 100, scoreRows: 40, folds: 2 });
+  const { score, out_of_fold } = JSON.parse(text).metrics;
+  const orders = { score: score.by_delay, out_of_fold: out_of_fold.by_delay };
+  const paths = numbersIn(orders).filter((path) => path.at(-1) !== "delay");
+  assert.ok(paths.length > 60);
+  for (const [rows, ...path] of paths) {
+    const place = ["metrics", rows!, "by_delay", ...path];
+    assert.equal(refusalOf(text, place, altered).refused?.data.path, place.join("."));
+  }
 });
 
 test("a forecast, return, interval end or mu that does not match the metrics is refused", () => {

@@ -1,10 +1,12 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { formatDay } from "../../contract/market/dates.ts";
+import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { JudgedRows, RowsVerdict } from "../../contract/output/verdict.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
+import { delayedOrders } from "../../evaluate/delayed-order.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
+import { withLevels } from "../../evaluate/levels.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { headlined, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
@@ -18,13 +20,14 @@ const RELATIVE = 1e-9;
 const ABSOLUTE = 1e-12;
 
 /**
- * Members that forecasts alone do not determine: they need returns before a row, residuals before the cut, or means that folds had
- * learned.
+ * Members that forecasts alone do not determine: they need returns before a row, residuals before the cut, labels of fit rows, or means
+ * that folds had learned.
  */
-const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential"]);
+const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential", "order_mean", "order_t"]);
 /** Another version or commit may word the same findings differently. */
 const NOT_COMPARED_BETWEEN_BUILDS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
-const NOT_COMPUTABLE_OUT_OF_FOLD = new Set(["r2_mean"]);
+/** Outputs of 0.2.0 and before have no levels, and another error and factor by dates. */
+const NOT_COMPUTABLE_WITHOUT_LEVELS = new Set(["by_date"]);
 const NOT_COMPUTABLE_WITHOUT_MEANS = new Set(["r2_mean"]);
 
 /**
@@ -55,35 +58,49 @@ function checkMetrics(evidence: OutputEvidence): void {
   }
   if (coverage !== undefined)
     comparison.check("metrics.intervals", metrics.intervals, coverage, NOT_COMPUTABLE);
+  // Shrinkage may hide the models' own order.
+  if (metrics.shrinkage?.applied === undefined) checkOrders("score", evidence, evidence.rows, comparison);
   if (outOfFold !== undefined) checkOutOfFold(evidence, outOfFold, comparison);
   checkVerdict(evidence, comparison);
 }
 
 function checkOutOfFold(
-  { document }: OutputEvidence,
+  evidence: OutputEvidence,
   outOfFold: readonly ForecastRows[],
   comparison: Comparison,
 ): void {
+  const { document } = evidence;
   const { metrics } = document;
+  checkOrders("out_of_fold", evidence, outOfFold, comparison);
   const tested = atOnce(forecastTable(atOnce(tableRows(outOfFold))));
-  comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, NOT_COMPUTABLE_OUT_OF_FOLD);
-  comparison.check(
-    "cross_validation",
-    document.cross_validation,
-    tested.by_ticker,
-    NOT_COMPUTABLE_OUT_OF_FOLD,
-  );
-  comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), NOT_COMPUTABLE);
+  const skipped = outOfFold.every(isKnown) ? NOT_COMPUTABLE : NOT_COMPUTABLE_WITHOUT_MEANS;
+  comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, skipped);
+  comparison.check("cross_validation", document.cross_validation, tested.by_ticker, skipped);
+  const spans = metrics.shrinkage?.levels?.held_out;
+  const levels = spans?.map(({ start, level }) => ({ from: parseDay(start)!, level })) ?? [];
+  const shrinkage = atOnce(shrinkageTable(outOfFold.map((rows) => withLevels(rows, levels))));
+  const withoutLevels = spans === undefined ? NOT_COMPUTABLE_WITHOUT_LEVELS : NOT_COMPUTABLE;
+  comparison.check("metrics.shrinkage", metrics.shrinkage, shrinkage, withoutLevels);
+}
+
+function checkOrders(
+  name: "score" | "out_of_fold",
+  { document }: OutputEvidence,
+  rows: readonly ForecastRows[],
+  comparison: Comparison,
+): void {
+  const recorded = document.metrics[name]?.by_delay;
+  const [first] = recorded ?? [];
+  if (first === undefined) return;
+  const computed = atOnce(delayedOrders(rows, first.delay));
+  comparison.check(`metrics.${name}.by_delay`, recorded, computed, NOT_COMPUTABLE);
 }
 
 /**
- * Checks what the rows of the output determine of its verdict: everything on score rows and, on out-of-fold rows, everything that
- * needs no training mean.
+ * Checks what the rows of the output determine of its verdict: everything or, without training means and deviations of labels, what needs
+ * none of them. Findings of 0.2.0 name no method and have other errors.
  */
-function checkVerdict(
-  { document, rows, outOfFold, meanTable }: OutputEvidence,
-  comparison: Comparison,
-): void {
+function checkVerdict({ document, rows, outOfFold }: OutputEvidence, comparison: Comparison): void {
   const { verdict, provenance } = document;
   if (verdict === undefined) return;
   const isSameCommit = MUCAST_COMMIT !== undefined && provenance.commit === MUCAST_COMMIT;
@@ -99,8 +116,13 @@ function checkVerdict(
     const anew = judged.get(recorded.rows);
     if (anew === undefined) continue;
     const place = `verdict.judged.${i}`;
-    const isWhole = recorded.rows === "score" && meanTable !== undefined;
-    comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), skipped);
+    const isCurrent = recorded.order.method !== undefined;
+    const isScore = recorded.rows === "score";
+    const isWhole = isCurrent && (isScore ? rows : (outOfFold ?? [])).every(isKnown);
+    const found = isWhole ? anew : withoutMeans(anew, isCurrent);
+    // The residuals that make intervals out of fold are not recorded.
+    const { intervals: _, ...outOfFoldFound } = found;
+    comparison.check(place, recorded, isScore ? found : outOfFoldFound, skipped);
   }
 }
 
@@ -110,10 +132,18 @@ function headlineOf(judged: readonly RowsVerdict[]): object {
   return { state, rows, title, sentence };
 }
 
-function withoutMeans({ order: { form, figure, t, dates }, sizes }: RowsVerdict): object {
+function isKnown({ trainingMean, labelDeviation }: ForecastRows): boolean {
+  return labelDeviation !== undefined && !trainingMean.some(Number.isNaN);
+}
+
+function withoutMeans(
+  { order: { form, figure, t, dates }, sizes }: RowsVerdict,
+  isCurrent: boolean,
+): Partial<Record<keyof RowsVerdict, object>> {
+  const { zero } = sizes.against;
   return {
-    order: { form, figure, t, dates },
-    sizes: { dates: sizes.dates, against: { zero: sizes.against.zero } },
+    order: form === "time_series" ? { form } : { form, figure, dates, ...(isCurrent ? { t } : {}) },
+    sizes: { dates: sizes.dates, against: { zero: isCurrent ? zero : { r2: zero.r2 } } },
   };
 }
 

@@ -1,10 +1,11 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
-import type { Verdict } from "../../contract/output/verdict.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
 import { meanForecast, zeroForecast } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
 import { type CoverageTable, coverageTable } from "../../evaluate/intervals/coverage.ts";
-import { MIN_TICKERS, type RowsByDate, valuesByDate } from "../../evaluate/rows-by-date.ts";
+import { type RowsByDate, valuesByDate } from "../../evaluate/rows-by-date.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../../outputs/output-summary.ts";
 import { outputVerdict } from "../../outputs/output-verdict.ts";
@@ -61,6 +62,13 @@ interface RowEvidence {
   readonly dateCoverage: DateCoverage;
 }
 
+/** The verdict's findings on the rows of the evidence; of networks judged before the cut, those of the headline, whose rows are not recorded. */
+export function judgedSet({ verdict, judgedRows }: OutputEvidence): RowsVerdict | undefined {
+  const [headline] = verdict?.judged ?? [];
+  const isRecorded = headline !== undefined && Object.hasOwn(JUDGED_ROWS, headline.rows);
+  return isRecorded ? verdict?.judged.find(({ rows }) => rows === judgedRows) : headline;
+}
+
 export function outputEvidence(output: OutputDocument): OutputEvidence {
   const { name, sha256, document, rows, outOfFold } = output;
   return {
@@ -115,7 +123,12 @@ export function rowEvidence(rows: readonly ScoredRows[], alpha: number | undefin
       realised: laid(tickers.map((ticker) => ticker.realised)),
     },
     dateCount: starts.filter((start, d) => d > 0 && start > starts[d - 1]!).length,
-    table: atOnce(forecastTable(table, predicted, skill.onDate)),
+    table: atOnce(
+      forecastTable(table, undefined, (day, correlations, held) => {
+        // As the verdict counts them, so that the mean of the charts is its IC.
+        if (held >= MIN_ORDER_TICKERS) skill.onDate(day, correlations, held);
+      }),
+    ),
     zeroTable: atOnce(forecastTable(table, tickers.map(zeroForecast))),
     // NaN has no rank, so without the means there is no table for them.
     meanTable: hasMeans ? atOnce(forecastTable(table, tickers.map(meanForecast))) : undefined,
@@ -154,8 +167,8 @@ export function whyNoLabels({ rows, document }: OutputEvidence): string {
 /** The reason why no date has a correlation across tickers. */
 export function whyNoOrder(evidence: OutputEvidence): string {
   if (evidence.dateCount === 0) return whyNoLabels(evidence);
-  if (evidence.rows.length < MIN_TICKERS) {
-    return `An order needs at least ${MIN_TICKERS} tickers; the output has ${evidence.rows.length}.`;
+  if (evidence.rows.length < MIN_ORDER_TICKERS) {
+    return `An order across tickers needs at least ${MIN_ORDER_TICKERS} of them; the output has ${evidence.rows.length}.`;
   }
-  return `No date has ${MIN_TICKERS} tickers whose forecasts and returns differ.`;
+  return `No date has ${MIN_ORDER_TICKERS} tickers whose forecasts and returns differ.`;
 }

@@ -1,12 +1,12 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { Verdict } from "../../contract/output/verdict.ts";
+import { requireOneDelay } from "../../outputs/output-summary.ts";
 import { outOfFoldVerdict, scoreVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
-import { type AdjustedVerdict, adjustedVerdict } from "./adjusted-verdict.ts";
 import type { CheckVerdicts } from "./check-verdicts.ts";
-import { type ComparisonTests, comparisonTests } from "./comparison-tests.ts";
 import { type OutputEvidence, onOutOfFoldRows, rowEvidence, withLabels } from "./output-evidence.ts";
+import { type PairedDifferences, pairedDifferences } from "./paired-differences.ts";
 
 /** An output with the verdicts of replays and audits on it. */
 export interface CheckedOutput extends CheckVerdicts {
@@ -18,8 +18,8 @@ export interface Report {
   readonly title: string;
   /** In the given order. */
   readonly outputs: readonly ReportedOutput[];
-  /** The tests of the outputs against each other; only with several outputs. */
-  readonly tests?: ComparisonTests;
+  /** The outputs against each other; only with several outputs. */
+  readonly differences?: PairedDifferences;
 }
 
 export interface ReportedOutput extends CheckVerdicts {
@@ -31,17 +31,16 @@ export interface ReportedOutput extends CheckVerdicts {
   readonly common: OutputEvidence;
   /** The output on its out-of-fold rows, if it has those and labelled score rows; only with one output. */
   readonly outOfFold?: OutputEvidence;
-  /** The verdict on the common rows, adjusted for the number of outputs; only with several outputs. */
-  readonly adjusted?: AdjustedVerdict | undefined;
 }
 
 /**
  * Puts outputs side by side on the rows that all of them have.
  * @param outputs at least one.
- * @throws MucastError invalid_data if outputs come from different prices.
+ * @throws MucastError invalid_data if outputs come from different prices or have different delays.
  */
 export function reportOf(outputs: readonly CheckedOutput[]): Report {
   const whole = outputs.map(({ evidence }) => evidence);
+  requireOneDelay(whole.map(({ source, document }) => ({ name: source, delay: document.window.delay ?? 0 })));
   const names = distinctNames(whole.map(({ modelName }) => modelName));
   const title = `Forecasts of ${names.join(", ")}`;
   const reported = outputs.map(({ evidence, replay, audit }, i): ReportedOutput => {
@@ -51,14 +50,10 @@ export function reportOf(outputs: readonly CheckedOutput[]): Report {
     return { title, outputs: reported.map(alone) };
   }
   const common = onCommonRows(whole);
-  const tests = comparisonTests(common.map(({ labelled }) => labelled));
-  const adjusted = common.map(
-    ({ verdict }, i) => verdict && adjustedVerdict(verdict, tests.skill?.[i], outputs.length),
-  );
   return {
     title,
-    outputs: reported.map((output, i) => ({ ...output, common: common[i]!, adjusted: adjusted[i] })),
-    tests,
+    outputs: reported.map((output, i) => ({ ...output, common: common[i]! })),
+    differences: pairedDifferences(common.map(({ labelled }) => labelled)),
   };
 }
 
@@ -70,8 +65,8 @@ function alone(output: ReportedOutput): ReportedOutput {
 }
 
 /** The state of the verdict on an output in its report. */
-export function stateOf({ common, adjusted }: ReportedOutput): Verdict["state"] {
-  return (adjusted ?? common.verdict)?.state ?? "too_few";
+export function stateOf({ common }: ReportedOutput): Verdict["state"] {
+  return common.verdict?.state ?? "too_few";
 }
 
 /** Outputs with the same model get their position as a number. */
@@ -143,13 +138,14 @@ function onDays(row: ScoredRows, days: Int32Array): ScoredRows {
   });
   const taken = (values: Float64Array) => Float64Array.from(places, (place) => values[place]!);
   return {
-    ticker: row.ticker,
+    ...row,
     days,
     predicted: taken(row.predicted),
     realised: taken(row.realised),
     lower: taken(row.lower),
     upper: taken(row.upper),
     trainingMean: taken(row.trainingMean),
+    ...(row.ranked && { ranked: taken(row.ranked) }),
   };
 }
 

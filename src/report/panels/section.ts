@@ -37,7 +37,7 @@ export function panelsOf<T>(
 /** A section of charts. */
 interface Charts {
   /** HTML. */
-  readonly lead?: string;
+  readonly lead?: string | ((outputs: readonly ReportedOutput[]) => string);
   /** Whether the page also has its panels for the out-of-fold rows. */
   readonly isByRows?: boolean;
   /** Whether the page lacks the section if no realised return is known: the verdict says so once. */
@@ -74,7 +74,8 @@ export function chartSection({
 }
 
 function chartsHtml({ lead, isByRows, panels }: Charts, outputs: readonly ReportedOutput[]): string {
-  const lines = lead === undefined ? "" : `<p class="intro">${lead}</p>\n`;
+  const text = typeof lead === "function" ? lead(outputs) : lead;
+  const lines = text === undefined ? "" : `<p class="intro">${text}</p>\n`;
   if (outputs.length > 1) return `${lines}${besideHtml(outputs, panels)}`;
   const [output] = outputs as readonly [ReportedOutput];
   const html = (on: ReportedOutput, rows?: string) => panelsHtml(panels(on), rows);

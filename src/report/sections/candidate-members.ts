@@ -104,7 +104,7 @@ function daysOf({ spans }: Strip): number {
 }
 
 function findingOf(
-  { candidates, members, by_ticker: byTicker }: OutputChoice,
+  { candidates, members }: OutputChoice,
   changes: readonly MemberChange[],
   used: number,
 ): string {
@@ -114,15 +114,11 @@ function findingOf(
     later === 0
       ? "the members never changed"
       : `the members changed ${countedRows(later, "time")}, last on ${formatDay(changes.at(-1)!.day)}`;
-  const own =
-    byTicker === undefined
-      ? ""
-      : " These are the members common to all tickers; each ticker has members of its own for its score rows.";
   const now =
     members.length === 1
       ? `candidate ${members[0]} alone forecasts`
       : `${figure(members.length, "count")} candidates forecast`;
-  return `${which}; ${changed}. At the end, ${now}.${own}`;
+  return `${which}; ${changed}. At the end, ${now}.`;
 }
 
 const STRIP_HEIGHT = 20;

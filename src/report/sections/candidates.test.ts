@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { meanQuantile } from "../../evaluate/mean-test.ts";
 import { dlText, type Market, mlText } from "../../outputs/outputs.testing.ts";
 import { page } from "../page.ts";
 import { reported, reportedData } from "../reported.testing.ts";
@@ -9,7 +10,7 @@ import { reported, reportedData } from "../reported.testing.ts";
 /** A config with so many candidates, and two warm-up folds before two published ones. */
 function configOf(candidates: number, more: object = {}) {
   const alphas = Array.from({ length: candidates - 1 }, (_, i) => i + 2);
-  const choice = { candidates: [{ grid: { alpha: alphas } }], warm_up: 2, over: "all", ...more };
+  const choice = { candidates: [{ grid: { alpha: alphas } }], warm_up: 2, ...more };
   return { n_splits: 2, cv_test_size: 20, choice };
 }
 
@@ -25,12 +26,15 @@ test("the figures are those of the output, the largest gain first", () => {
   const { rows } = dataOf(text).data!;
   const { candidates } = outputOf(text).choice!;
   assert.equal(rows.length, 4);
-  for (const { number, label, r2, gain, t, tickers, isMember } of rows) {
+  for (const { number, label, r2, gain, band, tickers, isMember } of rows) {
     const recorded = candidates[number]!;
     assert.deepEqual(
-      [label, r2, gain, t, tickers, isMember],
-      [recorded.label, recorded.r2, recorded.gain, recorded.gain_t, recorded.tickers, recorded.member],
+      [label, r2, gain, tickers, isMember],
+      [recorded.label, recorded.r2, recorded.gain, recorded.tickers, recorded.member],
     );
+    // 40 dates: Newey-West with lag 5.
+    const half = meanQuantile(40) * Math.abs(recorded.gain! / recorded.gain_t!);
+    assert.deepEqual(band, recorded.gain_t === null ? null : { low: gain! - half, high: gain! + half });
   }
   assert.deepEqual(
     rows.map(({ gain }) => gain),
@@ -68,19 +72,6 @@ test("the strips cover every published fold date once for each member, and begin
     data.strips.filter(({ isMember }) => isMember).map(({ number }) => number),
     choice!.members,
   );
-});
-
-test("members per ticker are counted", () => {
-  const text = textOf(3, {}, { over: "auto" });
-  const output = outputOf(text);
-  const by_ticker = { AAA: [1], BBB: [1, 2], CCC: [0] };
-  const { data } = dataOf(JSON.stringify({ ...output, choice: { ...output.choice, by_ticker } }));
-  const counts = data!.rows.map(({ number, memberOf }) => [number, memberOf]).sort();
-  assert.deepEqual(counts, [
-    [0, 1],
-    [1, 2],
-    [2, 1],
-  ]);
 });
 
 test("with many candidates, 20 are shown and the others are folded, and the page stays small", () => {

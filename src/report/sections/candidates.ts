@@ -4,14 +4,15 @@ import { cut } from "../../contract/errors/faults.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
-import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { countedRows, figure, NO_FIGURE, type Unit } from "../figures.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, type Unit, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel, plainTable } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
-import { noSkillFunnel } from "../statistics/over-dates.ts";
+import { gainBand } from "../statistics/gain-band.ts";
+import { type Band, noSkillFunnel } from "../statistics/over-dates.ts";
 import { cumulative } from "../statistics/running-sums.ts";
 import { type MembersByDate, membersByDate, membersPanel } from "./candidate-members.ts";
 
@@ -34,7 +35,6 @@ export const candidatesSection = {
 interface Candidates {
   /** The largest gain first; those without a gain last. */
   readonly rows: readonly CandidateRow[];
-  readonly isPerTicker: boolean;
   /** What candidates were compared by. */
   readonly measure: ChoiceMeasure;
   readonly finding: string;
@@ -52,14 +52,11 @@ interface CandidateRow {
   /** The mean IC over dates. */
   readonly ic: number | null;
   readonly gain: number | null;
-  readonly t: number | null;
+  /** 90 %: beyond 0 if the gain is beyond chance. */
+  readonly band: Band | null;
   /** Tickers that it could fit. */
   readonly tickers: number;
   readonly isMember: boolean;
-  /** The date on which a race dropped it. Untrusted. */
-  readonly droppedOn?: string;
-  /** The number of tickers whose score rows it forecasts; present if members are chosen per ticker. */
-  readonly memberOf?: number;
 }
 
 /** Running sums of gains over candidate 0, divided by the number of dates, so that the last is the mean gain. Shape (n) each. */
@@ -90,7 +87,6 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
   return {
     data: {
       rows: rowsOf(choice),
-      isPerTicker: choice.by_ticker !== undefined,
       measure: measureOf(choice),
       finding: worthFinding(choice, HELD_OUT[document.operation]),
       ...(gain === undefined ? {} : { gain }),
@@ -99,25 +95,19 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
   };
 }
 
-function rowsOf({ candidates, by_ticker: byTicker }: OutputChoice): CandidateRow[] {
-  const own = byTicker === undefined ? undefined : Object.values(byTicker);
-  return rankedCandidates(candidates).map(
-    ({ number, label: whole, r2, ic = null, gain, gain_t: t, tickers, member, dropped_on: dropped }) => {
-      const memberOf = own?.filter((numbers) => numbers.includes(number)).length;
-      const label = cut(whole, MAX_LABEL_LENGTH);
-      return {
-        ...{ number, label, r2, ic, gain, t, tickers, isMember: member },
-        ...(dropped === undefined ? {} : { droppedOn: cut(dropped, DATE_LENGTH) }),
-        ...(memberOf === undefined ? {} : { memberOf }),
-      };
-    },
+function rowsOf(choice: OutputChoice): CandidateRow[] {
+  return rankedCandidates(choice.candidates).map(
+    ({ number, label, r2, ic = null, gain, gain_t, tickers, member }) => ({
+      ...{ number, r2, ic, gain, tickers },
+      band: gainBand(choice, { gain, gain_t }),
+      label: cut(label, MAX_LABEL_LENGTH),
+      isMember: member,
+    }),
   );
 }
 
 /** Labels of jobs are shorter; another program may write longer ones. */
 const MAX_LABEL_LENGTH = 100;
-
-const DATE_LENGTH = "YYYY-MM-DD".length;
 
 function measureOf({ measure }: OutputChoice): ChoiceMeasure {
   return measure === "ic" ? "ic" : "squared_error";
@@ -177,29 +167,29 @@ function gainAt(excess: OutputChoice["losses"]["excess"], candidate: number, d: 
 }
 
 function gainFinding(choice: OutputChoice, dates: number): string {
-  const { gain, gain_t: t } = choice.honest;
+  const { gain } = choice.honest;
   const unit = GAIN_UNITS[measureOf(choice)];
   const over = `over ${countedRows(dates, "date")}`;
   if (dates < MIN_DATES || gain === null) return `Choosing has results ${over}, which are too few to judge.`;
-  if (t === null) return `The chosen forecasts never differed from those of candidate 0, ${over}.`;
-  const needed = neweyWestQuantile(dates);
-  const judged = t > needed ? "is beyond" : "is within";
-  return `Choosing in advance gained ${figure(gain, unit)}${unit === "ic" ? " of IC" : ""} over candidate 0, ${over}; its t of ${figure(t, "t")} ${judged} what chance gives (up to ${figure(needed, "t")}).`;
+  const band = gainBand(choice, choice.honest);
+  if (band === null) return `The chosen forecasts never differed from those of candidate 0, ${over}.`;
+  const judged = band.low > 0 ? "more" : "no more";
+  return `Choosing in advance gained ${figure(gain, unit)}${unit === "ic" ? " of IC" : ""} over candidate 0 (${wholePercent(90)} band ${bandFigure(band, unit)}), ${over}, ${judged} than by chance.`;
 }
 
 /** Jobs accept at most 100 candidates; another program may write more. */
 const MAX_ROWS = 100;
 
-function candidatePanels({ rows, isPerTicker, measure, finding, gain, members }: Candidates): Panel[] {
+function candidatePanels({ rows, measure, finding, gain, members }: Candidates): Panel[] {
   const unit = GAIN_UNITS[measure];
   return [
-    { title: "Candidates", finding, chart: candidateTable(rows, isPerTicker, unit), isWide: true },
+    { title: "Candidates", finding, chart: candidateTable(rows, unit), isWide: true },
     ...(gain === undefined ? [] : [gainPanel(gain, unit)]),
     ...(members === undefined ? [] : [membersPanel(members)]),
   ];
 }
 
-function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean, gainUnit: Unit): string {
+function candidateTable(rows: readonly CandidateRow[], gainUnit: Unit): string {
   const tableOf = (caption: string, some: readonly CandidateRow[]) =>
     plainTable({
       caption,
@@ -209,21 +199,19 @@ function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean, gai
         "R², held out",
         "IC, held out",
         "Gain over candidate 0",
-        "its t",
+        `its ${wholePercent(90)} band`,
         "Tickers",
         "Member",
-        ...(isPerTicker ? ["Member for tickers"] : []),
       ],
-      rows: some.map(({ number, label, r2, ic, gain, t, tickers, isMember, droppedOn, memberOf }) => [
+      rows: some.map(({ number, label, r2, ic, gain, band, tickers, isMember }) => [
         label,
         String(number),
         figure(r2, "r2"),
         figure(ic, "ic"),
         figure(gain, gainUnit),
-        figure(t, "t"),
+        band === null ? NO_FIGURE : bandFigure(band, gainUnit),
         figure(tickers, "count"),
-        droppedOn === undefined ? (isMember ? "yes" : NO_FIGURE) : `dropped on ${droppedOn}`,
-        ...(memberOf === undefined ? [] : [figure(memberOf, "count")]),
+        isMember ? "yes" : NO_FIGURE,
       ]),
     });
   const shown = tableOf("candidates", rows.slice(0, MAX_CANDIDATES_SHOWN));

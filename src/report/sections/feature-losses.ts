@@ -2,7 +2,7 @@ import type { OutputImportance } from "../../contract/output/importance.ts";
 import { shortVisibleText } from "../../contract/visible-text.ts";
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { rowChart } from "../charts/row-chart.ts";
-import { countedRows, figure } from "../figures.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 
 const MAX_BARS = 15;
@@ -43,12 +43,12 @@ export function featureLossPanels(importance: OutputImportance | undefined): Pan
       ]),
       numbers: numbersTable({
         caption: "importance for the order",
-        columns: ["Features", "Mean |\u03c1|", "Loss", "t"],
+        columns: ["Features", "Mean |\u03c1|", "Loss", `${wholePercent(90)} band`],
         rows: groups.map((group) => [
           namesOf(group),
           figure(group.correlation, "number"),
           figure(group.loss, "ic"),
-          figure(group.t, "t"),
+          group.t === null ? NO_FIGURE : bandFigure(bandOf(group, quantile), "ic"),
         ]),
       }),
     },
@@ -56,7 +56,7 @@ export function featureLossPanels(importance: OutputImportance | undefined): Pan
 }
 
 function measureOf({ form }: OutputImportance): string {
-  return form === "time_series" ? "correlation over time" : "mean RankIC";
+  return form === "time_series" ? "return on the side of the forecast" : "mean RankIC";
 }
 
 /** @param measured the largest loss first, at least one. */
@@ -72,8 +72,8 @@ function findingOf(importance: OutputImportance, measured: readonly GroupLoss[],
     return `${none} lowers the ${measure} when it is shuffled.`;
   }
   const beyond = measured.filter(({ t }) => t !== null && t >= quantile).length;
-  const falls = `Without ${shortNames(first)}, the ${measure} falls from ${figure(whole, "ic")} to ${figure(whole - loss, "ic")} (t = ${figure(first.t, "t")}).`;
-  const bar = `a t above ${figure(quantile, "t")}, which a useless group exceeds with a probability of 5 %`;
+  const falls = `Without ${shortNames(first)}, the ${measure} falls from ${figure(whole, "ic")} to ${figure(whole - loss, "ic")} (${wholePercent(90)} band of the loss ${bandFigure(bandOf(first, quantile), "ic")}).`;
+  const bar = `a band above 0, which a useless group has with a probability of ${wholePercent(5)}`;
   if (count === 1) return `${falls} ${groups} has ${beyond === 1 ? bar : `no ${bar.slice(2)}`}.`;
   return `${falls} ${beyond === 0 ? "None" : beyond} ${groups} ${beyond > 1 ? "have" : "has"} ${bar}.`;
 }

@@ -1,6 +1,7 @@
 import { max, min } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
+import { verdictFigures } from "../../contract/output/order-name.ts";
 import { concatenate, type ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/forecast-table.ts";
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
@@ -135,10 +136,13 @@ function skillFinding(folds: readonly FoldSpan[]): string {
   return `Forecasts beat the zero forecast in ${figure(good, "count")} of ${countedRows(judged.length, "fold")}; the worst fold had an R² of ${figure(worst.r2Zero, "r2")} (from ${formatDay(worst.testStart)}).`;
 }
 
-function comparedWithScore({ document, table: score }: OutputEvidence): BesideScore[] {
+function comparedWithScore({ document, table: score, verdict }: OutputEvidence): BesideScore[] {
   const outOfFold = document.metrics.out_of_fold;
   const [before, after] = [outOfFold?.pooled, score.pooled];
-  const [earlier, later] = [outOfFold?.cross_section, score.cross_section];
+  const [earlier, later] = (["out_of_fold", "score"] as const).map((name) => {
+    const judged = verdict?.judged.find(({ rows }) => rows === name);
+    return judged && verdictFigures(judged);
+  });
   const row = (name: string, unit: BesideScore["unit"], a: number | null | undefined, b: number | null) => ({
     name,
     unit,
@@ -147,9 +151,8 @@ function comparedWithScore({ document, table: score }: OutputEvidence): BesideSc
   });
   return [
     row("Rows", "count", before?.n, after.n),
-    row("IC", "ic", earlier?.ic_mean, later.ic_mean),
-    row("RankIC", "ic", earlier?.rank_ic_mean, later.rank_ic_mean),
-    row("R² against zero", "r2", before?.r2_zero, after.r2_zero),
+    row("IC", "ic", earlier?.ic, later?.ic ?? null),
+    row("R²", "r2", earlier?.r2, later?.r2 ?? null),
     row("Hit rate", "coverage", before?.hit_rate, after.hit_rate),
     row("RMSE", "rmse", before?.rmse, after.rmse),
   ];
@@ -179,7 +182,7 @@ function foldsPanels({ folds, timelineFinding, skillFinding, beside, besideFindi
       ]),
       numbers: numbersTable({
         caption: "folds",
-        columns: ["Fold", "Train from", "to", "Test from", "to", "Test rows", "R² against zero"],
+        columns: ["Fold", "Train from", "to", "Test from", "to", "Test rows", "R², pooled rows"],
         rows: folds.map((fold) => [
           String(fold.fold),
           formatDay(fold.trainStart),

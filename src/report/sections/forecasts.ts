@@ -1,5 +1,5 @@
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
-import { zeroedByShrinkage } from "../../contract/output/zeroed-forecasts.ts";
+import { smallFactorOf } from "../../contract/output/small-factor.ts";
 import { byTicker } from "../../outputs/scored-rows.ts";
 import { histogramChart } from "../charts/column-chart.ts";
 import { rowChart } from "../charts/row-chart.ts";
@@ -55,33 +55,33 @@ export function muOf({ document, rows }: OutputEvidence): Part<Mu> {
   });
   if (bars.length === 0) return { absent: "No ticker has a current forecast." };
   bars.sort((a, b) => b.mu - a.mu || compareCodePoints(a.ticker, b.ticker));
-  const zeroed = zeroedByShrinkage(mu, document.metrics.shrinkage);
+  const small = smallFactorOf(document);
   const data = { asOf: window.as_of, bars, histogram: histogram(Float64Array.from(bars, (bar) => bar.mu)) };
-  return { data: { ...data, finding: findingOf(bars, window.as_of, zeroed) } };
+  return { data: { ...data, finding: findingOf(bars, window.as_of, small) } };
 }
 
 function endOf(value: number | undefined): number | null {
   return value === undefined || Number.isNaN(value) ? null : value;
 }
 
-/** @param zeroed why shrinkage made all of them 0. */
-function findingOf(bars: readonly MuBar[], asOf: string, zeroed: string | undefined): string {
+/** @param small what to know if shrinkage makes all of them very small. */
+function findingOf(bars: readonly MuBar[], asOf: string, small: string | undefined): string {
   const [top, bottom] = [bars[0]!, bars.at(-1)!];
   const up = bars.filter(({ mu }) => mu > 0).length;
   const older = bars.filter(({ olderDate }) => olderDate !== undefined).length;
   const span =
     bars.length === 1
       ? `the forecast of ${top.ticker} is ${figure(top.mu, "mu")}`
-      : areZero(bars)
-        ? `the forecasts of ${countedRows(bars.length, "ticker")} are all 0`
+      : areEqual(bars)
+        ? `the forecasts of ${countedRows(bars.length, "ticker")} are all ${figure(top.mu, "mu")}`
         : `the forecasts of ${countedRows(bars.length, "ticker")} range from ${figure(bottom.mu, "mu")} (${bottom.ticker}) to ${figure(top.mu, "mu")} (${top.ticker}), and ${figure(up, "count")} are above 0`;
   const doubt = intervalsAtZero(bars);
   const late = older === 0 ? "" : `; ${countedRows(older, "forecast")} from an earlier date`;
-  return `As of the close of ${asOf}, ${span}${doubt}${late}.${zeroed === undefined ? "" : ` ${zeroed}`}`;
+  return `As of the close of ${asOf}, ${span}${doubt}${late}.${small === undefined ? "" : ` ${small}`}`;
 }
 
-function areZero(bars: readonly MuBar[]): boolean {
-  return bars.every(({ mu }) => mu === 0);
+function areEqual(bars: readonly MuBar[]): boolean {
+  return bars.every(({ mu }) => mu === bars[0]!.mu);
 }
 
 /** How many intervals contain 0. */
@@ -97,7 +97,7 @@ function intervalsAtZero(bars: readonly MuBar[]): string {
 /** The forecasts, with and without their intervals. */
 function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
   const { shown, gap } = ends(bars);
-  const isFlat = areZero(bars);
+  const isFlat = bars.length > 1 && areEqual(bars);
   const cut =
     gap !== undefined && !isFlat ? ` The ${END_BARS} largest and the ${END_BARS} smallest are shown.` : "";
   const seeds = bars.some(({ spread }) => spread !== undefined)

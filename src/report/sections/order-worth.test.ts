@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
-import { reportedData } from "../reported.testing.ts";
+import { page } from "../page.ts";
+import { reported, reportedData } from "../reported.testing.ts";
 import { isNear } from "../statistics/dated-rows.testing.ts";
 
 const TEXT = mlText({ skill: 0.2, scoreRows: 300 });
@@ -33,23 +34,15 @@ test("returns of quantiles are simple returns, and so is the spread", () => {
   assert.ok(isNear(order.spread.mean, average(top) - average(bottom), 1e-12));
 });
 
-test("the order is reported over 1 to 20 days, its turnover at both ends, and the spread after costs", () => {
+test("the order is reported over 1 to 20 days, and quantiles by day", () => {
   const { outputs } = reportedData(TEXT);
-  const { horizons, horizonsFinding, turnover, costs, quantilesFinding } = outputs[0]!.order.data!;
+  const { horizons, horizonsFinding, quantilesFinding } = outputs[0]!.order.data!;
   assert.deepEqual(
     horizons.map(({ horizon, dates }) => [horizon, dates]),
     [1, 2, 5, 10, 20].map((days) => [days, 300 - days]),
   );
   assert.ok(isNear(horizons[0]!.ic, outputs[0]!.verdict.tiles[0]!.value!));
   assert.match(horizonsFinding, /^The mean IC was \+0\.\d{3} over 1 day, .* over 20 days; the 95/);
-  assert.ok(turnover!.topReplaced > 0.4 && turnover!.bottomReplaced > 0.4);
-  assert.match(turnover!.finding, /of the top quantile and .* of the bottom quantile were replaced/);
-  assert.deepEqual(
-    costs!.nets.map(({ cost }) => cost),
-    [0, 0.0001, 0.0005, 0.001],
-  );
-  assert.ok(costs!.nets.every(({ mean }, i) => i === 0 || mean < costs!.nets[i - 1]!.mean));
-  assert.match(costs!.finding, /at 1 bp, .* at 5 bp, .* at 10 bp, and it is 0 at .* bp\.$/);
   assert.match(quantilesFinding, /a day/);
 });
 
@@ -60,4 +53,25 @@ test("few dates have figures by horizon, and no bands", () => {
     [1, 2, 5, 10].map((days) => [days, null]),
   );
   assert.match(horizonsFinding, /too few dates for a band\.$/);
+});
+
+test("the panel of exposures names the largest one, and the IC beyond all of them", () => {
+  const output: OutputBlob = JSON.parse(TEXT);
+  const exposure = (name: "beta_252" | "return_21", correlation: number) => ({
+    ...{ name, dates: 299 },
+    ...{ correlation_mean: correlation, correlation_t: 5 },
+  });
+  const exposures = {
+    dates: 290,
+    ic_mean: 0.02,
+    ic_t: 3,
+    residual: { ic_mean: 0.011, ic_t: 1.2 },
+    by_exposure: [exposure("beta_252", 0.1), exposure("return_21", -0.4)],
+  };
+  const score = { ...output.metrics.score, exposures };
+  const html = page(reported(JSON.stringify({ ...output, metrics: { ...output.metrics, score } })));
+  assert.match(
+    html,
+    /in common with the return of the last 21 dates: a correlation of \u22120\.400\. The mean IC is \+0\.020, and \+0\.011 \(t 1\.20\) beyond beta/,
+  );
 });

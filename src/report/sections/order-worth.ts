@@ -1,15 +1,20 @@
-import { neweyWestT } from "../../evaluate/newey-west.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { closeName } from "../../contract/output/later-close.ts";
+import type { ExposureTable } from "../../contract/output/metrics-schemas.ts";
+import { asRanked } from "../../evaluate/forecast-rows.ts";
+import { bandFromT } from "../../evaluate/mean-test.ts";
+import { sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { finiteOrNull, mean, median } from "../../evaluate/statistics.ts";
 import { columnChart } from "../charts/column-chart.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
+import type { ReportedOutput } from "../evidence/reported-outputs.ts";
 import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
 import { keyLine, linePanel, meanPanel, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type HorizonSkill, horizonSkill } from "../statistics/horizon-skill.ts";
 import { type Band, meanBand } from "../statistics/over-dates.ts";
-import { type QuantileReturns, quantileCount, quantileReturns } from "../statistics/quantile-returns.ts";
-import { cumulative, ROLLING_DATES, rollingMean } from "../statistics/running-sums.ts";
-import { type SpreadAfterCosts, spreadAfterCosts, type Turnover, turnover } from "../statistics/turnover.ts";
+import { quantileCount, quantileReturns } from "../statistics/quantile-returns.ts";
+import { cumulative } from "../statistics/running-sums.ts";
 
 /** What the order of the forecasts is worth. */
 export const orderSection = chartSection({
@@ -18,9 +23,26 @@ export const orderSection = chartSection({
   short: "Order",
   isByRows: true,
   needsReturns: true,
-  lead: "Returns in this section are simple returns, because they measure how money grows. The figures are not those of a strategy: they assume trades at the same close from which the forecasts are made.",
-  panels: ({ common }) => panelsOf("Order", orderWorth(common), orderPanels),
+  lead: leadOf,
+  panels: ({ common }) => [...panelsOf("Order", orderWorth(common), orderPanels), ...exposurePanels(common)],
 });
+
+function leadOf(outputs: readonly ReportedOutput[]): string {
+  const orders = outputs.flatMap(({ common }) => common.document.metrics[common.judgedRows]?.by_delay ?? []);
+  const delays = outputs.flatMap(({ common }) => common.document.metrics.score.by_delay?.[0]?.delay ?? 0);
+  const closes = [...new Set(delays)].sort((a, b) => a - b).map(labelClose);
+  const table =
+    orders.length === 0
+      ? ""
+      : ' The table <a href="#verdict">by close</a> has later closes, turnover and costs.';
+  return `Returns are simple returns, because they measure how money grows. Trades are ${closes.join(" or ")}, and free of costs.${table}`;
+}
+
+function labelClose(delay: number): string {
+  return delay === 0
+    ? "at the very close from which the forecasts are made, which a job that starts after it cannot reach"
+    : `${closeName(delay)} than the one from which the forecasts are made`;
+}
 
 /** The value of the forecasts' order, in simple returns. */
 interface OrderWorth {
@@ -34,30 +56,11 @@ interface OrderWorth {
     readonly values: Float64Array;
     readonly summed: Float64Array;
     readonly mean: number;
-    readonly t: number | null;
     readonly finding: string;
   };
-  /** Absent if no two successive dates have three tickers in common. */
-  readonly turnover:
-    | {
-        readonly days: Int32Array;
-        /** Spearman correlation of the forecasts of a date with those of the previous date, over the tickers of both. */
-        readonly autocorrelation: Float64Array;
-        /** Mean over the last `rollingDates`, NaN before. */
-        readonly rolling: Float64Array;
-        readonly rollingDates: number;
-        readonly mean: number;
-        /** Mean shares of the top and bottom that were not in them on the previous date; NaN if no date has such a share. */
-        readonly topReplaced: number;
-        readonly bottomReplaced: number;
-        readonly finding: string;
-      }
-    | undefined;
   /** The IC over 1 to 20 days; without horizons for which no date counts. */
   readonly horizons: readonly HorizonSkill[];
   readonly horizonsFinding: string;
-  /** Absent if no date has both a spread and a turnover. */
-  readonly costs: (SpreadAfterCosts & { readonly finding: string }) | undefined;
 }
 
 interface QuantileReturn {
@@ -74,22 +77,21 @@ interface QuantileReturn {
 /** The horizons, in days, over which forecasts are compared with returns. */
 const HORIZONS = [1, 2, 5, 10, 20];
 
-/** A hundredth of a percent. */
-const BASIS_POINT = 1e-4;
-
-/** Costs per side: for a large stock, a smaller one, and one that is hard to trade. */
-const COSTS = [0, 1, 5, 10].map((points) => points * BASIS_POINT);
+/** Where shrinkage multiplied forecasts by 0, the model's own have an order. */
+function rankedEvidence({ document, dates, byDate, rows, labelled }: OutputEvidence) {
+  if (document.mu_model === undefined) return { dates, byDate, rows };
+  return { dates, byDate: atOnce(sortedByDate(labelled.map(asRanked))), rows: rows.map(asRanked) };
+}
 
 /** What the order of the forecasts is worth. */
 export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
-  const { dates, byDate, rows } = evidence;
+  const { dates, byDate, rows } = rankedEvidence(evidence);
   if (dates.days.length === 0) return { absent: whyNoOrder(evidence) };
   const count = quantileCount(median(Float64Array.from(dates.tickers))!);
   const { quantiles, spread } = quantileReturns(byDate, count);
   if (spread.days.length === 0) {
     return { absent: "Forecasts differ too little on every date to sort the tickers into quantiles." };
   }
-  const stays = turnover(rows, count);
   const horizons = HORIZONS.flatMap((horizon) => horizonSkill(rows, horizon) ?? []);
   const returns = quantiles.flatMap(({ predicted, realised }, q): QuantileReturn[] =>
     realised.length === 0
@@ -109,10 +111,8 @@ export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
       quantiles: returns,
       quantilesFinding: quantilesFinding(returns),
       spread: spreadOf(spread, count),
-      turnover: turnoverOf(stays),
       horizons,
       horizonsFinding: horizonsFinding(horizons),
-      costs: costsOf(spread, stays),
     },
   };
 }
@@ -140,27 +140,7 @@ function spreadOf(
     values,
     summed,
     mean: centre,
-    t: neweyWestT(values),
     finding: `${all}${within}${judged}. This is before costs and not a strategy.`,
-  };
-}
-
-function turnoverOf({ days, autocorrelation, replaced }: Turnover): OrderWorth["turnover"] {
-  if (days.length === 0) return undefined;
-  const centre = mean(autocorrelation);
-  const [topReplaced, bottomReplaced] = [mean(replaced.top), mean(replaced.bottom)];
-  const text = Number.isNaN(topReplaced)
-    ? ""
-    : `. Each day, ${figure(topReplaced, "share")} of the top quantile and ${figure(bottomReplaced, "share")} of the bottom quantile were replaced`;
-  return {
-    days,
-    autocorrelation,
-    rolling: rollingMean(autocorrelation, ROLLING_DATES),
-    rollingDates: ROLLING_DATES,
-    mean: centre,
-    topReplaced,
-    bottomReplaced,
-    finding: `The rank correlation of the forecasts of successive dates was ${figure(centre, "ic")} on average (1 means that the order stays the same)${text}.`,
   };
 }
 
@@ -184,34 +164,8 @@ function inWords(numbers: readonly number[]): string {
   return before.length === 0 ? String(last) : `${before.toReversed().join(", ")} and ${last}`;
 }
 
-/** A cost in whole basis points. */
-function basisPoints(cost: number): string {
-  return `${Math.round(cost / BASIS_POINT)} bp`;
-}
-
-function costsOf(spread: QuantileReturns["spread"], { replaced }: Turnover): OrderWorth["costs"] {
-  const found = spreadAfterCosts(spread, replaced, COSTS);
-  if (found === undefined) return undefined;
-  const { traded, breakEven, nets } = found;
-  const text = nets.slice(1).map(({ cost, mean: net }) => `${figure(net, "return")} at ${basisPoints(cost)}`);
-  const much = `Daily purchases and sales amount to ${figure(traded, "share")} of the holdings of one quantile`;
-  const left = `after costs per side, the spread is ${text.join(", ")}`;
-  const end =
-    breakEven > 0 && Number.isFinite(breakEven)
-      ? `, and it is 0 at ${figure(breakEven / BASIS_POINT, "sum")} bp`
-      : "";
-  return { ...found, finding: `${much}; ${left}${end}.` };
-}
-
 function orderPanels(order: OrderWorth): Panel[] {
-  const { turnover: stays, costs } = order;
-  return [
-    quantilesPanel(order),
-    spreadPanel(order.spread),
-    ...(costs === undefined ? [] : [costsPanel(costs)]),
-    horizonsPanel(order),
-    ...(stays === undefined ? [] : [turnoverPanel(stays)]),
-  ];
+  return [quantilesPanel(order), spreadPanel(order.spread), horizonsPanel(order)];
 }
 
 function quantilesPanel({ quantiles, quantilesFinding }: OrderWorth): Panel {
@@ -248,7 +202,7 @@ function quantilesPanel({ quantiles, quantilesFinding }: OrderWorth): Panel {
 }
 
 function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): Panel {
-  const panel = linePanel({
+  return linePanel({
     title: "Top minus bottom, cumulative",
     finding,
     days,
@@ -262,21 +216,6 @@ function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): P
       ["Sum", summed],
     ],
   });
-  return { ...panel, tab: { card: "spread", label: "Top minus bottom" } };
-}
-
-function costsPanel({ nets, dates, finding }: NonNullable<OrderWorth["costs"]>): Panel {
-  const panel = meanPanel({
-    title: "Top minus bottom, after costs",
-    finding,
-    unit: "return",
-    meaning: "mean daily spread, by cost per purchase or sale",
-    caption: "spread after costs",
-    headings: ["Cost per side", "Spread"],
-    isJudged: true,
-    means: nets.map(({ cost, ...net }) => ({ name: basisPoints(cost), dates, ...net })),
-  });
-  return { ...panel, tab: { card: "spread", label: "After costs" } };
 }
 
 function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Panel {
@@ -299,22 +238,58 @@ function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Pane
   });
 }
 
-function turnoverPanel(stays: NonNullable<OrderWorth["turnover"]>): Panel {
-  const { days, autocorrelation, rolling, rollingDates, finding } = stays;
-  const isLong = !rolling.every(Number.isNaN);
-  const name = isLong ? `mean of ${rollingDates} dates` : "daily";
-  return linePanel({
-    title: "Persistence of the order",
-    finding,
-    days,
-    values: isLong ? rolling : autocorrelation,
-    unit: "ic",
-    name,
-    meaning: `rank autocorrelation of the forecasts from one date to the next, ${name}`,
-    level: { value: 0 },
-    columns: [
-      ["Daily", autocorrelation],
-      [`Mean of ${rollingDates} dates`, rolling],
-    ],
-  });
+/** What each exposure is, in words. */
+const EXPOSURE_NAMES: Readonly<Record<string, readonly [label: string, name: string]>> = {
+  beta_252: ["beta", "beta"],
+  volatility_63: ["volatility", "volatility"],
+  return_5: ["5 d", "the return of the last 5 dates"],
+  return_21: ["21 d", "the return of the last 21 dates"],
+  return_252: ["252 d", "the return of the last 252 dates"],
+};
+
+/** What the forecasts have in common with prices; nothing for an older output, or for too few tickers. */
+function exposurePanels({ document, judgedRows }: OutputEvidence): Panel[] {
+  const table = document.metrics[judgedRows]?.exposures;
+  const means = (table?.by_exposure ?? []).flatMap(
+    ({ name, dates, correlation_mean: centre, correlation_t: t }) =>
+      centre === null
+        ? []
+        : [
+            {
+              name: nameOf(name)[1],
+              label: nameOf(name)[0],
+              dates,
+              mean: centre,
+              band: bandFromT(centre, t, dates),
+            },
+          ],
+  );
+  if (table === undefined || means.length === 0) return [];
+  return [
+    meanPanel({
+      title: "Exposure to prices",
+      finding: exposuresFinding(table, means),
+      unit: "ic",
+      meaning: "mean correlation of the forecasts with the exposure across the tickers of a date",
+      caption: "correlation of the forecasts with exposures",
+      headings: ["Exposure", "Correlation"],
+      means,
+    }),
+  ];
+}
+
+function nameOf(exposure: string): readonly [label: string, name: string] {
+  return Object.hasOwn(EXPOSURE_NAMES, exposure) ? EXPOSURE_NAMES[exposure]! : [exposure, exposure];
+}
+
+function exposuresFinding(
+  { dates, ic_mean: ic, residual }: ExposureTable,
+  means: readonly { readonly name: string; readonly mean: number }[],
+): string {
+  const [largest] = means.toSorted((a, b) => Math.abs(b.mean) - Math.abs(a.mean));
+  const most = `The forecasts have the most in common with ${largest!.name}: a correlation of ${figure(largest!.mean, "ic")}.`;
+  if (ic === null || residual.ic_mean === null) {
+    return `${most} No date has 12 tickers with a return and all exposures.`;
+  }
+  return `${most} The mean IC is ${figure(ic, "ic")}, and ${figure(residual.ic_mean, "ic")}${residual.ic_t === null ? "" : ` (t ${figure(residual.ic_t, "t")})`} beyond beta, volatility and past returns together, over ${countedRows(dates, "date")}.`;
 }

@@ -1,5 +1,4 @@
 import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
-import { neweyWestT } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { histogramChart } from "../charts/column-chart.ts";
@@ -57,8 +56,6 @@ interface DailyCorrelation {
   readonly rollingFunnel: number;
   readonly histogram: Histogram;
   readonly mean: number;
-  /** Newey-West t. */
-  readonly t: number | null;
   readonly finding: string;
   readonly rollingFinding: string;
   readonly histogramFinding: string;
@@ -151,7 +148,6 @@ function correlationOverTime(
     rollingFunnel,
     histogram: histogram(values),
     mean: centre,
-    t: neweyWestT(values),
     finding: sumFinding(name, sums.at(-1)!, funnel.at(-1)!, values.length),
     rollingFinding: rollingFinding(name, rolling, rollingFunnel, days),
     histogramFinding: signFinding(name, values, centre),

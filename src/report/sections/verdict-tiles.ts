@@ -1,16 +1,20 @@
+import { verdictFigures } from "../../contract/output/order-name.ts";
+import type { RowsVerdict } from "../../contract/output/verdict.ts";
+import { testQuantile } from "../../evaluate/mean-test.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import type { RowsByDate } from "../../evaluate/rows-by-date.ts";
+import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { dot, GRID, gridX, segment } from "../charts/path.ts";
 import { escapeText, mark } from "../charts/plot.ts";
 import { linearScale } from "../charts/scale.ts";
 import { heldOutSlope } from "../evidence/held-out-slope.ts";
-import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { judgedSet, type OutputEvidence } from "../evidence/output-evidence.ts";
 import { bandFigure, figure, type Unit, wholePercent } from "../figures.ts";
 import {
   type Band,
   dateSums,
   HIT_RATE,
   meanBand,
-  R2_ZERO,
   type RowTerms,
   ratioOverDates,
 } from "../statistics/over-dates.ts";
@@ -20,7 +24,7 @@ export interface Tile {
   readonly name: string;
   readonly value: number | null;
   readonly unit: Unit;
-  /** 95 %, with dates as units: Newey-West errors times the fixed-b quantile. */
+  /** 95 %, with dates as units. */
   readonly band: Band | null;
   readonly aim: Aim;
   /** The value without skill, or the requested value. */
@@ -30,17 +34,20 @@ export interface Tile {
 /** Where a good value is: above its reference, at it or above, or at it and away from 0. */
 type Aim = "above" | "covered" | "sized";
 
-/** The six figures of the first screen. */
+/** The six figures of the first screen; IC and R² are those that the verdict is on. */
 export function tilesOf(evidence: OutputEvidence): Tile[] {
-  const { document, table, dates, byDate, dateCoverage } = evidence;
-  const { cross_section: across, pooled } = table;
+  const { document, table, dates, byDate, dateCoverage, judgedRows } = evidence;
+  const { pooled } = table;
+  const judged = judgedSet(evidence);
+  const { ic, r2 } = judged === undefined ? { ic: null, r2: null } : verdictFigures(judged);
+  const on = judged === undefined || judged.rows === judgedRows ? "" : `, ${judged.rows} rows`;
   const { intervals } = document.metrics;
   const slope = heldOutSlope(evidence);
   const nothing = { name: "no skill", value: 0 };
   return [
-    tile("IC", across.ic_mean, "ic", meanBand(dates.ic), nothing),
-    tile("RankIC", across.rank_ic_mean, "ic", meanBand(dates.rankIc), nothing),
-    tile("R² against zero", pooled.r2_zero, "r2", ratioBand(byDate, R2_ZERO), {
+    tile(`IC${on}`, ic, "ic", judged === undefined ? null : bandOfT(ic, judged.order), nothing),
+    tile("RankIC", finiteOrNull(mean(dates.rankIc)), "ic", meanBand(dates.rankIc), nothing),
+    tile(`R²${on}`, r2, "r2", judged === undefined ? null : bandOfT(r2, r2Test(judged)), {
       name: "zero forecast",
       value: 0,
     }),
@@ -65,6 +72,20 @@ export function tilesOf(evidence: OutputEvidence): Tile[] {
       "sized",
     ),
   ];
+}
+
+/** The 95 % band of a figure of the verdict, from its t. */
+function bandOfT(
+  value: number | null,
+  { t, dates, method }: Pick<RowsVerdict["order"], "t" | "dates" | "method">,
+): Band | null {
+  if (value === null || t === null || t === 0 || dates < MIN_DATES) return null;
+  const half = testQuantile(method, dates, 0.975) * Math.abs(value / t);
+  return { low: value - half, high: value + half };
+}
+
+function r2Test({ sizes }: RowsVerdict) {
+  return { t: sizes.against.zero.squared_error_t, dates: sizes.dates, method: sizes.method };
 }
 
 /** Without score rows, that of the intervals that the same method gives on out-of-fold rows, one after the other. */

@@ -33,7 +33,7 @@ test("what is worse than zero is bad, and never good", () => {
     ["Sizes", "bad"],
     ["Intervals", "good"],
   ]);
-  assert.match(html, /<li class="bad"><p class="name">R² against zero/);
+  assert.match(html, /<li class="bad"><p class="name">R²</);
 });
 
 test("a figure is good or bad only if its band says so", () => {

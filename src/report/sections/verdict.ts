@@ -1,14 +1,16 @@
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
+import { returnsText } from "../../contract/output/forecast-return.ts";
+import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import type { FindingState, Verdict as ForecastVerdict, RowsVerdict } from "../../contract/output/verdict.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import { escapeText } from "../charts/plot.ts";
-import { verdictSentences } from "../evidence/adjusted-verdict.ts";
 import { JUDGED_ROWS, NO_FOLDS, type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts";
 import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import { countedRows, figure, typesetFigures, wholePercent } from "../figures.ts";
 import { type Panel, plainTable, sentenceHtml } from "../panels/panel.ts";
 import { besideHtml, byRowsHtml, hasReturns, panelsHtml, panelsOf, type Section } from "../panels/section.ts";
+import { byCloseHtml } from "./by-close.ts";
 import { cumulativePanels, skillOverTime } from "./skill-over-time.ts";
 import { type Tile, tileHtml, tilesOf } from "./verdict-tiles.ts";
 
@@ -26,14 +28,18 @@ export const verdictSection: Section = {
 
 /** The conclusion for the reader. */
 interface Verdict {
-  /** State, title and sentences of the output's verdict; with several outputs, adjusted for their number. */
+  /** State, title and sentences of the output's verdict; with several outputs, on the rows that all of them have. */
   readonly state: ForecastVerdict["state"];
   readonly title: string;
   readonly sentences: readonly string[];
-  /** The findings behind the title, adjusted like it; undefined without a ticker. */
+  /** The findings behind the title; undefined without a ticker. */
   readonly judged: RowsVerdict | undefined;
   readonly facts: Facts;
   readonly tiles: readonly Tile[];
+  /** What the order is worth by the close of the trades; none in older outputs. */
+  readonly orders: readonly DelayedOrder[];
+  /** The order at the first close after the forecasts, in a sentence; with one output. */
+  readonly later: string | undefined;
   readonly baselines: readonly ForecastMetrics[];
 }
 
@@ -42,6 +48,7 @@ interface Facts {
   /** Each as `YYYY-MM-DD`. */
   readonly learningEnd: string | null;
   readonly asOf: string;
+  readonly delay: number | undefined;
   /** The number of tickers with forecasts. */
   readonly tickers: number;
   readonly judgedRows: OutputEvidence["judgedRows"];
@@ -60,25 +67,24 @@ interface ForecastMetrics {
   readonly rmse: number | null;
   readonly mae: number | null;
   readonly hitRate: number | null;
-  readonly r2Zero: number | null;
-  readonly icMean: number | null;
-  readonly rankIcMean: number | null;
+  /** Against zero over all rows as one sample, so that tickers with large returns weigh most. */
+  readonly r2Pooled: number | null;
 }
 
 /** The verdict on the order of the forecasts, their sizes and their intervals. */
 export function verdictOf(output: ReportedOutput): Verdict {
-  const { common, adjusted } = output;
-  const alone = common.verdict;
+  const { common } = output;
+  const { verdict } = common;
   return {
     state: stateOf(output),
-    title: (adjusted ?? alone)?.title ?? "Nothing to judge",
-    sentences:
-      alone === undefined
-        ? ["The output has no ticker with a forecast."]
-        : (adjusted?.sentences ?? verdictSentences(alone)),
-    judged: (adjusted ?? { judged: alone?.judged[0] }).judged,
+    title: verdict?.title ?? "Nothing to judge",
+    // One line for each sentence.
+    sentences: verdict?.sentence.split(/(?<=\.) (?=[A-Z])/) ?? ["The output has no ticker with a forecast."],
+    judged: verdict?.judged[0],
     facts: factsOf(output),
     tiles: tilesOf(common),
+    orders: common.document.metrics[common.judgedRows]?.by_delay ?? [],
+    later: verdict?.later,
     baselines: baselineRows(common),
   };
 }
@@ -92,6 +98,7 @@ function factsOf({ whole, common }: ReportedOutput): Facts {
     operation,
     learningEnd: window.learning_end,
     asOf: window.as_of,
+    delay: window.delay,
     tickers: rows.length,
     judgedRows,
     rows: table.pooled.n,
@@ -110,15 +117,13 @@ function baselineRows({ modelName, table, zeroTable, meanTable }: OutputEvidence
   return meanTable === undefined ? rows : [...rows, metricsRow("historical mean", meanTable)];
 }
 
-function metricsRow(name: string, { pooled, cross_section: across }: ForecastTable): ForecastMetrics {
+function metricsRow(name: string, { pooled }: ForecastTable): ForecastMetrics {
   return {
     name,
     rmse: pooled.rmse,
     mae: pooled.mae,
     hitRate: pooled.hit_rate,
-    r2Zero: pooled.r2_zero,
-    icMean: across.ic_mean,
-    rankIcMean: across.rank_ic_mean,
+    r2Pooled: pooled.r2_zero,
   };
 }
 
@@ -166,18 +171,20 @@ const CHIP_LOOKS: Readonly<Record<FindingState, readonly [kind: string, path: st
 };
 
 /** The badge, the sentences before the parts, and a chip for each part. */
-function answerHtml({ state, title, sentences, judged }: Verdict): string {
+function answerHtml({ state, title, sentences, judged, later }: Verdict): string {
   const parts = chipsOf(sentences);
   const rest = sentences.slice(0, sentences.length - parts.flatMap(([, own]) => own).length);
   const chips = parts.map(([name, own]) => {
     const found = judged?.[CHIPS[name]]?.state ?? "too_few";
     const [kind, path] = CHIP_LOOKS[found] ?? CHIP_LOOKS.too_few;
-    const text = sentenceHtml(typesetFigures(own.join(" ").slice(name.length)));
-    return `<li class="chip ${kind}"><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg><p><b>${name}</b>${text}</p></li>`;
+    const whole = own.join(" ");
+    const label = whole.slice(0, whole.indexOf(":"));
+    const text = sentenceHtml(typesetFigures(whole.slice(label.length)));
+    return `<li class="chip ${kind}"><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg><p><b>${label}</b>${text}</p></li>`;
   });
   return `<p class="badge ${BADGES[state] ?? "unknown"}">${escapeText(title)}</p>
 <div class="sentences">${rest.map((sentence) => `<p>${sentenceHtml(typesetFigures(sentence))}</p>`).join("")}</div>
-<ul class="chips">${chips.join("\n")}</ul>`;
+<ul class="chips">${chips.join("\n")}</ul>${later === undefined ? "" : `\n<p class="later">${sentenceHtml(typesetFigures(later))}</p>`}`;
 }
 
 /** The sentences of each part, which are the last ones; a sentence without the word of a part continues the part before it. */
@@ -187,7 +194,7 @@ export function chipsOf(
   const chips: [keyof typeof CHIPS, string[]][] = [];
   for (const sentence of sentences) {
     const [name] = (Object.keys(CHIPS) as (keyof typeof CHIPS)[]).filter((each) =>
-      sentence.startsWith(`${each}: `),
+      [`${each}: `, `${each} over time: `].some((start) => sentence.startsWith(start)),
     );
     if (name !== undefined) chips.push([name, [sentence]]);
     else chips.at(-1)?.[1].push(sentence);
@@ -205,7 +212,7 @@ function figuresHtml(verdict: Verdict, name: string, isSwitched = false): string
   const list = tiles.length === 0 ? "" : `<ul class="tiles">${tiles.map(tileHtml).join("\n")}</ul>\n`;
   const table = hasReturns ? `\n${baselinesTable(verdict, name)}` : "";
   const facts = factsLine(verdict, isSwitched, tiles.length > 0);
-  return `${list}<div class="facts"><p class="faint">${sentenceHtml(facts)}</p>${table}</div>`;
+  return `${list}${byCloseHtml(verdict.orders, verdict.facts.judgedRows)}<div class="facts"><p class="faint">${sentenceHtml(facts)}</p>${table}</div>`;
 }
 
 const WHY_FOLDS = {
@@ -222,12 +229,12 @@ const SLOPE_ROWS: Readonly<Record<Operation, string>> = {
 
 /** @param isSwitched whether the reader chose these rows. */
 function factsLine({ facts }: Verdict, isSwitched: boolean, hasTiles: boolean): string {
-  const { operation, judgedRows, whyNone } = facts;
+  const { operation, judgedRows, whyNone, delay } = facts;
   const slope = judgedRows === "score" ? ` ${SLOPE_ROWS[operation]}` : "";
   const tiles = `On the lines of the tiles, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.${slope}`;
   if (whyNone !== undefined) return [`${operation}.`, whyNone, ...(hasTiles ? [tiles] : [])].join(" ");
   const networks = operation === "run_dl_job" ? ` ${NO_FOLDS}` : "";
-  return `${operation}, judged on ${judgedText(facts)}.${networks}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are next-day log-returns in percent; returns of quantiles are simple returns. ${tiles}`;
+  return `${operation}, judged on ${judgedText(facts)}.${networks}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are ${returnsText(delay)} in percent; returns of quantiles are simple returns. ${tiles}`;
 }
 
 function judgedText({ rows, judgedRows, tickers, dates, firstDay, lastDay }: Facts): string {
@@ -237,12 +244,10 @@ function judgedText({ rows, judgedRows, tickers, dates, firstDay, lastDay }: Fac
 function baselinesTable({ baselines }: Verdict, name: string): string {
   return plainTable({
     caption: `${name} and the forecasts that any model has to beat`,
-    columns: ["Forecast", "R² against zero", "IC", "RankIC", "Hit rate", "RMSE", "MAE"],
+    columns: ["Forecast", "R², pooled rows", "Hit rate", "RMSE", "MAE"],
     rows: baselines.map((row) => [
       row.name,
-      figure(row.r2Zero, "r2"),
-      figure(row.icMean, "ic"),
-      figure(row.rankIcMean, "ic"),
+      figure(row.r2Pooled, "r2"),
       figure(row.hitRate, "coverage"),
       figure(row.rmse, "rmse"),
       figure(row.mae, "rmse"),

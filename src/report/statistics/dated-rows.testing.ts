@@ -40,8 +40,18 @@ export function average(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+/** The error of a mean over dates: from 60 values on by cosine sums. */
+export function slowError(values: readonly number[]): number {
+  const n = values.length;
+  if (n < 60) return slowLagError(values, 5);
+  const sums = [1, 2, 3, 4, 5, 6, 7, 8].map((j) =>
+    values.reduce((sum, value, i) => sum + value * Math.cos((Math.PI * j * (i + 0.5)) / n), 0),
+  );
+  return Math.sqrt(((2 / n) * average(sums.map((sum) => sum ** 2))) / n);
+}
+
 /** The Newey-West error of a mean from all weighted pairs of values. */
-export function slowError(values: readonly number[], lag = 5): number {
+export function slowLagError(values: readonly number[], lag: number): number {
   const centre = average(values);
   let variance = 0;
   for (const [i, a] of values.entries()) {
@@ -53,9 +63,10 @@ export function slowError(values: readonly number[], lag = 5): number {
   return Math.sqrt(variance);
 }
 
-/** The fixed-b quantile of 0.975, each term of the source's cubic written out. */
-export function slowBandQuantile(dates: number, lag = 5): number {
-  const b = (lag + 1) / dates;
+/** Of 0.975: Student's with 8 degrees of freedom or, for fewer than 60 dates, the fixed-b one with each term of its cubic. */
+export function slowBandQuantile(dates: number): number {
+  if (dates >= 60) return 2.3060041352041662;
+  const b = 6 / dates;
   return 1.96 + 2.9694 * b + 0.416 * b * b - 0.5324 * b * b * b;
 }
 

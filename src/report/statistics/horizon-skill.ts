@@ -1,10 +1,10 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { MAX_GAP_DAYS } from "../../contract/market/ticker-series.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { MIN_DATES, NEWEY_WEST_LAG, neweyWestError } from "../../evaluate/newey-west.ts";
-import { eachDate, MIN_TICKERS, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { correlation, mean } from "../../evaluate/statistics.ts";
-import { type Band, bandOf } from "./over-dates.ts";
+import { type Band, meanBand } from "./over-dates.ts";
 
 /** How well forecasts order the returns of the following days. */
 export interface HorizonSkill {
@@ -17,36 +17,30 @@ export interface HorizonSkill {
 }
 
 /**
- * The lag of the Newey-West error, in dates. Returns over h days overlap for h - 1 dates, over which their correlation falls to 0.
- * The Bartlett weights of a lag of h - 1 would halve it, so the lag is three times as long.
+ * Returns over h days overlap, so neighbouring dates are nearly equal. Over fewer than 12 h dates, the error of a mean over dates does not
+ * notice, and bands exclude the truth too often: from there on 7 % at most, simulated for 5 to 20 days.
  */
-export function horizonLag(horizon: number): number {
-  return Math.max(NEWEY_WEST_LAG, 3 * horizon);
-}
+const DATES_PER_DAY = 12;
 
 /**
  * The IC by horizon: on each date, the correlation across tickers of its forecasts with the sums of the labels of that row and the
  * ticker's next h - 1 rows. For one day it is the IC.
  * @param rows tickers in any order, labelled or not. A window counts if all its labels are known and none of its rows is more than
  * MAX_GAP_DAYS after the previous one.
- * @returns undefined if no date counts: a date needs MIN_TICKERS tickers, and forecasts and returns that differ.
+ * @returns undefined if no date counts: a date needs MIN_ORDER_TICKERS tickers, and forecasts and returns that differ.
  */
 export function horizonSkill(rows: readonly DatedForecasts[], horizon: number): HorizonSkill | undefined {
   const windows = rows.map((row) => windowed(row, horizon));
   const ics: number[] = [];
   for (const { predicted, realised } of eachDate(atOnce(sortedByDate(windows)))) {
-    if (predicted.length < MIN_TICKERS) continue;
+    if (predicted.length < MIN_ORDER_TICKERS) continue;
     const ic = correlation(predicted, realised);
     if (ic !== null) ics.push(ic);
   }
   if (ics.length === 0) return undefined;
   const values = Float64Array.from(ics);
-  const lag = horizonLag(horizon);
-  // Simulated: over fewer dates for this lag, a band excludes the truth too often.
-  const isLong = values.length >= Math.max(MIN_DATES, 4 * (lag + 1));
-  const ic = mean(values);
-  const band = isLong ? bandOf(ic, neweyWestError(values, lag), values.length, lag) : null;
-  return { horizon, dates: values.length, ic, band };
+  const band = values.length >= DATES_PER_DAY * horizon ? meanBand(values) : null;
+  return { horizon, dates: values.length, ic: mean(values), band };
 }
 
 /** The rows of a ticker with the return over `horizon` rows as label, without rows that lack one. */

@@ -1,13 +1,9 @@
 import type { Day } from "../../contract/market/dates.ts";
-import { NEWEY_WEST_LAG } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { type Band, meanBand } from "./over-dates.ts";
 
 /** The number of bins of equal width, at most: the labels of more would overlap on a narrow screen. */
 const MAX_BINS = 5;
-
-/** The longest lag of a band. */
-const MAX_LAG = 20;
 
 /** The mean of daily figures over the dates on which models were `from` to `to` dates old. */
 export interface AgeSkill {
@@ -45,17 +41,8 @@ export function skillByAge(days: Int32Array, values: Float64Array, dates: RefitD
       const own = Float64Array.from(found, (i) => values[i]!);
       const from = bin * width;
       const to = Math.min(from + width, every) - 1;
-      return { from, to, dates: own.length, mean: mean(own), band: meanBand(own, bandLag(own.length)) };
+      return { from, to, dates: own.length, mean: mean(own), band: meanBand(own) };
     });
-}
-
-/**
- * The lag of a bin's band. The dates of a bin form as many stretches as there are blocks. Skill that lasts for months makes the
- * dates of a stretch similar, so a lag of 5 dates would make the band too narrow; a tenth of the dates keeps the error itself
- * precise enough.
- */
-function bandLag(dates: number): number {
-  return Math.max(NEWEY_WEST_LAG, Math.min(Math.floor(dates / 10), MAX_LAG));
 }
 
 function modelAges({ forecastDays, refits, every }: RefitDates): Map<Day, number> {

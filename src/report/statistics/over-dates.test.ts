@@ -98,7 +98,7 @@ test("the band of a ratio contains the truth about as often as it says, although
   assert.ok(naive / draws < 0.85, `rows taken for independent held ${naive / draws}`);
 });
 
-test("a band is the error from all pairs times the fixed-b quantile, in both directions", () => {
+test("a band is the error from cosine sums, or for few dates from all pairs, times its quantile, in both directions", () => {
   const random = seededRandom(4);
   for (const dates of [30, 75, 400]) {
     const values = Float64Array.from({ length: dates }, () => 0.1 + random.normal());

@@ -2,7 +2,8 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { type Day, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import type { OnDate } from "../../evaluate/cross-section.ts";
 import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
-import { MIN_DATES, NEWEY_WEST_LAG, neweyWestError, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { meanError, meanQuantile } from "../../evaluate/mean-test.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { mean } from "../../evaluate/statistics.ts";
 
@@ -12,24 +13,15 @@ export interface Band {
   readonly high: number;
 }
 
-/**
- * Half the width of a 95 % band in Newey-West errors: the fixed-b quantile of 0.975 (Kiefer and Vogelsang 2005), which is above the
- * normal 1.96 because the error is too small over few dates.
- * @param dates of the error, at least MIN_DATES.
- */
-export function bandQuantile(dates: number, lag = NEWEY_WEST_LAG): number {
-  return neweyWestQuantile(dates, 0.975, lag);
+/** Half the width of a 95 % band in errors of `meanError`. @param dates of the error, at least MIN_DATES. */
+export function bandQuantile(dates: number): number {
+  return meanQuantile(dates, 0.975);
 }
 
-/** The 95 % band of an estimate. @param error over `dates`, by Newey and West with `lag`; without an error there is no band. */
-export function bandOf(
-  value: number | null,
-  error: number | null,
-  dates: number,
-  lag = NEWEY_WEST_LAG,
-): Band | null {
+/** The 95 % band of an estimate. @param error over `dates`, as of `meanError`; without an error there is no band. */
+export function bandOf(value: number | null, error: number | null, dates: number): Band | null {
   if (value === null || error === null || dates < MIN_DATES) return null;
-  const half = bandQuantile(dates, lag) * error;
+  const half = bandQuantile(dates) * error;
   return { low: value - half, high: value + half };
 }
 
@@ -38,13 +30,13 @@ export function bandOf(
  * @param values in time order.
  * @returns null for fewer than MIN_DATES, or without a variance.
  */
-function errorOverDates(values: Float64Array, lag = NEWEY_WEST_LAG): number | null {
-  return values.length < MIN_DATES ? null : neweyWestError(values, lag);
+function errorOverDates(values: Float64Array): number | null {
+  return values.length < MIN_DATES ? null : meanError(values);
 }
 
 /** The 95 % band of a mean over dates. @param values in time order. */
-export function meanBand(values: Float64Array, lag = NEWEY_WEST_LAG): Band | null {
-  return bandOf(mean(values), errorOverDates(values, lag), values.length, lag);
+export function meanBand(values: Float64Array): Band | null {
+  return bandOf(mean(values), errorOverDates(values), values.length);
 }
 
 /** Sums over the rows of each date: a ratio of their totals is a mean, a share or an R² over rows. */
@@ -63,8 +55,7 @@ interface DateRatio {
 
 /**
  * The ratio r = sum of a / sum of b over dates, and its error with dates as the units, since the rows of a date move together: the
- * error of the mean of the linearised values a - r b, divided by the mean of b (Cochran, "Sampling Techniques", 1977, 6.4), by Newey
- * and West.
+ * error of the mean of the linearised values a - r b, divided by the mean of b (Cochran, "Sampling Techniques", 1977, 6.4).
  */
 export function ratioOverDates({ numerators, denominators }: DateSums): DateRatio {
   const weight = mean(denominators);
@@ -152,7 +143,7 @@ export class DateSkillCollector {
 
 /**
  * Half the width of the band around 0 that contains 95 % of the sums of a forecast without skill: q sqrt(k V) after k dates, with q
- * the fixed-b quantile for all dates. V is the Newey-West variance of the values themselves, so the sum of all values leaves the band
+ * the quantile for all dates. V is the long-run variance of the values themselves, so the sum of all values leaves the band
  * exactly if their t exceeds q. The variance 1 / (tickers - 1) of shuffled forecasts is too small if tickers move together and
  * forecasts favour the same tickers for weeks.
  *
@@ -170,7 +161,7 @@ export function noSkillMean(values: Float64Array, count: number): number {
   return dateHalf(values) / Math.sqrt(count);
 }
 
-/** The quantile times the square root of the Newey-West variance of one date. */
+/** The quantile times the square root of the long-run variance of one date. */
 function dateHalf(values: Float64Array): number {
   const error = errorOverDates(values);
   return error === null ? Number.NaN : bandQuantile(values.length) * error * Math.sqrt(values.length);

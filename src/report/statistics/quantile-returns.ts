@@ -1,4 +1,4 @@
-import { averageRanks } from "../../evaluate/rank.ts";
+import { quantilesOf } from "../../evaluate/quantiles.ts";
 import { eachDate, MIN_TICKERS, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { isConstant } from "../../evaluate/statistics.ts";
 
@@ -20,21 +20,6 @@ export interface QuantileReturns {
 export function quantileCount(tickers: number): number {
   if (tickers >= 50) return 10;
   return tickers >= 10 ? 5 : 3;
-}
-
-/**
- * The quantile of each forecast of a date, from 0: floor(q (rank - 1/2) / n). Ties share their average rank and so their quantile.
- */
-export function quantilesOf(predicted: Float64Array, count: number): Int32Array {
-  return quantilesOfRanks(averageRanks(predicted), count);
-}
-
-/** @param ranks of all forecasts of a date, from 1, with ties averaged. */
-export function quantilesOfRanks(ranks: Float64Array, count: number): Int32Array {
-  const quantiles = new Int32Array(ranks.length);
-  for (let i = 0; i < ranks.length; i++)
-    quantiles[i] = Math.floor((count * (ranks[i]! - 0.5)) / ranks.length);
-  return quantiles;
 }
 
 /**

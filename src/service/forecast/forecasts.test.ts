@@ -144,7 +144,6 @@ describe("a forecast", () => {
     const choiceOf = (count: number, label = "ridge") => ({
       candidates: Array.from({ length: count }, (_, i) => ({
         ...{ label: `${label} ${i}`, ...gains, gain: i / 1_000, tickers: 2, member: i > 1 },
-        ...(i === 1 ? { dropped_on: "2023-11-01" } : {}),
         settings: { model: "ridge", model_params: { alpha: i } },
       })),
       ...{ members: [2], changes: [{ date: "2024-01-02", members: [2] }], honest: gains },
@@ -155,18 +154,17 @@ describe("a forecast", () => {
     const { candidates, ...rest } = view.choice!;
     assert.deepEqual(rest, { count: 3, honest: gains, best: 2, optimism: 0.0004 });
     assert.deepEqual(
-      candidates.map(({ number, gain, ic, dropped_on }) => [number, gain, ic, dropped_on]),
+      candidates.map(({ number, gain, ic }) => [number, gain, ic]),
       [
-        [2, 0.002, 0.02, undefined],
-        [1, 0.001, 0.02, "2023-11-01"],
-        [0, 0, 0.02, undefined],
+        [2, 0.002, 0.02],
+        [1, 0.001, 0.02],
+        [0, 0, 0.02],
       ],
     );
     assert.ok(!Object.hasOwn(candidates[0]!, "settings"));
     const [{ text }] = toolResult(view).content as unknown as [{ text: string }];
     assert.match(text, /^Chosen among 3 candidates: R² 0\.001 on held-out rows/m);
     assert.match(text, /^Candidate 2, "ridge 2", member: R² 0\.001, IC 0\.02, gain 0\.002 \(t 1\.5\)$/m);
-    assert.match(text, /^Candidate 1, "ridge 1", dropped on "2023-11-01": R²/m);
     const many = await ask(output([["A", 0.001]], { choice: choiceOf(100) }));
     assert.deepEqual([many.choice!.candidates.length, many.choice!.count], [20, 100]);
     const long = await ask(output([["A", 0.001]], { choice: choiceOf(100, "\u0001".repeat(9_000)) }));

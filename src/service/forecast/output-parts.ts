@@ -22,13 +22,19 @@ export type TickerSelection = { readonly tickers: readonly string[] } | { readon
 /** More than a verdict over four sets of rows needs. */
 const VERDICT_BUDGET = { values: 400, letters: 20_000 };
 
+/** More than what an order is worth at three closes, and beside five exposures, needs. */
+const ORDER_BUDGET = { values: 80, letters: 2_000 };
+
 /** Codes of warnings that explain why a ticker has no `mu`. */
 const REASONS: ReadonlySet<string> = new Set<Warning["code"]>(["stale_ticker", "no_prices", "no_features"]);
 
 const coverage = scalarsAnd({ prequential: scalars });
 
 /** Metrics of all tickers: a table without its tickers. */
-const quality = { pooled: scalars, cross_section: scalars, r2_zero_median: scalar };
+const quality = {
+  ...{ pooled: scalars, cross_section: scalars, r2_zero_median: scalar },
+  ...{ by_delay: completely(ORDER_BUDGET), exposures: completely(ORDER_BUDGET) },
+};
 
 /** The parts of an output that a forecast needs, unchecked. */
 export type OutputParts = ReturnType<typeof readForecastParts> extends Waiting<infer T> ? T : never;
@@ -54,6 +60,7 @@ export function* readForecastParts(json: JsonReader, wanted: TickerSelection) {
       found = yield* readMu(json, names, "largest" in wanted ? wanted.largest : 0);
     },
     mu_dates: ofMu(scalar),
+    mu_model: ofMu(scalar),
     mu_spread: ofMu(scalar),
     // A list may be long, and only its last element is kept.
     forecasts: ofMu(members({ dates: last(scalar), lower: last(scalar), upper: last(scalar) })),
@@ -65,7 +72,9 @@ export function* readForecastParts(json: JsonReader, wanted: TickerSelection) {
       score: members({ ...quality, by_ticker: ofMu(scalars) }),
       out_of_fold: members(quality),
       baselines: byName(members({ score: members({ pooled: scalars }) })),
-      shrinkage: members({ pooled: scalars, by_ticker: ofMu(scalars) }),
+      shrinkage: members({
+        ...{ pooled: scalars, by_date: scalars, by_ticker: ofMu(scalars), applied: ofMu(scalar) },
+      }),
       intervals: members({
         ...{ method: scalar, alpha: scalar, bound: scalar },
         pooled: coverage,
@@ -121,7 +130,6 @@ function* readBlocks(json: JsonReader) {
 
 const candidateParts = members({
   ...{ label: scalar, r2: scalar, ic: scalar, gain: scalar, gain_t: scalar, tickers: scalar, member: scalar },
-  dropped_on: scalar,
 });
 
 type CandidateParts = typeof candidateParts extends Read<infer T> ? NonNullable<T> : never;

@@ -37,13 +37,15 @@ function forecastView(parts: OutputParts, wanted: TickerSelection, outputName: s
   const { id, operation, window = null, verdict, refits, choice, count, metrics } = parts;
   const { by_ticker: coverages, ...intervals } = metrics?.intervals ?? {};
   const { by_ticker: metricsOf, ...score } = metrics?.score ?? {};
-  const { by_ticker: shrinkages, pooled: shrinkage } = metrics?.shrinkage ?? {};
+  const { by_ticker: shrinkages, pooled: shrinkage, by_date: byDate, applied } = metrics?.shrinkage ?? {};
   const outOfFold = metrics?.out_of_fold ?? {};
   const forecasts = [...parts.mu].map(([ticker, mu]) => ({
     ticker,
     mu,
     ...(parts.mu_dates?.has(ticker) && { mu_date: parts.mu_dates.get(ticker) }),
     ...(parts.mu_spread?.has(ticker) && { mu_spread: parts.mu_spread.get(ticker) }),
+    ...(applied?.has(ticker) && { factor: applied.get(ticker) }),
+    ...(parts.mu_model?.has(ticker) && { mu_model: parts.mu_model.get(ticker) }),
     ...intervalOf(ticker, parts),
     metrics: metricsOf?.get(ticker) ?? null,
     coverage: coverages?.get(ticker) ?? null,
@@ -72,6 +74,7 @@ function forecastView(parts: OutputParts, wanted: TickerSelection, outputName: s
       ...(Object.keys(outOfFold).length === 0 ? {} : { out_of_fold: outOfFold }),
       baselines: Object.fromEntries(baselines),
       ...(shrinkage && { shrinkage }),
+      ...(byDate && { shrinkage_by_date: byDate }),
     },
     intervals: metrics?.intervals ? intervals : null,
   });

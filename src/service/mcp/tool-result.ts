@@ -4,7 +4,9 @@ import type { OperationPage, OperationView, VerdictView } from "../../contract/a
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { shortText } from "../../contract/json/bounded-json.ts";
-import { orderName } from "../../contract/output/order-name.ts";
+import { closeName } from "../../contract/output/later-close.ts";
+import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
+import { summaryIc } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { answerText } from "../http/server/answer-size.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
@@ -70,10 +72,21 @@ function worthText({ summary }: OperationView): string[] {
   const { model, tickers, verdict } = summary;
   const forecasts = `${printable(model)} forecasts ${counted(tickers, "ticker")}`;
   if (verdict === null) return [`${forecasts}.`];
-  const { title, ic, dates } = verdict;
+  const { title, r2, dates, later } = verdict;
+  const ic = summaryIc(summary);
+  const figures = [...(ic === null ? [] : [`IC ${rounded(ic)}`]), `R² ${rounded(r2)}`].join(", ");
   return [
-    `${forecasts}. ${printable(title)}: ${orderName(summary)} ${rounded(ic)} over ${counted(dates, "date")}.`,
+    `${forecasts}. ${printable(title)}: ${figures} over ${counted(dates, "date")}.`,
+    ...(later === undefined || later.ic === null
+      ? []
+      : [`Traded ${closeName(later.delay)}: IC ${rounded(later.ic)}${netText(later)}.`]),
   ];
+}
+
+function netText({ net_5bp: net }: LaterFigures): string {
+  return net === null
+    ? ""
+    : `, the top fifth minus the bottom fifth ${rounded(net)} bp a day after costs of 5 bp a side`;
 }
 
 /** Each code once, with its count. */
@@ -124,7 +137,9 @@ function forecastText(view: ForecastView): string {
   const compared = [pooled, zero, mean].map(({ rmse }) => rounded(rmse)).join(", ");
   return [
     `${operation} ${id} as of ${window.as_of}: ${forecasts.length} of ${counted(count, "ticker")} with a mu.`,
-    ...(verdict === undefined ? [] : [printable(verdict.sentence)]),
+    ...(verdict === undefined
+      ? []
+      : [verdict.sentence, ...(verdict.later === undefined ? [] : [verdict.later])].map(printable)),
     ...(refits === undefined
       ? []
       : [`Models refitted ${counted(refits.count, "time")}, last on ${printable(refits.last)}.`]),
@@ -144,8 +159,8 @@ function choiceLines(choice: NonNullable<ForecastView["choice"]>): string[] {
   return [
     `Chosen among ${counted(count, "candidate")}: ${name} ${rounded(honest[key] ?? null)} on held-out rows as chosen in advance, ${rounded(claimed)} for candidate ${best}, the best afterwards; gain over candidate 0 ${gainText(honest)}.`,
     ...candidates.map(
-      ({ number, label, member, dropped_on: dropped, ...figures }) =>
-        `Candidate ${number}, ${show(label)}${member ? ", member" : ""}${dropped === undefined ? "" : `, dropped on ${show(dropped)}`}: R² ${rounded(figures.r2)}${icText(figures)}, gain ${gainText(figures)}`,
+      ({ number, label, member, ...figures }) =>
+        `Candidate ${number}, ${show(label)}${member ? ", member" : ""}: R² ${rounded(figures.r2)}${icText(figures)}, gain ${gainText(figures)}`,
     ),
     ...(candidates.length < count
       ? [`${count - candidates.length} further candidates are in the output.`]

@@ -1,7 +1,7 @@
 /** A full disk, in a small in-memory file system that only one command sees: for the output, and for the work folder. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
@@ -98,40 +98,19 @@ describe(
       });
     }
 
-    const room = 12;
-    const audits: readonly (readonly [what: string, inputs: () => Promise<string[]>])[] = [
+    test("in the work folder when an audit writes copies of the blobs", async () => {
+      const disk = await newFolder();
       // Without a Learning_end, an audit copies the prices with its own cut.
-      [
-        "copies of the blobs",
-        async () => [
-          ...inputArguments(await writeMarket(cleanMarket()), QUICK),
-          ...["--checks", "truncation"],
-        ],
-      ],
-      [
-        "what is prepared of a price CSV",
-        async () => {
-          const csv = join(await newFolder(), "prices.csv");
-          const { priceDates } = cleanMarket();
-          const rows = priceDates.map((date, i) => `${date},${100 + (i % 7)}`);
-          writeFileSync(csv, `Date,A\n${rows.join("\n")}\n`);
-          return ["--prices", csv, "--config", QUICK, "--checks", "preparation"];
-        },
-      ],
-    ];
-    for (const [what, inputs] of WHOLE_MATRIX ? audits : audits.slice(0, 1)) {
-      test(`in the work folder when an audit writes ${what}`, async () => {
-        const disk = await newFolder();
-        const args = ["audit", ...(await inputs()), "--log", "json"];
-        const { code, stdout, stderr, left } = await withSmallDisk(disk, room, args, disk);
-        assert.deepEqual([code, stdout, left], [3, "", []], stderr);
-        const { code: problem, detail, advice } = jsonLines(stderr).at(-1)!;
-        assert.equal(problem, "output_failed");
-        const named =
-          /^the work folder of the job cannot be written: no space left .*; TMPDIR names another place$/;
-        assert.match(String(detail), named);
-        assert.match(String(advice), /the named location, which is the output or the work folder/);
-      });
-    }
+      const inputs = inputArguments(await writeMarket(cleanMarket()), QUICK);
+      const args = ["audit", ...inputs, "--checks", "truncation", "--log", "json"];
+      const { code, stdout, stderr, left } = await withSmallDisk(disk, 12, args, disk);
+      assert.deepEqual([code, stdout, left], [3, "", []], stderr);
+      const { code: problem, detail, advice } = jsonLines(stderr).at(-1)!;
+      assert.equal(problem, "output_failed");
+      const named =
+        /^the work folder of the job cannot be written: no space left .*; TMPDIR names another place$/;
+      assert.match(String(detail), named);
+      assert.match(String(advice), /the named location, which is the output or the work folder/);
+    });
   },
 );

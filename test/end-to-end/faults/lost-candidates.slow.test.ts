@@ -13,20 +13,6 @@ const ML = configOf(RIDGE, { model: "lasso", model_params: { alpha: 0.001 } });
 const POOLED = configOf(RIDGE, { model: "lasso", fit: "pooled" });
 const LIGHTGBM = { model: "lightgbm", scaler: "none" };
 const SHARED = configOf({ ...RIDGE, ...LIGHTGBM }, { grid: { n_estimators: [3, 5] } });
-const RACE = JSON.stringify({
-  "ML params": {
-    ...RIDGE,
-    choice: {
-      candidates: [
-        { model: "lasso", model_params: { alpha: 0.001 } },
-        { model: "random_forest", model_params: { n_estimators: 1, bootstrap: false } },
-      ],
-      over: "all",
-      warm_up: 9,
-      racing: true,
-    },
-  },
-});
 const NETWORKS = JSON.stringify({
   "NN params": {
     "Dot prediction": {
@@ -57,7 +43,6 @@ function runCrashing(config: string, labels: readonly string[], job: Job = runMl
 const CASES: readonly (readonly [what: string, config: string, job: Job])[] = [
   ["regressors", ML, runMlJob],
   ["regressors that share fits", SHARED, runMlJob],
-  ["regressors in a race", RACE, runMlJob],
   ["networks", NETWORKS, runDlJob],
 ];
 for (const [what, config, job] of CASES) {

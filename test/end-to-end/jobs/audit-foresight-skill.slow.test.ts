@@ -24,8 +24,9 @@ function audit(
   check: AuditCheck,
   [featureUrl, dataExtractorUrl]: readonly [string, string],
   accepted: readonly string[] = [],
+  config = RIDGE,
 ) {
-  const request = { featureUrl, dataExtractorUrl, config: RIDGE, id: "audit" };
+  const request = { featureUrl, dataExtractorUrl, config, id: "audit" };
   return checked(check, { request, accepted: new Set(accepted) }, { openEngine: openSharedEngine });
 }
 
@@ -53,6 +54,20 @@ test("foresight reads the blobs ticker by ticker and finds the same as in memory
   assert.deepEqual(steps, ["1/4", "2/4", "3/4", "4/4"]);
   assert.equal(verdict.verdict, "found");
   assert.equal(JSON.stringify(result), JSON.stringify(JSON.parse(JSON.stringify(result))));
+});
+
+test("with a delay, a feature may know the day before the trade, but not the day that its label describes", async () => {
+  const clean = cleanMarket(2, SIZE);
+  const place = { ticker: "S02", feature: "mom_5" };
+  const early = withFeature(clean, place, aDayEarly);
+  const later = withFeature(early, place, aDayEarly);
+  const delayed = '{"ML params":{"model":"ridge","n_splits":5,"delay":1}}';
+  const statusOf = async (market: typeof clean, config: string) =>
+    (await audit(foresight, await writeBlobs(market), [], config)).status;
+  assert.equal(await statusOf(early, RIDGE), "found");
+  assert.equal(await statusOf(clean, delayed), "clean");
+  assert.equal(await statusOf(early, delayed), "clean");
+  assert.equal(await statusOf(later, delayed), "found");
 });
 
 test("values on dates without a price cause one note, and leave the audit clean", async () => {

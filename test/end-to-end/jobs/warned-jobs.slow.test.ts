@@ -48,7 +48,13 @@ function weeklyMarket(): Market {
           const waits = ticker === "KO" && name === "vol_20" ? 7 : 0;
           return [name, first(values).map((value, row) => (row < waits ? null : value))] as const;
         });
-        const copies = more(columns.get("noise")!).map((values, i) => [`copy_${i}`, values] as const);
+        // Scaled, since the order of equal coefficients is that of their rounding, which depends on the processor.
+        const copies = more(columns.get("noise")!).map((values, i) => {
+          const scaled = values.map((value) =>
+            typeof value === "number" ? (1 + (i + 1) / 50) * value : value,
+          );
+          return [`copy_${i}`, scaled] as const;
+        });
         return [ticker, new Map([...own, ...copies])];
       }),
     ),

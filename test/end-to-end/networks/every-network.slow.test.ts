@@ -86,6 +86,26 @@ const VANISHED: readonly Case[] = [
     learningEnd: false,
     sections: { training: vanishing("r2"), data: { ...WHOLE, lookback: 1 }, intervals: { alpha: 0.03 } },
   },
+  {
+    option: "mlp",
+    learningEnd: true,
+    sections: {
+      training: vanishing("mse"),
+      data: { ...WHOLE, lookback: 2 },
+      intervals: { alpha: 0.2 },
+      delay: 3,
+    },
+  },
+  {
+    option: "portfolio_lstm",
+    learningEnd: true,
+    sections: {
+      training: vanishing("mse"),
+      data: { ...WHOLE, lookback: 2 },
+      intervals: { alpha: 0.2 },
+      delay: 1,
+    },
+  },
 ];
 
 const TRAINED: readonly Case[] = [
@@ -139,8 +159,8 @@ function judged(one: Case): JudgedRun {
   return judge;
 }
 
-const name = ({ option, sections: { training, intervals }, learningEnd }: Case) =>
-  `${option} by ${(training as { loss_type: string }).loss_type}, ` +
+const name = ({ option, sections: { training, intervals, delay = 0 }, learningEnd }: Case) =>
+  `${option} by ${(training as { loss_type: string }).loss_type}, delay ${delay}, ` +
   `${intervals ? `intervals ${JSON.stringify(intervals)}` : "no intervals"}, ` +
   `${learningEnd ? "with" : "without"} Learning_end`;
 

@@ -136,23 +136,6 @@ describe("they also do if tickers list late, each from the block on that gives i
     });
   }
 
-  for (const option of ["mlp", "portfolio_lstm"] as const) {
-    test(`a warm start changes no block that a ticker joins, and a single-ticker network of ${option} starts afresh`, async () => {
-      const settings = { refit_every: EVERY };
-      const [cold, warm] = await Promise.all(
-        ["cold", "warm"].map((refit_start) => jobOn(LISTINGS, config(option, { ...settings, refit_start }))),
-      );
-      assert.deepEqual(joinsOf(warm!), joinsOf(cold!));
-      const { blocks } = warm!.refits!;
-      for (const [ticker, block] of Object.entries(joinsOf(warm!))) {
-        const own = (blob: OutputBlob) =>
-          between(blocks[block]!.start, blocks[block + 1]?.start, blob).find(([name]) => name === ticker);
-        if (option === "mlp") assert.deepEqual(own(warm!), own(cold!));
-        else assert.notDeepEqual(own(warm!), own(cold!));
-      }
-    });
-  }
-
   test("without intervals and factors of earlier dates", async () => {
     const text = config("mlp", { refit_every: 10, shrinkage: "own" }, { intervals: { alpha: 0.3 } });
     const { forecasts, refits, warnings } = await jobOn(LISTINGS, text);

@@ -14,6 +14,7 @@ export interface Sections {
   readonly models?: object;
   readonly intervals?: object;
   readonly status?: boolean;
+  readonly delay?: number;
 }
 
 /** So small that a network trains in a moment. */
@@ -28,7 +29,7 @@ const SMALL: Readonly<Record<Architecture, object>> = {
 
 /** JSON text: a small network, windows of five rows, two epochs, with the changes in `sections`. */
 export function networkConfig(option: Architecture, sections: Sections = {}): string {
-  const { global, data, training, models, intervals, status } = sections;
+  const { global, data, training, models, intervals, status, delay } = sections;
   return JSON.stringify({
     "NN params": {
       "Dot prediction": {
@@ -39,6 +40,7 @@ export function networkConfig(option: Architecture, sections: Sections = {}): st
         training_params: { epochs: 2, patience: 10, loss_type: "mse", ...training },
         models_params: models ?? { [option]: SMALL[option] },
         ...(intervals === undefined ? {} : { intervals }),
+        ...(delay === undefined ? {} : { delay }),
       },
     },
   });

@@ -42,13 +42,20 @@ function knownAt(last: string, { forecasts, fits, refits, training }: OutputBlob
 describe("later data change nothing earlier", () => {
   for (const [option, settings, sections] of sampled([
     ["mlp", { refit_every: 15, shrinkage: "pooled" }, { intervals: {} }],
-    ["lstm", { refit_every: 15, window: 50, ...RELATIVE, refit_start: "warm" }, {}],
+    ["lstm", { refit_every: 15, window: 50, ...RELATIVE }, {}],
     [
       "portfolio_lstm",
       { refit_every: 15, window: 60, ...RELATIVE, shrinkage: "own" },
       { intervals: { alpha: 0.3 } },
     ],
-    ["portfolio_transformer", { refit_every: 15, window: 60, refit_start: "warm" }, {}],
+    ["portfolio_transformer", { refit_every: 15, window: 60 }, {}],
+    ...(WHOLE_MATRIX ? [1, 2, 3, 4, 5] : [2]).flatMap(
+      (delay) =>
+        [
+          ["mlp", { delay, refit_every: 15, shrinkage: "pooled" }, { intervals: {} }],
+          ["portfolio_lstm", { delay, refit_every: 15, window: 60, ...RELATIVE }, { intervals: {} }],
+        ] as const,
+    ),
   ] as const)) {
     for (const [name, market] of MARKETS) {
       test(`${option} ${JSON.stringify(settings)} on ${name} blobs`, async () => {

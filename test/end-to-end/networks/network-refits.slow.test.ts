@@ -1,6 +1,6 @@
-/** `refit_every`, `window` and `refit_start` of run_dl_job: what they leave unchanged, and what is reported about them. */
+/** `refit_every` and `window` of run_dl_job: what they leave unchanged, and what is reported about them. */
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { auditContext, auditInputs } from "../../../src/audit/checked.testing.ts";
 import { runAudit } from "../../../src/audit/run-audit.ts";
@@ -15,18 +15,8 @@ import { checkedEvidence } from "../../../src/report/evidence/check-metrics.ts";
 import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { removeFolders, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import { openSharedEngine } from "../jobs/shared-engines.ts";
-import { JOINT, PER_TICKER, runNetworkJob } from "./network-jobs.ts";
-import {
-  between,
-  config,
-  DIRTY,
-  EVERY,
-  jobOn,
-  LISTINGS,
-  MARKET,
-  RELATIVE,
-  sampled,
-} from "./refitted-networks.ts";
+import { runNetworkJob } from "./network-jobs.ts";
+import { config, DIRTY, EVERY, jobOn, LISTINGS, MARKET, RELATIVE, sampled } from "./refitted-networks.ts";
 
 after(removeFolders);
 
@@ -56,9 +46,9 @@ test("any number of workers gives the same bytes", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const [option, settings] of sampled([
     ["mlp", { refit_every: EVERY, shrinkage: "pooled" }],
-    ["lstm", { refit_every: EVERY, refit_start: "warm" }],
+    ["lstm", { refit_every: EVERY }],
     ["portfolio_lstm", { refit_every: EVERY, ...RELATIVE }],
-    ["portfolio_transformer", { refit_every: EVERY, refit_start: "warm" }],
+    ["portfolio_transformer", { refit_every: EVERY }],
   ] as const)) {
     const text = config(option, settings, { training: { ensemble: 2 }, intervals: {} });
     // Other files use the engine with three workers, too.
@@ -66,24 +56,6 @@ test("any number of workers gives the same bytes", async () => {
       (WHOLE_MATRIX ? [1, 2, 3, 4] : [1, 3]).map((workers) => runNetworkJob(blobs, text, workers)),
     );
     for (const { text } of more) assert.equal(withoutIdentity(text), withoutIdentity(one!.text), option);
-  }
-});
-
-describe("a warm start", () => {
-  for (const [option] of sampled([...PER_TICKER, ...JOINT].map((option) => [option] as const))) {
-    test(`of ${option} is reported, and changes only the forecasts of later blocks`, async () => {
-      const settings = { refit_every: EVERY };
-      const sections = { training: { ensemble: 2 } };
-      const cold = await jobOn(MARKET, config(option, settings, sections));
-      const warm = await jobOn(MARKET, config(option, { ...settings, refit_start: "warm" }, sections));
-      assert.deepEqual([cold.model.refit_start, warm.model.refit_start], [undefined, "warm"]);
-      const second = warm.refits!.blocks[1]!.start;
-      assert.deepEqual(between("", second, warm), between("", second, cold));
-      for (const [i, [ticker, rows]] of between(second, undefined, cold).entries()) {
-        assert.notDeepEqual(between(second, undefined, warm)[i]![1], rows, String(ticker));
-      }
-      assert.deepEqual(warm.training, cold.training);
-    });
   }
 });
 
@@ -135,7 +107,7 @@ test("the metrics of the output match its forecasts", IN_RELEASE_TIER, async () 
 
 for (const [option, settings, market] of sampled([
   ["mlp", { refit_every: 15, intervals: {} }, LISTINGS],
-  ["portfolio_lstm", { ...RELATIVE, refit_every: 15, window: 60, refit_start: "warm" }, DIRTY],
+  ["portfolio_lstm", { ...RELATIVE, refit_every: 15, window: 60 }, DIRTY],
 ] as const)) {
   test(
     `the audit's truncations of ${option} ${JSON.stringify(settings)} are clean, and a replay is identical`,
@@ -164,7 +136,6 @@ for (const [key, value] of [
   ["refit_every", 10_001],
   ["window", 41],
   ["window", 100_001],
-  ["refit_start", "hot"],
   ["refit_start", "warm"],
 ] as const) {
   test(`${key} ${value} is refused with its path`, async () => {

@@ -34,7 +34,7 @@ function codesOf({ warnings }: OutputBlob): Set<string> {
 }
 
 test("the forecasts are the means of the members, for each fold and for the score rows", async () => {
-  const choice = { candidates: CANDIDATES, over: "all", warm_up: 6 };
+  const choice = { candidates: CANDIDATES, warm_up: 6 };
   const { output } = await runJob(clean, configOf(choice));
   assertValid("output-blob", output);
   const alone = await Promise.all(

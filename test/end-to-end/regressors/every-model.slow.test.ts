@@ -23,7 +23,7 @@ const MODELS: readonly (readonly [name: string, params: string])[] = [
   ],
   [
     "xgboost",
-    '"model_params": {"n_estimators": 6, "max_depth": 3, "subsample": 0.8, "colsample_bytree": 0.7}, "n_splits": 4, "intervals": {"alpha": 0.05}',
+    '"model_params": {"n_estimators": 6, "max_depth": 3, "subsample": 0.8, "colsample_bytree": 0.7}, "n_splits": 4, "intervals": {"alpha": 0.05}, "delay": 1',
   ],
   [
     "lightgbm",
@@ -38,14 +38,17 @@ const MODELS: readonly (readonly [name: string, params: string])[] = [
     "ridge",
     '"model_params": {"alpha": 0.5}, "scaler": "standard", "n_splits": 4, "shrinkage": "own", "intervals": {"alpha": 0.25, "method": "split"}',
   ],
-  ["lasso", '"model_params": {"alpha": 0.0002}, "scaler": "maxabs", "cv_test_size": 7, "n_splits": 12'],
+  [
+    "lasso",
+    '"model_params": {"alpha": 0.0002}, "scaler": "maxabs", "cv_test_size": 7, "n_splits": 12, "intervals": {}, "delay": 2',
+  ],
   [
     "elastic_net",
     '"model_params": {"alpha": 0.5, "l1_ratio": 0.5}, "scaler": "minmax", "n_splits": 4, "intervals": {"enabled": false}',
   ],
   [
     "quantile",
-    '"model_params": {"quantile": 0.4, "alpha": 0}, "scaler": "robust", "n_splits": 2, "intervals": {}',
+    '"model_params": {"quantile": 0.4, "alpha": 0}, "scaler": "robust", "n_splits": 2, "intervals": {}, "delay": 5',
   ],
 ];
 

@@ -12,6 +12,7 @@ import { runMlJob } from "../../../src/jobs/ml/run-ml-job.ts";
 import { JOBS } from "../../../src/jobs/run-job.ts";
 import { validateJob } from "../../../src/jobs/validate-job.ts";
 import { replayOutput } from "../../../src/replay/replay.ts";
+import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
 import { assertValid } from "../jobs/published-schemas.ts";
 import { openSharedEngine } from "../jobs/shared-engines.ts";
@@ -48,12 +49,19 @@ async function jobOn(market: Market, text: string): Promise<OutputBlob> {
   return (await runJob(await writeMarket(market), text)).output;
 }
 
+/** In the release tier all delays. */
+const DELAYS = WHOLE_MATRIX ? [1, 2, 3, 4, 5] : [2];
+
 describe("later data change no earlier forecast", () => {
   for (const settings of [
     ALL,
     { fit: "pooled" },
     { target: "relative" },
     { cross_section: true, target: "relative" },
+    ...DELAYS.flatMap((delay) => [
+      { delay, ...ALL },
+      { delay, cross_section: true },
+    ]),
   ]) {
     test(JSON.stringify(settings), async () => {
       const whole = await jobOn(MARKET, config(settings));
@@ -86,16 +94,22 @@ describe("later data change no earlier forecast,", () => {
     }
   });
 
-  test("interval or factor", async () => {
-    const text = config({ ...ALL, shrinkage: "pooled", intervals: { alpha: 0.2 } });
-    const [whole, changed] = [await jobOn(MARKET, text), await jobOn(changedAfter(last, MARKET), text)];
-    assert.deepEqual(forecastsUpTo(last, changed), forecastsUpTo(last, whole));
-    assert.notDeepEqual(changed.forecasts, whole.forecasts);
-  });
+  for (const delay of [0, ...DELAYS]) {
+    test(`interval or factor with delay ${delay}`, async () => {
+      const text = config({ ...ALL, delay, shrinkage: "pooled", intervals: { alpha: 0.2 } });
+      const [whole, changed] = [await jobOn(MARKET, text), await jobOn(changedAfter(last, MARKET), text)];
+      assert.deepEqual(forecastsUpTo(last, changed), forecastsUpTo(last, whole));
+      assert.notDeepEqual(changed.forecasts, whole.forecasts);
+    });
+  }
 
-  for (const option of ["lstm", "portfolio_lstm", "portfolio_transformer"] as const) {
-    const text = relativeNetwork(option, { intervals: { alpha: 0.2 } });
-    test(`with ${option}`, async () => {
+  const networks = ["lstm", "portfolio_lstm", "portfolio_transformer"] as const;
+  for (const [option, delay] of [
+    ...networks.map((option) => [option, 0] as const),
+    ...DELAYS.flatMap((delay) => networks.slice(0, 2).map((option) => [option, delay] as const)),
+  ]) {
+    const text = relativeNetwork(option, { delay, intervals: { alpha: 0.2 } });
+    test(`with ${option} and delay ${delay}`, async () => {
       const [whole, changed] = [
         await networkOn(MARKET, text),
         await networkOn(changedAfter(last, MARKET), text),
@@ -104,13 +118,21 @@ describe("later data change no earlier forecast,", () => {
       assert.notDeepEqual(changed.forecasts, whole.forecasts);
     });
 
-    test(`${option} trains on nothing after its training part`, async () => {
+    test(`${option} with delay ${delay} learns and stops by nothing after its parts`, async () => {
       const whole = await networkOn(MARKET, text);
+      const { train, validate, calibrate } = whole.fits!.AAPL!.splits!;
       const days = MARKET.priceDates;
-      const known = days[days.indexOf(whole.fits!.AAPL!.splits!.train!.end) + 1]!;
-      const changed = await networkOn(changedAfter(known, MARKET), text);
+      // The last labels of both parts are known when the next part begins.
+      for (const [part, next] of [
+        [train, validate],
+        [validate, calibrate],
+      ] as const)
+        assert.equal(days.indexOf(part!.end) + 1 + delay, days.indexOf(next!.start));
+      const changed = await networkOn(changedAfter(validate!.start, MARKET), text);
       assert.deepEqual(trainLosses(changed), trainLosses(whole));
       assert.notDeepEqual(changed.training, whole.training);
+      const calibrated = await networkOn(changedAfter(calibrate!.start, MARKET), text);
+      assert.deepEqual(calibrated.training, whole.training);
     });
   }
 });
@@ -128,6 +150,8 @@ test("labels after the cut change no fit", async () => {
 for (const [job, operation, text] of [
   ["a job with all three", "run_ml_job", config(ALL)],
   ["a network of relative targets", "run_dl_job", relativeNetwork("portfolio_lstm", {})],
+  ["a job with delay", "run_ml_job", config({ delay: 2, ...ALL, refit_every: 6, intervals: {} })],
+  ["a network with delay", "run_dl_job", relativeNetwork("portfolio_lstm", { delay: 1, intervals: {} })],
 ] as const) {
   test(`the audit's truncations of ${job} are clean, and a replay is identical`, async () => {
     const { features, prices } = await writeMarket(MARKET);
@@ -374,13 +398,14 @@ test("a preview shows the matrix, folds and warnings of the job", async () => {
   );
 });
 
-test("shrinkage without a fold says that it multiplies all forecasts by 0", async () => {
+test("shrinkage without a fold says that its factor is 0, and keeps the model's own forecasts beside", async () => {
   const text = config({ ...ALL, cv_test_size: 500, shrinkage: "pooled" });
-  const { mu, warnings } = await jobOn(MARKET, text);
-  assert.deepEqual(new Set(Object.values(mu)), new Set([0]));
+  const { mu, mu_model, warnings, metrics } = await jobOn(MARKET, text);
+  assert.deepEqual(new Set(Object.values(mu)), new Set([metrics.shrinkage!.levels!.score[0]!.level]));
   const ofJob = warnings.filter(({ code, ticker }) => code === "fewer_folds" && ticker === undefined);
-  assert.match(ofJob[0]!.message, /shrinkage pooled multiplies all forecasts by 0/);
-  const { warnings: without } = await jobOn(MARKET, config({ ...ALL, cv_test_size: 500 }));
+  assert.match(ofJob[0]!.message, /the factor of shrinkage pooled is 0\. mu_model/);
+  const { warnings: without, mu: own } = await jobOn(MARKET, config({ ...ALL, cv_test_size: 500 }));
+  assert.deepEqual(mu_model, own);
   assert.deepEqual(
     without.filter(({ code, ticker }) => code === "fewer_folds" && ticker === undefined),
     [],

@@ -55,6 +55,9 @@ const CASES = [
       { fit: "pooled", target: "relative" },
       { fit: "pooled", cross_section: true },
       { target: "relative", cross_section: true },
+      { delay: 1, ...ALL },
+      { delay: 4, fit: "pooled" },
+      { delay: 2, target: "relative" },
     ].map((settings) => ({ model, ...params, ...settings })),
   ),
 ];

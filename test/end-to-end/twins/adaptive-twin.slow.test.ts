@@ -23,7 +23,7 @@ interface TwinAnswer {
 }
 
 interface Case {
-  readonly cal: readonly (readonly [realised: number, predicted: number])[];
+  readonly cal: readonly (readonly [realised: number, predicted: number, day: number, labelDay: number])[];
   readonly score: readonly {
     readonly day: number;
     readonly label_day: number | null;
@@ -45,19 +45,26 @@ function randomCase(seed: number): Case {
   let volatility = 1;
   const draw = () => {
     volatility = Math.min(50, Math.max(0.05, volatility * (1 + 0.3 * random.normal())));
-    return scale * volatility * random.normal() * (random.below(90) === 0 ? 30 : 1);
+    const drawn = scale * volatility * random.normal() * (random.below(90) === 0 ? 30 : 1);
+    return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, drawn));
   };
   const m = [0, 1, 18, 19, 20, 39, 40, 41, 120][random.below(9)]!;
-  let labelDay = 0;
+  const times = seededRandom(seed + 10_000);
+  const delay = times.below(2) * times.below(6);
+  let labelDay = -m;
+  const labelDayOf = (day: number) => {
+    labelDay = Math.max(labelDay, day + 1 + delay + (times.below(8) === 0 ? times.below(6) : 0));
+    return labelDay;
+  };
   return {
-    cal: Array.from({ length: m }, () => [draw(), draw() / 4] as const),
+    cal: Array.from({ length: m }, (_, i) => [draw(), draw() / 4, i - m, labelDayOf(i - m)] as const),
     score: Array.from({ length: random.below(160) }, (_, i) => {
-      labelDay = Math.max(labelDay, i + 1 + (random.below(8) === 0 ? random.below(6) : 0));
+      const known = labelDayOf(i);
       const isOpen = random.below(15) === 0;
       const y = kind === 2 && i < 40 ? 0 : draw();
       return {
         day: i,
-        label_day: isOpen ? null : labelDay,
+        label_day: isOpen ? null : known,
         realised: isOpen ? null : y,
         predicted: kind === 2 ? 0 : draw() / 4,
       };
@@ -77,6 +84,8 @@ test("the recursion equals that of a twin written only from its description, to 
   for (const [seed, { cal, score, alpha, bound }] of cases.entries()) {
     const twin = answers[seed]!;
     const residuals = {
+      days: Int32Array.from(cal, ([, , day]) => day),
+      labelDays: Int32Array.from(cal, ([, , , known]) => known),
       realised: Float64Array.from(cal, ([y]) => y),
       predicted: Float64Array.from(cal, ([, p]) => p),
     };

@@ -1,6 +1,6 @@
 """A slow, obvious twin of the adaptive intervals, in plain float64 and in the order the reference states.
 
-As a script it reads a JSON list of cases, {"cal": [[y, p], ...], "score": [...], "alpha": a, "bound": b}, and prints
+As a script it reads a JSON list of cases, {"cal": [[y, p, day, label day], ...], "score": [...], "alpha": a, "bound": b}, and prints
 a JSON list of {"intervals": ..., "prequential": ...}.
 """
 
@@ -122,7 +122,7 @@ class Recursion:
 
 def calibration_of(cal):
     """The twin keeps the calibration rows whose label is finite."""
-    return [(float(realised), float(predicted)) for realised, predicted in cal if is_finite(realised)]
+    return [(float(realised), float(predicted)) for realised, predicted, *_ in cal if is_finite(realised)]
 
 
 def started_on(rows, alpha, bound):
@@ -180,16 +180,23 @@ def intervals_of(cal, score, alpha, bound):
 
 
 def prequential_of(cal, alpha, bound):
-    """The twin runs the recursion only on the calibration rows and counts the labels inside the ends."""
-    rows = calibration_of(cal)
-    if len(rows) < MIN_ROWS:
+    """The twin runs the recursion only on the calibration rows, each once the labels before it are known, and counts the
+    labels inside the ends."""
+    cal = [row for row in cal if is_finite(row[0])]
+    if len(cal) < MIN_ROWS:
         return None
-    recursion = started_on(rows[:WARM_ROWS], alpha, bound)
-    for realised, predicted in rows[WARM_ROWS:]:
-        recursion.learn(realised, predicted, *recursion.issue(predicted))
-    if recursion.learned == 0:
-        return None
-    return {"n": recursion.learned, "inside": recursion.learned - recursion.misses}
+    start = mean_of([abs(realised - predicted) for realised, predicted, *_ in cal[:WARM_ROWS]])
+    recursion = Recursion(start, alpha, bound)
+    pending, inside = [], []
+    for realised, predicted, day, label_day in cal:
+        learn_due(recursion, pending, day)
+        scale, lower, upper = recursion.scale(), None, None
+        if len(recursion.sides) >= WARM_ROWS:
+            scale, lower, upper = recursion.issue(predicted)
+        pending.append((label_day, float(realised), float(predicted), scale, lower, upper))
+        if has_ends(lower, upper):
+            inside.append(is_inside(realised, lower, upper))
+    return {"n": len(inside), "inside": sum(inside)} if inside else None
 
 
 def is_two_sided(row):

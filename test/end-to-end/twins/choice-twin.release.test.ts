@@ -35,9 +35,8 @@ interface ChoiceTwin {
     >
   >;
   readonly choice: Pick<OutputChoice, "members" | "honest" | "best" | "optimism" | "losses"> & {
-    /** By number: `r2`, `ic`, `gain`, `gain_t`, `tickers`, `member` and `dropped_on`. */
+    /** By number: `r2`, `ic`, `gain`, `gain_t`, `tickers` and `member`. */
     readonly candidates: readonly Partial<OutputChoice["candidates"][number]>[];
-    readonly by_ticker: OutputChoice["by_ticker"] | null;
     /** The common members of each first date of a published fold. */
     readonly members_by_date: readonly (readonly [string, readonly number[]])[];
     readonly warnings: readonly { readonly code: string; readonly count: number | null }[];
@@ -72,12 +71,6 @@ const MANY = [
   { target: "relative", cross_section: true },
 ];
 
-/** They forecast little more than a mean. */
-const WEAK = [
-  { model: "ridge", scaler: "standard", fit: "per_ticker", grid: { alpha: [1e5, 1e7] } },
-  { ...LIGHTGBM, fit: "pooled", model_params: { ...TREES, n_estimators: 1 } },
-];
-
 type Case = readonly [name: string, params: object];
 
 const CASES: readonly Case[] = [
@@ -86,7 +79,7 @@ const CASES: readonly Case[] = [
     { ...RIDGE, choice: { candidates: [SIX_COLUMNS, { model_params: { alpha: 300 } }], warm_up: 40 } },
   ],
   [
-    "members per ticker with refits, shrinkage and intervals; candidate 0 fails on every ticker",
+    "refits, shrinkage and intervals; candidate 0 fails on every ticker",
     {
       ...{ ...RIDGE, ...NO_TICKER, refit_every: 10, shrinkage: "pooled", intervals: { alpha: 0.2 } },
       choice: { candidates: LINEAR, warm_up: 4 },
@@ -112,30 +105,20 @@ const CASES: readonly Case[] = [
 ];
 
 const MORE_CASES: readonly Case[] = [
+  ["members by squared error", { ...RIDGE, choice: { candidates: MANY, warm_up: 6 } }],
   [
-    "a race",
-    {
-      ...{ ...RIDGE, n_splits: 9 },
-      choice: { candidates: [...MANY, ...WEAK], over: "all", warm_up: 8, racing: true },
-    },
+    "members, a trade three closes later",
+    { ...RIDGE, delay: 3, refit_every: 10, intervals: {}, choice: { candidates: MANY, warm_up: 4 } },
   ],
   [
-    "a race by IC with refits; candidate 0 fails on some tickers",
-    {
-      ...{ ...RIDGE, ...SIX_COLUMNS, n_splits: 9, refit_every: 10 },
-      choice: { candidates: [...LINEAR, ...WEAK], over: "all", warm_up: 8, racing: true, measure: "ic" },
-    },
-  ],
-  ["common members", { ...RIDGE, choice: { candidates: MANY, over: "all", warm_up: 6 } }],
-  [
-    "common members by IC, with intervals",
+    "members by IC, with intervals",
     {
       ...{ ...RIDGE, intervals: {} },
-      choice: { candidates: [...MANY, LIGHTGBM], over: "all", warm_up: 6, measure: "ic" },
+      choice: { candidates: [...MANY, LIGHTGBM], warm_up: 6, measure: "ic" },
     },
   ],
   [
-    "members per ticker with refits, shrinkage and intervals",
+    "refits, shrinkage and intervals",
     {
       ...{ ...RIDGE, refit_every: 10, shrinkage: "pooled", intervals: {} },
       choice: { candidates: MANY, warm_up: 4 },
@@ -157,7 +140,7 @@ const MORE_CASES: readonly Case[] = [
     },
   ],
   [
-    "common members with a window and refits",
+    "a window and refits",
     {
       ...{ ...RIDGE, window: 45, refit_every: 12 },
       choice: {
@@ -166,12 +149,12 @@ const MORE_CASES: readonly Case[] = [
           { target: "relative" },
           { model: "lasso", model_params: { alpha: 0.005 } },
         ],
-        ...{ warm_up: 5, rule: "best", over: "all" },
+        ...{ warm_up: 5, rule: "best" },
       },
     },
   ],
   [
-    "members per ticker in the smallest folds",
+    "the smallest folds",
     {
       ...{ ...RIDGE, cv_test_size: 2, n_splits: 20 },
       choice: {
@@ -221,10 +204,8 @@ describe("the numbers of a plain script", { concurrency: 2 }, () => {
     const choices = twins.flat().map(({ choice }) => choice);
     const codes = new Set(choices.flatMap(({ warnings }) => warnings.map(({ code }) => code)));
     assert.deepEqual([...codes].sort(), ["candidate_failed", "choice_is_noise", "few_choice_rows"]);
-    assert.ok(choices.some(({ by_ticker: own }) => new Set(Object.values(own ?? {}).map(String)).size > 1));
     assert.ok(choices.some(({ members_by_date: by }) => new Set(by.map(([, own]) => String(own))).size > 2));
     assert.ok(choices.some(({ honest }) => honest.gain !== null));
-    assert.ok(choices.some(({ candidates }) => candidates.some((one) => one.dropped_on !== undefined)));
   });
 });
 
@@ -259,8 +240,8 @@ function assertSame(output: OutputBlob, twin: ChoiceTwin): void {
 const CHOICE_CODES: ReadonlySet<string> = new Set(["choice_is_noise", "candidate_failed", "few_choice_rows"]);
 
 function assertSameChoice(choice: OutputChoice, twin: ChoiceTwin["choice"]): void {
-  const { members, by_ticker = null, changes, honest, best, optimism, losses } = choice;
-  assert.deepEqual({ members, by_ticker, best }, pick(twin, "members", "by_ticker", "best"));
+  const { members, changes, honest, best, optimism, losses } = choice;
+  assert.deepEqual({ members, best }, pick(twin, "members", "best"));
   for (const [date, expected] of twin.members_by_date) {
     assert.deepEqual(changes.findLast((change) => change.date <= date)?.members, expected, date);
   }

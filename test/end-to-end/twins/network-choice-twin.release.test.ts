@@ -58,6 +58,7 @@ function trainedTicker(i: number, skill: number, seed: number, shift: number): T
     realised: labels.subarray(from, to),
     predicted: predicted.subarray(from, to),
     trainingMean: new Float64Array(to - from),
+    spans: [],
   });
   const [validated, calibrated] = [60, 105];
   const score = part(calibrated, calibrated + 6);
@@ -88,7 +89,6 @@ function caseOf(choice: Pick<Choice<DlSettings>, "rule" | "measure">, seed: numb
   return {
     choice: {
       ...choice,
-      over: "all",
       seed: 42,
       candidates: SKILLS.map((_, c) => ({ label: `candidate ${c}`, settings })),
     },

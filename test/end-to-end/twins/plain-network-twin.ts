@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
+import { posteriorSlope } from "../../../src/evaluate/shrinkage.ts";
 import { type BlobPair, type JobRun, unjudged } from "../jobs/job-runs.ts";
 import { askTwin, assertClose, assertSameWarnings, type TwinResult, type TwinWarning } from "./plain-twin.ts";
 
@@ -88,9 +89,11 @@ function assertPossibleShrinkage(
     Object.values(heldOut).reduce((sum, n) => sum + n, 0),
   );
   assert.equal(by_date!.n, pooled.n);
-  for (const { b, se, s } of [pooled, by_date!, ...Object.values(by_ticker)]) {
+  for (const { b, se, s } of [pooled, ...Object.values(by_ticker)]) {
     assert.equal(s, b === null ? 0 : Math.max(0, Math.min(1, b - se!)));
   }
+  const { b, se, s } = by_date!;
+  assert.equal(s, b === null ? 0 : posteriorSlope(b, se ?? 0));
 }
 
 /** What is known without the forecasts of the residuals. */

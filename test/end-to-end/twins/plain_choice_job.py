@@ -12,6 +12,7 @@ from functools import cache
 from plain_pooled_job import answer_requests
 from plain_refit_job import Job, blocks_of, prepared, published
 from plain_rows import MAX_GAP, iso
+from plain_worth import error_of_mean, quantile_of_mean
 
 MIN_ROWS = 30
 
@@ -36,7 +37,6 @@ class Candidate(Job):
     def __init__(self, params, tickers, everyone, targets, widths, blocks):
         super().__init__(params, tickers, everyone, targets, widths, blocks)
         self.failed = set()
-        self.dropped = math.inf
         if blocks is not None:
             # Another candidate may have score rows on dates that number 0 lacks.
             starts = [0, *(dates[0] for dates in blocks[1:]), math.inf]
@@ -49,50 +49,20 @@ class Candidate(Job):
         except Exception:  # Whatever the library raises.
             self.failed |= set(names)
 
-    def is_in(self, day):
-        """Whether no race has dropped it by this day, or by the end."""
-        return self.dropped == math.inf or (day is not None and day < self.dropped)
-
     def has(self, ticker):
         return ticker in self.tickers and ticker not in self.failed and bool(self.result[ticker]["score"])
 
     def forecasts(self, ticker):
-        if not self.has(ticker):
-            return {}
-        return {d: p for d, p in self.out_of_fold(ticker) if self.begins[ticker, d] < self.dropped}
+        return dict(self.out_of_fold(ticker)) if self.has(ticker) else {}
 
 
 def mean(values):
     return math.fsum(values) / len(values)
 
 
-def error(values, lag=5):
-    """The Newey-West error of a mean."""
-    n, centre = len(values), mean(values)
-    if max(values) == min(values):
-        return 0.0
-    variance = 0.0
-    for i in range(n):
-        for j in range(max(0, i - lag), min(n, i + lag + 1)):
-            variance += (1 - abs(i - j) / (lag + 1)) * (values[i] - centre) * (values[j] - centre)
-    return math.sqrt(max(0.0, variance)) / n
-
-
-def variance_between(means, errors):
-    """DerSimonian and Laird, "Meta-analysis in clinical trials", 1986."""
-    kept = [(m, 1 / s / s) for m, s in zip(means, errors) if s > 0]
-    if len(kept) < 2:
-        return 0.0
-    total = math.fsum(w for _, w in kept)
-    centre = math.fsum(w * m for m, w in kept) / total
-    q = math.fsum(w * (m - centre) ** 2 for m, w in kept)
-    return max(0.0, (q - (len(kept) - 1)) / (total - math.fsum(w * w for _, w in kept) / total))
-
-
-def fixed_b_quantile(n):
-    """At 5 %, one-sided."""
-    b = 6 / n
-    return 1.6449 + 2.1859 * b + 0.3142 * b**2 - 0.3427 * b**3
+def error(values):
+    """The error of a mean over dates; 0 if all values are equal."""
+    return error_of_mean(values) or 0.0
 
 
 def ic_of(labels, forecasts):
@@ -107,14 +77,12 @@ def ic_of(labels, forecasts):
 
 
 class Choice:
-    def __init__(self, params, candidates, fitted=None):
-        """With racing, `fitted` has the numbers of the candidates that are fitted for score rows."""
-        self.fitted = fitted
-        self.settings = {"rule": "mean", "over": "auto", "warm_up": 15, "measure": "squared_error", **params["choice"]}
+    def __init__(self, params, candidates):
+        self.settings = {"rule": "mean", "warm_up": 15, "measure": "squared_error", **params["choice"]}
         self.candidates, self.numbers = candidates, range(len(candidates))
         self.splits = params.get("n_splits", 15)
         every = sorted({ticker for job in candidates for ticker in job.tickers})
-        self.base = {t: next((c for c in self.numbers if self.is_fitted(c) and candidates[c].has(t)), None) for t in every}
+        self.base = {t: next((c for c in self.numbers if candidates[c].has(t)), None) for t in every}
         self.base = {t: c for t, c in self.base.items() if c is not None}
         self.folds = {t: self.folds_of(t) for t in self.base}
         self.by_label_date = {}
@@ -130,14 +98,6 @@ class Choice:
         self.excess = [
             {l: e for l in self.dates if (e := self.excess_on(l, c)) is not None} for c in self.numbers
         ]
-
-    def is_fitted(self, c):
-        return self.fitted is None or c in self.fitted
-
-    def counts(self, c, ticker):
-        """Whether a candidate has fits of a ticker."""
-        own = self.candidates[c]
-        return own.has(ticker) and (self.is_fitted(c) or bool(own.forecasts(ticker)))
 
     def folds_of(self, ticker):
         job = self.candidates[self.base[ticker]]
@@ -158,6 +118,7 @@ class Choice:
                         "y": rows["label"][d],
                         "unit": unit,
                         "p": {c: own[c][d] for c in self.numbers if d in own[c]},
+                        "levels": {c: self.candidates[c].levels[ticker, d] for c in self.numbers if d in own[c]},
                     }
                     for d, _ in tested
                 ],
@@ -194,8 +155,7 @@ class Choice:
 
     @cache
     def eligible(self, day):
-        kept = [c for c in self.numbers if self.candidates[c].is_in(day)]
-        return [c for c in kept if sum(1 for l in self.until(day) if l in self.excess[c]) >= MIN_ROWS]
+        return [c for c in self.numbers if sum(1 for l in self.until(day) if l in self.excess[c]) >= MIN_ROWS]
 
     @cache
     def best(self, day):
@@ -209,12 +169,6 @@ class Choice:
                 best = c
         return 0 if best is None else best
 
-    def behind(self, day):
-        """The candidates that a race drops on this day."""
-        best = self.best(day)
-        others = [(c, self.differences(c, best, day)) for c in self.eligible(day) if c != 0]
-        return [c for c, series in others if len(series) >= MIN_ROWS and mean(series) > 2 * error(series)]
-
     @cache
     def members(self, day):
         best = self.best(day)
@@ -227,86 +181,20 @@ class Choice:
                 result.append(c)
         return result
 
-    @cache
-    def pulled(self, day):
-        """Mean and error by ticker and candidate; without the tickers that have too few rows."""
-        best = self.best(day)
-        result = {}
-        for c in self.numbers:
-            common = self.differences(c, best, day)
-            if c == best or not common:
-                continue
-            centre, spread = mean(common), error(common)
-            own = {}
-            for ticker, folds in self.folds.items():
-                differences = [
-                    self.loss(row, row["p"][c]) - self.loss(row, row["p"][best])
-                    for fold in folds
-                    for row in fold["rows"]
-                    if row["unit"] > 0 and (day is None or row["known"] <= day) and c in row["p"] and best in row["p"]
-                ]
-                if len(differences) >= MIN_ROWS:
-                    own[ticker] = (mean(differences), error(differences))
-            v = variance_between([m for m, _ in own.values()], [s for _, s in own.values()])
-            for ticker, (m, s) in own.items():
-                if v == 0 or s == 0:
-                    pair = (centre, spread)
-                else:
-                    w = 1 / s / s
-                    whole = w + 1 / v
-                    pair = ((w * m + centre / v) / whole, math.sqrt(1 / whole + (spread / v / whole) ** 2))
-                result.setdefault(ticker, {best: (0.0, 0.0)})[c] = pair
-        return result
-
-    def own_members(self, day, ticker):
-        own = self.pulled(day).get(ticker)
-        if own is None:
-            return self.members(day)
-        best = self.best(day)
-        lowest = min(m for m, _ in own.values())
-        chosen = best if own[best][0] == lowest else min(c for c, (m, _) in own.items() if m == lowest)
-        if self.settings["rule"] == "best":
-            return [chosen]
-        allowed = {c: own[chosen][1] if c == best else s for c, (_, s) in own.items()}
-        return sorted(c for c, (m, _) in own.items() if m - lowest <= allowed[c])
-
     @staticmethod
     def combined(forecasts, members):
         used = [forecasts[c] for c in members if c in forecasts] or [forecasts[min(forecasts)]]
         return sum(used) / len(used)
-
-    @cache
-    def gains_of_own(self):
-        """By label date, the excess of the forecasts by common members over those by own members."""
-        by_date = {}
-        for ticker, folds in self.folds.items():
-            for fold in folds:
-                common, own = self.members(fold["start"]), self.own_members(fold["start"], ticker)
-                for row in fold["rows"]:
-                    if row["unit"] > 0:
-                        gain = self.loss(row, self.combined(row["p"], common)) - self.loss(row, self.combined(row["p"], own))
-                        by_date.setdefault(row["known"], []).append(gain)
-        return {l: mean(by_date[l]) for l in sorted(by_date)}
-
-    @cache
-    def is_per_ticker(self, day):
-        if self.settings["over"] == "all":
-            return False
-        gains = [gain for l, gain in self.gains_of_own().items() if day is None or l <= day]
-        return len(gains) >= MIN_ROWS and mean(gains) > error(gains)
-
-    def members_of(self, day, ticker):
-        return self.own_members(day, ticker) if self.is_per_ticker(day) else self.members(day)
 
     def merged(self):
         """A job whose forecasts are those of the members."""
         merged = copy.copy(self.candidates[0])
         merged.tickers = {t: self.candidates[c].tickers[t] for t, c in self.base.items()}
         merged.joins = {t: self.candidates[c].joins[t] for t, c in self.base.items() if t in self.candidates[c].joins}
-        merged.result = {}
+        merged.result, merged.levels = {}, {}
         for ticker, base in self.base.items():
-            own = {c: {d: p for d, _, p in job.result[ticker]["score"]} for c, job in enumerate(self.candidates) if self.is_fitted(c) and job.has(ticker)}
-            used = self.members_of(None, ticker)
+            own = {c: {d: p for d, _, p in job.result[ticker]["score"]} for c, job in enumerate(self.candidates) if job.has(ticker)}
+            used = self.members(None)
             merged.result[ticker] = {
                 "folds": [
                     ([None] * fold["train"], [(row["date"], row["published_p"]) for row in fold["rows"]])
@@ -319,13 +207,20 @@ class Choice:
                 ],
                 "means": [],
             }
+            for fold in self.folds[ticker]:
+                for row in fold["rows"]:
+                    members = self.members(fold["start"])
+                    merged.levels[ticker, row["date"]] = self.combined(row["levels"], members)
+            for d, _, _ in merged.result[ticker]["score"]:
+                levels = {c: self.candidates[c].levels[ticker, d] for c, by_date in own.items() if d in by_date}
+                merged.levels[ticker, d] = self.combined(levels, used)
         return merged
 
     def publish(self):
         for ticker, folds in self.folds.items():
             for fold in folds:
                 for row in fold["rows"]:
-                    row["published_p"] = self.combined(row["p"], self.members_of(fold["start"], ticker))
+                    row["published_p"] = self.combined(row["p"], self.members(fold["start"]))
 
     def worth(self, forecast_of):
         """r2, ic, gain and gain_t of forecasts, on published rows that have one."""
@@ -367,23 +262,19 @@ class Choice:
             ("few_choice_rows", sum(1 for fold in published_folds if len(self.judged_until(fold["start"])) < MIN_ROWS)),
         ]
         warnings = [{"code": code, "count": count} for code, count in counts if count > 0]
-        if len(gains) >= MIN_ROWS and (honest["gain_t"] is None or honest["gain_t"] <= fixed_b_quantile(len(gains))):
+        if len(gains) >= MIN_ROWS and (honest["gain_t"] is None or honest["gain_t"] <= quantile_of_mean(len(gains), 0.95)):
             warnings.append({"code": "choice_is_noise", "count": None})
-        per_ticker = self.is_per_ticker(None)
         return {
             "candidates": [
                 {
                     **worth[c],
-                    "tickers": sum(1 for t in self.base if self.counts(c, t)),
+                    "tickers": sum(1 for t in self.base if self.candidates[c].has(t)),
                     "member": c in self.members(None),
-                    **({"dropped_on": iso(self.candidates[c].dropped)} if self.candidates[c].dropped < math.inf else {}),
                 }
                 for c in self.numbers
             ],
             "members": self.members(None),
-            "by_ticker": {t: self.own_members(None, t) for t in self.base} if per_ticker else None,
             "members_by_date": [[iso(d), self.members(d)] for d in starts],
-            "per_ticker_dates": [iso(d) for d in starts if self.is_per_ticker(d)],
             "honest": honest,
             "best": best,
             "optimism": None if worth[best][key] is None or honest[key] is None else worth[best][key] - honest[key],
@@ -397,35 +288,6 @@ class Choice:
         }
 
 
-def stand_ins(candidates, day=math.inf):
-    """For each ticker that candidate 0 could not fit, the first candidate left that could in folds that begin before a day."""
-    found = set()
-    for ticker in {ticker for job in candidates for ticker in job.tickers if not candidates[0].has(ticker)}:
-        for c, job in enumerate(candidates):
-            if job.dropped == math.inf and any(job.begins[ticker, d] < day for d in job.forecasts(ticker)):
-                found.add(c)
-                break
-    return found
-
-
-def race(params, candidates):
-    """A choice that has dropped candidates in between."""
-    starts = sorted(fold["start"] for folds in Choice(params, candidates, {0}).folds.values() for fold in folds)
-    folds = candidates[0].splits
-    days = {starts[len(starts) * 5 * r // folds] for r in range(1, -(-folds // 5))} if starts else set()
-    for day in sorted(days):
-        # Losses that are known at the close of a day are those of folds that begin before it.
-        for c in set(Choice(params, candidates, {0}).behind(day)) - stand_ins(candidates, day):
-            candidates[c].dropped = day
-    fitted = {0}
-    while True:
-        choice = Choice(params, candidates, fitted)
-        further = (set(choice.members(None)) | stand_ins(candidates)) - fitted
-        if not further:
-            return choice
-        fitted |= further
-
-
 def run(params, tickers, late):
     blocks, jobs = None, []
     for settings in expanded(params):
@@ -435,7 +297,7 @@ def run(params, tickers, late):
             blocks = blocks or job.blocks
         job.run()
         jobs.append(job)
-    choice = race(params, jobs) if params["choice"].get("racing") else Choice(params, jobs)
+    choice = Choice(params, jobs)
     told = choice.told()
     forecasts, factors = published(choice.merged(), params)
     last = {t: rows["last_price"] for t, rows in tickers.items()}

@@ -9,9 +9,10 @@ import math
 import numpy as np
 from plain_models import regressor, scaled
 from plain_pooled_job import FEWEST, Job, answer_requests, filled, prepared
+from plain_worth import method_of, t_of_mean
 from scipy.stats import rankdata
 
-MINIMUM_DATES, LAG = 30, 5
+MINIMUM_DATES = 30
 
 
 def names_of(tickers):
@@ -158,28 +159,23 @@ def rank_ics(forecasts, labels, dates):
     return result
 
 
-def products(forecasts, labels, keys):
-    """By date: the mean over tickers of standardised forecast times standardised label; 0 if forecasts are constant."""
+def signed_returns(forecasts, tickers, folds):
+    """By date: the mean over tickers of the return on the side of the forecast, beside the mean of its fold so far."""
     by_date = {}
-    for ticker in sorted({ticker for ticker, _ in keys}):
-        own = [key for key in keys if key[0] == ticker]
-        p, y = (np.array([values[key] for key in own]) for values in (forecasts, labels))
-        if len(own) < 2 or y.std(ddof=1) == 0:
-            continue
-        standardised = (p - p.mean()) / p.std(ddof=1) if p.std(ddof=1) > 0 else np.zeros(len(own))
-        for key, product in zip(own, standardised * (y - y.mean()) / y.std(ddof=1)):
-            by_date.setdefault(key[1], []).append(product)
+    for ticker in sorted(folds):
+        rows = tickers[ticker]
+        deviation = float(np.std([rows["label"][d] for d in rows["fit"]]))
+        seen = 0
+        for days in folds[ticker]:
+            for i, d in enumerate(days):
+                seen += 1
+                if i == 0 or seen <= 5 or deviation == 0:
+                    continue
+                centre = float(np.mean([forecasts[ticker, day] for day in days[: i + 1]]))
+                away = forecasts[ticker, d] - centre
+                side = 0.0 if abs(away) <= 1e-6 * abs(centre) else math.copysign(1, away)
+                by_date.setdefault(d, []).append(side * rows["label"][d] / deviation)
     return [float(np.mean(by_date[d])) for d in sorted(by_date)]
-
-
-def newey_west_t(values):
-    n, centre = len(values), float(np.mean(values))
-    away = [value - centre for value in values]
-    variance = 0.0
-    for j in range(LAG + 1):
-        weight = 1 if j == 0 else 2 * (1 - j / (LAG + 1))
-        variance += weight * sum(away[i] * away[i - j] for i in range(j, n)) / n
-    return centre / math.sqrt(variance / n) if variance > 1e-20 else None
 
 
 def run(params, tickers):
@@ -196,15 +192,16 @@ def run(params, tickers):
         figures = [rank_ics(forecasts, labels, dates) for forecasts in [own, *job.shuffled]]
     else:
         form = "time_series"
-        figures = [products(forecasts, labels, own) for forecasts in [own, *job.shuffled]]
+        days = {t: [[d for d, _ in tested] for _, tested in folds] for t, (folds, _) in results.items() if folds}
+        figures = [signed_returns(forecasts, tickers, days) for forecasts in [own, *job.shuffled]]
     whole, *shuffled = figures
     groups = []
     for group, values in zip(job.groups, shuffled):
         losses = [a - b for a, b in zip(whole, values)]
-        groups.append({**group, "loss": float(np.mean(losses)), "t": newey_west_t(losses)})
+        groups.append({**group, "loss": float(np.mean(losses)), "t": t_of_mean(losses)})
     groups.sort(key=lambda group: -group["loss"])
     figure = float(np.mean(whole))
-    return {"failures": failures, "tickers": {}, "form": form, "dates": len(whole), "figure": figure, "groups": groups}
+    return {"failures": failures, "tickers": {}, "form": form, "dates": len(whole), "figure": figure, "method": method_of(len(whole)), "groups": groups}
 
 
 if __name__ == "__main__":

@@ -33,9 +33,9 @@ def settings_of(given):
 
 
 def quantile_of(pairs, alpha, bound):
-    """The conformal quantile over (realised, predicted) pairs; None if no finite one exists."""
+    """The conformal quantile over (realised, predicted, ...) rows; None if no finite one exists."""
     score = {"both": lambda y, p: abs(y - p), "lower": lambda y, p: p - y, "upper": lambda y, p: y - p}[bound]
-    ordered = sorted(score(y, p) for y, p in pairs)
+    ordered = sorted(score(y, p) for y, p, *_ in pairs)
     rank = max(1, math.ceil((len(ordered) + 1) * (1 - alpha) - 1e-9))
     return None if rank > len(ordered) else ordered[rank - 1]
 
@@ -50,7 +50,7 @@ def score_rows(rows, predicted):
     """One dict per score row; `rows` as returned by `rows_of`."""
     days = rows["price_days"]
     place = {d: i for i, d in enumerate(days)}
-    returns = [rows["label"].get(d) for d in days]
+    returns = [rows["returns"].get(d) for d in days]
     return [
         {
             "day": d,
@@ -69,7 +69,7 @@ def date_year(ordinal):
 
 
 def ends_by_method(pairs, score, alpha, bound):
-    """The lower and upper ends of each method around the score rows, from (realised, predicted) pairs of residuals."""
+    """The lower and upper ends of each method around the score rows, from (realised, predicted, day, label day) of residuals."""
     adaptive = intervals_of(pairs, score, alpha, bound)
     split = bounds_of([row["predicted"] for row in score], quantile_of(pairs, alpha, bound), bound)
     return {"adaptive": (adaptive["lower"], adaptive["upper"]), "split": split}

@@ -10,14 +10,15 @@ import sys
 import warnings
 
 # First, because it limits the math libraries to one thread.
-from plain_models import MINIMUM_FIT_ROWS, folds_of, forecast
+from plain_models import MINIMUM_FIT_ROWS, folds_of, forecast, known_by
 
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
 from plain_metrics import mean, mean_baseline, metrics, table, zero_baseline
+from plain_order import order_worth
 from plain_rows import MAX_GAP, is_number, iso, read_features, read_prices, resolve_window, rows_of
-from plain_verdict import shrinkage_table, verdict_of, warnings_of
+from plain_verdict import verdict_of, warnings_of
 from plain_warnings import fit_entry, importances_of, median_spacing, told_of_all
-from plain_worth import is_wild, slope_of
+from plain_worth import is_wild, shrinkage_table, slope_of
 
 
 def run_ticker(params, rows):
@@ -26,8 +27,8 @@ def run_ticker(params, rows):
     test_size = params.get("cv_test_size", params.get("test_size", 15))
     n_splits = params.get("n_splits", 15)
     folds, out_of_fold = [], []
-    for test_start, test_end in folds_of(len(fit), test_size, n_splits):
-        train, test = fit[:test_start], fit[test_start:test_end]
+    for test_start, test_end in folds_of(len(fit), test_size, n_splits, params.get("delay", 0)):
+        train, test = known_by(rows, fit[:test_start], fit[test_start]), fit[test_start:test_end]
         training_mean = mean(label[d] for d in train)
         predicted, _ = forecast(params, rows, train, test)
         part = [(d, label[d], p, training_mean) for d, p in zip(test, predicted)]
@@ -39,12 +40,14 @@ def run_ticker(params, rows):
                 "test_start": iso(test[0]),
                 "test_end": iso(test[-1]),
                 "train_rows": len(train),
+                "label_mean": training_mean,
                 **metrics(part),
             }
         )
     predicted, model = forecast(params, rows, fit, score)
     constant = len(predicted) >= 2 and max(predicted) == min(predicted)
     share = slope_of([(y, p) for _, y, p, _ in out_of_fold])["s"] if params.get("shrinkage") == "own" else 1.0
+    unshrunk = dict(zip(score, predicted))
     predicted = [share * p for p in predicted]
     training_mean = mean(label[d] for d in fit)
     told = list(rows["warnings"])
@@ -54,6 +57,7 @@ def run_ticker(params, rows):
         told.append({"code": "constant_predictions"})
     settings = settings_of(params.get("intervals"))
     pairs = [(y, share * p) for _, y, p, _ in out_of_fold]
+    residuals = [(*pair, row[0], rows["label_day"][row[0]]) for pair, row in zip(pairs, out_of_fold)]
     lower, upper = [None] * len(score), [None] * len(score)
     entry = None
     if settings is not None:
@@ -61,7 +65,7 @@ def run_ticker(params, rows):
         if pairs and quantile_of(pairs, alpha, bound) is None:  # Without any residual, fewer_folds reports it.
             told.append({"code": "interval_unsupported"})
         dated = score_rows(rows, list(zip(score, predicted)))
-        entry = {"pairs": pairs, "score": dated, "ends": ends_by_method(pairs, dated, alpha, bound)}
+        entry = {"pairs": residuals, "score": dated, "ends": ends_by_method(residuals, dated, alpha, bound)}
         lower, upper = entry["ends"][settings["method"]]
     return {
         "forecast": {
@@ -80,6 +84,7 @@ def run_ticker(params, rows):
         },
         "out_of_fold": out_of_fold,
         "pairs": pairs,
+        "unshrunk": unshrunk,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
         "share": share,
         "intervals": entry,
@@ -90,6 +95,7 @@ def run_ticker(params, rows):
 
 def run(bounds, prices, features, feature_days, config):
     params = config["ML params"]
+    delay = params.get("delay", 0)
     start, end, learning_end, defaulted = resolve_window(bounds, prices)
     cut = end if learning_end is None else learning_end
     as_of = max(
@@ -101,7 +107,7 @@ def run(bounds, prices, features, feature_days, config):
 
     fitted, failures, mu, mu_dates, panels, wild = {}, [], {}, {}, {}, []
     for ticker in sorted(t for t in prices if t in features):
-        rows = rows_of(prices[ticker], features[ticker], feature_days, start, end, cut)
+        rows = rows_of(prices[ticker], features[ticker], feature_days, start, end, cut, delay)
         if len(rows["fit"]) < MINIMUM_FIT_ROWS or not rows["columns"]:  # No feature: nothing to learn from.
             failures.append({"ticker": ticker, "code": "insufficient_history"})
             continue
@@ -128,11 +134,17 @@ def run(bounds, prices, features, feature_days, config):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     out_of_fold = {ticker: result["out_of_fold"] for ticker, result in fitted.items()}
     both = {"score": score, "out_of_fold": out_of_fold}
-    verdict = verdict_of(out_of_fold, score)
+    own_order = {
+        "score": {ticker: result["unshrunk"] for ticker, result in fitted.items()},
+        "out_of_fold": {ticker: {row[0]: row[2] for row in rows} for ticker, rows in out_of_fold.items()},
+    }
+    deviations = {ticker: result["fit"]["label_deviation"] for ticker, result in fitted.items()}
+    verdict = verdict_of(out_of_fold, score, deviations)
     chooses = params.get("shrinkage", "none") != "none"
     told += warnings_of(verdict, chooses, wild)
     applied = {"applied": {ticker: result["share"] for ticker, result in fitted.items()}} if chooses else {}
     settings = settings_of(params.get("intervals"))
+    held_out = {ticker: [(d, y, p, 0.0) for d, y, p, _ in rows] for ticker, rows in out_of_fold.items()}
     return {
         "window": {
             "start": iso(start),
@@ -140,6 +152,7 @@ def run(bounds, prices, features, feature_days, config):
             "learning_end": None if learning_end is None else iso(learning_end),
             "as_of": iso(as_of),
             "median_spacing_days": median_spacing(panels),
+            **({"delay": delay} if delay else {}),
         },
         "verdict": verdict,
         "mu": mu,
@@ -148,12 +161,15 @@ def run(bounds, prices, features, feature_days, config):
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "cross_validation": {ticker: result["cross_validation"] for ticker, result in fitted.items()},
         "metrics": {
-            **{name: table(rows) for name, rows in both.items()},
+            **{
+                name: {**table(rows), **order_worth(own_order[name], panels, prices, (start, end))}
+                for name, rows in both.items()
+            },
             "baselines": {
                 "zero": {name: table(zero_baseline(rows)) for name, rows in both.items()},
                 "mean": {name: table(mean_baseline(rows)) for name, rows in both.items()},
             },
-            "shrinkage": {**shrinkage_table(out_of_fold), **applied},
+            "shrinkage": {**shrinkage_table(held_out), **applied, "levels": {"held_out": [], "score": []}},
             "intervals": None
             if settings is None
             else interval_metrics(settings, {ticker: result["intervals"] for ticker, result in fitted.items()}),

@@ -80,6 +80,12 @@ def forecast(params, rows, train_days, test_days):
     return [float(value) for value in model.predict(test)][: len(test_days)], model
 
 
-def folds_of(n, test_size, n_splits):
-    k = max(0, min(n_splits, (n - MINIMUM_FIT_ROWS) // test_size))
+def folds_of(n, test_size, n_splits, delay=0):
+    """The first and the last test row of each fold."""
+    k = max(0, min(n_splits, (n - MINIMUM_FIT_ROWS - delay) // test_size))
     return [(n - (k - j) * test_size, n - (k - j - 1) * test_size) for j in range(k)]
+
+
+def known_by(rows, days, day):
+    """The days whose label is known at the close of a day."""
+    return [d for d in days if rows["label_day"][d] <= day]

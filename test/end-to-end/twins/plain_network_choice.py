@@ -14,22 +14,16 @@ from plain_choice_job import Choice, mean
 
 
 class Network:
-    # There are no races among networks.
-    dropped = math.inf
-
     def __init__(self, trained):
         self.trained = trained
 
     def has(self, ticker):
         return ticker in self.trained
 
-    def is_in(self, _):
-        return True
-
 
 class NetworkChoice(Choice):
     def __init__(self, settings, candidates):
-        self.settings, self.fitted = {"over": "all", "warm_up": 0, **settings}, None
+        self.settings = {"warm_up": 0, **settings}
         self.candidates, self.numbers = [Network(trained) for trained in candidates], range(len(candidates))
         every = sorted({ticker for trained in candidates for ticker in trained})
         self.base = {t: min(c for c in self.numbers if t in candidates[c]) for t in every}

@@ -15,7 +15,8 @@ import numpy as np
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows
 from plain_intervals import settings_of as interval_settings_of
 from plain_metrics import mean, mean_baseline, table, zero_baseline
-from plain_models import MINIMUM_FIT_ROWS
+from plain_models import MINIMUM_FIT_ROWS, known_by
+from plain_order import order_worth
 from plain_rows import MAX_GAP, is_number, iso, read_features, read_prices, resolve_window, rows_of
 from plain_warnings import fit_entry, listing, median_spacing, told_of_all
 
@@ -57,6 +58,8 @@ def plan_alone(rows, lookback, intervals):
     """The parts of one ticker as {day: label}, or the code with which it fails."""
     fit, score = windows_of(rows, lookback)
     train, validate, calibrate = parts_of(fit, intervals)
+    train = known_by(rows, train, validate[0])
+    validate = known_by(rows, validate, calibrate[0]) if calibrate else validate
     code = why_not([rows["label"][d] for d in train])
     if code:
         return code
@@ -64,7 +67,7 @@ def plan_alone(rows, lookback, intervals):
     return {"train": labelled[0], "validate": labelled[1], "calibrate": labelled[2], "score": score}
 
 
-def plan_together(panels, lookback, intervals):
+def plan_together(panels, lookback, intervals, delay):
     """The same for all tickers on common dates: plans by ticker, and codes of the excluded ones."""
     windows = {ticker: windows_of(rows, lookback) for ticker, rows in panels.items()}
     codes = {}
@@ -72,14 +75,16 @@ def plan_together(panels, lookback, intervals):
         there = {ticker: w for ticker, w in windows.items() if ticker not in codes}
         days = sorted({d for fit, _ in there.values() for d in fit})
         train, validate, calibrate = parts_of(days, intervals)
+        learned = train[: len(train) - delay]
+        watched = validate[: len(validate) - delay] if calibrate else validate
         plans = {}
         for ticker, (fit, score) in there.items():
             rows = panels[ticker]
             known = rows["label_day"]
             after = calibrate[0] if calibrate else math.inf
             plans[ticker] = {
-                "train": {d: rows["label"][d] for d in fit if d in train and known[d] <= validate[0]},
-                "validate": {d: rows["label"][d] for d in fit if d in validate and known[d] <= after},
+                "train": {d: rows["label"][d] for d in fit if d in learned and known[d] <= validate[0]},
+                "validate": {d: rows["label"][d] for d in fit if d in watched and known[d] <= after},
                 "calibrate": {d: rows["label"][d] for d in fit if d in calibrate},
                 "score": score,
             }
@@ -196,11 +201,12 @@ def judge(rows, plan, forecast, intervals, vanishing):
         },
         "unsupported": False,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
+        "predicted": dict(zip(score, predicted)),
     }
     if intervals is None:
         return result
     alpha, bound = intervals["alpha"], intervals["bound"]
-    pairs = [(y, 0.0) for y in plan["calibrate"].values()]
+    pairs = [(y, 0.0, d, rows["label_day"][d]) for d, y in plan["calibrate"].items()]
     dated = score_rows(rows, list(zip(score, predicted)))
     ends = ends_by_method(pairs, dated, alpha, bound)
     if not vanishing:
@@ -233,19 +239,20 @@ def settings_of(config):
         "option": option,
         "joint": option in JOINT,
         "lookback": params.get("data_processing", {}).get("lookback", 10),
+        "delay": params.get("delay", 0),
         "loss": loss if loss in LOSSES else "mse",
         "intervals": interval_settings_of(params.get("intervals")),
         "network": params.get("models_params", {}).get(option, {}),
     }
 
 
-def panels_of(prices, features, feature_days, window):
+def panels_of(prices, features, feature_days, window, delay):
     """Rows of each ticker, and the codes of those with too few."""
     start, end, learning_end = window
     panels, codes = {}, {}
     for ticker in sorted(t for t in prices if t in features):
         cut = end if learning_end is None else learning_end
-        rows = rows_of(prices[ticker], features[ticker], feature_days, start, end, cut)
+        rows = rows_of(prices[ticker], features[ticker], feature_days, start, end, cut, delay)
         if len(rows["fit"]) < MINIMUM_FIT_ROWS or not rows["columns"]:
             codes[ticker] = "insufficient_history"
         else:
@@ -257,7 +264,7 @@ def plans_of(panels, settings):
     """Plans by ticker, and codes of those that cannot be trained."""
     lookback, intervals = settings["lookback"], settings["intervals"]
     if settings["joint"]:
-        return plan_together(panels, lookback, intervals)
+        return plan_together(panels, lookback, intervals, settings["delay"])
     every = {ticker: plan_alone(rows, lookback, intervals) for ticker, rows in panels.items()}
     return (
         {ticker: plan for ticker, plan in every.items() if not isinstance(plan, str)},
@@ -305,10 +312,11 @@ def splits_of(plan):
     return {name: {"start": iso(days[0]), "end": iso(days[-1])} if days else None for name, days in parts.items()}
 
 
-def metrics_of(fitted, intervals):
+def metrics_of(fitted, intervals, trained, prices, window):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
+    forecasts = {ticker: result["predicted"] for ticker, result in fitted.items()}
     return {
-        "score": table(score),
+        "score": {**table(score), **order_worth(forecasts, trained, prices, window)},
         "baselines": {
             "zero": {"score": table(zero_baseline(score))},
             "mean": {"score": table(mean_baseline(score))},
@@ -331,7 +339,7 @@ def run(bounds, prices, features, feature_days, request):
     told += [{"code": "no_prices", "ticker": t} for t in sorted(features) if t not in prices]
     told += [{"code": "no_features", "ticker": t} for t in sorted(prices) if t not in features]
 
-    panels, codes = panels_of(prices, features, feature_days, (start, end, learning_end))
+    panels, codes = panels_of(prices, features, feature_days, (start, end, learning_end), settings["delay"])
     plans, left_out = plans_of(panels, settings)
     codes.update(left_out)
     fitted, mu, mu_dates = {}, {}, {}
@@ -357,6 +365,7 @@ def run(bounds, prices, features, feature_days, request):
             "learning_end": None if learning_end is None else iso(learning_end),
             "as_of": iso(as_of),
             "median_spacing_days": median_spacing(trained),
+            **({"delay": settings["delay"]} if settings["delay"] else {}),
         },
         "mu": mu,
         "mu_dates": {ticker: iso(d) for ticker, d in mu_dates.items()},
@@ -365,7 +374,7 @@ def run(bounds, prices, features, feature_days, request):
         },
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "training": training_of(panels, plans, settings),
-        "metrics": metrics_of(fitted, settings["intervals"]),
+        "metrics": metrics_of(fitted, settings["intervals"], trained, prices, (start, end)),
         "held_out": {ticker: len(plan["calibrate"] or plan["validate"]) for ticker, plan in plans.items()},
         "warnings": told,
         "failures": [{"ticker": ticker, "code": codes[ticker]} for ticker in sorted(codes)],

@@ -11,15 +11,15 @@ import sys
 import warnings
 
 import numpy as np
-from plain_models import MINIMUM_FIT_ROWS, regressor, scaled
+from plain_models import MINIMUM_FIT_ROWS, folds_of, known_by, regressor, scaled
 from plain_rows import iso, read_features, read_prices, resolve_window, rows_of
 
 FEWEST = 5
 
 
 def keep(rows, days):
-    """Only these of the fit and score rows."""
-    return {**rows, "fit": [d for d in rows["fit"] if d in days], "score": [d for d in rows["score"] if d in days]}
+    """Only these of the fit rows and the rows after them."""
+    return {**rows, **{part: [d for d in rows[part] if d in days] for part in ("fit", "score", "later")}}
 
 
 def compared(tickers):
@@ -154,10 +154,16 @@ def fit_and_predict(params, train, y, test):
     return [float(value) for value in model.predict(test)]
 
 
+def latest(dates, end, delay):
+    """When the labels of a fold's test rows have to be known: `delay` dates after the first date of the next fold."""
+    return dates[end + delay] if end + delay < len(dates) else math.inf
+
+
 class Job:
     def __init__(self, params, tickers, everyone, targets, widths):
         self.params, self.tickers, self.everyone, self.targets, self.widths = params, tickers, everyone, targets, widths
         self.size, self.splits = params.get("cv_test_size", 15), params.get("n_splits", 15)
+        self.delay = params.get("delay", 0)
         self.levels = {}
 
     def target(self, ticker, d):
@@ -186,12 +192,11 @@ class Job:
         results = {}
         for ticker, rows in self.tickers.items():
             fit, folds = rows["fit"], []
-            k = max(0, min(self.splits, (len(fit) - MINIMUM_FIT_ROWS) // self.size))
-            for j in range(k):
-                start = len(fit) - (k - j) * self.size
-                test = [(ticker, d) for d in fit[start : start + self.size]]
-                got = self.fit([(ticker, d) for d in fit[:start]], test, rows["columns"])
-                folds.append((start, [(d, self.returned(ticker, d, got[ticker, d], fit[start])) for _, d in test]))
+            for start, end in folds_of(len(fit), self.size, self.splits, self.delay):
+                test = [(ticker, d) for d in fit[start:end]]
+                train = known_by(rows, fit[:start], fit[start])
+                got = self.fit([(ticker, d) for d in train], test, rows["columns"])
+                folds.append((len(train), [(d, self.returned(ticker, d, got[ticker, d], fit[start])) for _, d in test]))
             got = self.fit([(ticker, d) for d in fit], [(ticker, d) for d in rows["score"]], rows["columns"])
             score = [(d, self.returned(ticker, d, p, None)) for (_, d), p in got.items()]
             results[ticker] = (folds, score)
@@ -210,18 +215,12 @@ class Job:
         )
         score = sorted(((t, d) for t, rows in self.tickers.items() for d in rows["score"]), key=lambda key: key[::-1])
         dates = sorted({d for _, d in train})
-        k = max(0, min(self.splits, (len(dates) - MINIMUM_FIT_ROWS) // self.size))
-        firsts = [dates[len(dates) - (k - j) * self.size] for j in range(k)]
         results = {ticker: ([], []) for ticker in self.tickers}
         fold_rows = []
-        for j, first in enumerate(firsts):
-            following = firsts[j + 1] if j + 1 < k else None
+        for start, end in folds_of(len(dates), self.size, self.splits, self.delay):
+            first, test_dates = dates[start], dates[start:end]
             known = [key for key in train if day_of(key) <= first]
-            test = [
-                key
-                for key in train
-                if key[1] >= first and (following is None or (key[1] < following and day_of(key) <= following))
-            ]
+            test = [key for key in train if key[1] in test_dates and day_of(key) <= latest(dates, end, self.delay)]
             fold_rows.append(len(known))
             got = self.fit(known, test, columns)
             for ticker in self.tickers:
@@ -287,22 +286,22 @@ def answer_requests(run, with_late=False):
         start, end, learning_end, _ = resolve_window(bounds, prices)
         cut = end if learning_end is None else learning_end
         both = sorted(set(prices) & set(features))
-        rows = {t: rows_of(prices[t], features[t], feature_days, start, end, cut) for t in both}
-        short = {t for t in both if len(rows[t]["fit"]) < MINIMUM_FIT_ROWS or not rows[t]["columns"]}
-        kept = {t: rows[t] for t in both if t not in short}
-
-
-        def rows_until(ticker):
-            def rows(cut, names):
-                own = {name: values for name, values in features[ticker].items() if names is None or name in names}
-                return rows_of(prices[ticker], own, feature_days, start, end, cut)
-
-            return rows
-
         answers = []
         for config in entry["configs"]:
+            params = json.loads(config)["ML params"]
+
+            def rows_until(ticker, delay=params.get("delay", 0)):
+                def rows(cut, names=None):
+                    own = {name: values for name, values in features[ticker].items() if names is None or name in names}
+                    return rows_of(prices[ticker], own, feature_days, start, end, cut, delay)
+
+                return rows
+
+            rows = {t: rows_until(t)(cut) for t in both}
+            short = {t for t in both if len(rows[t]["fit"]) < MINIMUM_FIT_ROWS or not rows[t]["columns"]}
+            kept = {t: rows[t] for t in both if t not in short}
             late = [{t: rows_until(t) for t in short}] if with_late else []
-            answer = run(json.loads(config)["ML params"], kept, *late)
+            answer = run(params, kept, *late)
             answers.append({**answer, "failures": sorted(answer["failures"] | (short - set(answer["tickers"])))})
         results.append(answers)
     json.dump(results, sys.stdout)

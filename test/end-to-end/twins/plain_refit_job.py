@@ -8,10 +8,20 @@ import math
 
 import numpy as np
 from plain_intervals import ends_by_method, score_rows, settings_of
-from plain_models import MINIMUM_FIT_ROWS
+from plain_models import MINIMUM_FIT_ROWS, folds_of, known_by
 from plain_rows import iso
-from plain_pooled_job import answer_requests, compared, fit_and_predict, labels_by_date, relative, spread, width_at, z_scored
-from plain_verdict import shrinkage_table
+from plain_pooled_job import (
+    answer_requests,
+    compared,
+    fit_and_predict,
+    labels_by_date,
+    latest,
+    relative,
+    spread,
+    width_at,
+    z_scored,
+)
+from plain_worth import shrinkage_table
 
 
 def blocks_of(tickers, every):
@@ -30,7 +40,9 @@ class Job:
         self.params, self.tickers, self.everyone, self.targets, self.widths = params, dict(tickers), everyone, targets, widths
         self.pooled, self.joins = params.get("fit") == "pooled", {}
         self.size, self.splits = params.get("cv_test_size", 15), params.get("n_splits", 15)
-        self.window = params.get("window")
+        self.window, self.delay = params.get("window"), params.get("delay", 0)
+        # Blocks whose slope is negative by more than chance.
+        self.negative = 0
         self.blocks = blocks or blocks_of(tickers, params.get("refit_every"))
 
     def join_late(self, late, comparison, targets_of):
@@ -48,7 +60,7 @@ class Job:
                     rows["fit"] = [d for d in rows["fit"] if (ticker, d) in own]
                 if len(rows["fit"]) < MINIMUM_FIT_ROWS:
                     continue
-                rows["score"] = [d for d in rows["score"] if d >= dates[0]]
+                rows["score"] = rows["later"] = [d for d in rows["score"] if d >= dates[0]]
                 if not self.pooled and not rows["score"]:
                     break
                 self.tickers[ticker], self.joins[ticker] = rows, dates[0]
@@ -71,9 +83,9 @@ class Job:
         return ticker not in self.joins or self.joins[ticker] <= dates[0]
 
     def learnable(self):
-        """Every fit and score row with something to learn."""
+        """Every fit row and every later row with something to learn."""
         for ticker, rows in self.tickers.items():
-            for d in rows["fit"] + rows["score"]:
+            for d in rows["fit"] + rows["later"]:
                 if d in rows["label"] and (self.targets is None or (ticker, d) in self.targets):
                     yield ticker, d
 
@@ -95,9 +107,10 @@ class Job:
         return total / len(known)
 
     def returned(self, keys, predicted, until):
+        level = 0.0 if self.targets is None else self.level(until)
+        self.levels |= {key: level for key in keys}
         if self.targets is None:
             return dict(zip(keys, predicted))
-        level = self.level(until)
         return {key: level + self.widths[key[1]] * p for key, p in zip(keys, predicted)}
 
     def in_window(self, train):
@@ -123,33 +136,25 @@ class Job:
     def folds_of_ticker(self, ticker):
         """Training rows, test rows and the close at which the training labels are known."""
         fit = [] if ticker in self.joins else self.tickers[ticker]["fit"]
-        k = max(0, min(self.splits, (len(fit) - MINIMUM_FIT_ROWS) // self.size))
-        for j in range(k):
-            start = len(fit) - (k - j) * self.size
-            train = self.in_window([(ticker, d) for d in fit[:start]])
-            yield train, [(ticker, d) for d in fit[start : start + self.size]], fit[start]
+        for start, end in folds_of(len(fit), self.size, self.splits, self.delay):
+            known = known_by(self.tickers[ticker], fit[:start], fit[start])
+            train = self.in_window([(ticker, d) for d in known])
+            yield train, [(ticker, d) for d in fit[start:end]], fit[start]
 
     def pooled_folds(self):
         fit = self.fit_rows()
         dates = sorted({d for _, d in fit})
-        k = max(0, min(self.splits, (len(dates) - MINIMUM_FIT_ROWS) // self.size))
-        firsts = [dates[len(dates) - (k - j) * self.size] for j in range(k)]
-        for j, first in enumerate(firsts):
-            following = firsts[j + 1] if j + 1 < k else None
-            train = self.in_window([key for key in fit if self.known(*key) <= first])
-            test = [
-                key
-                for key in fit
-                if key[1] >= first and (following is None or (key[1] < following and self.known(*key) <= following))
-            ]
-            yield train, test, first
+        for start, end in folds_of(len(dates), self.size, self.splits, self.delay):
+            train = self.in_window([key for key in fit if self.known(*key) <= dates[start]])
+            by = latest(dates, end, self.delay)
+            yield train, [key for key in fit if key[1] in dates[start:end] and self.known(*key) <= by], dates[start]
 
     def run(self):
         pools = [sorted(self.tickers)] if self.pooled else [[t] for t in sorted(self.tickers)]
         self.result = {ticker: {"folds": [], "score": [], "means": []} for ticker in self.tickers}
         self.block_rows = [0 for _ in self.blocks]
-        # The date on which the fold of a tested row begins.
-        self.begins = {}
+        # The level of each forecast.
+        self.levels = {}
         for names in pools:
             self.run_together(names)
         return self.result
@@ -163,7 +168,6 @@ class Job:
         folds = self.pooled_folds() if self.pooled else self.folds_of_ticker(names[0])
         for train, test, first in folds:
             got = self.returned(test, self.fit(train, test, columns), first)
-            self.begins |= {key: first for key in test}
             for ticker in names:
                 own = [d for t, d in train if t == ticker]
                 tested = [(d, got[t, d]) for t, d in test if t == ticker]
@@ -195,34 +199,55 @@ class Job:
                 self.result[ticker]["means"].append((math.fsum(own) / len(own) if own else 0.0) if has_rows else None)
                 self.result[ticker]["score"] += [(d, b, got[t, d]) for t, d in test if t == ticker]
 
+    def common_levels(self):
+        """The level by date, of out-of-fold rows and of score rows: the mean over the tickers that have one."""
+        found = []
+        for rows_of in (self.out_of_fold, lambda ticker: [(d, p) for d, _, p in self.result[ticker]["score"]]):
+            by_date = {}
+            for ticker in sorted(self.result):
+                for d, _ in rows_of(ticker):
+                    by_date.setdefault(d, []).append(self.levels[ticker, d])
+            found.append({d: math.fsum(levels) / len(levels) for d, levels in by_date.items()})
+        return found
+
     def shrink(self):
-        """Multiplies forecasts by the pooled factor of their block."""
+        """The pooled factor of each block."""
         factors = []
+        tested_levels, score_levels = self.common_levels()
         for b, dates in enumerate(self.blocks):
             rows = {}
             for ticker, own in self.result.items():
                 label = self.tickers[ticker]["label"]
-                seen = self.out_of_fold(ticker) + [
-                    (d, p) for d, _, p in own["score"] if b > 0 and d in label and self.known(ticker, d) <= dates[0]
+                seen = [(d, p, tested_levels[d]) for d, p in self.out_of_fold(ticker)] + [
+                    (d, p, score_levels[d])
+                    for d, _, p in own["score"]
+                    if b > 0 and d in label and self.known(ticker, d) <= dates[0]
                 ]
-                rows[ticker] = [(d, label[d], p, 0.0) for d, p in seen]
-            factors.append(shrinkage_table(rows)["by_date"]["s"])
+                rows[ticker] = [(d, label[d], p, level) for d, p, level in seen]
+            slope = shrinkage_table(rows)["by_date"]
+            factors.append(slope["s"])
+            self.negative += slope["se"] is not None and slope["b"] + 1.86 * slope["se"] < 0
         return factors
+
+
+def shrunk(p, level, factor):
+    return p if factor == 1 else level + factor * (p - level)
 
 
 def published(job, params):
     """Score rows after shrinkage, with the ends of their intervals."""
     factors = job.shrink() if params.get("shrinkage") == "pooled" else [1.0] * len(job.blocks)
+    tested_levels, score_levels = job.common_levels()
     settings = settings_of(params.get("intervals"))
     tickers = {}
     for ticker, own in sorted(job.result.items()):
         if ticker in job.joins and not own["score"]:
             continue
         rows = job.tickers[ticker]
-        score = [(d, factors[b] * p) for d, b, p in own["score"]]
+        score = [(d, shrunk(p, score_levels[d], factors[b])) for d, b, p in own["score"]]
         ends = ([None] * len(score), [None] * len(score))
         if settings is not None:
-            pairs = [(rows["label"][d], factors[0] * p) for d, p in job.out_of_fold(ticker)]
+            pairs = [(rows["label"][d], shrunk(p, tested_levels[d], factors[0])) for d, p in job.out_of_fold(ticker)]
             dated = score_rows(rows, score)
             ends = ends_by_method(pairs, dated, settings["alpha"], settings["bound"])[settings["method"]]
         tickers[ticker] = {
@@ -283,6 +308,7 @@ def run(params, tickers, late):
         "failures": failures,
         "tickers": told,
         "factors": factors,
+        "negative_slope": job.negative,
         "blocks": [
             {"start": iso(dates[0]), "end": iso(dates[-1]), "fit_rows": rows} for dates, rows in zip(job.blocks, job.block_rows)
         ],
@@ -290,8 +316,8 @@ def run(params, tickers, late):
 
 
 def relative_of_all(tickers):
-    """Targets of fit rows and of labelled score rows, and widths by date."""
-    targets, widths, _ = relative({t: {**rows, "fit": rows["fit"] + rows["score"]} for t, rows in tickers.items()})
+    """Targets of fit rows and of labelled later rows, and widths by date."""
+    targets, widths, _ = relative({t: {**rows, "fit": rows["fit"] + rows["later"]} for t, rows in tickers.items()})
     return targets, widths
 
 

@@ -63,7 +63,7 @@ def resolve_window(bounds, prices):
     return start, end, learning_end, defaulted
 
 
-def rows_of(prices, features, feature_days, start, end, cut):
+def rows_of(prices, features, feature_days, start, end, cut, delay=0):
     """Rules 2 to 7 for one ticker."""
     told = []
     inside = {d: p for d, p in prices.items() if start <= d <= end and is_number(p)}
@@ -73,12 +73,15 @@ def rows_of(prices, features, feature_days, start, end, cut):
     price_days = sorted(d for d, p in inside.items() if p > 0)
 
     label, label_day, gaps = {}, {}, 0
-    for d, following in zip(price_days, price_days[1:]):
-        if following - d > MAX_GAP:
+    for i, d in enumerate(price_days):
+        ahead = price_days[i : i + delay + 2]
+        if any(later - sooner > MAX_GAP for sooner, later in zip(ahead, ahead[1:])):
             gaps += 1
-            continue
-        label[d] = logarithm(inside[following] / inside[d])
-        label_day[d] = following
+        elif len(ahead) == delay + 2:
+            label[d] = logarithm(inside[ahead[-1]] / inside[ahead[-2]])
+            label_day[d] = ahead[-1]
+    following = dict(zip(price_days, price_days[1:]))
+    returns = {d: logarithm(inside[e] / inside[d]) for d, e in following.items() if e - d <= MAX_GAP}
     if gaps:
         told.append({"code": "long_gap", "count": gaps})
 
@@ -103,13 +106,18 @@ def rows_of(prices, features, feature_days, start, end, cut):
         told.append({"code": "missing_features", "count": len(torn), "features": costliest})
 
     fit = [d for d in candidates if d in whole]
-    score = [d for d in whole if fit and d > fit[-1]]
+    score = [d for d in whole if fit and d >= label_day[fit[-1]]]
+    # With a delay, also the rows before the score rows: no forecast is made there, but later models learn from them.
+    later = [d for d in whole if fit and d > fit[-1]]
     return {
         "columns": columns,
         "fit": fit,
         "score": score,
+        "later": later,
         "label": label,
         "label_day": label_day,
+        "returns": returns,
+        "following": following,
         "price_days": price_days,
         "last_price": price_days[-1] if price_days else None,
         "warm_up": len(warm_up),

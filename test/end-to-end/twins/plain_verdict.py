@@ -1,4 +1,4 @@
-"""The slow, obvious twin of `verdict` and of shrinkage by dates, written from docs/semantics.md; shares no code with mucast.
+"""The slow, obvious twin of `verdict`, written from docs/semantics.md; shares no code with mucast.
 
 Rows of a ticker are (day, realised, predicted, training mean), days ascending.
 """
@@ -6,31 +6,19 @@ Rows of a ticker are (day, realised, predicted, training mean), days ascending.
 import math
 import statistics
 
-from plain_worth import newey_west_t, slope_of
+from plain_worth import by_day, method_of, quantile_of_mean, t_of_mean
+from scipy import stats
 
 MIN_DATES = 30
 HEADLINE_DATES = 250
 ORDER_TICKERS = 5
 SAME = 1e-6
 ROUNDING = 1e-12
-QUANTILES = {0.95: (1.6449, 2.1859, 0.3142, -0.3427), 0.975: (1.96, 2.9694, 0.416, -0.5324)}
 
 
-def quantile_of(n, probability, lag=5):
-    """The t that chance exceeds (Kiefer and Vogelsang 2005, Bartlett kernel); None for too few dates."""
-    if n < MIN_DATES:
-        return None
-    b = (lag + 1) / n
-    return sum(coefficient * b**power for power, coefficient in enumerate(QUANTILES[probability]))
-
-
-def by_day(rows):
-    """Pairs (ticker, row) of each date, dates and tickers ascending."""
-    days = {}
-    for ticker in sorted(rows):
-        for row in rows[ticker]:
-            days.setdefault(row[0], []).append((ticker, row))
-    return [days[day] for day in sorted(days)]
+def quantile_of(n, probability):
+    """The t that chance exceeds; None for too few dates."""
+    return None if n < MIN_DATES else quantile_of_mean(n, probability)
 
 
 def t_over_dates(values, scale):
@@ -40,7 +28,7 @@ def t_over_dates(values, scale):
     floor = ROUNDING * scale
     centre = math.fsum(values) / len(values)
     if statistics.pstdev(values) > floor:
-        return newey_west_t(values)
+        return t_of_mean(values)
     return math.inf if centre > floor else -math.inf if centre < -floor else None
 
 
@@ -49,13 +37,6 @@ def correlation(a, b):
     xs, ys = [x - ma for x in a], [y - mb for y in b]
     spread = math.sqrt(math.fsum(x * x for x in xs) * math.fsum(y * y for y in ys))
     return None if max(a) == min(a) or max(b) == min(b) else math.fsum(x * y for x, y in zip(xs, ys)) / spread
-
-
-def standardised(values):
-    if len(values) < 2 or max(values) == min(values):
-        return None
-    centre, deviation = math.fsum(values) / len(values), statistics.stdev(values)
-    return [(value - centre) / deviation for value in values]
 
 
 def beyond_mean(rows):
@@ -70,45 +51,64 @@ def beyond_mean(rows):
     return [0.0] * len(rest) if is_rounding else rest
 
 
-def order_by_date(rows, part):
-    """The form of the order and its value on each date that counts; `part` selects what to rank."""
+def order_by_date(rows, part, deviations):
+    """The form of the order and its value on each date that counts; `part` selects what to rank across tickers."""
     wide = [[row for _, row in date] for date in by_day(rows) if len(date) >= ORDER_TICKERS]
     if len(wide) >= MIN_DATES:
         ics = [correlation(part(date), [row[1] for row in date]) for date in wide]
         return "cross_section", [ic for ic in ics if ic is not None]
-    products = {}
-    for ticker, own in rows.items():
-        forecasts, labels = standardised(part(own)), standardised([row[1] for row in own])
-        if forecasts is not None and labels is not None:
-            products[ticker] = [(row[0], p * y) for row, p, y in zip(own, forecasts, labels)]
-    return "time_series", [statistics.fmean(row[1] for _, row in date) for date in by_day(products)]
+    signed = {ticker: signed_returns(own, deviations[ticker]) for ticker, own in rows.items()}
+    return "time_series", [statistics.fmean(row[1] for _, row in date) for date in by_day(signed)]
+
+
+def signed_returns(own, deviation):
+    """(day, return on the side of the forecast in deviations), from the ticker's sixth row and each model's second row on."""
+    signed = []
+    for i, (day, y, p, m) in enumerate(own):
+        same = i
+        while same > 0 and own[same - 1][3] == m:  # The rows of the same model have one training mean.
+            same -= 1
+        if i < 5 or same == i:
+            continue
+        centre = math.fsum(row[2] for row in own[same : i + 1]) / (i + 1 - same)
+        side = 0 if abs(p - centre) <= 1e-6 * abs(centre) else math.copysign(1, p - centre)
+        if deviation > 0:
+            signed.append((day, side * y / deviation))
+    return signed
 
 
 def finite(value):
     return None if value is None or not math.isfinite(value) else value
 
 
-def order_of(rows):
+def order_of(rows, deviations):
     dates_given = len(by_day({t: own for t, own in rows.items() if any(row[1] != 0 for row in own)}))
-    form, values = order_by_date(rows, lambda part: [row[2] for row in part])
-    _, of_mean = order_by_date(rows, lambda part: [row[3] for row in part])
-    _, added = order_by_date(rows, beyond_mean)
-    t, quantile = t_over_dates(values, 1), quantile_of(len(values), 0.95)
+    form, values = order_by_date(rows, lambda part: [row[2] for row in part], deviations)
+    n, is_across = len(values), form == "cross_section"
     figure = statistics.fmean(values) if values else None
-    mean_figure = statistics.fmean(of_mean) if of_mean else None
-    added_t, added_quantile = t_over_dates(added, 1), quantile_of(len(added), 0.95)
-    adds = added_t is not None and added_quantile is not None and added_t >= added_quantile
+    if is_across:
+        t, quantile, method = t_over_dates(values, 1), quantile_of(n, 0.95), method_of(n)
+        _, of_mean = order_by_date(rows, lambda part: [row[3] for row in part], deviations)
+        _, added = order_by_date(rows, beyond_mean, deviations)
+        added_t, added_quantile = t_over_dates(added, 1), quantile_of(len(added), 0.95)
+        adds = added_t is not None and added_quantile is not None and added_t >= added_quantile
+        more = {"added_figure": statistics.fmean(added) if added else None, "added_t": finite(added_t)}
+        mean_figure = statistics.fmean(of_mean) if of_mean else None
+    else:
+        squares = math.fsum(v * v for v in values)
+        t, method = math.fsum(values) / math.sqrt(squares) if squares > 0 else None, "student"
+        quantile = None if n < MIN_DATES else float(stats.t.ppf(0.95, n - 1))
+        adds, more, mean_figure = True, {}, None
     if dates_given < MIN_DATES:
         state = "too_few"
     elif quantile is None or t is None:
-        state = "none" if not values or t is None else "too_few"
+        state = "none" if t is None else "too_few"
     elif t <= -quantile:
         state = "worse"
     else:
         state = "evidence" if t >= quantile and adds else "none"
-    found = {"state": state, "form": form, "figure": figure, "mean_figure": mean_figure, "dates": len(values)}
-    more = {"added_figure": statistics.fmean(added) if added else None, "added_t": finite(added_t)}
-    return {**found, **more, "t": finite(t), "quantile": quantile}
+    found = {"state": state, "form": form, "figure": figure, "mean_figure": mean_figure, "dates": n}
+    return {**found, **more, "t": finite(t), "quantile": quantile, "method": method}
 
 
 def sizes_of(rows):
@@ -142,9 +142,11 @@ def sizes_of(rows):
     elif t["zero"][1] is not None and t["zero"][1] <= -quantile:
         state = "worse"
     else:
-        state = "evidence" if informative else "none"
+        gains = quantile is not None and all(t[name][1] is not None and t[name][1] >= quantile for name in t)
+        state = "evidence" if informative and gains else "none"
     return {
         "state": state,
+        "method": method_of(len(dates)),
         "figure": against[best]["r2"],
         "informative": informative,
         "best_baseline": best,
@@ -164,54 +166,18 @@ def state_of(order, sizes):
     return "worse" if "worse" in (order["state"], sizes["state"]) else "none"
 
 
-def verdict_of(held_out, score):
-    """The state and the findings, without their sentences and intervals; None without a ticker."""
+def verdict_of(held_out, score, deviations):
+    """`deviations` of each ticker's fit labels. The state and the findings, without their sentences and intervals; None without a ticker."""
     if not held_out:
         return None
     judged = []
     for name, rows in {"out_of_fold": held_out, "score": {t: own for t, own in score.items() if own}}.items():
         if rows:
-            judged.append({"rows": name, "order": order_of(rows), "sizes": sizes_of(rows)})
+            judged.append({"rows": name, "order": order_of(rows, deviations), "sizes": sizes_of(rows)})
     if judged[-1]["rows"] == "score" and judged[-1]["sizes"]["dates"] >= HEADLINE_DATES:
         judged.reverse()
     headline = judged[0]
     return {"state": state_of(headline["order"], headline["sizes"]), "rows": headline["rows"], "judged": judged}
-
-
-def date_slope(pairs):
-    """The pooled slope with dates as units, over (day, realised, predicted) of each ticker."""
-    scaled = {}
-    for ticker, own in pairs.items():
-        unit = math.sqrt(math.fsum(row[1] ** 2 for row in own) / len(own)) if own else 0
-        scaled[ticker] = [(row[0], row[1] / unit, row[2] / unit) if unit > 0 else (row[0], 0, 0) for row in own]
-    n = sum(len(own) for own in pairs.values())
-    dates = by_day(scaled)
-    products = [math.fsum(row[1] * row[2] for _, row in date) for date in dates]
-    squares = [math.fsum(row[2] ** 2 for _, row in date) for date in dates]
-    if math.fsum(squares) == 0:
-        return {"n": n, "b": None, "se": None, "s": 0}
-    weight = math.fsum(squares) / len(dates)
-    b = math.fsum(products) / len(dates) / weight
-    residuals = [yp - b * pp for yp, pp in zip(products, squares)]
-    centre = math.fsum(residuals) / len(residuals)
-    t = newey_west_t(residuals)
-    # The t is the mean divided by its error; a mean of 0 says nothing about the error, so it is taken around a shifted
-    # mean.
-    if t is None:
-        return {"n": n, "b": b, "se": None, "s": min(1, max(0, b))}
-    shift = 1 + max(abs(value) for value in residuals)
-    error = (centre + shift) / newey_west_t([value + shift for value in residuals])
-    return {"n": n, "b": b, "se": error / weight, "s": min(1, max(0, b - error / weight))}
-
-
-def shrinkage_table(by_ticker):
-    """Over (day, realised, predicted, training mean) of each ticker's held-out rows."""
-    pairs = {ticker: [(y, p) for _, y, p, _ in rows] for ticker, rows in by_ticker.items()}
-    return {
-        "pooled": slope_of([pair for own in pairs.values() for pair in own]),
-        "by_date": date_slope(by_ticker),
-        "by_ticker": {ticker: slope_of(own) for ticker, own in pairs.items()},
-    }
 
 
 def warnings_of(verdict, chooses, wild):

@@ -13,8 +13,8 @@ MAX_IMPORTANCES = 50
 
 
 def spans(rows):
-    """Calendar days from each fit row to its label's date."""
-    return [rows["label_day"][d] - d for d in rows["fit"]]
+    """Calendar days from each fit row to the next price."""
+    return [rows["following"][d] - d for d in rows["fit"]]
 
 
 def median_spacing(panels):
@@ -23,8 +23,8 @@ def median_spacing(panels):
 
 
 def latest_spans(rows):
-    """Calendar days from each of the 11 rows before the last one to its label's date; 11 if it has no label."""
-    return [rows["label_day"].get(d, d + 11) - d for d in sorted(rows["x"])[-12:-1]]
+    """Calendar days from each of the 11 rows before the last one to the next price; 11 if there are more than 10."""
+    return [min(11, rows["following"][d] - d) for d in sorted(rows["x"])[-12:-1]]
 
 
 def is_not_daily(rows):
@@ -70,6 +70,7 @@ def fit_entry(rows):
         "fit_rows": len(labels),
         "features": len(rows["columns"]),
         "label_mean": sum(labels) / len(labels),
+        "label_deviation": statistics.pstdev(labels),
     }
 
 

@@ -19,6 +19,8 @@ const LINEAR_TOLERANCE = 1e-9;
 interface RefitTwin {
   readonly failures: readonly string[];
   readonly factors: readonly number[];
+  /** The number of blocks with the warning. */
+  readonly negative_slope: number;
   readonly blocks: readonly { readonly start: string; readonly end: string; readonly fit_rows: number }[];
   readonly tickers: Readonly<
     Record<
@@ -61,6 +63,10 @@ const CASES = [
       { refit_every: 12, fit: "pooled", shrinkage: "pooled", intervals: {} },
       { refit_every: 12, shrinkage: "pooled", intervals: { method: "split", alpha: 0.2 } },
       { ...RELATIVE, refit_every: 5, window: 60, shrinkage: "pooled", intervals: { alpha: 0.2 } },
+      { delay: 1, refit_every: 9, window: 45, shrinkage: "pooled", intervals: {} },
+      { delay: 5, fit: "pooled", refit_every: 4, window: 45 },
+      { delay: 2, ...RELATIVE, refit_every: 12, shrinkage: "pooled", intervals: { alpha: 0.2 } },
+      { delay: 3, refit_every: 13, target: "relative", cross_section: true, window: 50 },
     ].map((settings) => ({ model, ...params, ...settings })),
   ),
 ];
@@ -105,6 +111,8 @@ function assertSame(output: OutputBlob, twin: RefitTwin, tolerance: number): voi
     output.failures.map(({ ticker }) => ticker),
     twin.failures,
   );
+  const negative = output.warnings.find(({ code }) => code === "negative_slope");
+  assert.equal(negative?.count ?? 0, twin.negative_slope);
   const { blocks, by_ticker } = output.refits!;
   assert.deepEqual(
     blocks.map(({ start, end, fit_rows }) => ({ start, end, fit_rows })),

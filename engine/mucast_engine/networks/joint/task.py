@@ -31,9 +31,8 @@ NAME = "portfolio"
 def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     """Trains on the first `parts.train` dates, stops by the next `parts.validate`, predicts these and the rest.
 
-    Writes predictions ((validate + predict) * tickers), log-returns, NaN if a ticker has no window, and the weights
-    that made them if `weights` requests them. A centred network that continues from `first_weights` stays centred on
-    the random weights. Raises TaskError `diverged` or `constant_target`.
+    Writes predictions ((validate + predict) * tickers), log-returns, NaN if a ticker has no window. Raises TaskError
+    `diverged` or `constant_target`.
     """
     started = time.perf_counter()
     torch.set_num_threads(1)
@@ -61,8 +60,6 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
     ) as objective:
         if centred:
             objective.centre(panel.level)
-        if "first_weights" in task:
-            objective.weights.load(store.read(task["first_weights"]))
         history = train(objective, task["training"], generator_for(*seed, "order", member), progress)
         result: Message = {**history._asdict(), "parameters": parameter_count(network)}
         fitted = parts["train"] + parts["validate"]
@@ -72,13 +69,10 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
         if leaves_scale_open(task["training"]["loss"]):
             result["prediction_scale"] = objective.prediction_scale()
             predicted = predicted * result["prediction_scale"]
-        weights = objective.weights.values.double().cpu().numpy()
     returns = predicted.cpu().numpy() * panel.scales
     absent = panel.ends[parts["train"] :].cpu().numpy() == ABSENT
     finite(returns[~absent])
     result["predictions"] = store.write(task["predictions"]["ref"], np.where(absent, np.nan, returns).ravel())
-    if "weights" in task:
-        result["weights"] = store.write(task["weights"]["ref"], weights)
     return {**result, "seconds": time.perf_counter() - started}
 
 

@@ -71,10 +71,6 @@ class StackObjective:
         """Restores the best weights of every network."""
         self._network.values.copy_(self._best)
 
-    def weights(self) -> Tensor:
-        """Shape (S, p): the current weights of each network."""
-        return self._network.values.detach()
-
     def predict(self, begins: Sequence[int], counts: Sequence[int]) -> list[Tensor]:
         """Scaled predictions of `counts` (S) samples of each network from `begins` (S) on."""
         predictions = self._predict(self._samples.part(begins, counts))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
-from mucast_engine.arrays import ArrayStore, Matrix, Message
+from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import Code, TaskError
 from mucast_engine.networks.architectures import Network, network_structure, parameter_count
 from mucast_engine.networks.losses import leaves_scale_open
@@ -92,9 +92,8 @@ def _train(
     predictions = [torch.cat(parts) for parts in zip(watched, rest, strict=True)]
     is_open = leaves_scale_open(shared["training"]["loss"])
     scales = objective.prediction_scales() if is_open else [None] * len(tickers)
-    weights = objective.weights().double().cpu().numpy()
     common = {"parameters": parameter_count(network), "seconds": time.perf_counter() - started}
-    rows = zip(tickers, histories, predictions, scales, weights, strict=True)
+    rows = zip(tickers, histories, predictions, scales, strict=True)
     return [_result(*row, common, store) for row in rows]
 
 
@@ -103,7 +102,6 @@ def _result(
     history: History | TaskError,
     predicted: Tensor,
     scale: float | None,
-    weights: Matrix,
     common: Message,
     store: ArrayStore,
 ) -> Message:
@@ -116,8 +114,6 @@ def _result(
             predicted = predicted.double() * scale
         returns = finite(predicted.double().cpu().numpy() * ticker.target)
         result["predictions"] = store.write(ticker.predictions, returns)
-        if ticker.kept_weights is not None:
-            result["weights"] = store.write(ticker.kept_weights, weights)
         return result
     except TaskError as error:
         return _failure(error)

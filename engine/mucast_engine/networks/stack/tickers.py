@@ -39,8 +39,6 @@ class StackTicker(NamedTuple):
     validate: int
     weights: Tensor
     """Shape (p): the initial weights, in the network's order."""
-    kept_weights: str | None
-    """The file for the final weights; None if they are not requested."""
     order: torch.Generator
     dropout_seed: int
     predictions: str
@@ -56,9 +54,6 @@ def read_ticker(task: Message, store: ArrayStore) -> StackTicker:
     first = generator_for(*seed, "weights", member)
     network = build_network(task["network"], x.shape[1], task["lookback"], first)
     start_quietly(network, float(labels[:train].mean() / target))
-    weights = FlatWeights(network)
-    if "first_weights" in task:
-        weights.load(store.read(task["first_weights"]))
     learned = x[task.get("scale_from", 0) : ends[train - 1] + 1]
     return StackTicker(
         name=task["ticker"],
@@ -70,8 +65,7 @@ def read_ticker(task: Message, store: ArrayStore) -> StackTicker:
         target=target,
         train=train,
         validate=task["parts"]["validate"],
-        weights=weights.values,
-        kept_weights=task["weights"]["ref"] if "weights" in task else None,
+        weights=FlatWeights(network).values,
         order=generator_for(*seed, "order", member),
         dropout_seed=derive_seed(*seed, "dropout", member),
         predictions=task["predictions"]["ref"],

@@ -1,4 +1,4 @@
-import { NEWEY_WEST_LAG } from "../../../evaluate/newey-west.ts";
+import { NEWEY_WEST_LAG, neweyWestError } from "../../../evaluate/newey-west.ts";
 import { mean } from "../../../evaluate/statistics.ts";
 import { dateT } from "../../../evaluate/verdict/date-t.ts";
 import { expandingRanks, lessEarlierMean } from "../expanding-ranks.ts";
@@ -98,8 +98,16 @@ function sideTests(
 
 function meanTest(values: Float64Array, what: Pick<PooledTest, "side" | "form" | "limit">): PooledTest[] {
   if (values.length < MIN_PAIRS) return [];
-  const t = dateT(values, 1);
+  const t = leakT(values);
   return t === null ? [] : [{ ...what, c: mean(values), t, dates: values.length }];
+}
+
+/**
+ * With lag 5: chance must be excluded with a probability of millionths, for which 8 degrees of freedom would need 11 errors instead of 5.
+ * A limit for honest features keeps out what lasts.
+ */
+function leakT(values: Float64Array): number | null {
+  return dateT(values, 1, neweyWestError);
 }
 
 /** A correlation across tickers that a date's order reaches by chance on 1 of 740 dates (Fisher's transform). */
@@ -156,7 +164,11 @@ class PooledGaps {
    * on known facts, such as a calm month, relates to the size of the last return at least as much as to that of the next one, so the
    * difference of the two is tested.
    */
-  add({ x }: FeatureColumn, { history, returns, sizes }: TickerSurprises, slots: DateSlots): void {
+  add(
+    { x }: FeatureColumn,
+    { history, returns, sizes, returnSizes }: TickerSurprises,
+    slots: DateSlots,
+  ): void {
     const { priceRows, days } = history;
     const [first, last] = [x.findIndex(Number.isFinite), x.findLastIndex(Number.isFinite)];
     if (first < 0) return;
@@ -172,7 +184,7 @@ class PooledGaps {
       const slot = slots.slotOf(days[row]!);
       this.#variance += share * (1 - share);
       addTo(this.#returns, slot, mark * returns[row]!);
-      const [next, before] = [sizes[row]!, sizes[row - 1]];
+      const [next, before] = [sizes[row]!, returnSizes[row - 1]];
       const isBoth = before !== undefined && !Number.isNaN(next) && !Number.isNaN(before);
       if (isBoth) addTo(this.#sizes, slot, mark * (next - before));
     }
@@ -188,7 +200,7 @@ class PooledGaps {
       if (values.length < MIN_PAIRS) return [];
       // A sum of products divided by a sum of variances is a difference of means.
       const scaled = values.map((value) => (value * values.length) / this.#variance);
-      const t = dateT(scaled, 1);
+      const t = leakT(scaled);
       return t === null ? [] : [{ ...what, c: mean(scaled), t, dates: values.length }];
     });
   }

@@ -6,8 +6,6 @@ import { counted, textElement } from "../../words.ts";
 type Choice = NonNullable<ForecastView["choice"]>;
 type Candidate = Choice["candidates"][number];
 
-const DATE_LENGTH = "YYYY-MM-DD".length;
-
 /** The figure that a choice compares, its unit, and its name. */
 const R2_FIGURE = ["r2", "r2", "an R² of"] as const;
 const IC_FIGURE = ["ic", "ic", "a mean IC of"] as const;
@@ -56,8 +54,8 @@ interface Column {
 
 function columnsOf(measure: Choice["measure"]): readonly Column[] {
   return [
-    { title: "R²", unit: "r2", value: ({ r2 }) => r2 },
-    { title: "IC", unit: "ic", value: ({ ic }) => ic ?? null, isSpare: true },
+    { title: "R², held out", unit: "r2", value: ({ r2 }) => r2 },
+    { title: "IC, held out", unit: "ic", value: ({ ic }) => ic ?? null, isSpare: true },
     { title: "Gain", unit: measure === "ic" ? "ic" : "r2", value: ({ gain }) => gain },
     { title: "t of the gain", unit: "t", value: ({ gain_t }) => gain_t },
     { title: "Tickers", unit: "count", value: ({ tickers }) => tickers, isSpare: true },
@@ -65,7 +63,7 @@ function columnsOf(measure: Choice["measure"]): readonly Column[] {
 }
 
 function rowOf(candidate: Candidate, columns: readonly Column[]): HTMLElement {
-  const { number, label, member, dropped_on: dropped } = candidate;
+  const { number, label, member } = candidate;
   return element(
     "tr",
     {},
@@ -75,8 +73,6 @@ function rowOf(candidate: Candidate, columns: readonly Column[]): HTMLElement {
       `${number} `,
       textElement(label, 80),
       member && element("span", { class: "detail" }, " member"),
-      dropped !== undefined &&
-        element("span", { class: "detail" }, " dropped on ", textElement(dropped, DATE_LENGTH)),
     ),
     ...columns.map(({ title, unit, value }) =>
       element("td", { "data-title": title }, figure(value(candidate), unit)),

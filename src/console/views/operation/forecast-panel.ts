@@ -1,5 +1,6 @@
 import type { ForecastView } from "../../../client/index.ts";
-import { zeroedSentence } from "../../../contract/output/zeroed-forecasts.ts";
+import { returnsText } from "../../../contract/output/forecast-return.ts";
+import { smallFactorSentences } from "../../../contract/output/small-factor.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
@@ -43,9 +44,11 @@ function verdictOf({ verdict, refits }: ForecastView): HTMLElement[] {
   const plain = plainVerdict(verdict);
   const tone = Object.hasOwn(TONES, verdict.state) ? TONES[verdict.state]! : "";
   const headline = element("strong", { class: tone }, textElement(title));
-  if (plain === undefined) return [element("p", {}, headline, " ", textElement(statistics))];
+  const later = verdict.later === undefined ? [] : [element("p", {}, textElement(verdict.later, 400))];
+  if (plain === undefined) return [element("p", {}, headline, " ", textElement(statistics)), ...later];
   return [
     element("p", {}, headline, ` ${plain}`),
+    ...later,
     element(
       "details",
       { class: "statistics" },
@@ -67,12 +70,13 @@ const TONES: Readonly<Record<string, string>> = {
 
 function forecastOf(view: ForecastView): HTMLElement[] {
   const { forecasts, count, window, choice } = view;
+  const returns = returnsText(window.delay);
   const words =
     count === 0
       ? "The output has no forecast."
       : areZero(view)
-        ? `The next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of} are all 0.${zeroedWords(view)}${forecasts.length < count ? ` The table shows ${forecasts.length} of them.` : ""}`
-        : `Next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `. The table shows the ${forecasts.length} largest by absolute value` : ""}.`;
+        ? `The ${returns} (mu) of ${counted(count, "ticker")} as of ${window.as_of} are all 0.${smallFactor(view)}${forecasts.length < count ? ` The table shows ${forecasts.length} of them.` : ""}`
+        : `${returns[0]!.toUpperCase()}${returns.slice(1)} (mu) of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `. The table shows the ${forecasts.length} largest by absolute value` : ""}.${smallFactor(view)}`;
   if (forecasts.length === 0) return [element("p", {}, words)];
   return [
     element("p", {}, words),
@@ -90,9 +94,13 @@ function areZero({ forecasts }: ForecastView): boolean {
   return forecasts.length > 0 && forecasts.every(({ mu }) => mu === 0);
 }
 
-/** The view lacks the factors of shrinkage. A model whose held-out forecasts are not 0 forecasts 0 for every ticker only because of them. */
-function zeroedWords({ metrics: { shrinkage } }: ForecastView): string {
-  return shrinkage === undefined || shrinkage.b === null ? "" : ` ${zeroedSentence(shrinkage, undefined)}`;
+function smallFactor({ forecasts, verdict, metrics }: ForecastView): string {
+  const slope = metrics.shrinkage_by_date ?? metrics.shrinkage;
+  if (slope === undefined) return "";
+  const factors = forecasts.map(({ factor = 1 }) => factor);
+  const hasModel = forecasts.some(({ mu_model }) => mu_model !== undefined);
+  const words = smallFactorSentences({ factors, slope, hasModel, verdict });
+  return words === undefined ? "" : ` ${words}`;
 }
 
 function refitsOf({ count, last }: NonNullable<ForecastView["refits"]>): string {

@@ -28,19 +28,35 @@ function run(id: string, more: Partial<OperationView> = {}): OperationView {
   };
 }
 
-function judged(ic: number | null, more: Partial<OperationView> = {}) {
+type Later = NonNullable<NonNullable<OperationView["summary"]>["verdict"]>["later"];
+
+function judged(ic: number | null, more: Partial<OperationView> = {}, later?: Later) {
   const bands = { ic_low: null, ic_high: null, r2: null, coverage: null, nominal_coverage: null };
-  const verdict = { state: "none", title: "No skill", rows: "score", dates: 30, ic, ...bands } as const;
+  const verdict = {
+    state: "none",
+    title: "No skill",
+    rows: "score",
+    dates: 30,
+    ic,
+    ...bands,
+    ...(later && { later }),
+  } as const;
   const summary = {
     model: "ridge",
     fit: "pooled",
     as_of: "2026-01-02",
-    tickers: 3,
+    tickers: 5,
     failed: 0,
     verdict,
   } as const;
   return { summary, ...more };
 }
+
+test("a run is sorted by its IC a close later, and runs of older versions come last", () => {
+  const traded = (ic: number) => judged(0.02, {}, { delay: 1, ic, net_5bp: -4.2 });
+  const runs = [run("3", judged(0.05)), run("2", traded(0.001)), run("1", traded(0.004))];
+  assert.deepEqual(idsBy("-later", runs), ["1", "2", "3"]);
+});
 
 const idsBy = (text: string, runs: readonly OperationView[]) =>
   sortedRuns(runs, orderOf(text)).map(({ id }) => id);

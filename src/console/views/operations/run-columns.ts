@@ -1,5 +1,6 @@
 import type { OperationView } from "../../../client/index.ts";
-import { orderName } from "../../../contract/output/order-name.ts";
+import { closeName } from "../../../contract/output/later-close.ts";
+import { summaryIc } from "../../../contract/output/order-name.ts";
 import { bandFigure, figure, NO_FIGURE } from "../../../report/figures.ts";
 import { type Child, element } from "../../dom.ts";
 import {
@@ -37,14 +38,14 @@ type Verdict = NonNullable<Summary["verdict"]>;
 function figureColumn(
   key: string,
   title: string,
-  value: (verdict: Verdict) => number | null,
+  value: (verdict: Verdict, summary: Summary) => number | null,
   cell: (verdict: Verdict, summary: Summary) => readonly Child[],
 ): RunColumn {
   return {
     key,
     title,
     isNumber: true,
-    value: ({ summary }) => (summary?.verdict ? (value(summary.verdict) ?? undefined) : undefined),
+    value: ({ summary }) => (summary?.verdict ? (value(summary.verdict, summary) ?? undefined) : undefined),
     cell: ({ summary }) => (summary?.verdict ? cell(summary.verdict, summary) : []),
   };
 }
@@ -103,12 +104,27 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
   figureColumn(
     "ic",
     "IC",
-    ({ ic }) => ic,
-    ({ ic, ic_low: low, ic_high: high }, summary) => [
-      figure(ic, "ic"),
-      ...detail(low !== null && high !== null && bandFigure({ low, high }, "ic")),
-      ...detail(ic !== null && orderName(summary) !== "IC" && orderName(summary)),
-    ],
+    (_, summary) => summaryIc(summary),
+    ({ ic_low: low, ic_high: high }, summary) => {
+      const ic = summaryIc(summary);
+      return [
+        figure(ic, "ic"),
+        ...detail(ic !== null && low !== null && high !== null && bandFigure({ low, high }, "ic")),
+      ];
+    },
+  ),
+  figureColumn(
+    "later",
+    "IC later",
+    ({ later }) => later?.ic ?? null,
+    ({ later }) =>
+      later === undefined
+        ? []
+        : [
+            figure(later.ic, "ic"),
+            ...detail(later.net_5bp !== null && `net ${figure(later.net_5bp / 1e4, "mu")}`),
+            ...detail(later.delay > 1 && closeName(later.delay)),
+          ],
   ),
   figureColumn(
     "r2",

@@ -5,12 +5,11 @@ import type { RawJson, RawObject } from "../../json/json-text.ts";
 import type { Warning } from "../../problems/warnings.ts";
 import { LIMITS } from "../limits.ts";
 import { drawnPoints, gridPoints, gridSize, type SearchPoint } from "./candidate-search.ts";
-import type { CandidateSearch, ChoiceMeasure, ChoiceRule, ChoiceScope } from "./choice-config.ts";
+import type { CandidateSearch, ChoiceMeasure, ChoiceRule } from "./choice-config.ts";
 
 /** A config's `choice` with every candidate resolved. */
 export interface Choice<Settings> {
   readonly rule: ChoiceRule;
-  readonly over: ChoiceScope;
   readonly measure: ChoiceMeasure;
   readonly seed: number;
   /** The first is the config itself. */

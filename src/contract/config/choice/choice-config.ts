@@ -7,10 +7,6 @@ import { crossSectionSchema, FITS, targetSchema } from "../panel-settings.ts";
 export const CHOICE_RULES = ["mean", "best"] as const;
 export type ChoiceRule = (typeof CHOICE_RULES)[number];
 
-/** Whether all tickers share one choice. `auto` chooses per ticker where that was better on earlier rows. */
-export const CHOICE_SCOPES = ["auto", "all"] as const;
-export type ChoiceScope = (typeof CHOICE_SCOPES)[number];
-
 /** What compares candidates: their squared errors, or how well they order the tickers of a date. */
 export const CHOICE_MEASURES = ["squared_error", "ic"] as const;
 export type ChoiceMeasure = (typeof CHOICE_MEASURES)[number];
@@ -126,32 +122,12 @@ export const mlChoiceSchema = z
   .strictObject({
     candidates: z.array(mlCandidateSchema).min(1).max(LIMITS.candidates),
     ...choiceShape,
-    over: z
-      .enum(CHOICE_SCOPES)
-      .default("auto")
-      .describe(
-        "all: one choice for all tickers. auto: a choice per ticker, pulled towards the common one, where that was better on earlier rows.",
-      ),
     warm_up: z
       .int()
       .min(0)
       .max(LIMITS.nSplits)
       .default(15)
       .describe("Further folds before the n_splits folds; they only serve the choice."),
-    racing: z
-      .boolean()
-      .default(false)
-      .describe(
-        "Every five folds, drops candidates whose loss exceeds the smallest by more than two standard errors.",
-      ),
-  })
-  .refine(({ measure, over }) => measure !== "ic" || over === "all", {
-    path: ["measure"],
-    message: '"ic" needs over "all", because one ticker has no IC',
-  })
-  .refine(({ racing, over }) => !racing || over === "all", {
-    path: ["racing"],
-    message: 'needs over "all", because it drops candidates for all tickers',
   })
   .meta({ id: "MlChoice" })
   .describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");

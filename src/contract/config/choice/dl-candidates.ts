@@ -35,7 +35,7 @@ export function resolveDlChoice(
     partsOf,
     identityOf,
   });
-  return { choice: { rule, over: "all", measure, seed, candidates }, warnings };
+  return { choice: { rule, measure, seed, candidates }, warnings };
 }
 
 function predictionOf(config: unknown): RawObject {

@@ -22,12 +22,12 @@ function refusal(candidates: readonly unknown[], others: object = {}): MucastErr
 }
 
 test("the config itself is the first candidate, and the others inherit what they do not set", () => {
-  const { candidates, rule, over, seed, warmUp } = choiceOf([
+  const { candidates, rule, seed, warmUp } = choiceOf([
     { model_params: { alpha: 1000 } },
     { model: "lightgbm", scaler: "none", fit: "pooled", target: "relative" },
     { model: "lasso" },
   ]);
-  assert.deepEqual({ rule, over, seed, warmUp }, { rule: "mean", over: "auto", seed: 42, warmUp: 15 });
+  assert.deepEqual({ rule, seed, warmUp }, { rule: "mean", seed: 42, warmUp: 15 });
   assert.deepEqual(
     candidates.map(({ settings: { model, scaler, fit, target, resolvedParams } }) => [
       ...[model.name, scaler, fit, target, JSON.stringify(resolvedParams.alpha)],
@@ -137,12 +137,6 @@ test("more draws than there are different points are refused", () => {
     /candidates\[0\]\.draws: 4 draws of only 3 different points/,
   );
   assert.match(refusal([{ draws: 2, draw: {} }]).message, /2 draws of a single point/);
-});
-
-test("a choice by IC is common to all tickers", () => {
-  const { message } = refusal([{ grid: { alpha: [1] } }], { measure: "ic" });
-  assert.match(message, /choice\.measure: "ic" needs over "all", because one ticker has no IC/);
-  assert.match(refusal([{ grid: { alpha: [1] } }], { measure: "r2" }).message, /choice\.measure/);
 });
 
 test("keys that the schema's copy lacks are refused before a grid is expanded", () => {

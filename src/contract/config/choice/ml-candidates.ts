@@ -14,8 +14,6 @@ import type { MlCandidate, MlChoice } from "./choice-config.ts";
 export interface MlCandidates extends Choice<MlSettings> {
   /** The number of further folds, before the `nSplits` folds, that only serve the choice. */
   readonly warmUp: number;
-  /** Whether candidates that fall behind are dropped. */
-  readonly racing: boolean;
 }
 
 const PATH = "config.ML params.choice";
@@ -33,7 +31,7 @@ interface Base {
  *   device_unavailable, with the faults of all candidates.
  */
 export function resolveMlChoice(
-  { candidates: entries, rule, over, measure, seed, warm_up: warmUp, racing }: MlChoice,
+  { candidates: entries, rule, measure, seed, warm_up: warmUp }: MlChoice,
   raw: unknown,
   base: Base,
 ): { readonly choice: MlCandidates; readonly warnings: readonly Warning[] } {
@@ -51,7 +49,7 @@ export function resolveMlChoice(
     },
   );
   requireFewFits(candidates.length, warmUp + settings.nSplits);
-  return { choice: { rule, over, measure, seed, warmUp, racing, candidates }, warnings };
+  return { choice: { rule, measure, seed, warmUp, candidates }, warnings };
 }
 
 function requireFewFits(candidates: number, folds: number): void {

@@ -4,7 +4,6 @@ import { invalidRequest } from "../../errors/faults.ts";
 import { counted } from "../../errors/wording.ts";
 import { lookbackSchema } from "../dl-config.ts";
 import { LIMITS } from "../limits.ts";
-import type { RefitStart } from "../refit-settings.ts";
 import { memberOf, settingPath } from "./network-encoders.ts";
 import {
   ARCHITECTURES,
@@ -22,8 +21,6 @@ const predictionSchema = z.object({
   data_processing: z.unknown().optional(),
   training_params: z.unknown().optional(),
   models_params: z.unknown().optional(),
-  refit_every: z.unknown().optional(),
-  refit_start: z.unknown().optional(),
 });
 
 /**
@@ -41,14 +38,7 @@ export function networkFaults(config: unknown): Fault[] {
   const { data: rows } = lookbackSchema.safeParse(written);
   const lookback = rows === undefined ? undefined : { rows, isDefault: written === undefined };
   const faults = NETWORKS[architecture].faults?.(architecture, entry, lookback) ?? [];
-  return [...monitor, ...faults, ...refitFaults(read.data)];
-}
-
-function refitFaults({ refit_every, refit_start }: z.infer<typeof predictionSchema>): Fault[] {
-  if (refit_every !== undefined || refit_start !== ("warm" satisfies RefitStart)) return [];
-  const message =
-    "must be cold without refit_every, got warm: no network is trained again; set refit_every too";
-  return [{ path: settingPath("refit_start"), message }];
+  return [...monitor, ...faults];
 }
 
 /** An IC compares the tickers of a date, but a network of one ticker knows no other. */

@@ -7,7 +7,7 @@ import type { ChoiceTicker } from "../../shared/choice/choice-result.ts";
 import type { FittedTicker } from "../fitted-ticker.ts";
 import { type CandidateForecasts, testedRows } from "./candidate-forecasts.ts";
 
-/** The fits of a ticker by the first candidate that has all of them, whose rows and folds are the ticker's. */
+/** The fits of a ticker by the first candidate that could fit it, whose rows and folds are the ticker's. */
 export interface BaseFits {
   readonly candidate: number;
   readonly fits: FittedTicker;

@@ -2,9 +2,8 @@ import type { MlCandidates } from "../../../contract/config/choice/ml-candidates
 import type { Pausable } from "../../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
 import type { Warning } from "../../../contract/problems/warnings.ts";
-import { memberMeans } from "../../../evaluate/choice/member-forecasts.ts";
-import type { Members } from "../../../evaluate/choice/members.ts";
-import { choosePrequentially } from "../../../evaluate/choice/prequential.ts";
+import { memberLevels, memberMeans, membersAt } from "../../../evaluate/choice/member-forecasts.ts";
+import { choosePrequentially, type PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
 import { fewerFolds } from "../../../panel/folds.ts";
 import { alignedTo } from "../../shared/choice/aligned-forecasts.ts";
 import { type ChoiceResult, choiceResult } from "../../shared/choice/choice-result.ts";
@@ -14,9 +13,8 @@ import type { Listed } from "../../shared/listed-warnings.ts";
 import type { BlockedOutcome } from "../fit-together.ts";
 import type { FittedTicker } from "../fitted-ticker.ts";
 import type { CandidateForecasts } from "./candidate-forecasts.ts";
-import type { CandidateOutcome } from "./candidate-runs.ts";
 import { type CandidateTicker, candidateTicker } from "./candidate-ticker.ts";
-import type { CandidateFits } from "./fit-candidates.ts";
+import type { CandidateFits, CandidateOutcome } from "./fit-candidates.ts";
 
 /** The outcome of a job that chose among candidates. */
 export type CombinedOutcome = BlockedOutcome & { readonly choice: ChoiceResult };
@@ -26,7 +24,7 @@ export type CombinedOutcome = BlockedOutcome & { readonly choice: ChoiceResult }
  * that could fit it.
  */
 export function* combineCandidates(
-  { outcomes, bases, dropped }: CandidateFits,
+  { outcomes, bases }: CandidateFits,
   choice: MlCandidates,
 ): Pausable<CombinedOutcome> {
   const tickers: CandidateTicker[] = [];
@@ -37,11 +35,11 @@ export function* combineCandidates(
     tickers.push(candidateTicker(bases.get(name)!, fitted, choice));
   }
   const tested = tickers.map((ticker) => ticker.tested);
-  const chosen = yield* choosePrequentially(tested, outcomes.length, { ...choice, dropped });
+  const chosen = yield* choosePrequentially(tested, outcomes.length, choice);
   const fitted: FittedTicker[] = [];
   for (const [i, ticker] of tickers.entries()) {
     yield 0;
-    fitted.push(combined(ticker, chosen.predicted[i]!, chosen.tickerMembers[i]!, choice));
+    fitted.push(combined(ticker, chosen, i, choice));
   }
   const result = yield* choiceResult(tickers, chosen, choice);
   const reports = outcomes.map(reportOf);
@@ -61,26 +59,37 @@ function reportOf({ outcome: { failures, warnings }, forecasts }: CandidateOutco
 
 /** A ticker with the forecasts of its members. */
 function combined(
-  { base: { candidate: base, fits: whole }, fitted, warmUpFolds, warmUpRows }: CandidateTicker,
-  outOfFold: Float64Array,
-  members: Members,
+  { base: { candidate: base, fits: whole }, fitted, tested, warmUpFolds, warmUpRows }: CandidateTicker,
+  chosen: PrequentialChoice,
+  index: number,
   choice: MlCandidates,
 ): FittedTicker {
+  const { members } = chosen;
   const { importances, lastImportances, ...first } = whole;
   const { score } = first;
+  const aligned = fitted.map((own) => alignedTo(score.days, own?.score));
   const predicted = new Float64Array(score.days.length);
-  memberMeans(
-    fitted.map((own) => alignedTo(score.days, own?.score)),
-    members,
-    predicted,
-  );
+  memberMeans(aligned, members, predicted);
+  const spansOf = (part: "tested" | "score") => fitted.map((own) => own?.[part].spans ?? []);
   const folds = first.folds.slice(warmUpFolds);
   const isAlone = members.length === 1 && members[0] === base;
   return {
     ...first,
     folds,
-    outOfFold: outOfFold.subarray(warmUpRows),
-    score: { ...score, predicted },
+    outOfFold: chosen.predicted[index]!.subarray(warmUpRows),
+    outOfFoldSpans: memberLevels(
+      tested.days,
+      tested.predicted,
+      spansOf("tested"),
+      tested.folds.map((fold) => ({ ...fold, members: membersAt(chosen, fold.first) })),
+    ),
+    score: {
+      ...score,
+      predicted,
+      spans: memberLevels(score.days, aligned, spansOf("score"), [
+        { from: 0, to: predicted.length, members },
+      ]),
+    },
     warnings: [
       ...fitted[base]!.warnings.filter(({ code }) => code !== "fewer_folds"),
       ...fewerPublished(first, folds.length, choice),

@@ -1,34 +1,53 @@
+import type { Candidate } from "../../../contract/config/choice/candidates.ts";
 import type { MlCandidates } from "../../../contract/config/choice/ml-candidates.ts";
 import type { MlSettings } from "../../../contract/config/ml-settings.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Day } from "../../../contract/market/dates.ts";
-import { type DroppedCandidates, NONE_DROPPED } from "../../../evaluate/choice/racing.ts";
+import type { Failure } from "../../../contract/problems/problem.ts";
 import { datesOf } from "../../../panel/as-of.ts";
+import { foldCount } from "../../../panel/folds.ts";
 import { type RefitBlock, refitBlocks } from "../../../panel/refit-blocks.ts";
+import type { PanelRows } from "../../../panel/ticker-panel.ts";
 import { type ReadPanels, SharedPanels } from "../../shared/choice/compared-panels.ts";
+import { errorOfCandidate, lostTickers } from "../../shared/choice/lost-tickers.ts";
 import type { JobContext } from "../../shared/job.ts";
-import { requireCurrentTicker } from "../../shared/require-forecasts.ts";
-import { ALL_FITS } from "../fit-part.ts";
+import { requireCurrentTicker, requireForecasts } from "../../shared/require-forecasts.ts";
+import { FitTimings } from "../../shared/timings.ts";
 import { requireRoom } from "../fit-pooled.ts";
 import type { FitOptions } from "../fit-ticker.ts";
-import { memoryLimitOf, type OnFits, untilTrialFails } from "../fit-together.ts";
+import {
+  type BlockedOutcome,
+  fitCompared,
+  memoryLimitOf,
+  type OnFits,
+  type ReadyPanels,
+  untilTrialFails,
+} from "../fit-together.ts";
+import { planFits, refusedColumns } from "../plan-fits.ts";
 import type { ListedPanel } from "../pooled-tickers.ts";
-import { withWarmUp } from "./candidate-progress.ts";
-import { type CandidateOutcome, CandidateRuns } from "./candidate-runs.ts";
+import { type CandidateForecasts, forecastsOf } from "./candidate-forecasts.ts";
 import type { BaseFits } from "./candidate-ticker.ts";
-import { raceCandidates } from "./race-candidates.ts";
+import { SharedFits } from "./shared-fits.ts";
+
+/** The finished fits of one candidate. */
+export interface CandidateOutcome {
+  readonly candidate: Candidate<MlSettings>;
+  readonly outcome: Omit<BlockedOutcome, "fitted">;
+  /** By ticker, ascending by code point. */
+  readonly forecasts: ReadonlyMap<string, CandidateForecasts>;
+}
 
 /** The finished fits of all candidates. */
 export interface CandidateFits {
   /** One per candidate. */
   readonly outcomes: readonly CandidateOutcome[];
-  /** By ticker, the final fits of the first candidate that has them. Those of all candidates would take gigabytes. */
+  /** By ticker, the fits of the first candidate that could fit it. Those of all candidates would take gigabytes. */
   readonly bases: ReadonlyMap<string, BaseFits>;
-  readonly dropped: DroppedCandidates;
 }
 
 /**
  * Fits every candidate, one after another, on panels that were read once. Each fits the folds that only serve the choice too. All have the
- * same blocks of score rows, so that the members of a block know the same labels. With racing, candidates that fall behind are dropped.
+ * same blocks of score rows, so that the members of a block know the same labels.
  * @param read its files are removed once the tickers are compared.
  * @returns the outcomes; a candidate whose pooled fit fails has no ticker.
  * @throws MucastError no_forecast if no ticker is current; out_of_memory, before anything is fitted, if a pooled fit needs more than there is; engine_crashed if processes of the engine die at a pooled fit or at every
@@ -49,22 +68,42 @@ export async function fitCandidates(
   requireCurrentTicker(panels.map(datesOf), asOf);
   const blocks = refitBlocks(panels, options.settings.refitEvery);
   await requireRoomForAll(shared, settings, blocks, { ...options, signal }, context);
-  const runs = new CandidateRuns(
-    choice,
-    asOf,
-    { shared, settings, blocks, panels },
-    options,
-    context,
-    onFits,
-  );
-  const dropped = choice.racing ? await raceCandidates(runs, choice, signal) : await withoutRace(runs);
+  const counts = settings.map((own) => fitCount(shared.of(own).prepared.panels, own, blocks));
+  const total = read.late === undefined ? counts.reduce((sum, count) => sum + count, 0) : undefined;
+  const outcomes: CandidateOutcome[] = [];
+  const bases = new Map<string, BaseFits>();
+  const sharedFits = new SharedFits(options.pool, settings);
+  let finished = 0;
+  for (const [i, candidate] of choice.candidates.entries()) {
+    const { folder, ...linked } = shared.linked(settings[i]!);
+    const ready = { ...linked, blocks };
+    const own = {
+      ...options,
+      settings: settings[i]!,
+      pool: sharedFits.poolOf(i),
+      workFolder: folder,
+      timings: new FitTimings(context),
+    };
+    let last = 0;
+    const { fitted, ...outcome } = await fitCompared(ready, own, context, (done) => {
+      last = done;
+      onFits(finished + done, total);
+    }).catch((error: unknown) => failedOutcome(error, ready, i, candidate.label));
+    SharedPanels.removeLinked(folder);
+    sharedFits.finish(i);
+    finished += total === undefined ? last : counts[i]!;
+    const forecasts = new Map(
+      fitted.map((own) => [own.ticker, forecastsOf(own, earlier(own.ticker, outcomes))]),
+    );
+    for (const fits of fitted) {
+      if (!bases.has(fits.ticker)) bases.set(fits.ticker, { candidate: i, fits });
+    }
+    outcomes.push({ candidate, outcome, forecasts });
+    const lost = lostTickers(outcomes);
+    if (panels.every(({ ticker }) => lost.has(ticker))) requireForecasts([], [...lost.values()], asOf);
+  }
   shared.remove();
-  return { outcomes: runs.outcomes, bases: runs.bases, dropped };
-}
-
-async function withoutRace(runs: CandidateRuns): Promise<DroppedCandidates> {
-  await runs.run(runs.candidates, ALL_FITS);
-  return NONE_DROPPED;
+  return { outcomes, bases };
 }
 
 /** @throws MucastError out_of_memory if the largest fit of a pooled candidate does not fit into the memory of this machine. */
@@ -81,4 +120,52 @@ async function requireRoomForAll(
   for (const [{ prepared }, own] of Map.groupBy(pooled, (one) => shared.of(one))) {
     await requireRoom(prepared.panels, own, blocks, { limit, held: pool.heldBytes() }, signal);
   }
+}
+
+/** The forecasts of the first candidate that could fit the ticker. */
+function earlier(ticker: string, outcomes: readonly CandidateOutcome[]): CandidateForecasts | undefined {
+  return outcomes.find(({ forecasts }) => forecasts.has(ticker))?.forecasts.get(ticker);
+}
+
+/** The settings with the folds that only serve the choice. */
+export function withWarmUp(settings: MlSettings, { warmUp }: MlCandidates): MlSettings {
+  return { ...settings, nSplits: settings.nSplits + warmUp };
+}
+
+/** The number of fits of a candidate, without those of late tickers. */
+export function fitCount(
+  panels: readonly PanelRows[],
+  settings: MlSettings,
+  blocks: readonly RefitBlock[],
+): number {
+  if (settings.fit === "pooled") {
+    const { cvTestSize, nSplits, delay } = settings;
+    return foldCount(fitDates(panels), cvTestSize, nSplits, delay) + blocks.length;
+  }
+  return panels.reduce((sum, panel) => {
+    if (refusedColumns(panel, settings) !== undefined) return sum;
+    const { fits, refits } = planFits(panel, settings, blocks);
+    return sum + fits.length + refits.length;
+  }, 0);
+}
+
+function fitDates(panels: readonly PanelRows[]): number {
+  const days = new Set<Day>();
+  for (const { fit, days: own } of panels) for (const row of fit) days.add(own[row]!);
+  return days.size;
+}
+
+/** A pooled fit that fails leaves its candidate without any ticker. @throws any other error, with the name of the candidate. */
+function failedOutcome(
+  error: unknown,
+  { prepared, blocks }: ReadyPanels,
+  c: number,
+  label: string,
+): BlockedOutcome {
+  if (!(error instanceof MucastError)) throw error;
+  const { code, message } = error;
+  if (code === "engine_crashed") throw errorOfCandidate(error, c, label);
+  if (code !== "fit_failed") throw error;
+  const failures = prepared.panels.map(({ ticker }): Failure => ({ ticker, code, message }));
+  return { fitted: [], failures: [...prepared.failures, ...failures], blocks, listed: [], warnings: [] };
 }

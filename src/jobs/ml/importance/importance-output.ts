@@ -46,12 +46,20 @@ export function withoutPermuted(fitted: readonly FittedTicker[]): FittedTicker[]
 }
 
 /** The member `permutation_importance` of an output. */
-export function importanceOf({ form, dates, figure, quantile, groups }: ImportanceResult): OrderedJson {
+export function importanceOf({
+  form,
+  dates,
+  figure,
+  quantile,
+  method,
+  groups,
+}: ImportanceResult): OrderedJson {
   return {
     form,
     dates,
     figure,
     quantile,
+    method,
     groups: groups.map(({ features, correlation, loss, t }) => ({
       features: [...features],
       ...(correlation === undefined ? {} : { correlation }),

@@ -1,9 +1,13 @@
+import type { Levels } from "../../../evaluate/levels.ts";
+
 /** Forecasts by date. */
 export interface DatedPredictions {
   /** Shape (n), ascending. */
   readonly days: Int32Array;
   /** Shape (n). */
   readonly predicted: Float64Array;
+  /** What they start from. */
+  readonly spans: Levels;
 }
 
 /** Forecasts on these dates; NaN where there is none. Without a copy if the dates are the same array. @param days ascending. */

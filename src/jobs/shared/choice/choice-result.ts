@@ -1,7 +1,7 @@
 import type { Choice } from "../../../contract/config/choice/candidates.ts";
 import type { Pausable } from "../../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../../contract/market/dates.ts";
-import type { OutputChoice } from "../../../contract/output/choice.ts";
+import { CHOICE_METHOD, type OutputChoice } from "../../../contract/output/choice.ts";
 import type { LossSeries, TestedTicker } from "../../../evaluate/choice/candidate-losses.ts";
 import {
   type ChoiceGains,
@@ -9,7 +9,6 @@ import {
   type Gain,
   optimismOf,
 } from "../../../evaluate/choice/choice-gains.ts";
-import type { Members } from "../../../evaluate/choice/members.ts";
 import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
 import { finiteOrNull } from "../../../evaluate/statistics.ts";
 import type { OrderedJson } from "../ordered-json.ts";
@@ -28,8 +27,6 @@ export interface ChoiceTicker {
 export type JobChoice = Choice<unknown> & {
   /** run_ml_job: the number of folds that only serve the choice. */
   readonly warmUp?: number;
-  /** run_ml_job: whether candidates that fall behind were dropped. */
-  readonly racing?: boolean;
 };
 
 /** What a choice found. */
@@ -58,34 +55,27 @@ export function choiceOf(
   { choice, chosen, gains, honest, gainByDay, best, tickers }: ChoiceResult,
   settings: readonly OrderedJson[],
 ): OrderedJson {
-  const { series, members, dropped } = chosen;
+  const { series, members } = chosen;
   return {
     rule: choice.rule,
-    over: choice.over,
     measure: choice.measure,
+    method: CHOICE_METHOD,
     seed: choice.seed,
     ...(choice.warmUp === undefined ? {} : { warm_up: choice.warmUp }),
-    ...(choice.racing ? { racing: true } : {}),
     candidates: choice.candidates.map((candidate, c) => ({
       label: candidate.label,
       ...recordedGain(gains[c]!),
       tickers: tickers.filter(({ fitted }) => fitted[c] !== undefined).length,
       member: members.includes(c),
-      ...droppedOn(dropped.get(c)),
       settings: settings[c]!,
     })),
     members: [...members],
-    ...(chosen.isPerTicker ? { by_ticker: byTicker(tickers, chosen.tickerMembers) } : {}),
     changes: chosen.changes.map(({ day, members: own }) => ({ date: formatDay(day), members: [...own] })),
     honest: recordedGain(honest),
     best,
     optimism: optimismOf(gains[best]!, honest, choice.measure),
     losses: lossesOf(series, gainByDay),
-  } satisfies Record<Exclude<keyof OutputChoice, "by_ticker" | "warm_up" | "racing">, OrderedJson>;
-}
-
-function droppedOn(day: Day | undefined) {
-  return day === undefined ? {} : { dropped_on: formatDay(day) };
+  } satisfies Record<Exclude<keyof OutputChoice, "over" | "by_ticker" | "warm_up" | "racing">, OrderedJson>;
 }
 
 /** The losses that the choice was made from and the gains on the published rows; networks have them on different dates. */
@@ -102,8 +92,4 @@ function lossesOf({ days, reference, excess }: LossSeries, gainByDay: ReadonlyMa
 
 function recordedGain({ r2, ic, gain, t }: Gain) {
   return { r2, ic, gain, gain_t: t };
-}
-
-function byTicker(tickers: readonly ChoiceTicker[], members: readonly Members[]): OrderedJson {
-  return new Map(tickers.map(({ tested }, i) => [tested.ticker, () => [...members[i]!]]));
 }

@@ -6,7 +6,8 @@ import type { Warning } from "../../../contract/problems/warnings.ts";
 import { MIN_IC_TICKERS } from "../../../evaluate/choice/candidate-ics.ts";
 import { countKnown, type LossSeries } from "../../../evaluate/choice/candidate-losses.ts";
 import { figureOf, type Gain } from "../../../evaluate/choice/choice-gains.ts";
-import { MIN_DATES, neweyWestQuantile } from "../../../evaluate/newey-west.ts";
+import { meanQuantile } from "../../../evaluate/mean-test.ts";
+import { MIN_DATES } from "../../../evaluate/newey-west.ts";
 import type { ChoiceResult, ChoiceTicker } from "./choice-result.ts";
 
 /** What the fits of one candidate reported. */
@@ -100,7 +101,7 @@ function earlyFolds(
 function noiseWarning({ honest, gains, best, choice }: ChoiceResult): Warning[] {
   const { t, dates } = honest;
   if (dates < MIN_DATES) return [];
-  const quantile = neweyWestQuantile(dates);
+  const quantile = meanQuantile(dates);
   if (t !== null && t > quantile) return [];
   const [claimed, found] = [gains[best]!, honest].map((gain) => figureText(gain, choice.measure));
   const claim = `candidate ${best} (${choice.candidates[best]!.label}) has ${choice.measure === "ic" ? "a mean IC" : "an R²"} of ${claimed} on its own held-out rows, and the forecasts chosen beforehand have ${found}`;

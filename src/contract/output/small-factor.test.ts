@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { smallFactorOf } from "./small-factor.ts";
+import type { RowsVerdict } from "./verdict.ts";
+
+const MU = { AAA: 1e-5, BBB: -1e-5 };
+const POOLED = { n: 40, b: 0.4, se: 0.1, s: 0.3 };
+
+function sentences(factor: number, more: object = {}, state = "evidence", figure: number | null = 0.0284) {
+  const order = { state, form: "cross_section", figure, t: 4.06 };
+  return smallFactorOf({
+    mu: MU,
+    metrics: {
+      shrinkage: {
+        pooled: POOLED,
+        by_date: { n: 40, b: 0.021, se: 0.014 },
+        applied: { AAA: factor, BBB: factor },
+        ...more,
+      },
+    },
+    verdict: { judged: [{ rows: "out_of_fold", order } as RowsVerdict] },
+  });
+}
+
+test("a small factor comes with the IC before shrinkage and the next step", () => {
+  assert.equal(
+    sentences(0.0312),
+    "Shrinkage multiplies the forecasts by 0.031, because the slope of returns on held-out forecasts is 0.02 with a standard error of 0.01. Before shrinkage, the mean IC on the out-of-fold rows is 0.0284 (t 4.1). Rank by mu; to size positions by the model's own forecasts, set shrinkage to none.",
+  );
+  assert.match(sentences(0)!, /by 0, because .* Rank by unshrunk forecasts;/);
+  assert.match(sentences(0.01, { applied: { AAA: 0.02, BBB: 0 } })!, /by at most 0\.02,/);
+});
+
+test("without evidence of an order it does not say to rank", () => {
+  assert.match(
+    sentences(0.01, {}, "none")!,
+    /is 0\.0284 \(t 4\.1\), which is no evidence of an order either\.$/,
+  );
+  assert.match(sentences(0.01, {}, "none", null)!, /standard error of 0\.01\.$/);
+});
+
+test("the reason is that of the held-out forecasts", () => {
+  const because = (slope: object) =>
+    sentences(0, { by_date: slope })!.replace(/^.* because ([^.]*)\. .*$/, "$1");
+  assert.equal(because({ n: 0, b: null, se: null }), "there are no held-out forecasts to judge them by");
+  assert.equal(because({ n: 9, b: null, se: null }), "the held-out forecasts of a date are all the same");
+});
+
+test("nothing is said without shrinkage, without a ticker, or if a factor is not small", () => {
+  const shrinkage = { pooled: POOLED, applied: { AAA: 0, BBB: 0 } };
+  assert.equal(smallFactorOf({ mu: MU, metrics: { shrinkage: { pooled: POOLED } } }), undefined);
+  assert.equal(smallFactorOf({ mu: MU, metrics: {} }), undefined);
+  assert.equal(smallFactorOf({ mu: {}, metrics: { shrinkage } }), undefined);
+  assert.equal(sentences(0.05), undefined);
+  assert.equal(sentences(0, { applied: { AAA: 0, BBB: 0.5 } }), undefined);
+});

@@ -1,0 +1,75 @@
+import type { Verdict } from "./verdict.ts";
+
+/** Forecasts with a smaller factor are as good as 0 beside costs, so a reader needs the order and a next step. */
+const SMALL_FACTOR = 0.05;
+
+/** How far forecasts can be trusted as sizes of returns, as an output records it. */
+interface Slope {
+  readonly n: number;
+  readonly b: number | null;
+  readonly se: number | null;
+}
+
+interface FactorFacts {
+  /** Of the tickers with a `mu`, as applied to it. */
+  readonly factors: readonly number[];
+  /** The slope over all tickers, with dates as units; outputs of older versions may have only that over rows. */
+  readonly slope: Slope;
+  /** Whether the output has the model's own forecasts beside those multiplied by 0. */
+  readonly hasModel: boolean;
+  readonly verdict: Pick<Verdict, "judged"> | undefined;
+}
+
+/**
+ * What a reader needs to know if shrinkage makes every forecast very small: why, what the order was worth before, and what to do next.
+ * @returns undefined if a factor is not small.
+ */
+export function smallFactorSentences({ factors, slope, hasModel, verdict }: FactorFacts): string | undefined {
+  const largest = Math.max(...factors);
+  if (factors.length === 0 || largest >= SMALL_FACTOR) return undefined;
+  const most = factors.some((factor) => factor !== largest) ? "at most " : "";
+  const head = `Shrinkage multiplies the forecasts by ${most}${Number(largest.toPrecision(2))}, because ${reasonOf(slope)}.`;
+  const judged = verdict?.judged.find(({ order }) => order.figure !== null);
+  if (judged === undefined) return head;
+  const { order, rows } = judged;
+  const name = order.form === "cross_section" ? "the mean IC" : "the order over time";
+  const t = order.t === null ? "" : ` (t ${order.t.toFixed(1)})`;
+  const found = `Before shrinkage, ${name} on the ${rows.replaceAll("_", "-")} rows is ${order.figure!.toFixed(4)}${t}`;
+  if (order.state !== "evidence") return `${head} ${found}, which is no evidence of an order either.`;
+  const ranking = largest > 0 ? "Rank by mu" : hasModel ? "Rank by mu_model" : "Rank by unshrunk forecasts";
+  return `${head} ${found}. ${ranking}; to size positions by the model's own forecasts, set shrinkage to none.`;
+}
+
+function reasonOf({ n, b, se }: Slope): string {
+  if (n === 0) return "there are no held-out forecasts to judge them by";
+  if (b === null) return "the held-out forecasts of a date are all the same";
+  const error = se === null ? "" : ` with a standard error of ${se.toFixed(2)}`;
+  return `the slope of returns on held-out forecasts is ${b.toFixed(2)}${error}`;
+}
+
+/** The same for an output. */
+export function smallFactorOf({
+  mu,
+  mu_model,
+  metrics: { shrinkage },
+  verdict,
+}: {
+  readonly mu: Readonly<Record<string, number>>;
+  readonly mu_model?: Readonly<Record<string, number>> | undefined;
+  readonly metrics: {
+    readonly shrinkage?:
+      | {
+          readonly pooled: Slope;
+          readonly by_date?: Slope | undefined;
+          readonly applied?: Readonly<Record<string, number>> | undefined;
+        }
+      | undefined;
+  };
+  readonly verdict?: Pick<Verdict, "judged"> | undefined;
+}): string | undefined {
+  const applied = shrinkage?.applied;
+  if (shrinkage === undefined || applied === undefined) return undefined;
+  const factors = Object.keys(mu).map((ticker) => (Object.hasOwn(applied, ticker) ? applied[ticker]! : 1));
+  const slope = shrinkage.by_date ?? shrinkage.pooled;
+  return smallFactorSentences({ factors, slope, hasModel: mu_model !== undefined, verdict });
+}

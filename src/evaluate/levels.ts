@@ -1,0 +1,91 @@
+import type { Pausable } from "../contract/machine/pausable.ts";
+import type { Day } from "../contract/market/dates.ts";
+import { type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
+import { dateLayout, valuesByDate } from "./rows-by-date.ts";
+
+/** The level, log-return, that forecasts dated `from` and later start from, until the next span begins. */
+export interface LevelSpan {
+  readonly from: Day;
+  readonly level: number;
+}
+
+/** Ascending by date. The level is 0 before the first span, so without target `relative` there is none. */
+export type Levels = readonly LevelSpan[];
+
+/** Shape (n). @param days ascending. */
+export function levelsAt(spans: Levels, days: Int32Array): Float64Array {
+  const levels = new Float64Array(days.length);
+  let next = 0;
+  for (const [i, day] of days.entries()) {
+    while (next < spans.length && spans[next]!.from <= day) next++;
+    levels[i] = next === 0 ? 0 : spans[next - 1]!.level;
+  }
+  return levels;
+}
+
+/** The rows with their levels. */
+export function withLevels<T extends Pick<DatedForecasts, "days">>(
+  rows: T,
+  spans: Levels,
+): T & Pick<DatedForecasts, "levels"> {
+  return spans.length === 0 ? rows : { ...rows, levels: levelsAt(spans, rows.days) };
+}
+
+/** The spans of levels by date. @param days ascending. */
+export function levelSpans(days: Int32Array, levels: Float64Array): Levels {
+  const spans: LevelSpan[] = [];
+  for (const [i, level] of levels.entries()) {
+    if (level !== (spans.at(-1)?.level ?? 0)) spans.push({ from: days[i]!, level });
+  }
+  return spans;
+}
+
+/**
+ * The level of each date that all its tickers share, so that shrinking forecasts towards it keeps their order. Forecasts of a date come
+ * from different levels only after a failed refit, in folds or parts that begin on different dates, or with a choice among targets; their
+ * mean is then the level of the date.
+ */
+export function* commonLevels(
+  rows: readonly (Pick<DatedForecasts, "ticker" | "days"> & { readonly spans: Levels })[],
+): Pausable<Levels> {
+  const ordered = inTickerOrder(rows);
+  if (ordered.every(({ spans }) => spans.length === 0)) return [];
+  const layout = yield* dateLayout(ordered);
+  const laid = yield* valuesByDate(
+    layout,
+    ordered.map(({ days, spans }) => levelsAt(spans, days)),
+  );
+  const { first, starts } = layout;
+  const dates: Day[] = [];
+  const levels: number[] = [];
+  for (let d = 0; d + 1 < starts.length; d++) {
+    const own = laid.subarray(starts[d]!, starts[d + 1]!);
+    if (own.length === 0) continue;
+    dates.push(first + d);
+    // The mean of equal numbers is not always the same number.
+    levels.push(own.every((level) => level === own[0]) ? own[0]! : own.reduce((a, b) => a + b) / own.length);
+  }
+  return levelSpans(Int32Array.from(dates), Float64Array.from(levels));
+}
+
+/** The inverse of `shrinkForecasts`. @param factors shape (n), above 0. */
+export function unshrinkForecasts(
+  predicted: Float64Array,
+  levels: Float64Array,
+  factors: Float64Array,
+): Float64Array {
+  return predicted.map((value, i) =>
+    factors[i] === 1 ? value : levels[i]! + (value - levels[i]!) / factors[i]!,
+  );
+}
+
+/** Forecasts whose distance from their level is multiplied by a factor. @param levels shape (n); absent if they are 0. */
+export function shrinkForecasts(
+  predicted: Float64Array,
+  levels: Float64Array | undefined,
+  factor: number,
+): Float64Array {
+  if (factor === 1) return predicted;
+  if (levels === undefined) return predicted.map((value) => factor * value);
+  return predicted.map((value, i) => levels[i]! + factor * (value - levels[i]!));
+}
