@@ -3,8 +3,8 @@
 // to, and when the process that started this one, such as npm or a shell, is gone.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { isatty } from "node:tty";
 import { resolve } from "node:path";
+import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { whenParentEnds } from "./parent.mjs";
 import { descendantsOf, isInForeground, processOf } from "./process-stat.mjs";

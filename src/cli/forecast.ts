@@ -176,7 +176,7 @@ interface MuRow {
 }
 
 /** Largest `mu` first. */
-function muRows({ document, rows }: OutputDocument): MuRow[] {
+export function muRows({ document, rows }: OutputDocument): MuRow[] {
   const { mu, mu_dates, window } = document;
   return rows
     .filter(({ ticker }) => Object.hasOwn(mu, ticker))
@@ -202,7 +202,7 @@ function muCsv(rows: readonly MuRow[]): string {
   return `${["ticker,date,mu,lower,upper", ...rows.map(line)].join("\n")}\n`;
 }
 
-function muTable(rows: readonly MuRow[]): string {
+export function muTable(rows: readonly MuRow[]): string {
   const half = TICKERS_SHOWN / 2;
   const percent = (value: number) => (Number.isNaN(value) ? "-" : `${(100 * value).toFixed(3)} %`);
   const cells = rows.map(({ ticker, mu, lower, upper }) => [
