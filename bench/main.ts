@@ -8,7 +8,6 @@ import { MucastError } from "../src/contract/errors/errors.ts";
 import { benchAudit } from "./audit/audit.ts";
 import { BenchError } from "./bench-error.ts";
 import { benchChoice } from "./choice/choice.ts";
-import { benchChoiceJobs } from "./choice/choice-jobs.ts";
 import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
 import { benchPooledFits } from "./jobs/pooled-fits.ts";
@@ -25,7 +24,6 @@ import { benchPlanted } from "./planted/planted-table.ts";
 import { benchReading } from "./reading/reading.ts";
 import { ageBandTable } from "./report/age-bands.ts";
 import { bandTable } from "./report/band-sizes.ts";
-import { familywiseTable } from "./report/familywise.ts";
 import { benchReport } from "./report/report.ts";
 import { benchDoors } from "./service/doors.ts";
 import { benchService } from "./service/service.ts";
@@ -33,6 +31,7 @@ import { benchUnreadDownloads } from "./service/unread-downloads.ts";
 import { benchUnreadStreams } from "./service/unread-streams.ts";
 import { benchSkill } from "./skill/skill.ts";
 import type { Table } from "./table.ts";
+import { benchMeanTests } from "./warnings/mean-tests.ts";
 import { panelNoiseTable } from "./warnings/panel-noise.ts";
 import { benchNoSkill, benchWarnings } from "./warnings/warnings.ts";
 
@@ -40,7 +39,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   audit: benchAudit,
   reading: benchReading,
   report: benchReport,
-  bands: async () => [bandTable(), ageBandTable(), familywiseTable()],
+  bands: async () => [bandTable(), ageBandTable()],
   steps: benchSteps,
   "small-fits": async () => [await benchProcessorSeconds()],
   jobs: async () => [await benchWholeJob()],
@@ -55,12 +54,12 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   intervals: benchIntervals,
   warnings: async () => [...(await benchWarnings()), ...benchNoSkill()],
   "no-skill": async () => benchNoSkill(),
+  "mean-tests": async () => benchMeanTests(),
   "panel-noise": async () => [await panelNoiseTable()],
   service: benchService,
   doors: async () => [await benchDoors()],
   downloads: async () => [await benchUnreadDownloads()],
   choice: benchChoice,
-  "choice-jobs": benchChoiceJobs,
   cluster: benchCluster,
   streams: async () => [await benchUnreadStreams()],
 };

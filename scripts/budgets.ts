@@ -20,35 +20,35 @@ const DATA =
   /\.(parquet|gz|webp|svg|pem|in|txt|ipynb|typed|npmrc)$|(^|\/)(LICENSE|package-lock\.json|\.nvmrc|\.gitignore|\.dockerignore|\.editorconfig)$|^examples\/tiny\/data\/|^test\/cases\/.*\.json$/;
 
 const CODE: readonly CodeBudget[] = [
-  ["contract", 9_089, 372_605, /^src\/contract\//],
+  ["contract", 9_397, 386_370, /^src\/contract\//],
   ["ingest + prepare", 8_565, 331_736, /^src\/(ingest|prepare)\//],
-  ["panel", 2_873, 122_570, /^src\/panel\//],
-  ["evaluate", 4_118, 168_816, /^src\/evaluate\//],
-  ["engine (TypeScript)", 3_602, 145_702, /^src\/engine\//],
-  ["jobs", 9_829, 412_454, /^src\/jobs\//],
+  ["panel", 3_076, 132_215, /^src\/panel\//],
+  ["evaluate", 4_533, 187_122, /^src\/evaluate\//],
+  ["engine (TypeScript)", 3_591, 145_142, /^src\/engine\//],
+  ["jobs", 9_611, 402_332, /^src\/jobs\//],
   ["blob", 3_551, 144_883, /^src\/blob\//],
-  ["outputs + replay + export + choose", 2_927, 120_737, /^src\/(outputs|replay|export|choose)\//],
-  ["audit", 5_869, 245_013, /^src\/audit\//],
-  ["report", 8_018, 332_599, /^src\/report\//],
-  ["console", 7_789, 299_680, /^src\/console\//],
+  ["outputs + replay + export + choose", 2_996, 124_301, /^src\/(outputs|replay|export|choose)\//],
+  ["audit", 5_550, 233_030, /^src\/audit\//],
+  ["report", 7_068, 296_062, /^src\/report\//],
+  ["console", 7_885, 303_141, /^src\/console\//],
   ["client", 1_310, 52_835, /^src\/client\//],
-  ["cli", 3_902, 167_043, /^src\/cli\//],
+  ["cli", 3_960, 169_467, /^src\/cli\//],
   ["executors + processes", 2_909, 116_950, /^src\/(executors|processes)\//],
-  ["service", 16_829, 678_759, /^src\/service\//],
-  ["tracking", 833, 34_091, /^src\/tracking\//],
-  ["engine (Python)", 7_240, 305_789, /^engine\//],
+  ["service", 16_855, 679_880, /^src\/service\//],
+  ["tracking", 858, 35_097, /^src\/tracking\//],
+  ["engine (Python)", 7_207, 304_086, /^engine\//],
   ["client (Python)", 1_848, 68_895, /^clients\//],
-  ["styles and scripts of pages", 3_023, 50_756, /^web\//],
-  ["tests", 92_799, 3_965_364, TESTS],
-  ["bench", 9_974, 399_734, /^bench\//],
-  ["scripts", 3_030, 125_048, /^scripts\//],
+  ["styles and scripts of pages", 3_037, 50_961, /^web\//],
+  ["tests", 92_657, 3_960_172, TESTS],
+  ["bench", 9_665, 388_866, /^bench\//],
+  ["scripts", 3_030, 125_005, /^scripts\//],
   ["examples", 216, 8_715, /^examples\//],
   ["deployment", 2_568, 80_828, /^infra\/|^(Dockerfile|\.devcontainer\/.*)$/],
   ["project files", 547, 19_410, /^[\w.]+\.json$|^(bin|tools|\.ci|\.github)\//],
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 134_880;
+const MAX_WORDS = 135_180;
 
 interface Count {
   lines: number;

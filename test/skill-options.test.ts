@@ -2,15 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BenchError } from "../bench/bench-error.ts";
-import { refitRows } from "../bench/skill/refit-rows.ts";
 import { skillOptions } from "../bench/skill/skill-options.ts";
-import {
-  DEFAULT_ROWS,
-  REFIT_GROUPS,
-  rowsNamed,
-  SKILL_ROWS,
-  type SkillRow,
-} from "../bench/skill/skill-rows.ts";
+import { DEFAULT_ROWS, rowsNamed, SKILL_ROWS, type SkillRow } from "../bench/skill/skill-rows.ts";
 import { parseMlSettings } from "../src/contract/config/ml-settings.ts";
 
 const PRICES = "examples/sp500-prices/prices.csv.gz";
@@ -22,7 +15,7 @@ function rowNamed(name: string): SkillRow {
 
 test("rows have unique names, and networks and refits run only by name", () => {
   assert.equal(new Set(SKILL_ROWS.map(({ name }) => name)).size, SKILL_ROWS.length);
-  for (const name of ["portfolio-lstm", "pooled-ridge-every-63", "ridge-by-skforecast"]) {
+  for (const name of ["portfolio-lstm", "pooled-ridge-every-63"]) {
     assert.ok(!DEFAULT_ROWS.some((row) => row.name === name));
     assert.equal(rowNamed(name).name, name);
   }
@@ -32,15 +25,10 @@ test("rows have unique names, and networks and refits run only by name", () => {
   );
 });
 
-test("a group names its rows, each once, and every pair that a row names is a row", () => {
+test("a group names its rows, each once, and every row that a row names is a row", () => {
   const all = rowsNamed(["refits"]);
-  assert.deepEqual(new Set(rowsNamed(["refits-of-mucast", "refits-by-libraries", "refits"])), new Set(all));
-  assert.equal(
-    rowsNamed(["pooled-ridge", "refits-of-mucast"]).filter(({ name }) => name === "pooled-ridge").length,
-    1,
-  );
-  assert.ok([...REFIT_GROUPS.keys()].every((group) => !SKILL_ROWS.some(({ name }) => name === group)));
-  for (const { than, sameAs } of all) for (const name of [than, sameAs]) if (name) rowNamed(name);
+  assert.deepEqual(rowsNamed(["pooled-ridge", "refits"]), rowsNamed(["refits"]));
+  for (const { than } of all) if (than) rowNamed(than);
 });
 
 test("our rows with refits are the config with the two settings in their names", () => {
@@ -59,24 +47,6 @@ test("our rows with refits are the config with the two settings in their names",
       window: 750,
     },
   });
-});
-
-test("puts a network's settings into its own section", () => {
-  const base = rowNamed("portfolio-lstm");
-  assert.ok(base.by === "mucast");
-  const before = base.config as { "NN params": { "Dot prediction": object } };
-  const row = refitRows(base).find(({ name }) => name === "portfolio-lstm-every-252") as { config: object };
-  const dot = { ...before["NN params"]["Dot prediction"], refit_every: 252 };
-  assert.deepEqual(row.config, { "NN params": { "Dot prediction": dot } });
-});
-
-test("a peer gets the parameters and the schedule of our row that it repeats", () => {
-  const peer = rowNamed("lightgbm-by-mlforecast-every-63-window-750");
-  assert.ok(peer.by === "peer" && peer.sameAs === "lightgbm-by-mucast-every-63-window-750");
-  const settings = JSON.parse(peer.program[2]!) as Record<string, unknown>;
-  const ours = rowNamed(peer.sameAs) as { config: { "ML params": Record<string, unknown> } };
-  const { model, model_params, scaler, refit_every, window } = ours.config["ML params"];
-  assert.deepEqual(settings, { model, model_params, scaler, every: refit_every, window });
 });
 
 test("reads given arguments", () => {
@@ -107,16 +77,11 @@ test("refuses invalid arguments in one line that names them", () => {
   const refused: [args: string[], message: RegExp][] = [
     [[], /^usage: /],
     [["--cut", "2018-12-31"], /^usage: /],
-    [["--prices", "none.csv", "--cut", "2018-12-31"], /^--prices: there is no file "none.csv"$/],
-    [["--prices", PRICES, "--cut", "2018-02-30"], /^--cut: "2018-02-30" is not a date; write YYYY-MM-DD$/],
     [[...GOOD, "--until", "soon"], /^--until: "soon" is not a date; write YYYY-MM-DD$/],
-    [[...GOOD, "--until", "2018-12-28"], /^--until: 2018-12-28 lies before the cut, 2018-12-31$/],
     [[...GOOD, "--rows", "ridge,nothing"], /^--rows: no row is called "nothing"; /],
-    [[...GOOD, "--rows", ""], /^--rows: no row is called ""; /],
     [[...GOOD, "--cores", "0"], /^--cores: takes a positive integer, not "0"$/],
     [[...GOOD, "--out", "no/such/folder/skill.json"], /^--out: there is no folder "no\/such\/folder"$/],
     [[...GOOD, "--core", "2"], /Unknown option '--core'.*usage: /],
-    [[...GOOD, "--out"], /--out.*usage: /],
   ];
   for (const [args, message] of refused) {
     assert.throws(

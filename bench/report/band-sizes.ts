@@ -17,7 +17,7 @@ import { quantileReturns } from "../../src/report/statistics/quantile-returns.ts
 import type { Table } from "../table.ts";
 import { nullMarket } from "./null-market.ts";
 
-export const DATES = [30, 60, 250, 1_000];
+const DATES = [30, 60, 250, 1_000];
 const TICKERS = 20;
 const MARKETS = 1_000;
 const NORMAL = 1.959964;

@@ -1,12 +1,11 @@
 import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { Day } from "../../src/contract/market/dates.ts";
 import { crossSection, type DateCorrelations } from "../../src/evaluate/cross-section.ts";
-import { concatenate, type ForecastRows } from "../../src/evaluate/forecast-rows.ts";
+import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { tableRows } from "../../src/evaluate/forecast-table.ts";
 import { meanT } from "../../src/evaluate/mean-test.ts";
 import { valuesByDate } from "../../src/evaluate/rows-by-date.ts";
-import { finiteOrNull, largestMagnitude, mean, rootMeanSquare } from "../../src/evaluate/statistics.ts";
-import type { Forecasts } from "./forecast-file.ts";
+import { finiteOrNull, mean } from "../../src/evaluate/statistics.ts";
 
 /** IC and RankIC of each date that has them, ascending. */
 export type IcsByDate = ReadonlyMap<Day, DateCorrelations>;
@@ -46,19 +45,4 @@ export function icDifference(ics: IcsByDate, than: IcsByDate): IcDifference {
     rankIc: finiteOrNull(mean(rankIc)),
     rankIcT: meanT(rankIc),
   };
-}
-
-/**
- * The largest absolute difference of two forecasts of a row, in root mean squares of the second ones.
- * @param common for each ticker, the indices of the rows that count.
- */
-export function largestDifference(
-  common: readonly Int32Array[],
-  forecasts: Forecasts,
-  others: Forecasts,
-): number {
-  const [own, other] = [forecasts, others].map((all) =>
-    concatenate(common.map((kept, t) => Float64Array.from(kept, (i) => all[t]![i]!))),
-  );
-  return largestMagnitude(own!.map((value, i) => value - other![i]!)) / rootMeanSquare(other!);
 }

@@ -1,5 +1,5 @@
 import type { Operation } from "../../src/contract/config/job-operations.ts";
-import type { OwnModel, Peer, SkillRow } from "./skill-rows.ts";
+import type { OwnModel, SkillRow } from "./skill-rows.ts";
 
 /** When models are fitted, and what they learn from. */
 interface Schedule {
@@ -20,12 +20,6 @@ const ALL_SCHEDULES: readonly Schedule[] = [
   ...WINDOWS.flatMap((window) => EXPANDING.map((schedule) => ({ ...schedule, window }))),
 ];
 
-/** Windows at one frequency only, because each row runs in three libraries. */
-const LIBRARY_SCHEDULES: readonly Schedule[] = [
-  ...EXPANDING,
-  ...WINDOWS.map((window) => ({ every: 63, window })),
-];
-
 /**
  * A row of ours with refits, of any config of either operation, each compared with its single fit at the cut.
  * @param base is the first of the rows, unchanged.
@@ -41,33 +35,6 @@ export function refitRows(base: SkillRow & OwnModel): SkillRow[] {
       config: withSchedule(base, schedule),
       than: base.name,
     };
-  });
-}
-
-/**
- * One model on the same features, rows and labels in three libraries: ours, mlforecast and skforecast. Labels are returns, and
- * the features come from `prepare`, because neither library compares the tickers of a date.
- */
-export function libraryRows(model: string, model_params: object, scaler: string): SkillRow[] {
-  const params = { model, model_params, scaler, fit: "pooled", cv_test_size: 63, n_splits: 1 };
-  const ours: OwnModel = { by: "mucast", operation: "run_ml_job", config: { "ML params": params } };
-  return LIBRARY_SCHEDULES.flatMap((schedule) => {
-    const row = (library: string, how: OwnModel | Peer): SkillRow => ({
-      name: `${model}-by-${library}${suffix(schedule)}`,
-      what: `${model} for all tickers on returns by ${library}, ${inWords(schedule)}`,
-      ...(isAtCut(schedule) ? {} : { than: `${model}-by-${library}` }),
-      ...how,
-    });
-    const peer = (library: string): SkillRow => ({
-      ...row(library, {
-        by: "peer",
-        isReturn: true,
-        program: ["refits.py", library, JSON.stringify({ model, model_params, scaler, ...schedule })],
-      }),
-      sameAs: `${model}-by-mucast${suffix(schedule)}`,
-    });
-    const own = row("mucast", { ...ours, config: withSchedule(ours, schedule) });
-    return [own, peer("mlforecast"), peer("skforecast")];
   });
 }
 

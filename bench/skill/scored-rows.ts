@@ -1,11 +1,5 @@
 import { commonRows, forecastRows, type RowForecasts } from "./forecast-file.ts";
-import {
-  type IcDifference,
-  type IcsByDate,
-  icDifference,
-  icsByDate,
-  largestDifference,
-} from "./ic-difference.ts";
+import { type IcDifference, type IcsByDate, icDifference, icsByDate } from "./ic-difference.ts";
 import type { JudgedTicker } from "./judged-rows.ts";
 import { type Score, scoreForecasts } from "./score-forecasts.ts";
 import type { SkillRow } from "./skill-rows.ts";
@@ -19,13 +13,10 @@ export interface ScoredRow extends Score {
   readonly processorSeconds: number | null;
 }
 
-/** A row of the table compared with other rows. */
-export interface Comparison {
+/** A row of the table minus the row that it names as `than`. */
+export interface Comparison extends IcDifference {
   readonly name: string;
-  /** Minus the row that it names as `than`. */
-  readonly less?: IcDifference & { readonly row: string };
-  /** Compared with the row that it names as `sameAs`. */
-  readonly beside?: { readonly row: string; readonly largest: number };
+  readonly than: string;
 }
 
 interface Done extends RowForecasts {
@@ -79,18 +70,10 @@ export class ScoredRows {
 
   /** For the rows that name another finished row. */
   get comparisons(): Comparison[] {
-    return this.#done.flatMap(({ row: { name, than, sameAs }, forecasts }, i) => {
-      const [baseline, twin] = [this.#indexOf(than), this.#indexOf(sameAs)];
-      if (baseline < 0 && twin < 0) return [];
-      const less = () => ({
-        row: than!,
-        ...icDifference(this.#scores[i]!.ics, this.#scores[baseline]!.ics),
-      });
-      const beside = () => ({
-        row: sameAs!,
-        largest: largestDifference(this.#common, forecasts, this.#done[twin]!.forecasts),
-      });
-      return [{ name, ...(baseline < 0 ? {} : { less: less() }), ...(twin < 0 ? {} : { beside: beside() }) }];
+    return this.#done.flatMap(({ row: { name, than } }, i) => {
+      const baseline = this.#done.findIndex(({ row }) => row.name === than);
+      if (than === undefined || baseline < 0) return [];
+      return [{ name, than, ...icDifference(this.#scores[i]!.ics, this.#scores[baseline]!.ics) }];
     });
   }
 
@@ -98,11 +81,6 @@ export class ScoredRows {
     const rows = forecastRows(this.#judged, this.#common, forecasts);
     const score = scoreForecasts(rows, row.by === "mucast" || row.isReturn);
     return { score, ics: icsByDate(rows) };
-  }
-
-  /** -1 if there is no such finished row. */
-  #indexOf(name: string | undefined): number {
-    return this.#done.findIndex(({ row }) => row.name === name);
   }
 }
 

@@ -7,7 +7,7 @@ import {
 import { EXAMPLE_CONFIGS } from "../../src/contract/config/example-configs.ts";
 import type { Operation } from "../../src/contract/config/job-operations.ts";
 import { BenchError } from "../bench-error.ts";
-import { libraryRows, refitRows } from "./refit-rows.ts";
+import { refitRows } from "./refit-rows.ts";
 
 /** A row of the table: a job of ours, or a peer. */
 export type SkillRow = {
@@ -15,8 +15,6 @@ export type SkillRow = {
   readonly what: string;
   /** The row whose ICs are subtracted, date by date, if both run. */
   readonly than?: string;
-  /** The row of ours that learns the same thing, so that the forecasts are comparable, if both run. */
-  readonly sameAs?: string;
 } & (OwnModel | Peer);
 
 export interface OwnModel {
@@ -100,16 +98,10 @@ const USUAL_ROWS: readonly SkillRow[] = [
   peer("sklearn-mlp", "MLPRegressor with early stopping on standardised features and returns"),
 ];
 
-/** Configs of ours that are refitted. To add one, even a network, add its name. */
-const REFITTED = ["pooled-ridge", "pooled-lightgbm", "portfolio-lstm"].map((name) =>
+/** The group `refits`: they take long, so they run only by name. To add a config, even a network, add its name. */
+const REFITTED = ["pooled-ridge", "pooled-lightgbm", "portfolio-lstm"].flatMap((name) =>
   refitRows(example(name)),
 );
-
-/** Models that three libraries refit, with the parameters of the config `pooled-<model>`. */
-const BY_LIBRARIES = [
-  libraryRows("ridge", modelParams("pooled-ridge"), "standard"),
-  libraryRows("lightgbm", modelParams("pooled-lightgbm"), "none"),
-];
 
 /** The pooled example configs and two further linear models as candidates of one job. */
 const CHOICES = CHOICE_RULES.flatMap((rule) => CHOICE_MEASURES.map((measure) => choiceRow(rule, measure)));
@@ -148,13 +140,6 @@ const AUTOMLFORECAST = peer(
   "mlforecast's AutoMLForecast among the candidates of choice-mean",
 );
 
-/** Rows with refits take long, so they run only by name: their own, or the name of a group of them. */
-export const REFIT_GROUPS: ReadonlyMap<string, readonly SkillRow[]> = new Map([
-  ["refits", [...REFITTED, ...BY_LIBRARIES].flat()],
-  ["refits-of-mucast", REFITTED.flat()],
-  ["refits-by-libraries", BY_LIBRARIES.flat()],
-]);
-
 const NAMED_ROWS: readonly SkillRow[] = [
   ...USUAL_ROWS,
   ...OTHER_REGRESSORS,
@@ -163,20 +148,19 @@ const NAMED_ROWS: readonly SkillRow[] = [
   AUTOMLFORECAST,
 ];
 
-export const SKILL_ROWS: readonly SkillRow[] = [...new Set([...NAMED_ROWS, ...REFIT_GROUPS.get("refits")!])];
+export const SKILL_ROWS: readonly SkillRow[] = [...new Set([...NAMED_ROWS, ...REFITTED])];
 
 /** Networks are slow, so they run only by name. */
 export const DEFAULT_ROWS = USUAL_ROWS.filter((row) => row.by === "peer" || row.operation === "run_ml_job");
 
-/** The rows of these names and groups, each once. @throws BenchError for an unknown name. */
+/** The rows of these names, each once. @throws BenchError for an unknown name. */
 export function rowsNamed(names: readonly string[]): SkillRow[] {
   const rows = names.flatMap((name) => {
-    const found = REFIT_GROUPS.get(name) ?? SKILL_ROWS.filter((row) => row.name === name);
+    const found = name === "refits" ? REFITTED : SKILL_ROWS.filter((row) => row.name === name);
     if (found.length > 0) return found;
     const known = NAMED_ROWS.map((row) => row.name).join(", ");
-    const groups = [...REFIT_GROUPS.keys()].join(", ");
     throw new BenchError(
-      `--rows: no row is called ${JSON.stringify(name)}; there are ${known}, and the groups ${groups} with rows of their own`,
+      `--rows: no row is called ${JSON.stringify(name)}; there are ${known}, and refits, a group of rows`,
     );
   });
   return [...new Set(rows)];
@@ -186,10 +170,6 @@ function example(name: string): SkillRow & OwnModel {
   const row = EXAMPLES.find((candidate) => candidate.name === name);
   if (row?.by !== "mucast") throw new Error(`no example config is called ${name}`);
   return row;
-}
-
-function modelParams(name: string): object {
-  return mlParams(name).model_params;
 }
 
 function mlParams(name: string): Record<string, unknown> & { readonly model_params: object } {

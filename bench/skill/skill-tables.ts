@@ -37,31 +37,15 @@ export function skillTable(scored: readonly ScoredRow[], { cut, until }: SkillOp
   };
 }
 
-/** The tables of pairs of rows; none if the rows have no pair. */
-export function comparisonTables(comparisons: readonly Comparison[]): Table[] {
-  const tables = [differenceTable(comparisons), agreementTable(comparisons)];
-  return tables.filter(({ rows }) => rows.length > 0);
-}
-
-function differenceTable(comparisons: readonly Comparison[]): Table {
+/** Rows minus another one, date by date. */
+export function differenceTable(comparisons: readonly Comparison[]): Table {
   return {
     title: "differences of IC, date by date; t is that of the difference",
     header: ["", "minus", "dates", "IC (t)", "RankIC (t)"],
-    rows: comparisons.flatMap(({ name, less }) => {
-      if (less === undefined) return [];
-      const { row, dates, ic, icT, rankIc, rankIcT } = less;
-      return [[name, row, `${dates}`, withT(ic, icT, 4), withT(rankIc, rankIcT, 4)]];
-    }),
-  };
-}
-
-function agreementTable(comparisons: readonly Comparison[]): Table {
-  return {
-    title: "largest difference of a forecast, in root mean squares of the compared forecasts",
-    header: ["", "compared with", "difference"],
-    rows: comparisons.flatMap(({ name, beside }) =>
-      beside === undefined ? [] : [[name, beside.row, beside.largest.toExponential(1)]],
-    ),
+    rows: comparisons.map(({ name, than, dates, ic, icT, rankIc, rankIcT }) => [
+      ...[name, than, `${dates}`],
+      ...[withT(ic, icT, 4), withT(rankIc, rankIcT, 4)],
+    ]),
   };
 }
 

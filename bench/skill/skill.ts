@@ -11,7 +11,7 @@ import { type JudgedTicker, judgedRows } from "./judged-rows.ts";
 import { runRow, type SkillRun } from "./run-row.ts";
 import { ScoredRows } from "./scored-rows.ts";
 import { type SkillOptions, skillOptions } from "./skill-options.ts";
-import { comparisonTables, skillTable } from "./skill-tables.ts";
+import { differenceTable, skillTable } from "./skill-tables.ts";
 
 /**
  * How good our forecasts and those of peers are on the caller's prices, on the features of `mucast prepare`, judged on the same rows after
@@ -24,7 +24,8 @@ export async function benchSkill(args: readonly string[]): Promise<readonly Tabl
   try {
     const run = await preparedRun(folder, options);
     const scored = await scoredRows(run, options);
-    return [skillTable(scored.rows, options), ...comparisonTables(scored.comparisons)];
+    const { rows, comparisons } = scored;
+    return [skillTable(rows, options), ...(comparisons.length > 0 ? [differenceTable(comparisons)] : [])];
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { closeSharedEngines } from "../../test/end-to-end/jobs/shared-engines.ts";
 import type { Table } from "../table.ts";
-import { chanceTable } from "./chance.ts";
 import { magnifiedTable } from "./magnified-forecasts.ts";
 import { shrinkageCoverageTable } from "./shrinkage-coverage.ts";
 import { shrinkageBenchTable } from "./shrinkage-table.ts";
@@ -40,7 +39,7 @@ export async function benchWarnings(): Promise<readonly Table[]> {
         }
       }
     }
-    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs)), chanceTable(), magnifiedTable()];
+    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs)), magnifiedTable()];
   } finally {
     await closeSharedEngines();
     rmSync(folder, { recursive: true });

@@ -99,7 +99,7 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     [
       "prices",
       ["--config", RIDGE, "--prices", "prices.csv"],
-      /--prices .* removed in 0\.3\.0 \(see CHANGELOG/,
+      /--prices: was removed in 0\.3\.0 \(see CHANGELOG/,
     ],
   ];
   for (const [what, args, told] of refused) {

@@ -148,13 +148,6 @@ test("the label one date later is that of the next date of any ticker, not of th
   assert.equal(later!.ic_t, null, "equal values have no t");
 });
 
-test("a model that keeps its order replaces none and loses nothing to costs", () => {
-  const rows = marketRows(7, 10).map((row, t) => ({ ...row, predicted: row.predicted.map(() => t) }));
-  const [same] = ordersOf(rows);
-  assert.ok(same!.turnover! < 0.1, "only tickers that come and go move the others");
-  assert.ok(Math.abs(same!.net_10bp! - (same!.spread_mean! - 40 * same!.turnover!)) < 1e-9);
-});
-
 test("with four tickers, the order over time takes the place of all figures across tickers", () => {
   const rows = marketRows(2, 4);
   const [same, later] = ordersOf(rows);

@@ -61,6 +61,7 @@ export function* commonLevels(
   for (let d = 0; d + 1 < starts.length; d++) {
     const own = laid.subarray(starts[d]!, starts[d + 1]!);
     if (own.length === 0) continue;
+    yield 0;
     dates.push(first + d);
     // The mean of equal numbers is not always the same number.
     levels.push(own.every((level) => level === own[0]) ? own[0]! : own.reduce((a, b) => a + b) / own.length);

@@ -110,7 +110,10 @@ const MAX_IC = 0.06;
  * The same over time, for up to four tickers: an index of thinly traded stocks honestly follows its own last return, so the limit is
  * higher.
  */
-const MAX_OVER_TIME = 0.1;
+const MAX_CORRELATION_OVER_TIME = 0.1;
+
+/** A correlation of normal values times this is the mean return on the side of the forecast, in deviations. */
+const SIGN_SHARE = Math.sqrt(2 / Math.PI);
 
 /** A job whose true figure is the limit is found in one of a hundred cases. */
 const PROBABILITY = 0.99;
@@ -154,12 +157,17 @@ function isBeyond(figure: number | null, t: number | null, order: OrderFinding):
   return figure - testQuantile(order.method, order.dates, PROBABILITY) * error > limitOf(order);
 }
 
-function limitOf({ form }: Pick<OrderFinding, "form">): number {
-  return form === "cross_section" ? MAX_IC : MAX_OVER_TIME;
+function limitOf({ form, method }: Pick<OrderFinding, "form" | "method">): number {
+  if (form === "cross_section") return MAX_IC;
+  // Outputs of 0.2.0 have the correlation itself.
+  return method === "student" ? SIGN_SHARE * MAX_CORRELATION_OVER_TIME : MAX_CORRELATION_OVER_TIME;
 }
 
-function icName({ form }: OrderFinding): string {
-  return form === "cross_section" ? "a mean IC" : "a correlation over time";
+function icName({ form, method }: OrderFinding): string {
+  if (form === "cross_section") return "a mean IC";
+  return method === "student"
+    ? "a mean return on the side of the forecast, in deviations,"
+    : "a correlation over time";
 }
 
 function nameOf({ rows }: RowsVerdict): string {

@@ -165,10 +165,11 @@ function stateText(states: Names, state: string | undefined): string {
   return state === undefined ? "-" : nameOf(states, state);
 }
 
-/** With few tickers, there is no IC: the mean return on the side of the forecast. */
+/** With few tickers, there is no IC: the mean return on the side of the forecast; in outputs of 0.2.0 a correlation. */
 function overTime(order: RowsVerdict["order"] | undefined): string {
   if (order?.form !== "time_series" || order.figure === null || order.state === "too_few") return "";
-  return `, over time ${order.figure.toFixed(3)} deviations`;
+  const text = order.figure.toFixed(3);
+  return order.method === "student" ? `, over time ${text} deviations` : `, correlation over time ${text}`;
 }
 
 /** The band of the IC outside which a one-sided test at 5 % finds it. */

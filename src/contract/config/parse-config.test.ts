@@ -156,8 +156,14 @@ test("refuses values outside their ranges", () => {
     { intervals: null },
     { intervals: { bound: "Both" } },
     { model_params: [] },
+    ...[{ fit: "all" }, { target: "rank" }, { cross_section: "yes" }],
+    ...[{ refit_every: 0 }, { refit_every: 1.5 }, { refit_every: 10_001 }],
+    ...[{ window: 29 }, { window: 100_001 }],
   ]) {
     assert.equal(faults(() => ml({ model: "rf", ...params })).length, 1, JSON.stringify(params));
+  }
+  for (const params of [{ refit_every: 0 }, { refit_every: 10_001 }, { window: 41 }, { window: 100_001 }]) {
+    assert.equal(faults(() => dl({ "current option": "mlp", ...params })).length, 1, JSON.stringify(params));
   }
 });
 

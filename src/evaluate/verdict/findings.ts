@@ -100,7 +100,7 @@ function orderSentence(
     added_figure == null || addedT === null
       ? "nothing"
       : `mean IC ${added_figure.toFixed(3)}${bandText(added_figure, addedT, quantile, ORDER_BAND, icText)}`;
-  return `${title}: no more than the training mean's (${numbers}; what the forecasts add to the mean: ${rest}).`;
+  return `${title}: no evidence beyond the training mean (${numbers}; what the forecasts add to the mean: ${rest}).`;
 }
 
 /** The figure of an order with the band outside which it is evidence. */
@@ -342,11 +342,15 @@ export function datesText(dates: number): string {
 }
 
 function icText(value: number): string {
-  return value.toFixed(3);
+  return unsignedZero(value.toFixed(3));
+}
+
+function unsignedZero(text: string): string {
+  return Number(text) === 0 ? text.replace("-", "") : text;
 }
 
 function percentText(value: number): string {
-  return `${(100 * value).toFixed(2)}%`;
+  return `${unsignedZero((100 * value).toFixed(2))}%`;
 }
 
 function share(value: number): string {

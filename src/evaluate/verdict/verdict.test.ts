@@ -237,7 +237,7 @@ test("an order that the training mean also has is no evidence", () => {
   );
   assert.ok(found.t! > found.quantile! && found.added_t! < found.quantile!);
   assert.equal(found.state, "none");
-  assert.match(found.sentence, /^Order: no more than the training mean's/);
+  assert.match(found.sentence, /^Order: no evidence beyond the training mean \(/);
 });
 
 test("a model that has learned only the training means adds nothing to them, whatever its factor", () => {

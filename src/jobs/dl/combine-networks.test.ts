@@ -71,27 +71,6 @@ function combined(all: readonly TrainedTicker[]): TrainedTicker {
   return atOnce(combineNetworks(gatherer.finish(), CHOICE)).trained[0]!;
 }
 
-test("candidates share equal dates, and keep what the choice needs", () => {
-  const gatherer = new CandidateGatherer();
-  const record = { training: new Map([[TICKER, {} as never]]), blockTraining: new Map() };
-  const [first, second] = [trained(0, 0.01), trained(0.5, 0.02)];
-  for (const [c, own] of [first, second].entries()) {
-    const outcome = { ...record, failures: [], warnings: [], blockRows: [] };
-    gatherer.add(CHOICE.candidates[c]!, { ...outcome, trained: [own] });
-  }
-  const { outcomes, bases } = gatherer.finish();
-  assert.equal(bases.get(TICKER), first);
-  assert.deepEqual(
-    outcomes.map(({ outcome }) => outcome.training.size),
-    [1, 0],
-  );
-  const kept = outcomes[1]!.forecasts.get(TICKER)!;
-  for (const part of ["validation", "calibration", "score"] as const) {
-    assert.equal(kept[part].days, first[part].days);
-    assert.equal(kept[part].predicted, second[part].predicted);
-  }
-});
-
 test("a single member keeps the spread of its own ensemble", () => {
   const best = trained(0.5, 0.02);
   const { score, spread } = combined([trained(0, 0.01), best]);

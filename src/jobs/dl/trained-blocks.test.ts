@@ -180,15 +180,6 @@ for (const [what, error] of [
   });
 }
 
-test("the error of a first block fails the ticker, whatever its later networks are", async () => {
-  const pool = new FakePool({ "A 0": diverged, "A 2": diverged });
-  const { trained, failures, training } = await train(pool, [...blocksOf("A", 3), ...blocksOf("B", 2)]);
-  assert.deepEqual(
-    [trained.map(({ ticker }) => ticker), failures.map(({ ticker }) => ticker), [...training.keys()]],
-    [["B"], ["A"], ["B"]],
-  );
-});
-
 test("a joint network that diverges in a later block is reported for all tickers", async () => {
   const pool = new FakePool({ "A 1": diverged });
   const { trained, warnings, blockRows } = await train(pool, blocksOf("A", 3, true));

@@ -13,7 +13,7 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
 import { blockSkills } from "../../evaluate/block-skill.ts";
-import type { ForecastRows, HeldOutRows } from "../../evaluate/forecast-rows.ts";
+import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/forecast-table.ts";
 import type { Factors } from "../../evaluate/shrinkage.ts";
 import { mean } from "../../evaluate/statistics.ts";
@@ -108,7 +108,7 @@ export function mlEvaluationUnits(
 
 function* evaluateTicker(
   fitted: FittedTicker,
-  { heldOut: outOfFold, score }: LevelledTicker<HeldOutRows>,
+  { heldOut: outOfFold, score }: LevelledTicker,
   factors: readonly Factors[],
   settings: ScoreSettings,
   asOf: Day,

@@ -92,7 +92,7 @@ test("a job that is aborted while it evaluates its forecasts ends at once", asyn
   assert.equal(events.length, 1);
 });
 
-test("the order by close is that of the models' own forecasts, whatever the shrinkage, from the delay of the labels on", () => {
+test("the order by close is that of the models' own forecasts, with pooled shrinkage too, from the delay of the labels on", () => {
   const { score, outOfFold } = atOnce(evaluateMl(ALL, SETTINGS, 100)).tables;
   assert.deepEqual(
     [score.by_delay!, outOfFold!.by_delay!].map((orders) => orders.map(({ delay }) => delay)),
@@ -102,7 +102,7 @@ test("the order by close is that of the models' own forecasts, whatever the shri
     ],
   );
   assert.ok(score.by_delay!.every(({ dates, ic_mean }) => dates > 30 && ic_mean !== null));
-  const shrunk = atOnce(evaluateMl(ALL, { ...SETTINGS, shrinkage: "own", delay: 2 }, 100)).tables;
+  const shrunk = atOnce(evaluateMl(ALL, { ...SETTINGS, shrinkage: "pooled", delay: 2 }, 100)).tables;
   assert.deepEqual(
     shrunk.score.by_delay,
     score.by_delay!.map((order) => ({ ...order, delay: order.delay + 2 })),

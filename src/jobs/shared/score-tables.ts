@@ -186,17 +186,17 @@ export interface JobLevels {
 }
 
 /** The rows of a ticker with the levels of their dates, shape (n) each; absent if they are 0. */
-export interface LevelledTicker<Held extends ForecastRows> {
-  readonly heldOut: Held;
+export interface LevelledTicker {
+  readonly heldOut: HeldOutRows;
   readonly score: LevelledScore;
 }
 
 type LevelledScore = ScoreRows & Pick<DatedForecasts, "levels">;
 
 /** The rows of all tickers with the levels that those of a date share. @param tickers `spans`: what the ticker's own models started from. */
-export function* levelTickers<Held extends ForecastRows>(
-  tickers: readonly { readonly heldOut: Held; readonly spans: Levels; readonly score: ScoreRows }[],
-): Pausable<{ readonly levels: JobLevels; readonly levelled: readonly LevelledTicker<Held>[] }> {
+export function* levelTickers(
+  tickers: readonly { readonly heldOut: HeldOutRows; readonly spans: Levels; readonly score: ScoreRows }[],
+): Pausable<{ readonly levels: JobLevels; readonly levelled: readonly LevelledTicker[] }> {
   const levels = {
     heldOut: yield* commonLevels(tickers.map(({ heldOut, spans }) => ({ ...heldOut, spans }))),
     score: yield* commonLevels(tickers.map(({ heldOut: { ticker }, score }) => ({ ...score, ticker }))),

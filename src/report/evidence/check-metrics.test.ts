@@ -171,6 +171,18 @@ test("an output of a version with fewer figures is reported without them", () =>
   assert.doesNotMatch(verdict.sentences.join(" "), /quietest tenth/);
 });
 
+test("the slope by dates of an output without levels is that of another formula, and mu_model that of the last row", () => {
+  const older = JSON.parse(mlText(SMALL));
+  older.metrics.shrinkage.by_date.s = 0.123;
+  assert.match(refusal(older)!.message, /its metrics\.shrinkage\.by_date\.s is 0\.123/);
+  delete older.metrics.shrinkage.levels;
+  assert.equal(refusal(older), undefined);
+  const zeroed = JSON.parse(mlText({ ...SMALL, skill: -0.5, config: { shrinkage: "pooled" } }));
+  assert.equal(refusal(zeroed), undefined);
+  zeroed.mu_model.A = 0.123;
+  assert.match(refusal(zeroed)!.message, /its mu_model\.A is 0\.123/);
+});
+
 test("another version may word the same findings differently, but not have other findings", () => {
   const other = JSON.parse(mlText({ ...SMALL, scoreRows: 60 }));
   other.provenance.versions.mucast = "0.0.1";

@@ -154,6 +154,8 @@ function checkMu({ document, rows }: OutputEvidence, comparison: Comparison): vo
   for (const [ticker, mu] of Object.entries(document.mu)) {
     const row = last.get(ticker);
     comparison.check(`mu.${ticker}`, mu, row?.predicted.at(-1) ?? null, NOT_COMPUTABLE);
+    const own = memberNamed(document.mu_model, ticker);
+    comparison.check(`mu_model.${ticker}`, own, row?.ranked?.at(-1) ?? null, NOT_COMPUTABLE);
     const day = row?.days.at(-1);
     const date = memberNamed(document.mu_dates, ticker);
     comparison.check(`mu_dates.${ticker}`, date, day === undefined ? null : formatDay(day), NOT_COMPUTABLE);

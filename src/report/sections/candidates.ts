@@ -14,7 +14,6 @@ import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { gainBand } from "../statistics/gain-band.ts";
 import { type Band, noSkillFunnel } from "../statistics/over-dates.ts";
 import { cumulative } from "../statistics/running-sums.ts";
-import { type MembersByDate, membersByDate, membersPanel } from "./candidate-members.ts";
 
 const charts = chartSection({
   id: "candidates",
@@ -40,8 +39,6 @@ interface Candidates {
   readonly finding: string;
   /** Absent if the output does not record the series, or has no held-out rows. */
   readonly gain?: GainOverDates;
-  /** Absent if no date is known from which the members forecast. */
-  readonly members?: MembersByDate;
 }
 
 interface CandidateRow {
@@ -73,8 +70,8 @@ interface GainOverDates {
 }
 
 /** The candidates of a choice, and what choosing among them was worth. */
-export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Candidates> {
-  const { choice, window } = document;
+export function candidatesOf({ document }: OutputEvidence): Part<Candidates> {
+  const { choice } = document;
   if (choice === undefined) return { absent: "The job did not choose among candidates." };
   if (choice.honest.r2 === null) {
     return {
@@ -82,15 +79,12 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
     };
   }
   const gain = gainOverDates(choice);
-  const first = outOfFold?.flatMap(({ days }) => days[0] ?? []).sort((a, b) => a - b)[0] ?? gain?.days[0];
-  const members = first === undefined ? undefined : membersByDate(choice, first, parseDay(window.as_of));
   return {
     data: {
       rows: rowsOf(choice),
       measure: measureOf(choice),
       finding: worthFinding(choice, HELD_OUT[document.operation]),
       ...(gain === undefined ? {} : { gain }),
-      ...(members === undefined ? {} : { members }),
     },
   };
 }
@@ -180,12 +174,11 @@ function gainFinding(choice: OutputChoice, dates: number): string {
 /** Jobs accept at most 100 candidates; another program may write more. */
 const MAX_ROWS = 100;
 
-function candidatePanels({ rows, measure, finding, gain, members }: Candidates): Panel[] {
+function candidatePanels({ rows, measure, finding, gain }: Candidates): Panel[] {
   const unit = GAIN_UNITS[measure];
   return [
     { title: "Candidates", finding, chart: candidateTable(rows, unit), isWide: true },
     ...(gain === undefined ? [] : [gainPanel(gain, unit)]),
-    ...(members === undefined ? [] : [membersPanel(members)]),
   ];
 }
 

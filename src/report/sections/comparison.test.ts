@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readOutput } from "../../client/read-output.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { dlText, mlText } from "../../outputs/outputs.testing.ts";
 import { reportedData } from "../reported.testing.ts";
@@ -48,14 +47,6 @@ test("a pair whose bands exclude 0 is told apart, and the output with evidence o
     outputs.map(({ verdict }) => verdict.state),
     ["worse", "skill"],
   );
-});
-
-test("an output that has only common rows is judged as on its own", () => {
-  const { outputs } = reportedData(BLIND, SKILLED);
-  for (const [k, text] of [BLIND, SKILLED].entries()) {
-    const score = readOutput(JSON.parse(text)).verdict!.judged.find(({ rows }) => rows === "score");
-    assert.deepEqual(outputs[k]!.verdict.judged, score);
-  }
 });
 
 test("fewer than 30 common dates distinguish no outputs", () => {
@@ -149,22 +140,6 @@ test("rows that one output lacks are excluded from both, and counted", () => {
   );
   const alone = reportedData(fewer).outputs[0]!;
   assert.deepEqual(outputs[0]!.verdict.tiles, alone.verdict.tiles);
-});
-
-test("coverage by volatility is shown only for all rows for which the output has it", () => {
-  const config = { intervals: {} };
-  const whole = mlText({ config, scoreRows: 300 });
-  const fewer = mlText({ config, scoreRows: 300, tickers: ["AAA", "BBB", "CCC"] });
-  const told = (...texts: string[]) =>
-    reportedData(...texts).outputs.map(({ intervals, verdict }) => [
-      intervals.data!.volatility !== undefined,
-      verdict.sentences.join(" ").includes("quietest tenth"),
-    ]);
-  assert.deepEqual(told(whole, whole), [
-    [true, true],
-    [true, true],
-  ]);
-  assert.deepEqual(told(whole, fewer)[0], [false, false]);
 });
 
 test("without a common ticker nothing is compared", () => {

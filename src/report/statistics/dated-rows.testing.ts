@@ -51,7 +51,7 @@ export function slowError(values: readonly number[]): number {
 }
 
 /** The Newey-West error of a mean from all weighted pairs of values. */
-export function slowLagError(values: readonly number[], lag: number): number {
+function slowLagError(values: readonly number[], lag: number): number {
   const centre = average(values);
   let variance = 0;
   for (const [i, a] of values.entries()) {

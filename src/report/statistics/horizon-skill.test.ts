@@ -7,12 +7,10 @@ import {
   average,
   byDate,
   datedRows,
-  dateSkill,
   isNear,
   plainRows,
   slowBandQuantile,
   slowError,
-  slowLagError,
 } from "./dated-rows.testing.ts";
 import { horizonSkill } from "./horizon-skill.ts";
 
@@ -62,15 +60,6 @@ test("the IC over several days equals summing each ticker's labels from the date
   }
 });
 
-test("over one day it is the IC", () => {
-  const rows = datedRows(5, 8, 200);
-  const { ic: all, tickers } = dateSkill(rows);
-  const ic = all.filter((_, d) => tickers[d]! >= 5);
-  const found = horizonSkill(rows, 1)!;
-  assert.equal(found.dates, ic.length);
-  assert.ok(isNear(found.ic, average([...ic])));
-});
-
 test("forecasts of the fifth day ahead show over five days but not over one", () => {
   const random = seededRandom(9);
   const dates = 300;
@@ -87,45 +76,6 @@ test("forecasts of the fifth day ahead show over five days but not over one", ()
   assert.ok(one.band!.low < 0 && one.band!.high > 0 && Math.abs(one.ic) < 0.05);
   assert.ok(five.band!.low > 0.2);
 });
-
-test("a band over overlapping days excludes 0 in about one null market of twenty, with Newey-West errors and a lag of h - 1 far more often", () => {
-  const [markets, horizon, dates] = [150, 10, 260];
-  let [excluded, short] = [0, 0];
-  for (let seed = 1; seed <= markets; seed++) {
-    const random = seededRandom(seed);
-    // Forecasts that stay the same for weeks: the ICs of neighbouring dates are nearly equal.
-    const rows = Array.from({ length: 6 }, (_, t): DatedForecasts => {
-      let last = random.normal();
-      return {
-        ticker: `T${t}`,
-        days: Int32Array.from({ length: dates }, (_, d) => d),
-        predicted: Float64Array.from({ length: dates }, () => {
-          last = 0.95 * last + random.normal();
-          return last;
-        }),
-        realised: Float64Array.from({ length: dates }, () => random.normal()),
-      };
-    });
-    const { ic, band } = horizonSkill(rows, horizon)!;
-    if (band!.low > 0 || band!.high < 0) excluded++;
-    const slow = slowHorizonValues(rows, horizon);
-    if (Math.abs(ic) > 1.96 * slowLagError(slow, horizon - 1)) short++;
-  }
-  assert.ok(excluded / markets > 0.01 && excluded / markets < 0.12, `${excluded / markets}`);
-  assert.ok(short / markets > excluded / markets + 0.04, `${short / markets}`);
-});
-
-/** Like slowHorizon, for tickers that have every date. */
-function slowHorizonValues(rows: readonly DatedForecasts[], horizon: number): number[] {
-  const dates = rows[0]!.days.length - horizon + 1;
-  return Array.from({ length: dates }, (_, d) => {
-    const sums = rows.map(({ realised }) => realised.subarray(d, d + horizon).reduce((a, b) => a + b, 0));
-    return correlation(
-      Float64Array.from(rows, ({ predicted }) => predicted[d]!),
-      Float64Array.from(sums),
-    )!;
-  });
-}
 
 test("no window, and two tickers, have no IC", () => {
   assert.equal(horizonSkill(datedRows(1, 5, 8), 20), undefined);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Random, seededRandom } from "../../../test/twins/random.ts";
 import { skillByAge } from "./model-age.ts";
 import { meanBand } from "./over-dates.ts";
 
@@ -67,40 +66,4 @@ test("bins ascend, and few dates have no band", () => {
     found.map(({ from, to, dates, band }) => [from, to, dates, band]),
     [0, 4, 8, 12, 16].map((from) => [from, from + 3, 8, null]),
   );
-});
-
-/** An autocorrelated series of variance 1. */
-function persistent(random: Random, length: number, persistence: number): Float64Array {
-  let last = random.normal();
-  return Float64Array.from({ length }, () => {
-    last = persistence * last + Math.sqrt(1 - persistence ** 2) * random.normal();
-    return last;
-  });
-}
-
-test("if age does not matter, bands exclude the truth about one time in twenty, even if skill lasts for months", () => {
-  const random = seededRandom(41);
-  const [dates, every] = [1_000, 126];
-  const forecastDays = Int32Array.from({ length: dates }, (_, i) => i);
-  const refits = [...forecastDays].filter((i) => i > 0 && i % every === 0);
-  const missed = (share: number) => {
-    let [bins, excluded] = [0, 0];
-    for (let draw = 0; draw < 250; draw++) {
-      const [slow, daily] = [persistent(random, dates, 0.98), persistent(random, dates, 0.1)];
-      const values = daily.map((value, i) => Math.sqrt(1 - share) * value + Math.sqrt(share) * slow[i]!);
-      for (const { band } of skillByAge(forecastDays, values, {
-        forecastDays,
-        refits,
-        every,
-      })) {
-        bins++;
-        if (band!.low > 0 || band!.high < 0) excluded++;
-      }
-    }
-    return excluded / bins;
-  };
-  const daily = missed(0);
-  assert.ok(daily > 0.03 && daily < 0.07, `${daily}`);
-  const lasting = missed(0.02);
-  assert.ok(lasting < 0.1, `${lasting}`);
 });

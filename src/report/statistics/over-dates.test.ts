@@ -3,7 +3,6 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { MIN_DATES, neweyWestT } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { crossSectionOf } from "../../evaluate/tables.testing.ts";
@@ -109,21 +108,6 @@ test("a band is the error from cosine sums, or for few dates from all pairs, tim
   }
 });
 
-test("a band of few dates excludes the truth one time in twenty, and normal quantiles do so twice as often", () => {
-  const random = seededRandom(31);
-  const draws = 4_000;
-  let [excluded, byNormal] = [0, 0];
-  for (let draw = 0; draw < draws; draw++) {
-    const values = Float64Array.from({ length: 30 }, () => random.normal());
-    const { low, high } = meanBand(values)!;
-    if (low > 0 || high < 0) excluded++;
-    const half = ((high - low) / 2 / slowBandQuantile(30)) * 1.96;
-    if (Math.abs((low + high) / 2) > half) byNormal++;
-  }
-  assert.ok(Math.abs(excluded / draws - 0.05) < 0.02, `${excluded / draws}`);
-  assert.ok(byNormal / draws > 0.09, `${byNormal / draws}`);
-});
-
 test("29 dates have no error, and 30 have one", () => {
   const random = seededRandom(3);
   const values = Float64Array.from({ length: MIN_DATES }, () => random.normal());
@@ -168,10 +152,6 @@ test("IC and RankIC by date have the means of the cross-section to the last bit,
   }
 });
 
-test("no rows have no dates", () => {
-  assert.equal(dateSkill([]).days.length, 0);
-});
-
 test("the funnel after k dates follows from k values with the variance from all weighted pairs", () => {
   const random = seededRandom(2);
   const values = Float64Array.from({ length: 120 }, () => 0.3 * random.normal() + 0.02);
@@ -194,36 +174,6 @@ test("the sum of all dates leaves the funnel exactly if the t is beyond the quan
     if (isOut) outside++;
   }
   assert.ok(outside > 30 && outside < 270, `${outside} of 300 are outside`);
-});
-
-/** Returns with a common factor, and forecasts that favour the same tickers for long, but know nothing. */
-function withoutSkill(seed: number, tickers: number, dates: number): DatedForecasts[] {
-  const random = seededRandom(seed);
-  const factor = Array.from({ length: dates }, () => random.normal());
-  return Array.from({ length: tickers }, (_, t) => {
-    const beta = t / tickers;
-    const taste = t / tickers + 0.2 * random.normal();
-    return {
-      ticker: `T${t}`,
-      days: Int32Array.from({ length: dates }, (_, d) => d),
-      predicted: Float64Array.from({ length: dates }, () => taste + 0.2 * random.normal()),
-      realised: Float64Array.from(factor, (common) => 2 * beta * common + random.normal()),
-    };
-  });
-}
-
-test("without skill the sum ends outside one time in twenty, even if tickers move together", () => {
-  let [outside, ofShuffled] = [0, 0];
-  const draws = 300;
-  for (let draw = 0; draw < draws; draw++) {
-    const { ic, tickers } = dateSkill(withoutSkill(draw, 8, 150));
-    const sum = Math.abs(cumulative(ic).at(-1)!);
-    if (sum > noSkillFunnel(ic).at(-1)!) outside++;
-    const shuffled = tickers.reduce((variance, n) => variance + 1 / (n - 1), 0);
-    if (sum > 1.96 * Math.sqrt(shuffled)) ofShuffled++;
-  }
-  assert.ok(outside / draws > 0.02 && outside / draws < 0.1, `outside ${outside / draws}`);
-  assert.ok(ofShuffled / draws > outside / draws, `outside that of shuffled forecasts ${ofShuffled / draws}`);
 });
 
 test("one date, and values that are all the same, have no funnel", () => {

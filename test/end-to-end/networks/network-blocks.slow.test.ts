@@ -135,17 +135,4 @@ describe("they also do if tickers list late, each from the block on that gives i
       );
     });
   }
-
-  test("without intervals and factors of earlier dates", async () => {
-    const text = config("mlp", { refit_every: 10, shrinkage: "own" }, { intervals: { alpha: 0.3 } });
-    const { forecasts, refits, warnings } = await jobOn(LISTINGS, text);
-    const { joins, factors } = refits!.by_ticker.XOM!;
-    assert.equal(forecasts.XOM!.dates[0], joins);
-    assert.ok(
-      forecasts.XOM!.upper.every((end) => end === null) && forecasts.MSFT!.upper.some((end) => end !== null),
-    );
-    const own = factors!.filter((factor) => factor !== null);
-    assert.equal(own[0], 0);
-    assert.ok(!warnings.some(({ code, ticker }) => code === "interval_unsupported" && ticker === "XOM"));
-  });
 });

@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import { auditContext, auditInputs } from "../../../src/audit/checked.testing.ts";
 import { runAudit } from "../../../src/audit/run-audit.ts";
 import { truncation } from "../../../src/audit/truncation/truncation.ts";
-import { MucastError } from "../../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { JOBS } from "../../../src/jobs/run-job.ts";
 import { validateJob } from "../../../src/jobs/validate-job.ts";
@@ -16,7 +15,7 @@ import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { removeFolders, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import { openSharedEngine } from "../jobs/shared-engines.ts";
 import { runNetworkJob } from "./network-jobs.ts";
-import { config, DIRTY, EVERY, jobOn, LISTINGS, MARKET, RELATIVE, sampled } from "./refitted-networks.ts";
+import { config, DIRTY, EVERY, LISTINGS, RELATIVE, sampled } from "./refitted-networks.ts";
 
 after(removeFolders);
 
@@ -128,22 +127,4 @@ for (const [option, settings, market] of sampled([
       assert.equal(verdict, "identical");
     },
   );
-}
-
-for (const [key, value] of [
-  ["refit_every", 0],
-  ["refit_every", 1.5],
-  ["refit_every", 10_001],
-  ["window", 41],
-  ["window", 100_001],
-  ["refit_start", "warm"],
-] as const) {
-  test(`${key} ${value} is refused with its path`, async () => {
-    await assert.rejects(jobOn(MARKET, config("mlp", { [key]: value })), (error) => {
-      assert.ok(error instanceof MucastError);
-      assert.equal(error.code, "invalid_request");
-      assert.match(error.message, new RegExp(`Dot prediction.*${key}`));
-      return true;
-    });
-  });
 }

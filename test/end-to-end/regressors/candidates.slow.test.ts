@@ -79,7 +79,7 @@ function expanded({
 }
 
 test(
-  "a job gives the same bytes with any number of workers, with refits, late tickers and choices per ticker",
+  "a job gives the same bytes with any number of workers, with refits and late tickers",
   IN_RELEASE_TIER,
   async () => {
     const config = configOf(
@@ -108,18 +108,6 @@ test("a candidate that fails on a ticker, a short warm-up and a choice that find
   assert.ok(tickers < output.choice!.candidates[0]!.tickers);
 });
 
-test("a candidate whose pooled fit fails counts for no ticker, and the others go on", async () => {
-  const candidates = [
-    { model: "lightgbm", scaler: "none", fit: "pooled", model_params: { monotone_constraints: [1] } },
-  ];
-  const { output } = await runJob(clean, configOf({ candidates }));
-  assert.deepEqual(
-    output.choice!.candidates.map(({ tickers }) => tickers),
-    [Object.keys(output.mu).length, 0],
-  );
-  assert.deepEqual(output.choice!.members, [0]);
-});
-
 test("arguments that a library refuses name the first candidate that has them", async () => {
   const refused = { model: "lightgbm", scaler: "none", model_params: { max_bin: -5 } };
   const candidates = [
@@ -132,22 +120,4 @@ test("arguments that a library refuses name the first candidate that has them", 
     assert.match(error.message, /^candidate 2 \(one\): /);
     return true;
   });
-});
-
-test("refits go on if the config itself can fit no ticker", async () => {
-  const market = panelMarket();
-  const { features, prices } = market;
-  const four = [...prices.keys()].slice(0, 4);
-  const few = await writeMarket({
-    ...market,
-    features: new Map(four.map((name) => [name, features.get(name)!])),
-    prices: new Map(four.map((name) => [name, prices.get(name)!])),
-  });
-  const choice = { candidates: [{ target: "return" }] };
-  const { output } = await runJob(few, configOf(choice, { target: "relative", refit_every: 5 }));
-  assert.deepEqual(
-    output.choice!.candidates.map(({ tickers }) => tickers),
-    [0, four.length],
-  );
-  assert.ok(output.refits!.blocks.length > 1);
 });

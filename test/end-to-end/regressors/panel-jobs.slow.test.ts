@@ -169,24 +169,6 @@ for (const [job, operation, text] of [
   });
 }
 
-test("explicit defaults give the same bytes as a config without them", async () => {
-  const blobs = await writeMarket(MARKET);
-  const [without, written] = await Promise.all(
-    [{}, { fit: "per_ticker", target: "return", cross_section: false }].map((settings) =>
-      runJob(blobs, config(settings)),
-    ),
-  );
-  const bare = (text: string) =>
-    text.replace(/"(id|created_at|config)":"[^"]*",/g, "").replace(/"config":\{.*?\}\}/, "");
-  assert.deepEqual(without!.output.model, written!.output.model);
-  assert.deepEqual(Object.keys(without!.output), Object.keys(written!.output));
-  for (const key of ["fit", "target", "cross_section"]) assert.ok(!Object.hasOwn(without!.output.model, key));
-  assert.ok(!Object.hasOwn(without!.output, "pooled"));
-  const part = (text: string) =>
-    bare(text).slice(bare(text).indexOf('"mu"'), bare(text).indexOf('"provenance"'));
-  assert.equal(part(without!.text), part(written!.text));
-});
-
 test("any number of workers gives the same forecasts", async () => {
   const blobs = await writeMarket(MARKET);
   const one = await runJob(blobs, config(ALL, { model: "linear" }), 1);
@@ -194,43 +176,6 @@ test("any number of workers gives the same forecasts", async () => {
   const three = await runJob(blobs, config(ALL, { model: "linear" }), 3);
   for (const key of ["mu", "forecasts", "cross_validation", "pooled"] as const) {
     assert.deepEqual(three.output[key], one.output[key]);
-  }
-});
-
-for (const fit of ["per_ticker", "pooled"]) {
-  test(`warns about constant predictions of relative targets with fit ${fit}`, async () => {
-    const lasso = { model: "lasso", model_params: { alpha: 1e6 } };
-    const { forecasts, warnings } = await jobOn(MARKET, config({ fit, target: "relative" }, lasso));
-    const told = warnings.filter(({ code }) => code === "constant_predictions");
-    const tickers = fit === "pooled" ? [undefined] : Object.keys(forecasts).sort();
-    assert.deepEqual(
-      told.map(({ ticker }) => ticker),
-      tickers,
-    );
-    // A pooled model predicts the mean of all targets, which is 0.
-    if (fit === "per_ticker") assert.ok(new Set(forecasts.AAPL!.predicted).size > 1);
-  });
-}
-
-describe("networks", () => {
-  for (const option of ["lstm", "portfolio_lstm"] as const) {
-    test(`${option} learns relative targets with z-scores, repeatably`, async () => {
-      const blobs = await writeMarket(MARKET);
-      const text = relativeNetwork(option, { intervals: {}, training: { ensemble: 2 } });
-      const relative = await runNetworkJob(blobs, text);
-      const again = await runNetworkJob(blobs, text);
-      assertValid("output-blob", relative.output);
-      const { mu, mu_spread, forecasts, fits, model } = relative.output;
-      assert.deepEqual([model.target, model.cross_section], ["relative", true]);
-      assert.deepEqual(again.output.forecasts, forecasts);
-      assert.equal(Object.keys(mu).length, 7);
-      for (const ticker of Object.keys(mu)) {
-        assert.equal(fits![ticker]!.features, 12);
-        // Predictions in units of volatility would be a hundred times as large.
-        assert.ok(Math.max(...forecasts[ticker]!.predicted.map(Math.abs)) < 0.05, ticker);
-        assert.ok(mu_spread![ticker]! > 0 && mu_spread![ticker]! < 0.05, ticker);
-      }
-    });
   }
 });
 
@@ -358,18 +303,6 @@ describe("failures", () => {
     assert.equal(error.code, "invalid_data");
     assert.match(error.message, /"noise \(z\)" has the name that cross_section gives/);
   });
-
-  for (const [key, value] of [
-    ["fit", "all"],
-    ["target", "rank"],
-    ["cross_section", "yes"],
-  ] as const) {
-    test(`refuses ${key} ${value} with its path`, async () => {
-      const error = await failure(MARKET, config({ [key]: value }));
-      assert.equal(error.code, "invalid_request");
-      assert.match(error.message, new RegExp(`ML params.*${key}`));
-    });
-  }
 });
 
 test("a preview shows the matrix, folds and warnings of the job", async () => {

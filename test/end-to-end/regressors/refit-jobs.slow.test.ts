@@ -4,18 +4,10 @@ import { after, describe, test } from "node:test";
 import { auditContext, auditInputs } from "../../../src/audit/checked.testing.ts";
 import { runAudit } from "../../../src/audit/run-audit.ts";
 import { truncation } from "../../../src/audit/truncation/truncation.ts";
-import { outputTable } from "../../../src/cli/terminal/output-table.ts";
-import { MucastError } from "../../../src/contract/errors/errors.ts";
-import { parseDay } from "../../../src/contract/market/dates.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { validateJob } from "../../../src/jobs/validate-job.ts";
 import { openDocument } from "../../../src/outputs/open-document.ts";
 import { checkedEvidence } from "../../../src/report/evidence/check-metrics.ts";
-import {
-  cumulativePanels,
-  skillOverTime,
-  skillPanels,
-} from "../../../src/report/sections/skill-over-time.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { removeFolders, runJob, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import { openSharedEngine } from "../jobs/shared-engines.ts";
@@ -180,28 +172,6 @@ test("the metrics of the output match its forecasts, including training means of
     assert.ok(evidence.meanTable !== undefined);
     const means = new Set(evidence.rows.flatMap(({ trainingMean }) => [...trainingMean]));
     assert.ok(means.size > evidence.rows.length);
-    const { data } = skillOverTime(evidence);
-    const starts = document.document.refits!.blocks.slice(1).map(({ start }) => parseDay(start));
-    assert.deepEqual(data!.refits, starts);
-    const panels = cumulativePanels(data!).filter(({ key }) => key?.includes("models refitted"));
-    assert.deepEqual(
-      panels.map(({ title }) => title),
-      ["RankIC, cumulative", "IC, cumulative"],
-    );
-    const { bins } = data!.byAge!;
-    assert.equal(
-      bins.reduce((sum, { dates }) => sum + dates, 0),
-      data!.days.length,
-    );
-    assert.equal(bins[0]!.from, 0);
-    assert.equal(bins.at(-1)!.to, settings.refit_every - 1);
-    assert.ok(skillPanels(data!).some(({ title }) => title === "RankIC by age of the model"));
-    const shown = starts.filter((day) => day! <= data!.days.at(-1)!).length;
-    for (const { chart } of panels) {
-      const drawn = typeof chart === "string" ? chart : chart.draw([]);
-      const [, path] = drawn.match(/<path class="at" d="([^"]*)"/)!;
-      assert.equal(path!.match(/M/g)!.length, shown);
-    }
   }
 });
 
@@ -278,75 +248,6 @@ describe("failures", () => {
     const { KO: _, ...others } = whole.forecasts;
     assert.deepEqual(output.forecasts, others);
   });
-
-  test("of the pooled refit that a late ticker joins keep the previous model, which also forecasts the ticker", async () => {
-    const market = listedLate(flat([...MARKET.prices.keys()]), 5);
-    const output = await jobOn(market, config({ refit_every: 5, window: 30, fit: "pooled" }, CATBOOST));
-    const { blocks, by_ticker } = output.refits!;
-    const first = blocks.findIndex(({ start }) => start === by_ticker.KO!.joins);
-    assert.deepEqual(output.failures, []);
-    assert.deepEqual(
-      blocks.map(({ stand_ins }) => stand_ins),
-      [0, 0, 0, 0, 0, 0, 6, 7, 7, 0, 0, 0, 0],
-    );
-    assert.equal(first, 7);
-    const { dates, predicted } = output.forecasts.KO!;
-    assert.equal(dates[0], by_ticker.KO!.joins);
-    assert.ok(predicted.every(Number.isFinite));
-    // The replacement models have seen none of its rows.
-    assert.deepEqual(by_ticker.KO!.label_means.slice(6, 9), [null, 0, 0]);
-    assert.ok(by_ticker.KO!.label_means[9] !== 0);
-  });
-
-  test("of all tickers, for a column that the matrix lacks, list a late ticker without forecasts once", async () => {
-    const params = { model: "lightgbm", model_params: { interaction_constraints: [[0], [99]] } };
-    const asked = config({ refit_every: 5, fit: "pooled" }, params);
-    await assert.rejects(jobOn(DIRTY, asked), (error) => {
-      assert.ok(error instanceof MucastError);
-      const failures = error.data.failures!;
-      const tickers = failures.map(({ ticker }) => ticker);
-      assert.deepEqual(tickers, [...new Set(tickers)]);
-      // It joins, and has no score row.
-      assert.match(failures.find(({ ticker }) => ticker === "ENDED")!.message, /names column 99/);
-      return true;
-    });
-  });
-
-  test("of a predicted row fail the ticker, as without refits", async () => {
-    const features = new Map(
-      [...MARKET.features].map(([ticker, columns]) => [
-        ticker,
-        new Map(
-          [...columns].map(([name, cells]) => [name, ticker === "KO" ? cells.with(140, 1e300) : cells]),
-        ),
-      ]),
-    );
-    const forest = { model: "rf", model_params: { n_estimators: 2 } };
-    const output = await jobOn({ ...MARKET, features }, config({ refit_every: 5 }, forest));
-    assert.deepEqual(
-      output.failures.map(({ ticker, code }) => [ticker, code]),
-      [["KO", "fit_failed"]],
-    );
-    assert.match(output.failures[0]!.message, /predicting/);
-  });
-
-  for (const [key, value] of [
-    ["refit_every", 0],
-    ["refit_every", 1.5],
-    ["refit_every", "monthly"],
-    ["refit_every", 10_001],
-    ["window", 29],
-    ["window", 100_001],
-  ] as const) {
-    test(`refuses ${key} ${value} with its path`, async () => {
-      await assert.rejects(jobOn(MARKET, config({ [key]: value })), (error) => {
-        assert.ok(error instanceof MucastError);
-        assert.equal(error.code, "invalid_request");
-        assert.match(error.message, new RegExp(`ML params.*${key}`));
-        return true;
-      });
-    });
-  }
 });
 
 test("importances come from the last fit, with their deviation over all fits", async () => {
@@ -361,18 +262,6 @@ test("importances come from the last fit, with their deviation over all fits", a
   assert.ok(importances!.every(({ spread }) => spread! > 0));
   const without = importances!.map(({ feature, importance }) => ({ feature, importance }));
   assert.notDeepEqual(without, pooled.output.pooled!.importances);
-});
-
-test("the table of outputs says how often models were refitted", async () => {
-  const blobs = await writeMarket(MARKET);
-  const shown = await Promise.all(
-    [{ refit_every: 20 }, {}].map(async (settings) => {
-      const { output } = await runJob(blobs, config(settings));
-      return { name: "ridge", output, verdict: output.verdict, hitRateError: null };
-    }),
-  );
-  assert.match(outputTable(shown), /^models refitted +3 times, last on 2021-08-27 +-$/m);
-  assert.doesNotMatch(outputTable(shown.slice(1)), /fitted again/);
 });
 
 test("a preview shows the fits, blocks and warnings of the job", async () => {

@@ -47,7 +47,6 @@ def run_ticker(params, rows):
     predicted, model = forecast(params, rows, fit, score)
     constant = len(predicted) >= 2 and max(predicted) == min(predicted)
     share = slope_of([(y, p) for _, y, p, _ in out_of_fold])["s"] if params.get("shrinkage") == "own" else 1.0
-    unshrunk = dict(zip(score, predicted))
     predicted = [share * p for p in predicted]
     training_mean = mean(label[d] for d in fit)
     told = list(rows["warnings"])
@@ -84,7 +83,7 @@ def run_ticker(params, rows):
         },
         "out_of_fold": out_of_fold,
         "pairs": pairs,
-        "unshrunk": unshrunk,
+        "published": dict(zip(score, predicted)),
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
         "share": share,
         "intervals": entry,
@@ -134,9 +133,11 @@ def run(bounds, prices, features, feature_days, config):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     out_of_fold = {ticker: result["out_of_fold"] for ticker, result in fitted.items()}
     both = {"score": score, "out_of_fold": out_of_fold}
-    own_order = {
-        "score": {ticker: result["unshrunk"] for ticker, result in fitted.items()},
-        "out_of_fold": {ticker: {row[0]: row[2] for row in rows} for ticker, rows in out_of_fold.items()},
+    tested = {ticker: {row[0]: row[2] for row in rows} for ticker, rows in out_of_fold.items()}
+    means = {ticker: {row[0]: row[3] for row in rows} for ticker, rows in out_of_fold.items()}
+    ordered = {
+        "score": ({ticker: result["published"] for ticker, result in fitted.items()}, None),
+        "out_of_fold": (tested, means),
     }
     deviations = {ticker: result["fit"]["label_deviation"] for ticker, result in fitted.items()}
     verdict = verdict_of(out_of_fold, score, deviations)
@@ -162,7 +163,10 @@ def run(bounds, prices, features, feature_days, config):
         "cross_validation": {ticker: result["cross_validation"] for ticker, result in fitted.items()},
         "metrics": {
             **{
-                name: {**table(rows), **order_worth(own_order[name], panels, prices, (start, end))}
+                name: {
+                    **table(rows),
+                    **order_worth(ordered[name][0], panels, prices, (start, end), delay, ordered[name][1]),
+                }
                 for name, rows in both.items()
             },
             "baselines": {

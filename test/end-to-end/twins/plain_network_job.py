@@ -312,11 +312,11 @@ def splits_of(plan):
     return {name: {"start": iso(days[0]), "end": iso(days[-1])} if days else None for name, days in parts.items()}
 
 
-def metrics_of(fitted, intervals, trained, prices, window):
+def metrics_of(fitted, intervals, trained, prices, window, delay):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     forecasts = {ticker: result["predicted"] for ticker, result in fitted.items()}
     return {
-        "score": {**table(score), **order_worth(forecasts, trained, prices, window)},
+        "score": {**table(score), **order_worth(forecasts, trained, prices, window, delay)},
         "baselines": {
             "zero": {"score": table(zero_baseline(score))},
             "mean": {"score": table(mean_baseline(score))},
@@ -374,7 +374,7 @@ def run(bounds, prices, features, feature_days, request):
         },
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "training": training_of(panels, plans, settings),
-        "metrics": metrics_of(fitted, settings["intervals"], trained, prices, (start, end)),
+        "metrics": metrics_of(fitted, settings["intervals"], trained, prices, (start, end), settings["delay"]),
         "held_out": {ticker: len(plan["calibrate"] or plan["validate"]) for ticker, plan in plans.items()},
         "warnings": told,
         "failures": [{"ticker": ticker, "code": codes[ticker]} for ticker in sorted(codes)],

@@ -9,6 +9,7 @@ import statistics
 import numpy as np
 from plain_metrics import mean, pearson, ranks
 from plain_rows import MAX_GAP, is_number
+from plain_verdict import signed_returns
 from plain_worth import newey_west_t
 
 
@@ -41,16 +42,13 @@ def replaced(before, now, fifth):
     return mean(before[t] != fifth for t in held)
 
 
-def order_over_time(forecasts, labels, units):
+def order_over_time(forecasts, labels, units, means):
     by_day = {}
     for ticker in sorted(forecasts):
-        seen = []
-        for d in sorted(d for d in forecasts[ticker] if d in labels[ticker]):
-            seen.append(forecasts[ticker][d])
-            above = forecasts[ticker][d] - mean(seen)
-            sign = 0 if abs(above) <= 1e-12 * max(map(abs, seen)) else math.copysign(1, above)
-            by_day.setdefault(d, []).append(sign * labels[ticker][d] / units[ticker])
-    v = [mean(by_day[d]) for d in sorted(by_day)][5:]
+        rows = [(d, labels[ticker][d], p, means[ticker][d]) for d, p in sorted(forecasts[ticker].items()) if d in labels[ticker]]
+        for d, v in signed_returns(rows, units[ticker]):
+            by_day.setdefault(d, []).append(v)
+    v = [mean(by_day[d]) for d in sorted(by_day)]
     squares = math.fsum(x * x for x in v)
     return {
         "dates": len(v),
@@ -59,7 +57,7 @@ def order_over_time(forecasts, labels, units):
     }
 
 
-def at_delay(forecasts, labels, units, dates, step):
+def at_delay(forecasts, labels, units, means, dates, step):
     """The figures for the labels `step` dates later; all of them by ticker and day."""
     later = dict(zip(dates, dates[step:]))
     moved = {t: {d: labels[t][later[d]] for d in own if later.get(d) in labels[t]} for t, own in forecasts.items()}
@@ -67,7 +65,7 @@ def at_delay(forecasts, labels, units, dates, step):
         "ic_mean ic_t rank_ic_mean rank_ic_t spread_mean spread_t turnover net_1bp net_5bp net_10bp".split()
     )
     if len(forecasts) < 5:
-        return {**none, **order_over_time(forecasts, moved, units)}
+        return {**none, **order_over_time(forecasts, moved, units, means)}
     sorted_by = {d: fifths_of({t: own[d] for t, own in forecasts.items() if d in own}) for d in dates}
     ic, rank_ic, spread, share = [], [], [], []
     for before, d in zip(dates, dates[1:]):
@@ -98,11 +96,11 @@ def at_delay(forecasts, labels, units, dates, step):
     }
 
 
-def by_delay(forecasts, labels, units, delay=0):
-    """`forecasts` and `labels` by ticker and day, `units` by ticker: the deviation of its fit labels."""
+def by_delay(forecasts, labels, units, means, delay):
+    """`forecasts`, `labels` and training `means` by ticker and day, `units` by ticker: the deviation of its fit labels."""
     forecasts = {t: own for t, own in forecasts.items() if own}
     dates = sorted({d for own in forecasts.values() for d in own})
-    return [{"delay": delay + step, **at_delay(forecasts, labels, units, dates, step)} for step in (0, 1, 2)]
+    return [{"delay": delay + step, **at_delay(forecasts, labels, units, means, dates, step)} for step in (0, 1, 2)]
 
 
 def own_labels(forecasts, rows):
@@ -179,14 +177,15 @@ def exposure_table(forecasts, labels, exposures):
     }
 
 
-def order_worth(forecasts, rows, prices, window):
-    """The members `by_delay` and `exposures` of a table; `forecasts` by ticker and day, before shrinkage."""
+def order_worth(forecasts, rows, prices, window, delay, means=None):
+    """The members `by_delay` and `exposures` of a table; `forecasts` by ticker and day. Without `means`, one model made them."""
     if not rows:
         return {}
     labels = own_labels(forecasts, rows)
     units = {t: statistics.pstdev(rows[t]["label"][d] for d in rows[t]["fit"]) for t in rows}
+    means = means or {t: dict.fromkeys(own, 0.0) for t, own in forecasts.items()}
     compared = exposure_table(forecasts, labels, price_exposures(prices, *window))
     return {
-        "by_delay": by_delay(forecasts, labels, units),
+        "by_delay": by_delay(forecasts, labels, units, means, delay),
         **({} if compared is None else {"exposures": compared}),
     }

@@ -73,15 +73,6 @@ test("faults name the candidate, and all are in one error", () => {
   );
 });
 
-test("the fault of an unknown key of a candidate names the known keys", () => {
-  const { message } = refusal([{ model: "lasso", scalar: "none" }]);
-  const known = "label, model, model_params, scaler, fit, target, cross_section, grid, draws, draw";
-  assert.equal(
-    message,
-    `config.ML params.choice.candidates[0].scalar: unknown key "scalar"; known here: ${known} (did you mean scaler?)`,
-  );
-});
-
 test("equal candidates, too many and too many fits are refused", () => {
   assert.match(
     refusal([{ model_params: { alpha: 300 } }]).message,
