@@ -3,6 +3,7 @@
 // to, and when the process that started this one, such as npm or a shell, is gone.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import { resolve } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { whenParentEnds } from "./parent.mjs";
@@ -12,6 +13,7 @@ import { ensureSetup, orExplain } from "./setup.mjs";
 const JOB_NEEDS = new Map([
   ["run_ml_job", ["ml"]],
   ["run_dl_job", ["networks"]],
+  ["forecast", ["ml"]],
   // The lines of curl that it prints run a job.
   ["serve", ["ml"]],
 ]);
@@ -29,13 +31,16 @@ const unfollow = whenParentEnds(() => {
 });
 
 const [file, ...args] = process.argv.slice(2);
+// npm runs scripts in the folder of the package; a command of the product resolves paths from where the person stands.
+const cwd = file === "src/cli/main.ts" ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd();
 const node = await orExplain(() => ensureSetup(environmentsFor(file, args)));
 
 // Node strips the types from TypeScript at every start; the compiled result is kept for the next start.
 const cache = fileURLToPath(new URL("../node_modules/.cache/mucast/compiled", import.meta.url));
 const env = { NODE_COMPILE_CACHE: cache, ...process.env };
 const followUs = new URL("./end-with-parent.mjs", import.meta.url).href;
-child = spawn(node, ["--conditions=mucast-source", "--import", followUs, file, ...args], {
+child = spawn(node, ["--conditions=mucast-source", "--import", followUs, resolve(file), ...args], {
+  cwd,
   stdio: "inherit",
   env,
 });

@@ -8,6 +8,7 @@ import { addDb } from "./db.ts";
 import { addDoctor } from "./doctor.ts";
 import { addExamples } from "./examples.ts";
 import { addExport } from "./export.ts";
+import { addForecast } from "./forecast.ts";
 import { addRunDlJob, addRunMlJob } from "./jobs/run-job.ts";
 import { addValidate } from "./jobs/validate.ts";
 import { addKeys } from "./keys.ts";
@@ -23,6 +24,7 @@ import { addShow } from "./show.ts";
 
 /** Every command, in the order of the help. README.md has a row for each; a test checks that. */
 const COMMANDS: readonly ((program: Command) => void)[] = [
+  addForecast,
   addRunMlJob,
   addRunDlJob,
   addValidate,

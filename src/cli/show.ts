@@ -56,7 +56,7 @@ export async function showJob(outputUrl: string, reading: Reading, reporter: Rep
  * @param locations paths, or file:, https: or s3: URLs.
  * @throws MucastError of reading one.
  */
-async function tableOf(locations: readonly string[], reading: Reading): Promise<string> {
+export async function tableOf(locations: readonly string[], reading: Reading): Promise<string> {
   const shown: (OutputColumn & { readonly output: OutputSummary })[] = [];
   // One at a time: a document may need much memory while it is read.
   for (const location of locations) {

@@ -102,7 +102,7 @@ function cell(column: Column, part: ForecastPart, row: number, isRaw: boolean): 
   if (value === undefined || Number.isNaN(value)) return "";
   switch (column.kind) {
     case "text":
-      return quoted(isRaw ? (value as string) : withoutFormula(value as string));
+      return isRaw ? quoted(value as string) : csvCell(value as string);
     case "date":
       return formatDay(value as number);
     case "integer":
@@ -113,8 +113,9 @@ function cell(column: Column, part: ForecastPart, row: number, isRaw: boolean): 
   }
 }
 
-function withoutFormula(text: string): string {
-  return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
+/** A text as a cell that no spreadsheet takes for a formula. */
+export function csvCell(text: string): string {
+  return quoted(/^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text);
 }
 
 function quoted(text: string): string {

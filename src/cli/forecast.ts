@@ -1,0 +1,238 @@
+import { randomUUID } from "node:crypto";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Command, Option } from "commander";
+import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
+import { blobLimits } from "../contract/blob-limits.ts";
+import { EXAMPLE_CONFIGS, exampleConfigText } from "../contract/config/example-configs.ts";
+import type { Operation } from "../contract/config/job-operations.ts";
+import { invalidRequest } from "../contract/errors/faults.ts";
+import { printable } from "../contract/errors/wording.ts";
+import { rawNumber, rawNumbers } from "../contract/json/json-text.ts";
+import type { VerdictState } from "../contract/output/verdict.ts";
+import { runOperation } from "../executors/run-operation.ts";
+import { csvCell } from "../export/export-forecasts.ts";
+import { type OutputDocument, openDocument } from "../outputs/open-document.ts";
+import { type PreparedBlobs, preparePrices } from "../prepare/prepare-prices.ts";
+import { entryNamed } from "./arguments/known-name.ts";
+import {
+  configText,
+  jobResources,
+  noticeOf,
+  type ReportFlags,
+  reporterOf,
+  withReportFlags,
+} from "./jobs/job-options.ts";
+import { writeJobReport } from "./jobs/job-report.ts";
+import { follow } from "./prepare.ts";
+import { tableOf } from "./show.ts";
+import { table } from "./terminal/output-table.ts";
+import { untilSignal } from "./terminal/signals.ts";
+
+interface ForecastFlags extends ReportFlags {
+  readonly config?: string;
+  readonly out: string;
+  readonly features?: string;
+  readonly tickers?: string;
+  readonly learningEnd?: string;
+  readonly delay?: string;
+  readonly report?: boolean;
+}
+
+/** From this many tickers on, a model that compares them is better than one for each (docs/skill.md). */
+const PANEL_TICKERS = 50;
+
+/** With more tickers, the table shows the largest and the smallest `mu`. */
+const TICKERS_SHOWN = 20;
+
+const HELP = `
+Examples:
+  mucast forecast prices.csv
+  mucast forecast prices.csv --learning-end 2020-12-31 --delay 1 --report
+  mucast forecast prices.parquet --config portfolio-lstm --out tomorrow
+
+Prepares the prices, trains the models of the config, and prints the forecasts, what they are worth, and what to do next. The
+folder of --out then holds the two input blobs, the output, and mu.csv with a row per ticker.`;
+
+export function addForecast(program: Command): void {
+  const command = program
+    .command("forecast")
+    .description("go from a file of prices to mu in one command: prepare, train, and print the forecasts")
+    .argument(
+      "<prices>",
+      "prices as CSV or Parquet, with one column per ticker or one row per (date, ticker)",
+    )
+    .option(
+      "--config <file|name>",
+      `a config, or the name of an example: ${EXAMPLE_CONFIGS.map(({ name }) => name).join(", ")} (default: pooled-lightgbm from ${PANEL_TICKERS} tickers on, otherwise ridge)`,
+    )
+    .option("--out <dir>", "folder of the blobs, the output and mu.csv", "forecasts")
+    .option("--features <file>", "features of your own, with one row per (date, ticker)")
+    .option("--tickers <list>", "comma-separated tickers (default: all)")
+    .option(
+      "--learning-end <date>",
+      "last date whose labels the models may learn from: shows what the forecasts after it were worth",
+    )
+    .addOption(
+      new Option("--delay <n>", "closes between the forecast and the trade (default: that of the config)"),
+    )
+    .option("--report", "write an HTML report beside the output");
+  withReportFlags(command)
+    .addHelpText("after", HELP)
+    .action(async (prices: string, flags: ForecastFlags) => {
+      const reporter = reporterOf(flags);
+      try {
+        await untilSignal((signal) => forecast(prices, flags, reporter, signal));
+      } finally {
+        reporter.finish();
+      }
+    });
+}
+
+async function forecast(
+  prices: string,
+  flags: ForecastFlags,
+  reporter: ReturnType<typeof reporterOf>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { cluster: _, ...resources } = jobResources(flags, process.env);
+  const chosen = flags.config === undefined ? undefined : namedConfig(flags.config);
+  const { finish, ...following } = follow(process.stderr, flags.quiet === true);
+  const prepared = await preparePrices({
+    csvPath: resolve(prices),
+    featuresPath: flags.features && resolve(flags.features),
+    outFolder: resolve(flags.out),
+    options: {
+      learningEnd: flags.learningEnd,
+      tickers: flags.tickers?.split(",").map((ticker) => ticker.trim()),
+    },
+    ...following,
+    signal,
+    limits: { tickers: blobLimits(process.env).tickers },
+  }).finally(finish);
+  const text = delayed(chosen ?? defaultConfig(prepared), flags.delay);
+  const policy = { allowed: [] };
+  const request = {
+    featureUrl: prepared.featurePath,
+    dataExtractorUrl: prepared.dataExtractorPath,
+    config: text,
+    blobUrl: undefined,
+    id: randomUUID(),
+  };
+  const context = { ...resources, notice: noticeOf(reporter), policy, report: reporter.report, signal };
+  const record = await runOperation({ operation: operationOf(text), options: {} }, request, context);
+  reporter.finish();
+  const output = fileURLToPath(record.output_url);
+  const document = await openDocument(output, { policy, signal });
+  const rows = muRows(document);
+  const muPath = join(dirname(output), "mu.csv");
+  await replaceByStaged(await stageFile(dirname(muPath), "mu.csv", muCsv(rows), { signal, shown: muPath }));
+  process.stdout.write(`${muTable(rows)}\n\n${await tableOf([output], { policy, signal })}\n`);
+  process.stdout.write(`${nextSteps(document)}\n\nmu:      ${muPath}\noutput:  ${output}\n`);
+  if (flags.report === true) await writeJobReport(record.output_url, { policy, signal }, reporter);
+}
+
+/** The config of an example, or of a file or JSON text. @throws MucastError invalid_request. */
+function namedConfig(value: string): string {
+  const isName = /^[a-z][a-z-]*$/.test(value);
+  if (!isName) return configText(value);
+  return exampleConfigText(entryNamed("example", value, new Map(EXAMPLE_CONFIGS.map((e) => [e.name, e]))));
+}
+
+function defaultConfig({ tickers }: PreparedBlobs): string {
+  return namedConfig(tickers.length >= PANEL_TICKERS ? "pooled-lightgbm" : "ridge");
+}
+
+/** The config with the delay of the flag, and every number as the caller wrote it. */
+function delayed(text: string, delay: string | undefined): string {
+  if (delay === undefined) return text;
+  if (!/^\d{1,9}$/.test(delay)) {
+    throw invalidRequest([
+      { path: "--delay", message: `must be a number of closes, got ${JSON.stringify(delay)}` },
+    ]);
+  }
+  const config = rawNumbers(text) as { [section: string]: Record<string, unknown> };
+  const ml = config["ML params"];
+  const settings = ml ?? (config["NN params"]?.["Dot prediction"] as Record<string, unknown> | undefined);
+  if (settings !== undefined) settings.delay = rawNumber(delay);
+  return JSON.stringify(config);
+}
+
+/** The job whose section the config has; the job itself refuses a config without one. */
+function operationOf(text: string): Operation {
+  const config = rawNumbers(text) as object;
+  return Object.hasOwn(config, "NN params") && !Object.hasOwn(config, "ML params")
+    ? "run_dl_job"
+    : "run_ml_job";
+}
+
+/** The forecast of a ticker with its interval; NaN for an end that does not exist. */
+interface MuRow {
+  readonly ticker: string;
+  readonly date: string;
+  readonly mu: number;
+  readonly lower: number;
+  readonly upper: number;
+}
+
+/** Largest `mu` first. */
+export function muRows({ document, rows }: OutputDocument): MuRow[] {
+  const { mu, mu_dates, window } = document;
+  return rows
+    .filter(({ ticker }) => Object.hasOwn(mu, ticker))
+    .map(({ ticker, lower, upper }) => ({
+      ticker,
+      date: mu_dates?.[ticker] ?? window.as_of,
+      mu: mu[ticker]!,
+      lower: lower.at(-1)!,
+      upper: upper.at(-1)!,
+    }))
+    .sort((a, b) => b.mu - a.mu);
+}
+
+function muCsv(rows: readonly MuRow[]): string {
+  const line = ({ ticker, date, ...numbers }: MuRow) =>
+    [
+      csvCell(ticker),
+      date,
+      ...[numbers.mu, numbers.lower, numbers.upper].map((value) =>
+        Number.isNaN(value) ? "" : String(value),
+      ),
+    ].join(",");
+  return `${["ticker,date,mu,lower,upper", ...rows.map(line)].join("\n")}\n`;
+}
+
+export function muTable(rows: readonly MuRow[]): string {
+  const half = TICKERS_SHOWN / 2;
+  const percent = (value: number) => (Number.isNaN(value) ? "-" : `${(100 * value).toFixed(3)} %`);
+  const cells = rows.map(({ ticker, mu, lower, upper }) => [
+    printable(ticker),
+    ...[mu, lower, upper].map(percent),
+  ]);
+  const left = rows.length - TICKERS_SHOWN;
+  const shown =
+    left <= 0
+      ? cells
+      : [...cells.slice(0, half), [`… ${left} more in mu.csv`, "", "", ""], ...cells.slice(-half)];
+  return table(["ticker", "mu", "lower", "upper"], shown);
+}
+
+/** What a person does with forecasts of each verdict. */
+const NEXT_STEPS: Readonly<Record<VerdictState, string>> = {
+  skill: "Rank the tickers by mu, and check above that enough is left a close later and after costs.",
+  oversized:
+    'Rank the tickers by mu; do not use its sizes, which are too large. "shrinkage": "pooled" in the config corrects them.',
+  none: "Do not trade on these forecasts. Try more tickers, a longer history or features of your own.",
+  worse: "Do not trade on these forecasts. Try more tickers, a longer history or features of your own.",
+  too_few: "Do not trade on these forecasts yet: give a longer history.",
+};
+
+function nextSteps({ document }: OutputDocument): string {
+  const { verdict, window } = document;
+  const state = verdict === undefined ? undefined : NEXT_STEPS[verdict.state];
+  const backtest =
+    window.learning_end === null
+      ? " Run it once more with --learning-end some years back to see what its forecasts after that date were worth."
+      : " Without --learning-end, the models learn from all dates, as a daily run should.";
+  return `Next: ${state ?? "see the report."}${backtest}`;
+}
