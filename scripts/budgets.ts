@@ -27,28 +27,28 @@ const CODE: readonly CodeBudget[] = [
   ["engine (TypeScript)", 3_591, 145_142, /^src\/engine\//],
   ["jobs", 9_611, 402_332, /^src\/jobs\//],
   ["blob", 3_551, 144_883, /^src\/blob\//],
-  ["outputs + replay + export + choose", 2_996, 124_301, /^src\/(outputs|replay|export|choose)\//],
+  ["outputs + replay + export + choose", 2_997, 124_365, /^src\/(outputs|replay|export|choose)\//],
   ["audit", 5_550, 233_030, /^src\/audit\//],
   ["report", 7_068, 296_062, /^src\/report\//],
   ["console", 7_885, 303_141, /^src\/console\//],
   ["client", 1_310, 52_835, /^src\/client\//],
-  ["cli", 3_960, 169_467, /^src\/cli\//],
+  ["cli", 4_200, 179_557, /^src\/cli\//],
   ["executors + processes", 2_909, 116_950, /^src\/(executors|processes)\//],
   ["service", 16_855, 679_880, /^src\/service\//],
   ["tracking", 858, 35_097, /^src\/tracking\//],
   ["engine (Python)", 7_207, 304_086, /^engine\//],
   ["client (Python)", 1_848, 68_895, /^clients\//],
   ["styles and scripts of pages", 3_037, 50_961, /^web\//],
-  ["tests", 92_657, 3_960_172, TESTS],
-  ["bench", 9_665, 388_866, /^bench\//],
-  ["scripts", 3_030, 125_005, /^scripts\//],
+  ["tests", 92_726, 3_963_260, TESTS],
+  ["bench", 9_668, 389_006, /^bench\//],
+  ["scripts", 3_054, 125_587, /^scripts\//],
   ["examples", 216, 8_715, /^examples\//],
   ["deployment", 2_568, 80_828, /^infra\/|^(Dockerfile|\.devcontainer\/.*)$/],
   ["project files", 547, 19_410, /^[\w.]+\.json$|^(bin|tools|\.ci|\.github)\//],
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 135_180;
+const MAX_WORDS = 135_231;
 
 interface Count {
   lines: number;
