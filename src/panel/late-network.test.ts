@@ -59,9 +59,9 @@ function panelOf(input: TickerInput, cut: number): TickerPanel | undefined {
   }
 }
 
-/** Everything that a network uses of a panel. */
+/** Everything that a network uses of a panel; it forecasts nothing before the ticker joins. */
 function learnedOf({ days, x, y, fit, score }: TickerPanel) {
-  return { days, x, y, fit, score };
+  return { days, x, y, fit, score: score.filter((row) => days[row]! >= JOINS) };
 }
 
 test("a ticker joins with the rows of a job whose cut is the date, whether it had fit rows at the cut or not", () => {

@@ -95,10 +95,11 @@ interface RowsOverCuts {
   readonly firsts: readonly number[];
   /** The smallest of these. */
   readonly firstFeature: number;
-  /** Shape (n) each: the largest m at which the row has all features; also all z-scores; also a target. */
-  readonly completeUntil: Int32Array;
+  /** Shape (n) each: the largest m at which the row has all features and z-scores; also a target. */
   readonly panelUntil: Int32Array;
   readonly learnUntil: Int32Array;
+  /** Shape (price dates), as `labelDays`. */
+  readonly pricedLabelDays: Int32Array;
   /** With `target` `relative`. */
   readonly relative: RelativeTarget | undefined;
 }
@@ -109,11 +110,10 @@ interface RowsOverCuts {
  */
 function* rowsOverCuts(input: TickerInput, { counts, targetsOf }: Peers): Pausable<RowsOverCuts> {
   const { features } = input;
-  const { days, labelDays, y, featureRows } = joinedRows(input);
+  const { days, labelDays, y, featureRows, pricedLabelDays } = joinedRows(input);
   yield 0;
   const labelled = Int32Array.from(days.keys()).filter((row) => labelDays[row] !== NO_LABEL_DAY);
-  const completeUntil = new Int32Array(days.length).fill(labelled.length);
-  const panelUntil = completeUntil.slice();
+  const panelUntil = new Int32Array(days.length).fill(labelled.length);
   const firsts: number[] = [];
   for (const [c, name] of features.columns.entries()) {
     const base = c * features.days.length;
@@ -124,7 +124,6 @@ function* rowsOverCuts(input: TickerInput, { counts, targetsOf }: Peers): Pausab
     if (found < 0) continue;
     for (let row = 0; row < days.length; row++) {
       const hasValue = Number.isFinite(values[featureRows[row]!]!);
-      if (!hasValue) completeUntil[row] = Math.min(completeUntil[row]!, first);
       const isComplete = hasValue && (counts === undefined || hasZScore(name, days[row]!, counts));
       if (!isComplete) panelUntil[row] = Math.min(panelUntil[row]!, first);
     }
@@ -133,7 +132,7 @@ function* rowsOverCuts(input: TickerInput, { counts, targetsOf }: Peers): Pausab
   const relative = targetsOf?.({ ticker: input.ticker, days, labelDays, y });
   const targets = relative?.values ?? y;
   return {
-    ...{ days, labelDays, y, labelled, firsts, completeUntil, panelUntil, relative },
+    ...{ days, labelDays, y, labelled, firsts, panelUntil, pricedLabelDays, relative },
     firstFeature: firsts.reduce((a, b) => Math.min(a, b), labelled.length),
     learnUntil: panelUntil.map((until, row) => (Number.isNaN(targets[row]!) ? 0 : until)),
   };
@@ -149,6 +148,7 @@ function joinedRows({ prices, features, window }: TickerInput) {
     labelDays: price.map((p) => labels.labelDays[p]!),
     y: Float64Array.from(price, (p) => labels.y[p]!),
     featureRows: feature,
+    pricedLabelDays: labels.labelDays,
   };
 }
 
@@ -166,7 +166,7 @@ export type PlanRows = Pick<
  */
 export function* lateRows(input: TickerInput, peers: Peers): Pausable<(joins: Day) => PlanRows | undefined> {
   const all = yield* rowsOverCuts(input, peers);
-  const { days, labelDays, y, labelled, firsts, completeUntil, panelUntil, learnUntil, relative } = all;
+  const { days, labelDays, y, labelled, firsts, panelUntil, learnUntil, pricedLabelDays, relative } = all;
   const knownDays = labelled.map((row) => labelDays[row]!);
   const scored = peers.counts?.numbers;
   return (joins) => {
@@ -174,7 +174,7 @@ export function* lateRows(input: TickerInput, peers: Peers): Pausable<(joins: Da
     const known = labelled.subarray(0, m);
     const learned = known.filter((row) => learnUntil[row]! >= m);
     if (m <= all.firstFeature || learned.length < MIN_FIT_ROWS) return undefined;
-    const learnedBy = labelDays[known.findLast((row) => completeUntil[row]! >= m)!]!;
+    const learnedBy = pricedLabelDays.findLast((day) => day !== NO_LABEL_DAY && day <= joins)!;
     const kept = Int32Array.from(days.keys()).filter((row) => panelUntil[row]! >= m);
     const keptDays = kept.map((row) => days[row]!);
     const columns = input.features.columns.filter((_, c) => firsts[c]! < m);

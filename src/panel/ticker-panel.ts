@@ -150,7 +150,9 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
   const labelDays = rowPrice.map((p) => labels.labelDays[p]!);
   const days = rowPrice.map((p) => priced.days[p]!);
   const fit = Int32Array.from(labelDays.keys()).filter((i) => isCandidate(labelDays[i]!, window));
-  const score = scoreRows(days, fit.length === 0 ? NO_LABEL_DAY : labelDays[fit.at(-1)!]!);
+  // The label of a date without a complete row counts too: models that learn from several tickers know theirs of that date.
+  const learned = labels.labelDays.findLast((day) => isCandidate(day, window));
+  const score = scoreRows(days, (fit.length > 0 && learned) || NO_LABEL_DAY);
   const columns = kept.map((c) => features.columns[c]!);
   const counts: RowCounts = {
     priceDates: priced.days.length,
@@ -204,7 +206,7 @@ function isCandidate(labelDay: Day, window: ResolvedWindow): boolean {
 
 /**
  * The score rows of a ticker, ascending.
- * @param days shape (rows), ascending. @param learned the label date of the last fit row; NO_LABEL_DAY without one.
+ * @param days shape (rows), ascending. @param learned the ticker's last label date that is known to the models; NO_LABEL_DAY without one.
  */
 export function scoreRows(days: Int32Array, learned: Day): Int32Array {
   return Int32Array.from(days.keys()).subarray(countBefore(days, learned));

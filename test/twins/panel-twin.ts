@@ -33,6 +33,7 @@ export function slowPanel(quotes: Quotes, start: string, end: string, cut: strin
   const priced = inside.filter(([, price]) => Number.isFinite(price) && price > 0);
 
   let longGaps = 0;
+  let learned = "";
   const labelled: TwinRow[] = [];
   for (const [date] of priced) {
     // The row's own price, those of the delay, the one at which the return begins, and the one that makes the label known.
@@ -45,6 +46,7 @@ export function slowPanel(quotes: Quotes, start: string, end: string, cut: strin
     const label = isLabelled ? naturalLog(steps.at(-1)![1] / steps.at(-2)![1]) : null;
     const labelDate = isLabelled ? steps.at(-1)![0] : null;
     const features = quotes.features.get(date);
+    if (labelDate !== null && labelDate <= cut) learned = labelDate;
     if (features !== undefined) labelled.push({ date, features, label, labelDate });
   }
 
@@ -67,7 +69,7 @@ export function slowPanel(quotes: Quotes, start: string, end: string, cut: strin
     columns,
     rows,
     fit,
-    score: rows.filter((row) => fit.every((learned) => learned.labelDate! <= row.date)),
+    score: rows.filter((row) => fit.length === 0 || row.date >= learned),
     nonpositive: inside.filter(([, price]) => Number.isFinite(price) && price <= 0).length,
     longGaps,
     emptyColumns: quotes.names.filter((_, c) => !hasValues(c)),

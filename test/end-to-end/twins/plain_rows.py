@@ -106,7 +106,8 @@ def rows_of(prices, features, feature_days, start, end, cut, delay=0):
         told.append({"code": "missing_features", "count": len(torn), "features": costliest})
 
     fit = [d for d in candidates if d in whole]
-    score = [d for d in whole if fit and d >= label_day[fit[-1]]]
+    learned = max((day for day in label_day.values() if day <= cut), default=None)
+    score = [d for d in whole if fit and d >= learned]
     # With a delay, also the rows before the score rows: no forecast is made there, but later models learn from them.
     later = [d for d in whole if fit and d > fit[-1]]
     return {
