@@ -40,7 +40,7 @@ const CODE: readonly CodeBudget[] = [
   ["client (Python)", 1_848, 68_895, /^clients\//],
   ["styles and scripts of pages", 3_037, 50_961, /^web\//],
   ["tests", 92_657, 3_960_172, TESTS],
-  ["bench", 9_665, 388_866, /^bench\//],
+  ["bench", 9_668, 389_006, /^bench\//],
   ["scripts", 3_030, 125_005, /^scripts\//],
   ["examples", 216, 8_715, /^examples\//],
   ["deployment", 2_568, 80_828, /^infra\/|^(Dockerfile|\.devcontainer\/.*)$/],
@@ -48,7 +48,7 @@ const CODE: readonly CodeBudget[] = [
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 135_180;
+const MAX_WORDS = 135_121;
 
 interface Count {
   lines: number;
