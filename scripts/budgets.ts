@@ -22,7 +22,7 @@ const DATA =
 const CODE: readonly CodeBudget[] = [
   ["contract", 9_397, 386_370, /^src\/contract\//],
   ["ingest + prepare", 8_565, 331_736, /^src\/(ingest|prepare)\//],
-  ["panel", 3_076, 132_215, /^src\/panel\//],
+  ["panel", 3_078, 132_413, /^src\/panel\//],
   ["evaluate", 4_533, 187_122, /^src\/evaluate\//],
   ["engine (TypeScript)", 3_591, 145_142, /^src\/engine\//],
   ["jobs", 9_611, 402_332, /^src\/jobs\//],
@@ -39,16 +39,16 @@ const CODE: readonly CodeBudget[] = [
   ["engine (Python)", 7_207, 304_086, /^engine\//],
   ["client (Python)", 1_848, 68_895, /^clients\//],
   ["styles and scripts of pages", 3_037, 50_961, /^web\//],
-  ["tests", 92_726, 3_963_260, TESTS],
+  ["tests", 92_737, 3_963_939, TESTS],
   ["bench", 9_668, 389_006, /^bench\//],
-  ["scripts", 3_054, 125_587, /^scripts\//],
+  ["scripts", 3_304, 136_551, /^scripts\//],
   ["examples", 216, 8_715, /^examples\//],
   ["deployment", 2_568, 80_828, /^infra\/|^(Dockerfile|\.devcontainer\/.*)$/],
   ["project files", 547, 19_410, /^[\w.]+\.json$|^(bin|tools|\.ci|\.github)\//],
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 135_231;
+const MAX_WORDS = 135_259;
 
 interface Count {
   lines: number;
