@@ -28,7 +28,7 @@ function candidate(output: OutputBlob, rows: ChosenRows, name = "o.json"): Candi
     sha256: SHA,
     model: modelNameOf(document.document),
     delay,
-    rows: outputRows(document, rows),
+    rows: outputRows(document, rows, "squared_error"),
   };
 }
 
@@ -45,7 +45,7 @@ test("the honest R² is that of the means of the members of each fold, once 30 l
   chosenOutputsSchema.parse(choice);
   assert.deepEqual(
     choice.candidates.map(({ label }) => label),
-    ["ridge (0)", "ridge (1)", "ridge (2)"],
+    ["ridge (1)", "ridge (2)", "ridge (3)"],
   );
   assert.deepEqual([choice.changes[0]!.members, choice.best], [[0], 1]);
   let [squares, saved] = [0, 0];

@@ -22,6 +22,7 @@ import {
   type Exposures,
   evaluationUnits,
   type HeldOutSet,
+  hasZeroFactor,
   levelTickers,
   type ScoredTicker,
   type ScoreSettings,
@@ -68,7 +69,7 @@ export function* evaluateDl(
     const { ticker: name, calibration, models } = ticker;
     const parts = models.map((model) => ({ ...model, factor: factors[model.block]!.byTicker.get(name)! }));
     const residuals = withLevels(calibration, levels.heldOut);
-    const facts = { ...ticker, ...levelled[i]!, residuals, parts };
+    const facts = { ...ticker, ...levelled[i]!, residuals, parts, hasZero: hasZeroFactor(factors) };
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }

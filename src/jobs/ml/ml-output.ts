@@ -26,6 +26,7 @@ import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/re
 import {
   type Exposures,
   evaluationUnits,
+  hasZeroFactor,
   type LevelledTicker,
   levelTickers,
   type ScoredTicker,
@@ -118,6 +119,7 @@ function* evaluateTicker(
     ...{ dates, fitLabels: fit.labels, score },
     ...{ heldOut: outOfFold, residuals: outOfFold },
     parts: models.map((model) => ({ ...model, factor: factors[model.block]!.byTicker.get(ticker)! })),
+    hasZero: hasZeroFactor(factors),
   };
   return {
     ...(yield* scoreTicker(facts, settings, asOf)),
