@@ -25,7 +25,7 @@ function sentences(factor: number, more: object = {}, state = "evidence", figure
 test("a small factor comes with the IC before shrinkage and the next step", () => {
   assert.equal(
     sentences(0.0312),
-    "Shrinkage multiplies the forecasts by 0.031, because the slope of returns on held-out forecasts is 0.02 with a standard error of 0.01. Before shrinkage, the mean IC on the out-of-fold rows is 0.0284 (90 % band 0.0154 to 0.0414). Rank by mu; to size positions by the model's own forecasts, set shrinkage to none.",
+    "Shrinkage multiplies the forecasts by 0.031, because the slope of returns on held-out forecasts is 0.02 with a standard error of 0.01. Before shrinkage, the mean IC on the out-of-fold rows is 0.0284 (90% band 0.0154 to 0.0414). Rank by mu; to size positions by the model's own forecasts, set shrinkage to none.",
   );
   assert.match(sentences(0)!, /by 0, because .* Rank by unshrunk forecasts;/);
   assert.match(sentences(0.01, { applied: { AAA: 0.02, BBB: 0 } })!, /by at most 0\.02,/);
@@ -34,7 +34,7 @@ test("a small factor comes with the IC before shrinkage and the next step", () =
 test("without evidence of an order it does not say to rank", () => {
   assert.match(
     sentences(0.01, {}, "none")!,
-    /is 0\.0284 \(90 % band .*\), which is no evidence of an order either\.$/,
+    /is 0\.0284 \(90% band .*\), which is no evidence of an order either\.$/,
   );
   assert.match(sentences(0.01, {}, "worse", -0.0284)!, /is -0\.0284 \(.*\), which is worse than chance\.$/);
   assert.match(sentences(0.01, {}, "none", null)!, /standard error of 0\.01\.$/);

@@ -37,7 +37,7 @@ export function smallFactorSentences({ factors, slope, hasModel, verdict }: Fact
   const name = order.form === "cross_section" ? "the mean IC" : "the order over time";
   const unit = order.form === "cross_section" ? "" : " deviations";
   const band = bandFromT(order.figure, order.t, order.quantile);
-  const within = band === null ? "" : ` (90 % band ${band.low.toFixed(4)} to ${band.high.toFixed(4)})`;
+  const within = band === null ? "" : ` (90% band ${band.low.toFixed(4)} to ${band.high.toFixed(4)})`;
   // A common factor changes no order; with others, that of score rows is the order of the published forecasts.
   const whose = isCommon || rows !== "score" ? "Before shrinkage" : "As published";
   const found = `${whose}, ${name} on the ${rows.replaceAll("_", "-")} rows is ${order.figure!.toFixed(4)}${unit}${within}`;

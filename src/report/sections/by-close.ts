@@ -1,9 +1,8 @@
-import type { Band } from "../../contract/output/band.ts";
 import { closeTitle } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import { orderBands } from "../../evaluate/verdict/later-sentence.ts";
 import { JUDGED_ROWS, type OutputEvidence } from "../evidence/output-evidence.ts";
-import { bandFigure, figure, NO_FIGURE, wholePercent } from "../figures.ts";
+import { bandFigure, figure, muRange, NO_FIGURE, wholePercent } from "../figures.ts";
 import { plainTable } from "../panels/panel.ts";
 
 /** What the order is worth at the close of the labels and at the two after it, with costs. */
@@ -19,7 +18,8 @@ export function byCloseHtml(
   };
   const netBand = (order: DelayedOrder) => {
     const found = orderBands(order).net;
-    return found === null ? NO_FIGURE : bandFigure(inReturns(found), "mu");
+    // From basis points.
+    return found === null ? NO_FIGURE : muRange(found.low / 1e4, found.high / 1e4);
   };
   const points = (value: number | null) => figure(value === null ? null : value / 1e4, "mu");
   const isOverTime = orders.some(({ order_mean }) => order_mean !== undefined);
@@ -66,9 +66,4 @@ export function byCloseHtml(
 ${plainTable({ caption: `what the order of the ${JUDGED_ROWS[judgedRows]} is worth by the close of the trade`, ...table })}
 <p class="faint">${meaning}</p></div>
 `;
-}
-
-/** From basis points. */
-function inReturns({ low, high }: Band): Band {
-  return { low: low / 1e4, high: high / 1e4 };
 }
