@@ -41,13 +41,13 @@ import { timed } from "./timings.ts";
 export interface ScoreRows {
   /** Shape (n). */
   readonly days: Int32Array;
-  /** Shape (n): next-day log-return, NaN if the next price is not known yet. */
+  /** Shape (n): log-return of one day, NaN if it is not known yet. */
   readonly labels: Float64Array;
   /** Shape (n): the date at whose close the label is known. */
   readonly labelDays: Int32Array;
   /** Shape (n): deviation of the last returns known at the date. */
   readonly volatility: Float64Array;
-  /** Shape (n): next-day log-return. */
+  /** Shape (n): log-return of the label. */
   readonly predicted: Float64Array;
   /** What these forecasts start from. */
   readonly spans: Levels;

@@ -30,13 +30,13 @@ export const orderSection = chartSection({
 
 function leadOf(outputs: readonly ReportedOutput[]): string {
   const orders = outputs.flatMap(({ common }) => common.document.metrics[common.judgedRows]?.by_delay ?? []);
-  const delays = outputs.flatMap(({ common }) => common.document.metrics.score.by_delay?.[0]?.delay ?? 0);
-  const closes = [...new Set(delays)].sort((a, b) => a - b).map(labelClose);
+  // Outputs with different delays are refused.
+  const close = labelClose(outputs[0]?.common.document.window.delay ?? 0);
   const table =
     orders.length === 0
       ? ""
       : ' The table <a href="#verdict">by close</a> has later closes, turnover and costs.';
-  return `Returns are simple returns, because they measure how money grows. Trades are ${closes.join(" or ")}, and free of costs.${table}`;
+  return `Returns are simple returns, because they measure how money grows. Trades are ${close}, and free of costs.${table}`;
 }
 
 function labelClose(delay: number): string {
