@@ -438,7 +438,7 @@ class OutputBlobForecastsValue(TypedDict):
     lower: list[float | None]
     upper: list[float | None]
     model: NotRequired[list[float]]
-    """The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any of these rows."""
+    """The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any score row of the job."""
 
 
 class Importance(TypedDict):

@@ -159,9 +159,14 @@ export function* scoreTicker(
   };
 }
 
-/** Whether shrinkage multiplies forecasts of a ticker by 0. */
-export function hasZeroFactor(blocks: readonly Factors[]): boolean {
-  return blocks.some(({ byTicker }) => byTicker.values().some((factor) => factor === 0));
+/** Whether shrinkage multiplies forecasts of a ticker by 0. @param tickers with the block of each of their models. */
+export function hasZeroFactor(
+  blocks: readonly Factors[],
+  tickers: readonly { readonly ticker: string; readonly models: readonly { readonly block: number }[] }[],
+): boolean {
+  return tickers.some(({ ticker, models }) =>
+    models.some(({ block }) => blocks[block]!.byTicker.get(ticker) === 0),
+  );
 }
 
 /** Score rows of one model: positions [from, to). */
