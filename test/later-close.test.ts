@@ -7,7 +7,8 @@ import { candidateTable } from "../src/cli/terminal/candidate-table.ts";
 import { outputTable } from "../src/cli/terminal/output-table.ts";
 import { readOutput } from "../src/client/read-output.ts";
 import type { OperationView } from "../src/contract/api/operation-view.ts";
-import { closeTitle, laterFigures } from "../src/contract/output/later-close.ts";
+import { closeTitle } from "../src/contract/output/later-close.ts";
+import { laterFigures, orderBands } from "../src/evaluate/verdict/later-sentence.ts";
 import { outputDocument } from "../src/outputs/open-document.ts";
 import { mlText } from "../src/outputs/outputs.testing.ts";
 import { readForecast } from "../src/service/forecast/read-forecast.ts";
@@ -33,12 +34,15 @@ test("get_forecast and MCP have the entries of the output", async () => {
 
 test("the table of a terminal has the IC a close later and the spread after costs", () => {
   const shown = outputTable([{ name: "o", output, verdict: output.verdict, hitRateError: null }]);
-  const { ic_mean, ic_t, net_5bp } = orders[1]!;
+  const { ic_mean, net_5bp } = orders[1]!;
+  const { order, net } = orderBands(orders[1]!);
+  const band = `90 % band ${order!.low.toFixed(4)} to ${order!.high.toFixed(4)}`;
+  assert.match(shown, new RegExp(`^order a close later +mean IC ${ic_mean!.toFixed(4)}, ${band}$`, "m"));
+  const within = `90 % band ${net!.low.toFixed(1)} to ${net!.high.toFixed(1)}`;
   assert.match(
     shown,
-    new RegExp(`^order a close later +mean IC ${ic_mean!.toFixed(4)}, t ${ic_t!.toFixed(2)}$`, "m"),
+    new RegExp(`^  spread after 5 bp a side +${net_5bp!.toFixed(1)} bp a day, ${within}$`, "m"),
   );
-  assert.match(shown, new RegExp(`^  spread after 5 bp a side +${net_5bp!.toFixed(1)} bp a day$`, "m"));
 });
 
 test("the text of a run for agents has the figures of its summary", () => {
@@ -69,7 +73,7 @@ test("MLflow has every figure of every close by name", () => {
 
 test("a choice among outputs has them beside the figures of the choice", () => {
   const document = outputDocument("o", "", output);
-  const rows = outputRows(document, "score");
+  const rows = outputRows(document, "score", "ic");
   const candidate = { name: "o", sha256: "", model: "ridge", delay: 0, rows, later };
   const settings = { rule: "mean", measure: "ic", rows: "score" } as const;
   const chosen = chooseOutputs([candidate, { ...candidate, later: undefined }], settings);
@@ -78,7 +82,7 @@ test("a choice among outputs has them beside the figures of the choice", () => {
     [later, undefined],
   );
   const lines = candidateTable(chosen).split("\n");
-  assert.match(lines[0]!, /IC later {2}net later/);
+  assert.match(lines[0]!, /IC later +net later/);
   assert.ok(lines.some((line) => line.includes(` ${later.ic!.toFixed(4)} `)));
   assert.ok(lines.some((line) => line.startsWith("Later: traded a close later")));
 });

@@ -40,6 +40,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: [
     "contract",
     "blob",
+    "evaluate",
     "engine",
     "prepare",
     "jobs",

@@ -44,7 +44,7 @@ const SKILL_WORDS: Readonly<Record<FindingState, string>> = {
   too_few: "too few dates",
 };
 const INTERVAL_WORDS: Readonly<Record<FindingState, string>> = {
-  evidence: "hold",
+  evidence: "hold overall",
   none: "too wide",
   worse: "too narrow",
   too_few: "too few dates",

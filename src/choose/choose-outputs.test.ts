@@ -28,7 +28,7 @@ function candidate(output: OutputBlob, rows: ChosenRows, name = "o.json"): Candi
     sha256: SHA,
     model: modelNameOf(document.document),
     delay,
-    rows: outputRows(document, rows),
+    rows: outputRows(document, rows, "squared_error"),
   };
 }
 
@@ -38,6 +38,16 @@ const chosen = (outputs: readonly OutputBlob[], rows: ChosenRows = "out_of_fold"
     { rows, rule: "mean", measure: "squared_error" },
   );
 
+test("by order, score rows are those forecasts whose order is judged; by error, the published ones", () => {
+  const text = mlText({ ...MARKET, skill: -0.5, seed: 1, config: { shrinkage: "pooled" } });
+  const document = outputDocument("o.json", SHA, readOutput(parsed(text)));
+  const { predicted, ranked } = document.rows[0]!;
+  const kept = (measure: "ic" | "squared_error") => outputRows(document, "score", measure)[0]!.predicted;
+  assert.deepEqual(kept("ic"), ranked!.subarray(0, kept("ic").length));
+  assert.deepEqual(kept("squared_error"), predicted.subarray(0, kept("ic").length));
+  assert.notDeepEqual(kept("ic"), kept("squared_error"));
+});
+
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 test("the honest R² is that of the means of the members of each fold, once 30 label dates are known", () => {
@@ -45,7 +55,7 @@ test("the honest R² is that of the means of the members of each fold, once 30 l
   chosenOutputsSchema.parse(choice);
   assert.deepEqual(
     choice.candidates.map(({ label }) => label),
-    ["ridge (0)", "ridge (1)", "ridge (2)"],
+    ["ridge (1)", "ridge (2)", "ridge (3)"],
   );
   assert.deepEqual([choice.changes[0]!.members, choice.best], [[0], 1]);
   let [squares, saved] = [0, 0];

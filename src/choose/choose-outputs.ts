@@ -114,10 +114,10 @@ function warmUpRows(folds: TestedTicker["folds"], { series }: PrequentialChoice)
   return folds.filter(({ first }) => countKnown(series.days, first) < MIN_DATES).at(-1)?.to ?? 0;
 }
 
-/** Outputs with the same model get their number. */
+/** Outputs with the same model get their place, as in a report. */
 function distinctLabels(models: readonly string[]): string[] {
   return models.map((model, c) =>
-    models.filter((other) => other === model).length === 1 ? model : `${model} (${c})`,
+    models.filter((other) => other === model).length === 1 ? model : `${model} (${c + 1})`,
   );
 }
 

@@ -1,8 +1,9 @@
+import type { ChoiceMeasure } from "../contract/config/choice/choice-config.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
 import type { ChosenRows } from "../contract/output/chosen-outputs.ts";
 import type { TestedFold } from "../evaluate/choice/candidate-losses.ts";
-import type { ForecastRows } from "../evaluate/forecast-rows.ts";
+import { asRanked, type ForecastRows } from "../evaluate/forecast-rows.ts";
 import { foldRows } from "../outputs/fold-rows.ts";
 import type { OutputDocument } from "../outputs/open-document.ts";
 
@@ -26,11 +27,12 @@ export interface OutputRows {
 export const DATES_PER_CHOICE = 21;
 
 /**
- * The rows of an output that a choice reads, tickers ascending by code point.
+ * The rows of an output that a choice reads, tickers ascending by code point. With measure `ic`, the score rows have the forecasts whose
+ * order is judged.
  * @throws MucastError invalid_request if the output has no such rows.
  */
-export function outputRows(output: OutputDocument, rows: ChosenRows): OutputRows[] {
-  const found = rows === "score" ? scoreRows(output) : outOfFoldRows(output);
+export function outputRows(output: OutputDocument, rows: ChosenRows, measure: ChoiceMeasure): OutputRows[] {
+  const found = rows === "score" ? scoreRows(output, measure) : outOfFoldRows(output);
   const kept = found.filter(({ days }) => days.length > 0);
   if (kept.length > 0) return kept;
   const advice =
@@ -64,9 +66,12 @@ function laterDays(days: Int32Array, delay = 0, after?: Day): Int32Array {
 }
 
 /** Score rows with a realised return; every ticker's folds begin on the same dates. */
-function scoreRows({ rows, document }: OutputDocument): OutputRows[] {
+function scoreRows({ rows, document }: OutputDocument, measure: ChoiceMeasure): OutputRows[] {
   const { as_of, delay } = document.window;
-  const labelled = rows.map((row) => withLabel(row, laterDays(row.days, delay, parseDay(as_of))));
+  const labelled = rows.map((row) =>
+    // The verdict judges the order of the model's own forecasts, too.
+    withLabel(measure === "ic" ? asRanked(row) : row, laterDays(row.days, delay, parseDay(as_of))),
+  );
   const dates = [...new Set(labelled.flatMap(({ days }) => [...days]))].sort((a, b) => a - b);
   const starts = dates.filter((_, i) => i % DATES_PER_CHOICE === 0);
   return labelled.map((row) => ({ ...row, folds: foldsFrom(row.days, starts) }));

@@ -23,7 +23,7 @@ test("choose prints the candidates and the members by date, or JSON; outputs wit
   const network = written("nn_engine_3.json", dlText({ ...market, skill: 0.2, seed: 3 }));
   const { code, stdout, stderr } = await mucast(["choose", "--output", first, second]);
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /^1 ridge \(1\) .* yes$/m);
+  assert.match(stdout, /^1 ridge \(2\) .* yes$/m);
   assert.match(stdout, /^chosen in advance /m);
   assert.match(stdout, /^at the end +1$/m);
   const json = await mucast(["choose", "--output", first, second, network, "--rows", "score", "--json"]);

@@ -12,7 +12,7 @@ import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/chosen-outputs.ts";
-import { laterFigures } from "../contract/output/later-close.ts";
+import { laterFigures } from "../evaluate/verdict/later-sentence.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf } from "../outputs/output-summary.ts";
 import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
@@ -60,7 +60,9 @@ export function addChoose(program: Command): void {
       const { rows, rule, measure, json } = flags;
       const output = await outputLocations(named, flags);
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      const outputs = await untilSignal((signal) => readOutputs(output, rows, { ...reading, signal }));
+      const outputs = await untilSignal((signal) =>
+        readOutputs(output, { rows, measure }, { ...reading, signal }),
+      );
       const chosen = chooseOutputs(outputs, { rows, rule, measure });
       process.stdout.write(json ? `${JSON.stringify(chosen, null, 2)}\n` : choiceText(chosen));
     });
@@ -69,7 +71,7 @@ export function addChoose(program: Command): void {
 /** @throws MucastError invalid_request for one output or too many; of reading one. */
 async function readOutputs(
   locations: readonly string[],
-  rows: ChosenRows,
+  { rows, measure }: Pick<ChooseFlags, "rows" | "measure">,
   reading: Reading,
 ): Promise<CandidateOutput[]> {
   if (locations.length < 2 || locations.length > LIMITS.candidates) {
@@ -84,7 +86,7 @@ async function readOutputs(
     const { delay = 0 } = summary.window;
     outputs.push({
       ...{ name, sha256, model: modelNameOf(summary), delay },
-      rows: outputRows(document, rows),
+      rows: outputRows(document, rows, measure),
       later: laterFigures(summary.metrics[rows]?.by_delay),
     });
   }
@@ -112,12 +114,18 @@ function choiceText(chosen: ChosenOutputs): string {
 }
 
 /** Which rows were compared: score rows of different cuts have different dates. */
-function rowsText({ rows, losses: { dates } }: ChosenOutputs): string {
+function rowsText({ rows, losses: { dates, gains } }: ChosenOutputs): string {
   const [first, last] = [dates[0], dates.at(-1)];
   const named = rows === "score" ? "score rows" : "out-of-fold rows";
+  const judged = gains?.filter((gain) => gain !== null).length ?? dates.length;
+  const early = dates.length - judged;
+  const over =
+    early === 0
+      ? ""
+      : ` Figures are over ${judged.toLocaleString("en-US")} of these dates; ${early === 1 ? "one" : `the other ${early}`} only choose${early === 1 ? "s" : ""}.`;
   return first === undefined
     ? `No ${named} of these outputs can be compared.`
-    : `Compared on the ${named} whose returns are known from ${first} to ${last} (${counted(dates.length, "date")}).`;
+    : `Compared on the ${named} whose returns are known from ${first} to ${last} (${counted(dates.length, "date")}).${over}`;
 }
 
 function optimismText({ optimism, measure }: ChosenOutputs): string {

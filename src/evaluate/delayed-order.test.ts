@@ -98,6 +98,7 @@ function slowOrders(rows: readonly ForecastRows[], delay: number): DelayedOrder[
       turnover: average(found.map(({ turnover }) => turnover)),
       net_1bp: average(found.map(({ nets }) => nets[0]!)),
       net_5bp: average(found.map(({ nets }) => nets[1]!)),
+      net_5bp_t: t(found.map(({ nets }) => nets[1]!)),
       net_10bp: average(found.map(({ nets }) => nets[2]!)),
     };
   });

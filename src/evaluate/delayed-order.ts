@@ -62,6 +62,7 @@ const FIGURES_ACROSS = {
   turnover: null,
   net_1bp: null,
   net_5bp: null,
+  net_5bp_t: null,
   net_10bp: null,
 };
 
@@ -180,6 +181,7 @@ function* ordersAcross(
     turnover,
     net_1bp: net(1),
     net_5bp: net(5),
+    net_5bp_t: over((date) => date.spread - 5 * 4 * date.replaced).t,
     net_10bp: net(10),
   };
 }

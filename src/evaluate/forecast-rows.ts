@@ -5,7 +5,7 @@ export interface DatedForecasts {
   readonly ticker: string;
   /** Shape (n), ascending: the market date of each forecast. */
   readonly days: Int32Array;
-  /** Shape (n): next-day log-return, finite. */
+  /** Shape (n): log-return of the label, finite. */
   readonly predicted: Float64Array;
   /** Shape (n): the label, NaN if it is not known yet. */
   readonly realised: Float64Array;

@@ -65,6 +65,15 @@ export function testQuantile(
   }
 }
 
+/** The same, or null with fewer than MIN_DATES dates. */
+export function datesQuantile(
+  method: TestMethod | undefined,
+  dates: number,
+  probability: FixedBProbability,
+): number | null {
+  return dates < MIN_DATES ? null : testQuantile(method, dates, probability);
+}
+
 /** Values whose deviation is below this share of the largest one differ by rounding alone. */
 const ROUNDING = 1e-12;
 
@@ -72,15 +81,4 @@ const ROUNDING = 1e-12;
 export function meanWithT(values: Float64Array): { readonly mean: number | null; readonly t: number | null } {
   const differ = deviation(values) > ROUNDING * largestMagnitude(values);
   return { mean: finiteOrNull(mean(values)), t: differ ? meanT(values) : null };
-}
-
-/** The 95 % band of a mean over n dates, from its `meanT`; null with fewer than MIN_DATES, and without a t. */
-export function bandFromT(
-  centre: number | null,
-  t: number | null | undefined,
-  n: number,
-): { readonly low: number; readonly high: number } | null {
-  if (centre === null || !t || n < MIN_DATES) return null;
-  const half = meanQuantile(n, 0.975) * Math.abs(centre / t);
-  return { low: centre - half, high: centre + half };
 }

@@ -69,23 +69,26 @@ export function recentVolatility(returns: Float64Array): Float64Array {
   const finite = returns.filter((value) => !Number.isNaN(value));
   let known = 0;
   return returns.map((value) => {
-    const volatility = deviationOfLast(finite, known);
+    const volatility = deviationOfLast(VOLATILITY_RETURNS, finite, known);
     if (!Number.isNaN(value)) known++;
     return volatility;
   });
 }
 
-/** The deviation of the VOLATILITY_RETURNS returns before index `end`; exactly 0 if all are equal. */
-function deviationOfLast(returns: Float64Array, end: number): number {
-  const start = end - VOLATILITY_RETURNS;
+/** The deviation (ddof 0) of the `count` returns before index `end`; exactly 0 if all are equal, NaN if there are fewer. */
+export function deviationOfLast(count: number, returns: ArrayLike<number>, end: number): number {
+  const start = end - count;
   if (start < 0) return Number.NaN;
-  if (returns.subarray(start, end).every((value) => value === returns[start])) return 0;
-  let sum = 0;
-  for (let i = start; i < end; i++) sum += returns[i]!;
-  const mean = sum / VOLATILITY_RETURNS;
+  let [sum, isEqual] = [0, true];
+  for (let i = start; i < end; i++) {
+    sum += returns[i]!;
+    isEqual &&= returns[i] === returns[start];
+  }
+  if (isEqual) return 0;
+  const mean = sum / count;
   let squares = 0;
   for (let i = start; i < end; i++) squares += (returns[i]! - mean) * (returns[i]! - mean);
-  return Math.sqrt(squares / VOLATILITY_RETURNS);
+  return Math.sqrt(squares / count);
 }
 
 /** ln of the float64 next / price, correctly rounded; of the exact ratio if that leaves the range of a float64. */

@@ -40,7 +40,7 @@ export interface PooledBlock extends RefitBlock {
 /** The rows of one ticker in a pooled fit. */
 export interface PooledMember<P extends PooledRows = PooledRows> {
   readonly panel: P;
-  /** Shape (learn), ascending rows of the panel: the fit rows, then the score rows that a later block learns from. */
+  /** Shape (learn), ascending rows of the panel: the fit rows, then those that a later block learns from. */
   readonly learn: Int32Array;
   /** Shape (learn + score), ascending: the matrix row of each row of `learn`, then of each score row. */
   readonly places: Float64Array;
@@ -58,7 +58,7 @@ type PooledTickerBlock = Omit<TickerBlock, "learnEnd"> & {
 /** One regressor for all tickers: all rows that some fit learns from, by label date, then the score rows by date. */
 export interface PooledPlan<P extends PooledRows = PooledRows> {
   readonly fitRows: number;
-  /** The fit rows, followed by the score rows that a later block learns from. */
+  /** The fit rows, followed by those that a later block learns from. */
   readonly learnRows: number;
   readonly scoreRows: number;
   readonly folds: readonly PooledFold[];
@@ -239,10 +239,10 @@ function* foldsOf(
   return Array.from({ length: k }, (_, j) => {
     const first = n - (k - j) * cvTestSize;
     const from = dates[first]!;
-    const trainEnd = countUpTo(labelDays, from);
+    const trainEnd = countBefore(labelDays, from + 1);
     const until = dates[first + cvTestSize];
     const knownBy = dates[first + cvTestSize + delay];
-    const testEnd = knownBy === undefined ? labelDays.length : countUpTo(labelDays, knownBy);
+    const testEnd = knownBy === undefined ? labelDays.length : countBefore(labelDays, knownBy + 1);
     return { from, until, knownBy, trainStart: startOf(trainEnd), trainEnd, testEnd };
   });
 }
@@ -258,20 +258,15 @@ function foldsOfTicker(
   return folds.flatMap(({ from, until, knownBy, trainStart }, fold) => {
     const range = {
       trainStart: countBefore(knownDays, firstKnown(trainStart)),
-      trainEnd: countUpTo(knownDays, from),
+      trainEnd: countBefore(knownDays, from + 1),
       testStart: countBefore(fitDays, from),
       testEnd: Math.min(
         until === undefined ? fit.length : countBefore(fitDays, until),
-        knownBy === undefined ? fit.length : countUpTo(knownDays, knownBy),
+        knownBy === undefined ? fit.length : countBefore(knownDays, knownBy + 1),
       ),
     };
     const trained = range.trainEnd - range.trainStart;
     const isTested = trained >= MIN_FIT_ROWS && range.testEnd > range.testStart;
     return isTested ? [{ fold, ...range }] : [];
   });
-}
-
-/** How many of the ascending days are at most `limit`. */
-function countUpTo(ascending: Int32Array, limit: Day): number {
-  return countBefore(ascending, limit + 1);
 }

@@ -2,6 +2,7 @@ import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { MAX_GAP_DAYS, type TickerExposures, type TickerPrices } from "../contract/market/ticker-series.ts";
 import { EXPOSURES } from "../contract/output/metrics-schemas.ts";
+import { deviationOfLast } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
 import type { ResolvedWindow } from "./window.ts";
 
@@ -92,12 +93,4 @@ function slopeOfLast(
     squares += other * other;
   }
   return squares > 0 ? products / squares : Number.NaN;
-}
-
-function deviationOfLast(count: number, values: readonly number[], end: number): number {
-  if (end < count) return Number.NaN;
-  const centre = meanOfLast(count, values, end);
-  let squares = 0;
-  for (let i = end - count; i < end; i++) squares += (values[i]! - centre) ** 2;
-  return Math.sqrt(squares / count);
 }

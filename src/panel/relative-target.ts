@@ -2,7 +2,7 @@ import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { orderByDates, valuesAt } from "./rows.ts";
+import { countBefore, orderByDates, valuesAt } from "./rows.ts";
 import type { PanelRows } from "./ticker-panel.ts";
 
 /** A date needs this many labelled tickers for its mean and deviation to represent the market. */
@@ -206,7 +206,7 @@ function widthsOf(spreads: readonly DateSpreads[]): (day: Day) => number {
     const known = widths.get(day);
     if (known !== undefined) return known;
     let [squares, count] = [0, 0];
-    for (let i = countUpTo(dates, day - 1) - 1; i >= 0 && count < WIDTH_DATES; i--) {
+    for (let i = countBefore(dates, day) - 1; i >= 0 && count < WIDTH_DATES; i--) {
       const cohort = spreads[i]!.cohorts.findLast(({ labelDay }) => labelDay <= day);
       if (cohort === undefined) continue;
       squares += cohort.deviation * cohort.deviation;
@@ -238,16 +238,5 @@ function levelsOf({ labelDays, y }: SortedLabels, kinds: Uint8Array): Levels {
  */
 function levels(days: Int32Array, sums: Float64Array, fit: number): Levels {
   const mean = (count: number) => (count === 0 ? Number.NaN : sums[count - 1]! / count);
-  return { final: mean(fit), knownAt: (day) => mean(countUpTo(days, day)) };
-}
-
-/** The number of ascending days at or before `day`. */
-function countUpTo(days: Int32Array, day: Day): number {
-  let [from, to] = [0, days.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (days[middle]! <= day) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  return { final: mean(fit), knownAt: (day) => mean(countBefore(days, day + 1)) };
 }

@@ -185,7 +185,7 @@ test("uses the label realised on the cut itself, and not the next one", () => {
 
 test("with a delay, score rows begin at the cut, even if the last rows with a known label are incomplete", () => {
   const { quotes, dates } = clean(60);
-  for (const i of [36, 37]) quotes.features.get(dates[i]!)![0] = Number.NaN;
+  for (const i of [36, 37]) (quotes.features.get(dates[i]!) as number[])[0] = Number.NaN;
   const panel = build(quotes, dates[0]!, dates[59]!, dates[40]!, 2);
   assert.equal(formatDay(panel.days[panel.fit.at(-1)!]!), dates[35]);
   assert.equal(formatDay(panel.days[panel.score[0]!]!), dates[40]);

@@ -11,7 +11,7 @@ export interface ResolvedWindow {
   readonly end: Day;
   /** Absent if the request has no `Learning_end`. */
   readonly learningEnd?: Day;
-  /** Last day whose labels may be learned: `learningEnd` if there is one, else `end`. */
+  /** Last day on which a label that is learned may be known: `learningEnd` if there is one, else `end`. */
   readonly cut: Day;
   /** The number of closes between a row's close and the close at which its return begins; absent for 0. */
   readonly delay?: number;

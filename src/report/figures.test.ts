@@ -3,8 +3,6 @@ import { test } from "node:test";
 import fc from "fast-check";
 import {
   bandFigure,
-  COMPARED_FORMATS,
-  type ComparedUnit,
   countedRows,
   figure,
   figureDifference,
@@ -66,20 +64,11 @@ test("a difference has the decimals of its unit, and its sign", () => {
   for (const [value, unit, text] of cases) assert.equal(signedFigure(value, unit), text);
 });
 
-test("the difference of two figures is what a reader gets who subtracts them", () => {
-  assert.equal(figureDifference(0.0344, 0.0116, "ic"), "+0.022", "0.034 minus 0.012");
-  assert.equal(figureDifference(0.0114, 0.0116, "ic"), "\u22120.001");
-  assert.equal(figureDifference(0.01149, 0.0111, "ic"), "0.000");
-  assert.equal(figureDifference(Number.NaN, 0.1, "ic"), "\u2013");
-  const units = Object.keys(COMPARED_FORMATS) as ComparedUnit[];
-  const value = fc.double({ min: -0.1, max: 0.1, noNaN: true });
-  const property = fc.property(fc.constantFrom(...units), value, value, (unit, first, second) => {
-    const [a, b, c] = [figure(first, unit), figure(second, unit), figureDifference(first, second, unit)].map(
-      (text) => Number.parseFloat(plain(text)),
-    );
-    assert.ok(Math.abs(a! - b! - c!) < 1e-6, `${unit}: ${a} - ${b} = ${c}`);
-  });
-  fc.assert(property, { seed: 1, numRuns: 300 });
+test("the difference of two compared figures has one decimal more than they have", () => {
+  assert.equal(figureDifference(0.0344 - 0.0116, "ic"), "+0.0228");
+  assert.equal(figureDifference(0.0114 - 0.0116, "ic"), "\u22120.0002");
+  assert.equal(figureDifference(0.000012, "coverage"), "0.00\u202f%");
+  assert.equal(figureDifference(Number.NaN, "ic"), "\u2013");
 });
 
 test("a figure equals its number, to four significant digits", () => {

@@ -80,11 +80,11 @@ export function signedFigure(difference: number | null, unit: Unit): string {
   return `${sign}${text}`;
 }
 
-/** The difference of two compared figures as they are shown, so that a reader who subtracts them gets the same. */
-export function figureDifference(first: number, second: number, unit: ComparedUnit): string {
-  const { decimals, factor } = COMPARED_FORMATS[unit];
-  const shown = (value: number) => Number((value * factor).toFixed(decimals));
-  return signedFigure((shown(first) - shown(second)) / factor, unit);
+/** A difference of two compared figures, with its sign and one decimal more than they have. */
+export function figureDifference(difference: number | null, unit: ComparedUnit): string {
+  if (difference === null || !Number.isFinite(difference)) return NO_FIGURE;
+  const format = COMPARED_FORMATS[unit];
+  return compared(difference, { ...format, decimals: format.decimals + 1, isSigned: true });
 }
 
 /** A sentence of an output as the other figures of a page look: `-2.97%` with a minus sign and a narrow space. */

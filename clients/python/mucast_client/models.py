@@ -48,9 +48,13 @@ class LaterFigures(TypedDict):
     delay: int
     """Closes between the forecasts and the trade."""
     ic: float | None
-    """Mean IC there; with fewer than 5 tickers, the order over time."""
+    """Mean IC there; null with fewer than 5 tickers."""
     net_5bp: float | None
     """Top fifth minus bottom fifth after costs of 5 basis points a side, in basis points a day."""
+    net_low: NotRequired[float | None]
+    """Lower end of its 90 % band; null if it has no error."""
+    net_high: NotRequired[float | None]
+    """Upper end of its 90 % band."""
 
 
 class RunSummaryVerdict(TypedDict):
@@ -354,7 +358,7 @@ class SizeTest(TypedDict):
     r2: float | None
     """1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."""
     clark_west_t: float | None
-    """Clark and West (2007), on the model's forecasts before shrinkage: whether they contain information that the baseline does not, apart from their noise."""
+    """Clark and West (2007), on the forecasts whose order is judged (with shrinkage `pooled` the model's own): whether they contain information that the baseline does not, apart from their noise."""
     squared_error_t: float | None
     """Whether the squared error of the forecasts as published is smaller than the baseline's; on held-out rows, of the forecasts before shrinkage."""
 
@@ -434,7 +438,7 @@ class OutputBlobForecastsValue(TypedDict):
     lower: list[float | None]
     upper: list[float | None]
     model: NotRequired[list[float]]
-    """The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any of these rows."""
+    """The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any score row of the job."""
 
 
 class Importance(TypedDict):
@@ -619,7 +623,7 @@ class OutputChoice(TypedDict):
     measure: NotRequired[str]
     """What compares candidates; absent in older outputs, which used squared_error."""
     method: NotRequired[TestMethod]
-    """How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile."""
+    """How the errors of gains over 60 dates or more are estimated: `ewc_8`, as in `verdict`, and by Newey and West with lag 5 with fewer dates; absent in outputs of 0.2.0, which used the latter for all."""
     seed: int
     warm_up: NotRequired[int]
     """run_ml_job: further folds that only served the choice."""
@@ -801,7 +805,7 @@ class DelayedOrder(TypedDict):
     dates: int
     """Dates that count; all figures of the entry are over the same ones."""
     ic_mean: float | None
-    """Mean IC; null with fewer than 5 tickers, like the next eight figures."""
+    """Mean IC; null with fewer than 5 tickers, like the next figures up to net_10bp."""
     ic_t: float | None
     """t of a mean over dates, like every t here."""
     rank_ic_mean: float | None
@@ -814,6 +818,7 @@ class DelayedOrder(TypedDict):
     net_1bp: float | None
     """The spread after costs of 1 basis point a side, in basis points a day."""
     net_5bp: float | None
+    net_5bp_t: NotRequired[float | None]
     net_10bp: float | None
     order_mean: NotRequired[float | None]
     """Only with fewer than 5 tickers: the mean of the order over time, in place of the IC."""
@@ -855,7 +860,7 @@ class ModelTable(TypedDict):
     r2_zero_median: NotRequired[float | None]
     """The median of the tickers' r2_zero."""
     by_delay: NotRequired[list[DelayedOrder]]
-    """The models' order before shrinkage, traded at the close that the labels assume and one and two closes later."""
+    """The order traded at the close that the labels assume and one and two closes later, of the forecasts whose order is judged: with shrinkage `pooled` the model's own."""
     exposures: NotRequired[Exposures]
     """What the models' forecasts have in common with prices; absent with fewer than 5 tickers."""
 

@@ -23,9 +23,10 @@ type TableChoice = Pick<OutputChoice, "honest" | "best" | "measure" | "method" |
 export function candidateTable(choice: TableChoice, elsewhere = "mucast report shows all"): string {
   const { candidates, honest, best, measure } = choice;
   const shown = rankedCandidates(candidates).slice(0, MAX_CANDIDATES_SHOWN);
-  const closes = [...new Set(shown.flatMap(({ later }) => later?.delay ?? []))].sort((a, b) => a - b);
+  // Outputs with different delays are refused, so there is one close.
+  const close = shown.find(({ later }) => later !== undefined)?.later?.delay;
   const laterCells = (later?: LaterFigures) =>
-    closes.length === 0 ? [] : [fixed(later?.ic ?? null, 4), fixed(later?.net_5bp ?? null, 1)];
+    close === undefined ? [] : [fixed(later?.ic ?? null, 4), netText(later)];
   const rows = shown.map(({ number, label, member, tickers, later, ...figures }) => [
     `${number} ${printable(label)}`,
     ...figureCells(figures, choice),
@@ -33,7 +34,7 @@ export function candidateTable(choice: TableChoice, elsewhere = "mucast report s
     String(tickers),
     member ? "yes" : "-",
   ]);
-  const laterHeader = closes.length === 0 ? [] : ["IC later", "net later"];
+  const laterHeader = close === undefined ? [] : ["IC later", "net later"];
   const header = [
     ...["candidate", "R² held out", "IC held out", "gain over 0", "90 % band"],
     ...laterHeader,
@@ -45,10 +46,10 @@ export function candidateTable(choice: TableChoice, elsewhere = "mucast report s
       ...rows,
       ["chosen in advance", ...figureCells(honest, choice), ...laterHeader.map(() => ""), "", ""],
     ]),
-    ...(closes.length === 0
+    ...(close === undefined
       ? []
       : [
-          `Later: traded ${closes.map(closeName).join(" or ")}, over all dates of the output; net: the top minus the bottom fifth after 5 bp a side, bp a day.`,
+          `Later: traded ${closeName(close)}, over all dates of the output; net: the top minus the bottom fifth after 5 bp a side, bp a day, with its 90 % band.`,
         ]),
     ...(more === 0 ? [] : [`${counted(more, "further candidate")} with smaller gains; ${elsewhere}.`]),
     `Candidate ${best} is the best by the rows that choose; the forecasts chosen in advance show what choosing was worth.${measure === "ic" ? "" : GAIN_UNIT}`,
@@ -65,6 +66,12 @@ function figureCells(figures: OutputChoice["honest"], choice: TableChoice): stri
     gained(gain),
     band === null ? "-" : `${gained(band.low)} to ${gained(band.high)}`,
   ];
+}
+
+function netText({ net_5bp: net = null, net_low: low, net_high: high }: Partial<LaterFigures> = {}): string {
+  return low == null || high == null
+    ? fixed(net, 1)
+    : `${fixed(net, 1)} (${fixed(low, 1)} to ${fixed(high, 1)})`;
 }
 
 function fixed(value: number | null, digits: number): string {

@@ -1,7 +1,10 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
+import { type Band, bandFromT } from "../../contract/output/band.ts";
 import { closeName, laterOrder } from "../../contract/output/later-close.ts";
 import { verdictFigures } from "../../contract/output/order-name.ts";
 import type { FindingState, JudgedRows, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
+import { datesQuantile, meanMethod } from "../../evaluate/mean-test.ts";
+import { orderBands } from "../../evaluate/verdict/later-sentence.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 
 /** An output and the name of its column. */
@@ -25,9 +28,11 @@ type Cell = readonly [label: string, value: string];
 export function outputTable(outputs: readonly OutputColumn[]): string {
   const hasRefits = outputs.some(({ output }) => output.refits !== undefined);
   const closes = laterCloses(outputs.map(({ output }) => ordersOf(output)));
+  const isOfLabels = (close: number) =>
+    outputs.every(({ output }) => [undefined, close].includes(ordersOf(output)[0]?.delay));
   const columns = outputs.map((column) => [
     ...cellsOf(column),
-    ...closes.flatMap((delay) => laterCells(ordersOf(column.output), delay)),
+    ...closes.flatMap((delay) => laterCells(ordersOf(column.output), delay, isOfLabels(delay))),
     ...(closes.length === 0 ? [] : [beyondCell(column.output)]),
     ...(hasRefits ? [refitsCell(column.output)] : []),
     ...verdictCells(column.verdict),
@@ -87,31 +92,37 @@ function laterCloses(outputs: readonly Orders[]): number[] {
 }
 
 /** What the order is worth if it is traded at a close after the forecasts. */
-function laterCells(orders: Orders, delay: number): Cell[] {
+function laterCells(orders: Orders, delay: number, isOfLabels: boolean): Cell[] {
   const order = orders.find((each) => each.delay === delay);
   const isOverTime = order?.order_mean !== undefined;
-  const figures = isOverTime ? [order.order_mean, order.order_t] : [order?.ic_mean, order?.ic_t];
-  const [value, t] = figures.map((each) => each ?? null);
+  const value = (isOverTime ? order.order_mean : order?.ic_mean) ?? null;
   const net = order?.net_5bp ?? null;
+  const bands = order && orderBands(order);
   return [
     [
-      `order ${closeName(delay)}`,
+      `order ${closeName(delay)}${isOfLabels ? " (where the labels begin)" : ""}`,
       value === null
         ? "-"
-        : `${isOverTime ? "over time" : "mean IC"} ${figure(value)}${t == null ? "" : `, t ${t.toFixed(2)}`}`,
+        : `${isOverTime ? "over time" : "mean IC"} ${figure(value)}${isOverTime ? " deviations" : ""}${within(bands?.order, figure)}`,
     ],
-    ["  spread after 5 bp a side", net === null ? "-" : `${net.toFixed(1)} bp a day`],
+    [
+      "  spread after 5 bp a side",
+      net === null ? "-" : `${net.toFixed(1)} bp a day${within(bands?.net, (bp) => bp.toFixed(1))}`,
+    ],
     ["  replaced each day", percent(order?.turnover)],
   ];
 }
 
+function within(band: Band | null | undefined, text: (value: number) => string): string {
+  return band == null ? "" : `, 90 % band ${text(band.low)} to ${text(band.high)}`;
+}
+
 /** The IC that exposures to prices leave. */
 function beyondCell({ metrics }: OutputColumn["output"]): Cell {
-  const { ic_mean: ic = null, ic_t: t = null } = metrics[judgedTable(metrics)]!.exposures?.residual ?? {};
-  return [
-    "mean IC beyond exposures",
-    ic === null ? "-" : `${figure(ic)}${t === null ? "" : `, t ${t.toFixed(2)}`}`,
-  ];
+  const { dates = 0, residual } = metrics[judgedTable(metrics)]!.exposures ?? {};
+  const ic = residual?.ic_mean ?? null;
+  const band = bandFromT(ic, residual?.ic_t, datesQuantile(meanMethod(dates), dates, 0.95));
+  return ["mean IC beyond exposures", ic === null ? "-" : `${figure(ic)}${within(band, figure)}`];
 }
 
 /** How many successive sets of models made the forecasts. */
@@ -155,7 +166,7 @@ const SKILL_STATES: Names = {
 } satisfies Record<FindingState, string>;
 
 const INTERVAL_STATES: Names = {
-  evidence: "hold",
+  evidence: "hold overall",
   none: "too wide",
   worse: "too narrow",
   too_few: "too few dates",
@@ -174,10 +185,8 @@ function overTime(order: RowsVerdict["order"] | undefined): string {
 
 /** The band of the IC outside which a one-sided test at 5 % finds it. */
 function bandText(order: RowsVerdict["order"] | undefined): string {
-  const { form, figure: ic = null, t = null, quantile = null } = order ?? {};
-  if (form !== "cross_section" || ic === null || t === null || t === 0 || quantile === null) return "-";
-  const half = quantile * Math.abs(ic / t);
-  return `${icText(ic - half)} to ${icText(ic + half)}`;
+  const band = order?.form === "cross_section" ? bandFromT(order.figure, order.t, order.quantile) : null;
+  return band === null ? "-" : `${icText(band.low)} to ${icText(band.high)}`;
 }
 
 function icText(ic: number | null | undefined): string {

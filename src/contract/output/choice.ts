@@ -52,7 +52,9 @@ export const choiceSchema = z
     measure: mayGrow(z.enum(CHOICE_MEASURES))
       .optional()
       .describe("What compares candidates; absent in older outputs, which used squared_error."),
-    method: testMethodSchema,
+    method: testMethodSchema.describe(
+      "How the errors of gains over 60 dates or more are estimated: `ewc_8`, as in `verdict`, and by Newey and West with lag 5 with fewer dates; absent in outputs of 0.2.0, which used the latter for all.",
+    ),
     seed: count,
     warm_up: count.optional().describe("run_ml_job: further folds that only served the choice."),
     racing: z.boolean().optional().describe("Outputs of 0.2.0: candidates that fell behind were dropped."),

@@ -1,4 +1,4 @@
-import type { DelayedOrder, LaterFigures } from "./metrics-schemas.ts";
+import type { DelayedOrder } from "./metrics-schemas.ts";
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven"];
 
@@ -12,14 +12,6 @@ export function closeName(delay: number): string {
 export function closeTitle(delay: number): string {
   const name = closeName(delay);
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-}
-
-/** @returns undefined where `laterOrder` is. */
-export function laterFigures(orders: readonly DelayedOrder[] | undefined): LaterFigures | undefined {
-  const order = laterOrder(orders);
-  if (order === undefined) return undefined;
-  const { delay, ic_mean, net_5bp } = order;
-  return { delay, ic: ic_mean, net_5bp };
 }
 
 /** Fewer dates say too little, as for every band and test. */

@@ -111,7 +111,7 @@ const delayedOrderSchema = z
   .strictObject({
     delay: count.describe("Closes between the close of the row and the trade."),
     dates: count.describe("Dates that count; all figures of the entry are over the same ones."),
-    ic_mean: maybe.describe("Mean IC; null with fewer than 5 tickers, like the next eight figures."),
+    ic_mean: maybe.describe("Mean IC; null with fewer than 5 tickers, like the next figures up to net_10bp."),
     ic_t: maybe.describe("t of a mean over dates, like every t here."),
     rank_ic_mean: maybe,
     rank_ic_t: maybe,
@@ -124,6 +124,7 @@ const delayedOrderSchema = z
     ),
     net_1bp: maybe.describe("The spread after costs of 1 basis point a side, in basis points a day."),
     net_5bp: maybe,
+    net_5bp_t: maybe.optional(),
     net_10bp: maybe,
     order_mean: maybe
       .optional()
@@ -136,10 +137,12 @@ const delayedOrderSchema = z
 export const laterFiguresSchema = z
   .strictObject({
     delay: z.int().positive().describe("Closes between the forecasts and the trade."),
-    ic: maybe.describe("Mean IC there; with fewer than 5 tickers, the order over time."),
+    ic: maybe.describe("Mean IC there; null with fewer than 5 tickers."),
     net_5bp: maybe.describe(
       "Top fifth minus bottom fifth after costs of 5 basis points a side, in basis points a day.",
     ),
+    net_low: maybe.optional().describe("Lower end of its 90 % band; null if it has no error."),
+    net_high: maybe.optional().describe("Upper end of its 90 % band."),
   })
   .meta({ id: "LaterFigures" });
 
@@ -179,7 +182,7 @@ export const modelTableSchema = z
       .array(delayedOrderSchema)
       .optional()
       .describe(
-        "The models' order before shrinkage, traded at the close that the labels assume and one and two closes later.",
+        "The order traded at the close that the labels assume and one and two closes later, of the forecasts whose order is judged: with shrinkage `pooled` the model's own.",
       ),
     exposures: exposuresSchema
       .optional()

@@ -21,7 +21,7 @@ const forecastSchema = z.strictObject({
     .array(z.number())
     .optional()
     .describe(
-      "The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any of these rows.",
+      "The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any score row of the job.",
     ),
 });
 

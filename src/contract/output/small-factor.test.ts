@@ -7,7 +7,7 @@ const MU = { AAA: 1e-5, BBB: -1e-5 };
 const POOLED = { n: 40, b: 0.4, se: 0.1, s: 0.3 };
 
 function sentences(factor: number, more: object = {}, state = "evidence", figure: number | null = 0.0284) {
-  const order = { state, form: "cross_section", figure, t: 4.06 };
+  const order = { state, form: "cross_section", figure, t: 4.06, quantile: 1.86 };
   return smallFactorOf({
     mu: MU,
     metrics: {
@@ -25,7 +25,7 @@ function sentences(factor: number, more: object = {}, state = "evidence", figure
 test("a small factor comes with the IC before shrinkage and the next step", () => {
   assert.equal(
     sentences(0.0312),
-    "Shrinkage multiplies the forecasts by 0.031, because the slope of returns on held-out forecasts is 0.02 with a standard error of 0.01. Before shrinkage, the mean IC on the out-of-fold rows is 0.0284 (t 4.1). Rank by mu; to size positions by the model's own forecasts, set shrinkage to none.",
+    "Shrinkage multiplies the forecasts by 0.031, because the slope of returns on held-out forecasts is 0.02 with a standard error of 0.01. Before shrinkage, the mean IC on the out-of-fold rows is 0.0284 (90% band 0.0154 to 0.0414). Rank by mu; to size positions by the model's own forecasts, set shrinkage to none.",
   );
   assert.match(sentences(0)!, /by 0, because .* Rank by unshrunk forecasts;/);
   assert.match(sentences(0.01, { applied: { AAA: 0.02, BBB: 0 } })!, /by at most 0\.02,/);
@@ -34,8 +34,9 @@ test("a small factor comes with the IC before shrinkage and the next step", () =
 test("without evidence of an order it does not say to rank", () => {
   assert.match(
     sentences(0.01, {}, "none")!,
-    /is 0\.0284 \(t 4\.1\), which is no evidence of an order either\.$/,
+    /is 0\.0284 \(90% band .*\), which is no evidence of an order either\.$/,
   );
+  assert.match(sentences(0.01, {}, "worse", -0.0284)!, /is -0\.0284 \(.*\), which is worse than chance\.$/);
   assert.match(sentences(0.01, {}, "none", null)!, /standard error of 0\.01\.$/);
 });
 

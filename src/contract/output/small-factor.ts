@@ -1,3 +1,4 @@
+import { bandFromT } from "./band.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Forecasts with a smaller factor are as good as 0 beside costs, so a reader needs the order and a next step. */
@@ -27,14 +28,20 @@ interface FactorFacts {
 export function smallFactorSentences({ factors, slope, hasModel, verdict }: FactorFacts): string | undefined {
   const largest = Math.max(...factors);
   if (factors.length === 0 || largest >= SMALL_FACTOR) return undefined;
-  const most = factors.some((factor) => factor !== largest) ? "at most " : "";
+  const isCommon = factors.every((factor) => factor === largest);
+  const most = isCommon ? "" : "at most ";
   const head = `Shrinkage multiplies the forecasts by ${most}${Number(largest.toPrecision(2))}, because ${reasonOf(slope)}.`;
   const judged = verdict?.judged.find(({ order }) => order.figure !== null);
   if (judged === undefined) return head;
   const { order, rows } = judged;
   const name = order.form === "cross_section" ? "the mean IC" : "the order over time";
-  const t = order.t === null ? "" : ` (t ${order.t.toFixed(1)})`;
-  const found = `Before shrinkage, ${name} on the ${rows.replaceAll("_", "-")} rows is ${order.figure!.toFixed(4)}${t}`;
+  const unit = order.form === "cross_section" ? "" : " deviations";
+  const band = bandFromT(order.figure, order.t, order.quantile);
+  const within = band === null ? "" : ` (90% band ${band.low.toFixed(4)} to ${band.high.toFixed(4)})`;
+  // A common factor changes no order; with others, that of score rows is the order of the published forecasts.
+  const whose = isCommon || rows !== "score" ? "Before shrinkage" : "As published";
+  const found = `${whose}, ${name} on the ${rows.replaceAll("_", "-")} rows is ${order.figure!.toFixed(4)}${unit}${within}`;
+  if (order.state === "worse") return `${head} ${found}, which is worse than chance.`;
   if (order.state !== "evidence") return `${head} ${found}, which is no evidence of an order either.`;
   const ranking = largest > 0 ? "Rank by mu" : hasModel ? "Rank by mu_model" : "Rank by unshrunk forecasts";
   return `${head} ${found}. ${ranking}; to size positions by the model's own forecasts, set shrinkage to none.`;

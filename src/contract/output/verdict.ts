@@ -60,7 +60,7 @@ const sizeTestSchema = z
   .strictObject({
     r2: maybe.describe("1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."),
     clark_west_t: maybe.describe(
-      "Clark and West (2007), on the model's forecasts before shrinkage: whether they contain information that the baseline does not, apart from their noise.",
+      "Clark and West (2007), on the forecasts whose order is judged (with shrinkage `pooled` the model's own): whether they contain information that the baseline does not, apart from their noise.",
     ),
     squared_error_t: maybe.describe(
       "Whether the squared error of the forecasts as published is smaller than the baseline's; on held-out rows, of the forecasts before shrinkage.",

@@ -87,7 +87,7 @@ export const WARNING_TABLE = {
   },
   negative_slope: {
     cause:
-      "With shrinkage pooled or empirical_bayes, the slope of returns on held-out forecasts is negative by more than chance: returns go against the forecasts. Shrinkage then sets the common factor to 0, and the output keeps the model's own forecasts beside (`model` in forecasts, mu_model).",
+      "With shrinkage pooled or empirical_bayes, the slope of returns on held-out forecasts is negative by more than chance: returns go against the forecasts. Shrinkage then sets the common factor to 0; with pooled, the output keeps the model's own forecasts beside (`model` in forecasts, mu_model).",
     cure: "Do not trade on the forecasts, nor against them: look for a feature or a label with the wrong sign or date. If only a few blocks of refits are affected, raise refit_every, or do nothing.",
   },
   wild_forecast: {

@@ -43,7 +43,7 @@ export interface TrainNetworkTask extends NetworkTask {
   readonly block?: number;
   /** Shape (train + validate + predict): the row of x on which each window ends; ascending within each part. */
   readonly ends: ArrayRef;
-  /** Shape (train + validate): next-day log-returns, all finite. */
+  /** Shape (train + validate): the targets that the network learns, all finite. */
   readonly labels: ArrayRef;
   readonly parts: SampleParts;
 }

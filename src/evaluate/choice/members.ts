@@ -14,7 +14,7 @@ export interface MemberChoice {
 }
 
 /** A mean difference of losses between two candidates over label dates. */
-export interface DatedDifference {
+interface DatedDifference {
   /** NaN without a common date: such a candidate is neither the best nor a member. */
   readonly mean: number;
   /** Its error; 0 if every difference is the same. */

@@ -1,22 +1,24 @@
 import type { Intervals } from "../../contract/config/intervals.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
+import { bandFromT } from "../../contract/output/band.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type { TestMethod } from "../../contract/output/test-method.ts";
 import type {
   FindingState,
   IntervalsFinding,
+  JudgedRows,
   OrderFinding,
   SizesFinding,
 } from "../../contract/output/verdict.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import { type Bounds, hasNoEnds } from "../intervals/conformal.ts";
-import { meanError, meanMethod, meanQuantile, testQuantile } from "../mean-test.ts";
+import { datesQuantile, meanError, meanMethod, testQuantile } from "../mean-test.ts";
 import { type FixedBProbability, MIN_DATES } from "../newey-west.ts";
 import { dateLayout, valuesByDate } from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "./date-t.ts";
-import { type OrderByDate, orderByDate, signedReturnT } from "./order.ts";
-import { type Baseline, type SizeTests, sizeTests } from "./sizes.ts";
+import { isNewModel, type OrderByDate, orderByDate, signedReturnT } from "./order.ts";
+import { type Baseline, type SizeTest, type SizeTests, sizeTests } from "./sizes.ts";
 
 /** One-sided: chance alone shows an order once in twenty times, and sizes once in forty, so either of them in at most 7.5 %. */
 const ORDER_PROBABILITY = 0.95;
@@ -25,9 +27,6 @@ const COVERAGE_PROBABILITY = 0.975;
 
 /** The number of misses may differ from the requested number by this share, however significant the difference is. */
 const COVERAGE_SLACK = 0.1;
-
-/** The same on the quietest and the most volatile tenth of days, whose coverage is known less well. */
-const TENTH_SLACK = 0.3;
 
 /** Whether forecasts rank the returns of a date better than chance, and whether the part that they add to the training mean does too. */
 export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number): Pausable<OrderFinding> {
@@ -40,7 +39,7 @@ export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number)
   const dates = own.days.length;
   const method: TestMethod = form === "cross_section" ? meanMethod(dates) : "student";
   const t = form === "cross_section" ? dateT(own.values, 1) : signedReturnT(own.values);
-  const quantile = dates < MIN_DATES ? null : testQuantile(method, dates, ORDER_PROBABILITY);
+  const quantile = datesQuantile(method, dates, ORDER_PROBABILITY);
   const addedT = added === undefined ? null : dateT(added.values, 1);
   const found = {
     figure: finiteOrNull(mean(own.values)),
@@ -59,14 +58,15 @@ export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number)
   };
   const addsOrder = added === undefined || isBeyondChance(added, addedT);
   const state = ((): FindingState => {
-    if (datesGiven < MIN_DATES) return "too_few";
+    if (datesGiven < MIN_DATES || (form === "time_series" && quantile === null)) return "too_few";
     // Forecasts that are all the same have no order, however many dates there are.
     if (t === null) return "none";
     if (quantile === null) return "too_few";
     if (t <= -quantile) return "worse";
     return t >= quantile && addsOrder ? "evidence" : "none";
   })();
-  return { state, ...found, sentence: orderSentence(state, found, { t, addedT, datesGiven }) };
+  const isAlone = rows.every(({ trainingMean }) => trainingMean.every((_, i) => isNewModel(trainingMean, i)));
+  return { state, ...found, sentence: orderSentence(state, found, { t, addedT, datesGiven, isAlone }) };
 }
 
 function isBeyondChance({ days }: OrderByDate, t: number | null): boolean {
@@ -83,11 +83,19 @@ export const ORDER_FIGURES = {
 function orderSentence(
   state: FindingState,
   found: Omit<OrderFinding, "state" | "sentence">,
-  { t, addedT, datesGiven }: { t: number | null; addedT: number | null; datesGiven: number },
+  {
+    t,
+    addedT,
+    datesGiven,
+    isAlone,
+  }: { t: number | null; addedT: number | null; datesGiven: number; isAlone: boolean },
 ): string {
   const { figure, added_figure, form, dates, quantile } = found;
   const title = form === "cross_section" ? "Order" : "Order over time";
-  if (state === "too_few") return tooFew("Order", datesGiven < MIN_DATES ? datesGiven : dates);
+  if (state === "too_few" && datesGiven < MIN_DATES) return tooFew("Order", datesGiven);
+  if (state === "too_few") {
+    return tooFew(title, dates, isAlone ? ", since each model forecasts a single row" : "");
+  }
   if (figure === null || t === null || quantile === null) {
     const of = form === "cross_section" ? "of a date do not differ" : "of a ticker never differ";
     return `${title}: none, since the forecasts ${of}.`;
@@ -121,9 +129,8 @@ function bandText(
   share: string,
   text: (value: number) => string,
 ): string {
-  const error = errorOf(figure, t);
-  if (error === null || quantile === null) return "";
-  return `, ${share} band ${text(figure - quantile * error)} to ${text(figure + quantile * error)}`;
+  const band = bandFromT(figure, t, quantile);
+  return band === null ? "" : `, ${share} band ${text(band.low)} to ${text(band.high)}`;
 }
 
 /** The error of a figure, from its t; null without one. */
@@ -143,7 +150,10 @@ export function isDifferent(...orders: readonly [OrderFinding, OrderFinding]): b
 }
 
 /** Whether the forecasts are better sizes of returns than zero and the training mean, and whether the model knows more than these. */
-export function* sizesFinding(rows: readonly ForecastRows[]): Pausable<SizesFinding> {
+export function* sizesFinding(
+  rows: readonly ForecastRows[],
+  judged: JudgedRows = "out_of_fold",
+): Pausable<SizesFinding> {
   const tests = yield* sizeTests(rows);
   const { dates } = tests;
   const best = bestBaseline(tests);
@@ -173,7 +183,11 @@ export function* sizesFinding(rows: readonly ForecastRows[]): Pausable<SizesFind
     quantile,
     method: meanMethod(dates),
     against: { zero: test("zero"), mean: test("mean") },
-    sentence: sizesSentence({ state, informative }, tests, quantile, !rows.some(lacksMean)),
+    sentence: sizesSentence(state, tests, {
+      ...{ quantile, informative },
+      hasMeans: !rows.some(lacksMean),
+      forecasts: testedForecasts(rows, judged),
+    }),
   };
 }
 
@@ -192,11 +206,21 @@ function bestBaseline({ zero, mean: ofMean }: SizeTests): Baseline {
   return ofMean.r2 !== null && zero.r2 !== null && ofMean.r2 < zero.r2 ? "mean" : "zero";
 }
 
+/** What Clark and West's test judges, in words: held-out rows have no shrinkage, and score rows have the model's forecasts beside if it is pooled. */
+function testedForecasts(rows: readonly ForecastRows[], judged: JudgedRows): string {
+  if (rows.some(({ ranked }) => ranked !== undefined)) return "Before shrinkage, the model's forecasts";
+  return judged === "score" ? "The published forecasts" : "The model's forecasts";
+}
+
 function sizesSentence(
-  { state, informative }: Pick<SizesFinding, "state" | "informative">,
+  state: FindingState,
   { dates, zero, mean: ofMean }: SizeTests,
-  quantile: number | null,
-  hasMeans: boolean,
+  {
+    quantile,
+    informative,
+    hasMeans,
+    forecasts,
+  }: { quantile: number | null; informative: boolean; hasMeans: boolean; forecasts: string },
 ): string {
   if (state === "too_few" || quantile === null) return tooFew("Sizes", dates);
   const gains = [
@@ -209,9 +233,16 @@ function sizesSentence(
     worse: "worse than zero",
     none: "no evidence of skill",
   }[state];
-  const known = informative ? "information" : "no information";
-  const model = `Before shrinkage, the model's forecasts show ${known} about sizes (${clarkWestText({ zero, mean: ofMean }, `${quantile.toFixed(2)} needed`, hasMeans)}).`;
-  return `Sizes: ${finding} (${numbers}). ${model}`;
+  const isAgainst = ({ clarkWest }: SizeTest) => clarkWest !== null && clarkWest <= -quantile;
+  const known = informative
+    ? "show information about sizes"
+    : isAgainst(zero)
+      ? "go against the returns"
+      : isAgainst(ofMean)
+        ? "go against the returns beyond the training mean"
+        : "show no evidence of information about sizes";
+  const tests = clarkWestText({ zero, mean: ofMean }, quantile, hasMeans);
+  return `Sizes: ${finding} (${numbers}). ${forecasts} ${known} (${tests}).`;
 }
 
 /** Each baseline as a test and as a sentence names it. */
@@ -220,16 +251,20 @@ const BASELINE_NAMES = {
   mean: ["the training mean", "the training mean"],
 } as const satisfies Record<Baseline, readonly [string, string]>;
 
-/** The t against each baseline, or why there is none: all its terms are 0 then. @param needed the end of the clause about a t. */
-function clarkWestText(tests: Pick<SizeTests, Baseline>, needed: string, hasMeans: boolean): string {
+/** The t against each baseline, or why there is none: all its terms are 0 then. A t that rounds to the quantile gets another decimal. */
+function clarkWestText(tests: Pick<SizeTests, Baseline>, quantile: number, hasMeans: boolean): string {
   const baselines = ["zero", "mean"] as const;
+  const needed = quantile.toFixed(2);
+  const isClose = baselines.some((name) => Math.abs(tests[name].clarkWest ?? 0).toFixed(2) === needed);
+  const tText = (t: number) =>
+    Number.isFinite(t) ? t.toFixed(isClose ? 3 : 2) : t > 0 ? "+infinity" : "-infinity";
   const tested = baselines.flatMap((name) => {
     const { clarkWest } = tests[name];
     return clarkWest === null ? [] : [`${tText(clarkWest)} against ${BASELINE_NAMES[name][0]}`];
   });
   const equal = baselines.filter((name) => tests[name].clarkWest === null && (name === "zero" || hasMeans));
   return [
-    ...(tested.length === 0 ? [] : [`Clark-West t ${tested.join(" and ")}, ${needed}`]),
+    ...(tested.length === 0 ? [] : [`Clark-West t ${tested.join(" and ")}, ${tText(quantile)} needed`]),
     ...(equal.length === 0
       ? []
       : [`they add nothing to ${equal.map((name) => BASELINE_NAMES[name][1]).join(" or ")}`]),
@@ -253,7 +288,7 @@ export interface IntervalEvidence {
 
 /**
  * Whether intervals cover as many labels as requested, and what they cover on quiet and on wild days. The feedback of `adaptive` achieves
- * the former in any market, so its sentence points to the latter.
+ * the former by construction, so its sentence points to the latter.
  */
 export function intervalsFinding(
   { byDate: { inside, counted }, byVolatility = [] }: IntervalEvidence,
@@ -299,19 +334,12 @@ function intervalsSentence(
     quiet === null || wild === null
       ? ""
       : `; ${share(quiet)} on the quietest tenth of days, ${share(wild)} on the most volatile`;
-  const feedback = method === "adaptive" ? " Adaptive intervals reach the overall share in any market." : "";
-  const isFar = (coverage: number | null) =>
-    coverage !== null && Math.abs(coverage - asked) > TENTH_SLACK * (1 - asked);
-  const sideOf = (coverage: number | null) => (coverage! < asked ? "too narrow" : "too wide");
-  const off = [
-    ...(isFar(quiet) ? [`${sideOf(quiet)} on the quietest tenth of days`] : []),
-    ...(isFar(wild) ? [`${sideOf(wild)} on the most volatile tenth`] : []),
-  ];
-  const overall =
-    off.length === 0
-      ? "hold the nominal coverage"
-      : `hold the nominal coverage overall, but are ${off.join(" and ")}`;
-  if (state === "evidence") return `Intervals: ${overall} (${numbers}${tenths}).${feedback}`;
+  const feedback =
+    method === "adaptive"
+      ? " Adaptive intervals reach the overall share by construction, in the long run."
+      : "";
+  if (state === "evidence")
+    return `Intervals: hold the nominal coverage overall (${numbers}${tenths}).${feedback}`;
   return `Intervals: too ${state === "worse" ? "narrow" : "wide"} (${numbers}${tenths}).`;
 }
 
@@ -321,20 +349,15 @@ interface IntervalFigures extends Pick<IntervalsFinding, "figure" | "asked" | "d
 }
 
 function quantileOf(dates: number, probability: FixedBProbability): number | null {
-  return dates < MIN_DATES ? null : meanQuantile(dates, probability);
+  return datesQuantile(meanMethod(dates), dates, probability);
 }
 
-function tooFew(what: string, dates: number): string {
-  return `${what}: too few dates (${dates}, ${MIN_DATES} needed).`;
+function tooFew(what: string, dates: number, why = ""): string {
+  return `${what}: too few dates (${dates}, ${MIN_DATES} needed)${why}.`;
 }
 
 function finite(t: number | null): number | null {
   return t === null ? null : finiteOrNull(t);
-}
-
-function tText(t: number): string {
-  if (Number.isFinite(t)) return t.toFixed(2);
-  return t > 0 ? "+infinity" : "-infinity";
 }
 
 export function datesText(dates: number): string {

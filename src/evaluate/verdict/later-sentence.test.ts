@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
-import { laterSentence } from "./later-sentence.ts";
+import { laterFigures, laterSentence, orderBands } from "./later-sentence.ts";
 
 const ENTRY: DelayedOrder = {
   delay: 0,
@@ -15,40 +15,57 @@ const ENTRY: DelayedOrder = {
   turnover: 0.52,
   net_1bp: 7.9,
   net_5bp: -0.4,
+  net_5bp_t: -0.1,
   net_10bp: -10.8,
 };
 const later = (delay: number, more: Partial<DelayedOrder> = {}) => ({ ...ENTRY, delay, ...more });
-const ORDERS = [ENTRY, later(1, { ic_mean: 0.0068, ic_t: 1.3, net_5bp: -5.62 }), later(2)];
+const ORDERS = [ENTRY, later(1, { ic_mean: 0.0068, ic_t: 1.3, net_5bp: -5.62, net_5bp_t: -2.3 }), later(2)];
 
 test("the sentence is about the first close after the forecasts, on the rows of the verdict", () => {
   const sets = { score: ORDERS, out_of_fold: [ENTRY, later(1, { ic_mean: -0.0001, net_5bp: -0.01 })] };
   assert.equal(
     laterSentence(sets, "score"),
-    "A close later: mean IC 0.007, t = 1.30; net of 5 bp a side, the top fifth minus the bottom fifth returns -5.6 bp a day.",
+    "A close later: mean IC 0.007, 90% band -0.003 to 0.017; net of 5 bp a side, the top fifth minus the bottom fifth returned -5.6 bp a day, 90% band -10.2 to -1.1.",
   );
   assert.match(
     laterSentence(sets, "out_of_fold")!,
-    /^A close later: mean IC 0\.000, t = 4\.30; .* returns 0\.0 bp/,
+    /^A close later: mean IC 0\.000, 90% band .*; .* returned 0\.0 bp a day, 90% band/,
   );
-  assert.match(laterSentence(sets, "calibration")!, /^On the score rows, a close later: mean IC 0\.007/);
+  assert.match(laterSentence(sets, "calibration")!, /^A close later on the score rows: mean IC 0\.007/);
+  assert.match(
+    laterSentence({ ...sets, isOfModel: true }, "score")!,
+    /minus the bottom fifth of the model's own forecasts returned/,
+  );
 });
 
 test("for labels that begin later, the sentence is about the close where they begin", () => {
   const score = [later(2), later(3), later(4)];
   const sentence = laterSentence({ score, out_of_fold: undefined }, "score")!;
-  assert.match(sentence, /^Two closes later \(where the labels begin\): mean IC 0\.019, t = 4\.30; /);
+  assert.match(
+    sentence,
+    /^Two closes later \(where the labels begin\): mean IC 0\.019, 90% band 0\.011 to 0\.028; /,
+  );
 });
 
 test("with few tickers it has the order over time, and with few dates there is none", () => {
-  const none = { ic_mean: null, ic_t: null, net_5bp: null };
+  const none = { ic_mean: null, ic_t: null, net_5bp: null, net_5bp_t: null };
   const score = [ENTRY, later(1, { ...none, order_mean: 0.031, order_t: 1.4 })];
   assert.equal(
     laterSentence({ score, out_of_fold: undefined }, "score"),
-    "A close later: order over time 0.031, t = 1.40.",
+    "A close later: order over time 0.031 deviations, 90% band -0.005 to 0.067.",
   );
   assert.equal(
     laterSentence({ score: [ENTRY, later(1, { dates: 29 })], out_of_fold: undefined }, "score"),
     undefined,
   );
   assert.equal(laterSentence({ score: undefined, out_of_fold: undefined }, "score"), undefined);
+});
+
+test("bands have the quantile of their test: 8 degrees of freedom across tickers, n - 1 over time", () => {
+  const half = (order: DelayedOrder) => (orderBands(order).order!.high - orderBands(order).order!.low) / 2;
+  assert.ok(Math.abs(half(ENTRY) / ((1.8595 * 0.0194) / 4.3) - 1) < 1e-4);
+  const overTime = later(1, { ic_mean: null, ic_t: null, order_mean: 0.031, order_t: 1.4, dates: 31 });
+  assert.ok(Math.abs(half(overTime) / ((1.6973 * 0.031) / 1.4) - 1) < 1e-4);
+  const { net_low: low, net_high: high } = laterFigures(ORDERS)!;
+  assert.ok(Math.abs((high! - low!) / 2 / ((1.8595 * 5.62) / 2.3) - 1) < 1e-4);
 });

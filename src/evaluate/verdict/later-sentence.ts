@@ -1,31 +1,62 @@
-import { closeName, laterOrder } from "../../contract/output/later-close.ts";
-import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
+import { type Band, bandFromT } from "../../contract/output/band.ts";
+import { closeTitle, laterOrder } from "../../contract/output/later-close.ts";
+import type { DelayedOrder, LaterFigures } from "../../contract/output/metrics-schemas.ts";
 import type { JudgedRows } from "../../contract/output/verdict.ts";
+import { datesQuantile, meanMethod } from "../mean-test.ts";
 
 /** The orders of the rows of a verdict; of the score rows if there are none, as for calibration rows. */
 interface OrdersByRows {
   readonly score: readonly DelayedOrder[] | undefined;
   readonly out_of_fold: readonly DelayedOrder[] | undefined;
+  /** Whether shrinkage multiplied forecasts by 0, so that only the model's own have an order. */
+  readonly isOfModel?: boolean;
+}
+
+/** The 90 % bands of an order and of its spread after 5 bp a side: without 0 if a one-sided test at 5 % finds the figure. */
+export function orderBands(order: DelayedOrder): { readonly order: Band | null; readonly net: Band | null } {
+  const { dates, order_mean: overTime } = order;
+  const quantile = datesQuantile(overTime === undefined ? meanMethod(dates) : "student", dates, 0.95);
+  return {
+    order:
+      overTime === undefined
+        ? bandFromT(order.ic_mean, order.ic_t, quantile)
+        : bandFromT(overTime, order.order_t, quantile),
+    net: bandFromT(order.net_5bp, order.net_5bp_t, quantile),
+  };
+}
+
+/** @returns undefined where `laterOrder` is. */
+export function laterFigures(orders: readonly DelayedOrder[] | undefined): LaterFigures | undefined {
+  const order = laterOrder(orders);
+  if (order === undefined) return undefined;
+  const { delay, ic_mean, net_5bp } = order;
+  const { net } = orderBands(order);
+  return { delay, ic: ic_mean, net_5bp, net_low: net?.low ?? null, net_high: net?.high ?? null };
 }
 
 /**
- * What the order is worth at the first close after the forecasts: `A close later: mean IC 0.007, t = 1.30; net of 5 bp a side, the
- * top fifth minus the bottom fifth returns -5.6 bp a day.`
+ * What the order is worth at the first close after the forecasts: `A close later: mean IC 0.007, 90% band -0.002 to 0.016; net of 5 bp a
+ * side, the top fifth minus the bottom fifth returned -5.6 bp a day, 90% band -9.1 to -2.1.`
  * @returns undefined if it is known on too few dates.
  */
 export function laterSentence(orders: OrdersByRows, rows: JudgedRows): string | undefined {
   const isOfFolds = rows === "out_of_fold";
   const order = laterOrder(isOfFolds ? orders.out_of_fold : orders.score);
   if (order === undefined) return undefined;
-  const where = isOfFolds || rows === "score" ? "" : "on the score rows, ";
+  const where = isOfFolds || rows === "score" ? "" : " on the score rows";
   const labels = orders.score?.[0]?.delay === order.delay ? " (where the labels begin)" : "";
-  const close = `${where}${closeName(order.delay)}${labels}`;
-  const { ic_mean: ic, ic_t: t, net_5bp: net } = order;
+  const { ic_mean: ic, net_5bp: net } = order;
+  const bands = orderBands(order);
+  const fifths = `the top fifth minus the bottom fifth${orders.isOfModel ? " of the model's own forecasts" : ""}`;
   const figures =
     ic === null || net === null
-      ? `order over time ${fixed(order.order_mean, 3)}, t = ${fixed(order.order_t, 2)}`
-      : `mean IC ${fixed(ic, 3)}, t = ${fixed(t, 2)}; net of 5 bp a side, the top fifth minus the bottom fifth returns ${fixed(net, 1)} bp a day`;
-  return `${close.charAt(0).toUpperCase()}${close.slice(1)}: ${figures}.`;
+      ? `order over time ${fixed(order.order_mean, 3)} deviations${bandText(bands.order, 3)}`
+      : `mean IC ${fixed(ic, 3)}${bandText(bands.order, 3)}; net of 5 bp a side, ${fifths} returned ${fixed(net, 1)} bp a day${bandText(bands.net, 1)}`;
+  return `${closeTitle(order.delay)}${where}${labels}: ${figures}.`;
+}
+
+function bandText(band: Band | null, digits: number): string {
+  return band === null ? "" : `, 90% band ${fixed(band.low, digits)} to ${fixed(band.high, digits)}`;
 }
 
 function fixed(value: number | null | undefined, digits: number): string {

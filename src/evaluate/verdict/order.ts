@@ -143,13 +143,18 @@ export function signedReturns(rows: ForecastRows, forecasts = rows.predicted): F
   const { realised, trainingMean, labelDeviation = deviation(realised) } = rows;
   let [centre, count] = [0, 0];
   return forecasts.map((p, i) => {
-    if (i > 0 && !Object.is(trainingMean[i], trainingMean[i - 1])) count = 0;
+    if (isNewModel(trainingMean, i)) count = 0;
     count++;
     centre = count === 1 ? p : centre + (p - centre) / count;
     if (i < SKIPPED_ROWS || count === 1 || !(labelDeviation > 0)) return Number.NaN;
     const isSame = Math.abs(p - centre) <= ROUNDING * Math.abs(centre);
     return isSame ? 0 : (Math.sign(p - centre) * realised[i]!) / labelDeviation;
   });
+}
+
+/** Whether a row is the first of a model, which has another training mean than the model before it. */
+export function isNewModel(trainingMean: Float64Array, row: number): boolean {
+  return row === 0 || !Object.is(trainingMean[row], trainingMean[row - 1]);
 }
 
 /** The t of a sign test: without skill, signed returns have the mean 0, so none is subtracted. Null without a value that is not 0. */

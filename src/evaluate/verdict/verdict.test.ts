@@ -294,6 +294,19 @@ test("without a signal, a model close to the training means passes no more often
   assert.ok(passed / markets < 0.075 + 3 * Math.sqrt((0.05 * 0.95) / markets), String(passed / markets));
 });
 
+test("models that forecast a single row each have too few dates for an order over time", () => {
+  const rows = market(3, { tickers: 3, dates: 120 }).map((row) => ({
+    ...row,
+    trainingMean: row.trainingMean.map((mean, i) => mean + i / 1_000),
+  }));
+  const { state, sentence } = atOnce(orderFinding(rows, 120));
+  assert.equal(state, "too_few");
+  assert.equal(
+    sentence,
+    "Order over time: too few dates (0, 30 needed), since each model forecasts a single row.",
+  );
+});
+
 test("constant forecasts have no order, and the verdict says so", () => {
   const rows = market(2, { tickers: 6, dates: 60 }).map((row) => ({
     ...row,
@@ -369,7 +382,7 @@ test("rows with another finding do not disagree if chance explains the differenc
   );
   assert.match(
     sentence,
-    /The out-of-fold rows \(300 dates\) alone show no evidence of skill \(mean IC .*\), but the difference is within chance\.$/,
+    /The out-of-fold rows \(300 dates\) alone show no evidence of skill \(mean IC .*\); the difference in mean IC is within chance\.$/,
   );
 });
 
@@ -390,7 +403,26 @@ test("published sizes are evidence only if their squared error is smaller, whate
   );
 });
 
-test("intervals that hold overall but not on quiet days say both", () => {
+test("the test of the model's sizes names the forecasts that it judges", () => {
+  const rows = market(2, { tickers: 6, dates: 300, share: -0.3 });
+  const model = (judged?: "score", more: (row: ForecastRows) => Partial<ForecastRows> = () => ({})) =>
+    atOnce(
+      sizesFinding(
+        rows.map((row) => ({ ...row, ...more(row) })),
+        judged,
+      ),
+    ).sentence.split("). ")[1]!;
+  assert.match(model(), /^The model's forecasts go against the returns \(Clark-West t -/);
+  assert.match(model("score"), /^The published forecasts go against/);
+  const ranked = ({ predicted }: ForecastRows) => ({ ranked: predicted });
+  assert.match(model("score", ranked), /^Before shrinkage, the model's forecasts go against/);
+  assert.match(
+    atOnce(sizesFinding(market(2, { tickers: 6, dates: 300 }))).sentence,
+    /The model's forecasts show no evidence of information about sizes \(Clark-West t /,
+  );
+});
+
+test("intervals that hold overall say what they cover on the quietest and the most volatile days", () => {
   const inside = Float64Array.from({ length: 300 }, (_, d) => (d % 10 === 0 ? 17 : 18));
   const byDate = { inside, counted: inside.map(() => 20) };
   const tenth = (coverage: number) => ({ n: 600, coverage, mean_width: 1, interval_score: 1 });
@@ -401,7 +433,7 @@ test("intervals that hold overall but not on quiet days say both", () => {
   assert.equal(state, "evidence");
   assert.match(
     sentence,
-    /^Intervals: hold the nominal coverage overall, but are too narrow on the quietest tenth of days \(/,
+    /^Intervals: hold the nominal coverage overall \(.*; 85\.0% on the quietest tenth of days, 91\.0% on the most volatile\)\.$/,
   );
 });
 

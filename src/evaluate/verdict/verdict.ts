@@ -7,6 +7,7 @@ import {
   type IntervalEvidence,
   intervalsFinding,
   isDifferent,
+  ORDER_FIGURES,
   orderFinding,
   orderText,
   sizesFinding,
@@ -43,7 +44,7 @@ export function* verdictOf(
 ): Pausable<Verdict> {
   const judged: RowsVerdict[] = [];
   for (const { rows, forecasts, coverage } of sets) {
-    const sizes = yield* sizesFinding(forecasts);
+    const sizes = yield* sizesFinding(forecasts, rows);
     judged.push({
       rows,
       order: yield* orderFinding(forecasts, sizes.dates),
@@ -77,7 +78,7 @@ const TITLES: Readonly<Record<VerdictState, string>> = {
   skill: "Evidence of skill",
   oversized: "Evidence of skill, sizes too large",
   none: "No evidence of skill",
-  worse: "No skill, worse than zero",
+  worse: "No evidence of skill, sizes worse than zero",
   too_few: "Too few dates to judge",
 };
 
@@ -110,6 +111,18 @@ function headlineSentence(headline: RowsVerdict, state: VerdictState): string {
   return `${verdictTitle(headline, state)} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
 }
 
+function clarkWestFound({ sizes: { against, quantile } }: RowsVerdict): string {
+  const tests = [
+    [against.zero, "zero"],
+    [against.mean, "the training mean"],
+  ] as const;
+  const found = tests.flatMap(([{ clark_west_t: t }, name]) =>
+    t === null ? [] : [`${t.toFixed(2)} against ${name}`],
+  );
+  if (found.length === 0 || quantile === null) return "no information about sizes";
+  return `Clark-West t ${found.join(" and ")}, ${quantile.toFixed(2)} needed`;
+}
+
 /**
  * One sentence if the order on the other rows differs by more than chance, or if they lead to another finding. Sizes are not compared: only
  * the forecasts of score rows are shrunk.
@@ -122,6 +135,11 @@ function comparison(headline: RowsVerdict, other: RowsVerdict): string[] {
   const order = isOrder ? orderText(second) : "no order to compare";
   if (isOrder && isDifferent(first, second)) return [`${rows} disagree by more than chance: ${order}.`];
   if (hasSkill(headline) === hasSkill(other)) return [];
-  const finding = hasSkill(other) ? "show evidence of skill" : "alone show no evidence of skill";
-  return [`${rows} ${finding} (${order})${isOrder ? ", but the difference is within chance" : ""}.`];
+  const [finding, skilled] = hasSkill(other)
+    ? ["show evidence of skill", other]
+    : ["alone show no evidence of skill", headline];
+  // The finding behind the skill: an order, or else sizes, which are not compared.
+  if (skilled.order.state !== "evidence") return [`${rows} ${finding} (${clarkWestFound(other)}).`];
+  const chance = isOrder ? `; the difference in ${ORDER_FIGURES[second.form].name} is within chance` : "";
+  return [`${rows} ${finding} (${order})${chance}.`];
 }

@@ -22,6 +22,7 @@ import {
   type Exposures,
   evaluationUnits,
   type HeldOutSet,
+  hasZeroFactor,
   levelTickers,
   type ScoredTicker,
   type ScoreSettings,
@@ -63,12 +64,13 @@ export function* evaluateDl(
   const held = trained.map((ticker) => ({ ...ticker, ...heldOutRows(ticker) }));
   const { levels, levelled } = yield* levelTickers(held);
   const factors = yield* blockFactors(settings.shrinkage, levelled, blocks);
+  const hasZero = hasZeroFactor(factors, trained);
   const tickers: EvaluatedTicker[] = [];
   for (const [i, ticker] of trained.entries()) {
     const { ticker: name, calibration, models } = ticker;
     const parts = models.map((model) => ({ ...model, factor: factors[model.block]!.byTicker.get(name)! }));
     const residuals = withLevels(calibration, levels.heldOut);
-    const facts = { ...ticker, ...levelled[i]!, residuals, parts };
+    const facts = { ...ticker, ...levelled[i]!, residuals, parts, hasZero };
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }

@@ -2,6 +2,7 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";
@@ -36,7 +37,8 @@ export interface ReadAndTrained {
   readonly warnings: readonly Warning[];
   /** The blocks of the score rows. */
   readonly blocks: readonly RefitBlock[];
-  readonly exposures: Exposures;
+  /** Absent for too few tickers. */
+  readonly exposures: Exposures | undefined;
 }
 
 /**
@@ -121,7 +123,10 @@ async function readAndPlan(
     const firsts = prepared.panels.flatMap(({ days, score }) =>
       [...score.subarray(0, 1)].map((row) => days[row]!),
     );
-    const exposures = await inTurns(inputs.exposures(Math.min(...firsts)), context.signal);
+    const exposures =
+      prepared.panels.length < MIN_ORDER_TICKERS && settings.refitEvery === undefined
+        ? undefined
+        : await inTurns(inputs.exposures(Math.min(...firsts)), context.signal);
     return {
       inputs,
       planned,
@@ -226,7 +231,7 @@ export async function readDisabled(
         device: "none",
         warnings: [],
         blocks: ONE_BLOCK,
-        exposures: new Map(),
+        exposures: undefined,
       };
     } finally {
       await inputs.close();

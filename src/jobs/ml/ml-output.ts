@@ -26,6 +26,7 @@ import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/re
 import {
   type Exposures,
   evaluationUnits,
+  hasZeroFactor,
   type LevelledTicker,
   levelTickers,
   type ScoredTicker,
@@ -70,9 +71,10 @@ export function* evaluateMl(
     fitted.map((ticker) => ({ ...ticker, heldOut: outOfFoldRows(ticker), spans: ticker.outOfFoldSpans })),
   );
   const factors = yield* blockFactors(settings.shrinkage, levelled, blocks);
+  const hasZero = hasZeroFactor(factors, fitted);
   const tickers: EvaluatedTicker[] = [];
   for (const [i, ticker] of fitted.entries()) {
-    tickers.push(yield* evaluateTicker(ticker, levelled[i]!, factors, settings, asOf));
+    tickers.push(yield* evaluateTicker(ticker, levelled[i]!, { factors, hasZero }, settings, asOf));
     yield 1;
   }
   const heldOut = { rows: "out_of_fold", forecasts: levelled.map((ticker) => ticker.heldOut) } as const;
@@ -109,7 +111,7 @@ export function mlEvaluationUnits(
 function* evaluateTicker(
   fitted: FittedTicker,
   { heldOut: outOfFold, score }: LevelledTicker,
-  factors: readonly Factors[],
+  { factors, hasZero }: { readonly factors: readonly Factors[]; readonly hasZero: boolean },
   settings: ScoreSettings,
   asOf: Day,
 ): Pausable<EvaluatedTicker> {
@@ -118,6 +120,7 @@ function* evaluateTicker(
     ...{ dates, fitLabels: fit.labels, score },
     ...{ heldOut: outOfFold, residuals: outOfFold },
     parts: models.map((model) => ({ ...model, factor: factors[model.block]!.byTicker.get(ticker)! })),
+    hasZero,
   };
   return {
     ...(yield* scoreTicker(facts, settings, asOf)),

@@ -3,6 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -149,7 +150,8 @@ interface ReadAndFitted {
   readonly outcome: Omit<MlOutcome, "blocks">;
   /** The blocks of score rows. */
   readonly blocks: readonly RefitBlock[];
-  readonly exposures: Exposures;
+  /** Absent for too few tickers. */
+  readonly exposures: Exposures | undefined;
 }
 
 /**
@@ -234,7 +236,10 @@ async function fitInputs(
     const firsts = outcome.fitted.flatMap(({ folds, fit, score }) =>
       folds.length > 0 ? fit.days[folds[0]!.testStart]! : [...score.days.subarray(0, 1)],
     );
-    const exposures = await inTurns(inputs.exposures(Math.min(...firsts)), signal);
+    const exposures =
+      outcome.fitted.length < MIN_ORDER_TICKERS
+        ? undefined
+        : await inTurns(inputs.exposures(Math.min(...firsts)), signal);
     return { inputs, outcome, blocks, exposures };
   } finally {
     await inputs.close();

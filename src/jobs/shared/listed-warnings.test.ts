@@ -46,7 +46,7 @@ test("labels of one day are daily, and labels of two days or more are not", () =
   assert.deepEqual(codes(listedOfRows("A", facts(100, 3, 1))), []);
   assert.deepEqual(codes(listedOfRows("A", facts(100, 3, 2))), ["not_daily"]);
   const [weekly] = listedWarnings(listedOfRows("A", facts(100, 3, 7)));
-  assert.match(weekly!.message, /^Labels of 1 ticker span more than a day.*: A \(7\)\.$/);
+  assert.match(weekly!.message, /^Prices of 1 ticker are more than a day apart.*: A \(7\)\.$/);
   const halves = facts(100, 3, 1);
   halves.spans[3] = 100;
   assert.deepEqual(codes(listedOfRows("A", halves)), ["not_daily"], "1 and 3 days: the median is 2");

@@ -24,7 +24,7 @@ export interface Listed {
 const SENTENCES = {
   older_forecast: (tickers) => `The mu of ${tickers} is older than as_of`,
   not_daily: (tickers) =>
-    `Labels of ${tickers} span more than a day, so mu is not a next-day return, or comes from a model that learned longer returns; the median span in calendar days`,
+    `Prices of ${tickers} are more than a day apart, so mu is not a next-day return, or comes from a model that learned longer returns; the median span in calendar days`,
   few_rows: (tickers) =>
     `There are fewer than 5 training rows per feature, in total or in the folds of at least a third of the out-of-fold rows, for ${tickers}`,
   late_ticker: (tickers) =>

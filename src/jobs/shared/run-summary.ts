@@ -1,12 +1,12 @@
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
+import { bandFromT } from "../../contract/output/band.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";
-import { laterFigures } from "../../contract/output/later-close.ts";
 import { verdictFigures } from "../../contract/output/order-name.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { OrderFinding } from "../../contract/output/verdict.ts";
-import { testQuantile } from "../../evaluate/mean-test.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
+import { datesQuantile } from "../../evaluate/mean-test.ts";
+import { laterFigures } from "../../evaluate/verdict/later-sentence.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
 
@@ -47,8 +47,8 @@ function headlineOf({ verdict, score, outOfFold }: SummaryParts["tables"]): RunS
   if (verdict === undefined || judged === undefined) return null;
   const { order, sizes, intervals, rows } = judged;
   const { state, title } = verdict;
-  const table = rows === "out_of_fold" ? outOfFold : rows === "score" ? score : undefined;
-  const later = laterFigures(table?.by_delay);
+  // Of the score rows if the rows have no table, as in the verdict's sentence.
+  const later = laterFigures((rows === "out_of_fold" ? outOfFold : score)?.by_delay);
   return {
     ...{ state, title, rows },
     dates: sizes.dates,
@@ -65,8 +65,7 @@ function bandOf({ form, figure, t, dates, method }: OrderFinding): {
   ic_low: number | null;
   ic_high: number | null;
 } {
-  const hasBand = form === "cross_section" && figure !== null && t !== null && t !== 0 && dates >= MIN_DATES;
-  if (!hasBand) return { ic_low: null, ic_high: null };
-  const half = testQuantile(method, dates, 0.975) * Math.abs(figure / t);
-  return { ic_low: figure - half, ic_high: figure + half };
+  const ic = form === "cross_section" ? figure : null;
+  const band = bandFromT(ic, t, datesQuantile(method, dates, 0.975));
+  return { ic_low: band?.low ?? null, ic_high: band?.high ?? null };
 }

@@ -27,7 +27,7 @@ import {
   tickerIntervals,
 } from "../../evaluate/intervals/ticker-intervals.ts";
 import { commonLevels, type Levels, shrinkForecasts, withLevels } from "../../evaluate/levels.ts";
-import { isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
+import { type Factors, isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { deviation } from "../../evaluate/statistics.ts";
 import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/findings.ts";
 import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
@@ -41,13 +41,13 @@ import { timed } from "./timings.ts";
 export interface ScoreRows {
   /** Shape (n). */
   readonly days: Int32Array;
-  /** Shape (n): next-day log-return, NaN if the next price is not known yet. */
+  /** Shape (n): log-return of one day, NaN if it is not known yet. */
   readonly labels: Float64Array;
   /** Shape (n): the date at whose close the label is known. */
   readonly labelDays: Int32Array;
   /** Shape (n): deviation of the last returns known at the date. */
   readonly volatility: Float64Array;
-  /** Shape (n): next-day log-return. */
+  /** Shape (n): log-return of the label. */
   readonly predicted: Float64Array;
   /** What these forecasts start from. */
   readonly spans: Levels;
@@ -72,7 +72,7 @@ export interface ScoredTicker {
   readonly residuals: HeldOutRows;
   /** The factor by which shrinkage multiplies its last forecasts, including mu. */
   readonly factor: number;
-  /** Shape (score): the model's own forecasts; absent unless `pooled` shrinkage multiplies some by 0, which cannot be undone. */
+  /** Shape (score): the model's own forecasts; absent unless `pooled` shrinkage multiplies some of the job by 0, which cannot be undone. */
   readonly model?: Float64Array;
   /** For an ensemble, how far its members' published forecasts of the last score row are from each other. */
   readonly spread?: number;
@@ -111,7 +111,8 @@ export interface ScoreTables {
 /**
  * Multiplies a ticker's forecasts by its factors, above their levels with `pooled`, and adds the historical mean and the intervals.
  * @param facts `fitLabels`: labels of all its fit rows; `heldOut`: labelled rows that the model did not learn from, by which its forecasts
- *   are judged; `residuals`: those that make the intervals; `parts`: its score rows, in time order. @param asOf the date of the forecasts.
+ *   are judged; `residuals`: those that make the intervals; `parts`: its score rows, in time order; `hasZero`: whether a factor of any ticker
+ *   is 0, so that all tickers of a date keep the model's forecasts. @param asOf the date of the forecasts.
  */
 export function* scoreTicker(
   facts: {
@@ -122,11 +123,12 @@ export function* scoreTicker(
     readonly residuals: HeldOutRows;
     readonly parts: readonly ScorePart[];
     readonly spread?: number;
+    readonly hasZero: boolean;
   },
   { intervals, shrinkage }: ScoreSettings,
   asOf: Day,
 ): Pausable<ScoredTicker> {
-  const { dates, fitLabels, heldOut, residuals, parts, spread } = facts;
+  const { dates, fitLabels, heldOut, residuals, parts, spread, hasZero } = facts;
   const { days, labels, labelDays, volatility, predicted: own, levels } = facts.score;
   const { ticker } = dates;
   const isPooled = shrinkage === "pooled";
@@ -137,7 +139,6 @@ export function* scoreTicker(
   });
   const { factor } = parts.at(-1)!;
   const { predicted, trainingMean } = scoreParts(own, isPooled ? levels : undefined, parts);
-  const isZero = isPooled && parts.some((part) => part.factor === 0);
   const labelDeviation = deviation(fitLabels);
   const score = {
     ...{ ticker, days, predicted, realised: labels, trainingMean, labelDeviation },
@@ -151,11 +152,21 @@ export function* scoreTicker(
     heldOut,
     residuals,
     factor,
-    ...(isZero ? { model: own } : {}),
+    ...(isPooled && hasZero ? { model: own } : {}),
     ...(spread === undefined ? {} : { spread: factor * spread }),
     isWild: isWild({ fitLabels, heldOut: published(heldOut), score: predicted, mu }),
     ...(yield* tickerIntervals(ticker, rows, published(residuals), intervals)),
   };
+}
+
+/** Whether shrinkage multiplies forecasts of a ticker by 0. @param tickers with the block of each of their models. */
+export function hasZeroFactor(
+  blocks: readonly Factors[],
+  tickers: readonly { readonly ticker: string; readonly models: readonly { readonly block: number }[] }[],
+): boolean {
+  return tickers.some(({ ticker, models }) =>
+    models.some(({ block }) => blocks[block]!.byTicker.get(ticker) === 0),
+  );
 }
 
 /** Score rows of one model: positions [from, to). */
@@ -252,7 +263,8 @@ export function* scoreTables(
   const ranked = tickers.map(({ score }) => asRanked(score));
   const score = { ...scored.model, ...(yield* orderWorth(ranked, delay, exposures)) };
   const folds = tested && { ...tested.model, ...(yield* orderWorth(outOfFold!, delay, exposures)) };
-  const orders = { score: score.by_delay, out_of_fold: folds?.by_delay };
+  const isOfModel = tickers.some(({ model }) => model !== undefined);
+  const orders = { score: score.by_delay, out_of_fold: folds?.by_delay, isOfModel };
   return {
     score,
     ...(folds === undefined ? {} : { outOfFold: folds }),

@@ -1,11 +1,18 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { Verdict } from "../../contract/output/verdict.ts";
+import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { requireOneDelay } from "../../outputs/output-summary.ts";
 import { outOfFoldVerdict, scoreVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import type { CheckVerdicts } from "./check-verdicts.ts";
-import { type OutputEvidence, onOutOfFoldRows, rowEvidence, withLabels } from "./output-evidence.ts";
+import {
+  JUDGED_ROWS,
+  type OutputEvidence,
+  onOutOfFoldRows,
+  rowEvidence,
+  withLabels,
+} from "./output-evidence.ts";
 import { type PairedDifferences, pairedDifferences } from "./paired-differences.ts";
 
 /** An output with the verdicts of replays and audits on it. */
@@ -115,13 +122,28 @@ function sharedRows(outputs: readonly OutputEvidence[]): OutputEvidence[] {
     );
     const { document, judgedRows } = output;
     const isScored = judgedRows === "score";
+    const verdict = isScored ? scoreVerdict(document, rows) : outOfFoldVerdict(document, rows);
     return {
       ...output,
       ...rowEvidence(rows, isScored ? document.metrics.intervals?.alpha : undefined),
       // Outputs side by side are judged on the same rows.
-      verdict: isScored ? scoreVerdict(document, rows) : outOfFoldVerdict(document, rows),
+      verdict: withLater(verdict, document, judgedRows),
     };
   });
+}
+
+/** With the job's figures at a later close, which are not those of the common rows. */
+function withLater(
+  verdict: Verdict,
+  { metrics, mu_model }: OutputEvidence["document"],
+  rows: OutputEvidence["judgedRows"],
+): Verdict {
+  const { score, out_of_fold } = metrics;
+  const orders = { score: score.by_delay, out_of_fold: out_of_fold?.by_delay };
+  const later = laterSentence({ ...orders, isOfModel: mu_model !== undefined }, rows);
+  return later === undefined
+    ? verdict
+    : { ...verdict, later: `${later} These figures are over all ${JUDGED_ROWS[rows]} of the output.` };
 }
 
 function intersection(a: Int32Array, b: Int32Array): Int32Array {

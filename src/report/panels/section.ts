@@ -17,7 +17,7 @@ export interface Section {
  * The numbers and sentences of a section, or a sentence that says why the output has none; a `finding` is one plain sentence about a
  * chart, and its accessible name.
  *
- * Returns are next-day log-returns, shares lie in [0, 1], and NaN in a typed array is a gap. Text from a blob (tickers, features,
+ * Returns are log-returns of one day, shares lie in [0, 1], and NaN in a typed array is a gap. Text from a blob (tickers, features,
  * messages, model, provenance) and findings that name a ticker are untrusted: they are stored unchanged, and the panels escape them.
  */
 export type Part<T> =

@@ -18,12 +18,13 @@ test("the first screen has the order at three closes, with its band, turnover an
     rows.map(([name]) => name),
     ["At the same close", "A close later", "Two closes later"],
   );
-  const [ic, band, spread, replaced, ...nets] = rows[0]![1] as string[];
+  const [ic, band, spread, replaced, net1, net5, netBand, net10, dates] = rows[0]![1] as string[];
   assert.match(ic!, /^\+0\.\d{3}$/);
   assert.match(band!, /^\+0\.\d{3} to \+0\.\d{3}$/);
   assert.match(replaced!, /^\d\d\.\d\u202f%$/);
-  assert.ok([spread!, ...nets.slice(0, 3)].every((cell) => /^[+\u2212]\d+\.\d\u202fbp$/.test(cell)));
-  assert.equal(nets[3], "298");
+  assert.ok([spread!, net1!, net5!, net10!].every((cell) => /^[+\u2212]\d+\.\d\u202fbp$/.test(cell)));
+  assert.match(netBand!, /^[+\u2212]\d+\.\d to [+\u2212]\d+\.\d\u202fbp$/);
+  assert.equal(dates, "298");
   assert.match(
     html,
     /which a job that starts after it cannot reach, and free of costs\. The table <a href="#verdict">/,
@@ -46,6 +47,6 @@ test("an output of an older version has neither the table nor a link to it", () 
 
 test("three tickers have their order over time instead", () => {
   const html = page(reported(mlText({ tickers: ["A", "B", "C"], skill: 0.2, scoreRows: 300 })));
-  assert.match(html, /<th scope="col">Order over time<\/th>/);
+  assert.match(html, /<th scope="col">Order over time, deviations<\/th>/);
   assert.doesNotMatch(html, /After 5 bp|Exposure to prices/);
 });

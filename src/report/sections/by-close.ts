@@ -1,8 +1,8 @@
 import { closeTitle } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
-import { bandFromT } from "../../evaluate/mean-test.ts";
+import { orderBands } from "../../evaluate/verdict/later-sentence.ts";
 import { JUDGED_ROWS, type OutputEvidence } from "../evidence/output-evidence.ts";
-import { bandFigure, figure, NO_FIGURE, wholePercent } from "../figures.ts";
+import { bandFigure, figure, muRange, NO_FIGURE, wholePercent } from "../figures.ts";
 import { plainTable } from "../panels/panel.ts";
 
 /** What the order is worth at the close of the labels and at the two after it, with costs. */
@@ -11,20 +11,25 @@ export function byCloseHtml(
   judgedRows: OutputEvidence["judgedRows"],
 ): string {
   if (orders.every(({ dates }) => dates === 0)) return "";
-  const band = `${wholePercent(95)} band`;
-  const bandOf = (mean: number | null | undefined, t: number | null | undefined, dates: number) => {
-    const found = bandFromT(mean ?? null, t, dates);
+  const band = `${wholePercent(90)} band`;
+  const orderBand = (order: DelayedOrder) => {
+    const found = orderBands(order).order;
     return found === null ? NO_FIGURE : bandFigure(found, "ic");
+  };
+  const netBand = (order: DelayedOrder) => {
+    const found = orderBands(order).net;
+    // From basis points.
+    return found === null ? NO_FIGURE : muRange(found.low / 1e4, found.high / 1e4);
   };
   const points = (value: number | null) => figure(value === null ? null : value / 1e4, "mu");
   const isOverTime = orders.some(({ order_mean }) => order_mean !== undefined);
   const table = isOverTime
     ? {
-        columns: ["Trade", "Order over time", band, "Dates"],
+        columns: ["Trade", "Order over time, deviations", band, "Dates"],
         rows: orders.map((order) => [
           closeTitle(order.delay),
           figure(order.order_mean, "ic"),
-          bandOf(order.order_mean, order.order_t, order.dates),
+          orderBand(order),
           figure(order.dates, "count"),
         ]),
       }
@@ -37,16 +42,20 @@ export function byCloseHtml(
           "Replaced",
           "After 1 bp",
           "After 5 bp",
+          band,
           "After 10 bp",
           "Dates",
         ],
         rows: orders.map((order) => [
           closeTitle(order.delay),
           figure(order.ic_mean, "ic"),
-          bandOf(order.ic_mean, order.ic_t, order.dates),
+          orderBand(order),
           points(order.spread_mean),
           figure(order.turnover, "coverage"),
-          ...[order.net_1bp, order.net_5bp, order.net_10bp].map(points),
+          points(order.net_1bp),
+          points(order.net_5bp),
+          netBand(order),
+          points(order.net_10bp),
           figure(order.dates, "count"),
         ]),
       };

@@ -1,3 +1,4 @@
+import type { Band } from "../../contract/output/band.ts";
 import { type VerdictFigures, verdictFigures } from "../../contract/output/order-name.ts";
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
@@ -7,7 +8,6 @@ import { judgedSet, type OutputEvidence } from "../evidence/output-evidence.ts";
 import type { PairedDifference, PairedDifferences } from "../evidence/paired-differences.ts";
 import { type Report, type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import {
-  bandFigure,
   type ComparedUnit,
   countedRows,
   figure,
@@ -108,7 +108,7 @@ function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
     row("R², median ticker", "r2", "higher", ({ table }) => table.r2_zero_median),
     row("Hit rate", "coverage", "higher", ({ table }) => table.pooled.hit_rate),
     row("RMSE", "rmse", "lower", ({ table }) => table.pooled.rmse),
-    row("Slope of returns on forecasts", "t", "near 1", (evidence) => heldOutSlope(evidence).value),
+    row("Slope before shrinkage", "t", "near 1", (evidence) => heldOutSlope(evidence).value),
     row("Coverage minus nominal coverage", "coverage", "near 0", coverageGap),
     row("Interval score", "rmse", "lower", ({ coverage }) => coverage?.pooled.interval_score),
   ];
@@ -157,13 +157,17 @@ function pairsFinding({ pairs, dates, form }: PairedDifferences, names: readonly
     const [better, worse] = isFirst ? [first, second] : [second, first];
     const by = measure === "order" ? orderName(form) : measure;
     const shown = isFirst ? band! : { low: -band!.high, high: -band!.low };
-    return `${names[better]} is better than ${names[worse]} by ${by} (${figure(Math.abs(gain), UNITS[measure])}, band ${bandFigure(shown, UNITS[measure])})`;
+    return `${names[better]} is better than ${names[worse]} by ${by} (${figureDifference(Math.abs(gain), UNITS[measure])}, band ${bandDifference(shown, UNITS[measure])})`;
   });
   const all =
     pairs.length > 2
       ? `${figure(clear.length, "count")} of ${countedRows(pairs.length, "difference")} have a 95\u202f% band without 0; by chance alone, about one in twenty has. `
       : "";
   return `${all}${sentences.join("; ")}.`;
+}
+
+function bandDifference({ low, high }: Band, unit: ComparedUnit): string {
+  return `${figureDifference(low, unit)} to ${figureDifference(high, unit)}`;
 }
 
 /** More pairs in one sentence do not help: the table has them all. */
@@ -204,7 +208,7 @@ ${differences.pairs.length === 0 ? "" : pairsTable(comparison)}`;
 }
 
 function difference([first, second]: readonly (number | null)[], unit: ComparedUnit): string {
-  return first == null || second == null ? NO_FIGURE : figureDifference(first, second, unit);
+  return first == null || second == null ? NO_FIGURE : figureDifference(first - second, unit);
 }
 
 function pairsTable({ names, differences: { form, pairs } }: Comparison): string {
@@ -215,8 +219,8 @@ function pairsTable({ names, differences: { form, pairs } }: Comparison): string
       names[first]!,
       names[second]!,
       measure === "order" ? orderName(form) : "squared error",
-      figure(gain, UNITS[measure]),
-      band === null ? NO_FIGURE : bandFigure(band, UNITS[measure]),
+      figureDifference(gain, UNITS[measure]),
+      band === null ? NO_FIGURE : bandDifference(band, UNITS[measure]),
     ]),
   });
 }

@@ -4,7 +4,7 @@ import { byTicker } from "../../outputs/scored-rows.ts";
 import { histogramChart } from "../charts/column-chart.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { countedRows, figure, NO_FIGURE } from "../figures.ts";
+import { countedRows, figure, NO_FIGURE, typesetFigures } from "../figures.ts";
 import { END_BARS, ends, keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type Histogram, histogram } from "../statistics/histogram.ts";
@@ -57,7 +57,7 @@ export function muOf({ document, rows }: OutputEvidence): Part<Mu> {
   bars.sort((a, b) => b.mu - a.mu || compareCodePoints(a.ticker, b.ticker));
   const small = smallFactorOf(document);
   const data = { asOf: window.as_of, bars, histogram: histogram(Float64Array.from(bars, (bar) => bar.mu)) };
-  return { data: { ...data, finding: findingOf(bars, window.as_of, small) } };
+  return { data: { ...data, finding: findingOf(bars, window.as_of, small && typesetFigures(small)) } };
 }
 
 function endOf(value: number | undefined): number | null {

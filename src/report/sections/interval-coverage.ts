@@ -105,7 +105,7 @@ function thinClause({ coverage }: OutputEvidence, intervals: Intervals): string 
 
 function feedbackClause({ method, pooled }: Intervals, dateCount: number): string {
   if (method !== "adaptive" || dateCount < MIN_DATES) return "";
-  return ` The overall coverage of ${figure(pooled.coverage, "share")} follows in any market, because adaptive intervals react to misses; judge them by these tenths.`;
+  return ` The overall coverage of ${figure(pooled.coverage, "share")} follows in the long run by construction, because adaptive intervals react to misses; judge them by these tenths.`;
 }
 
 /** The key of bars that end below nominal; none if there is no such bar. */
@@ -179,11 +179,11 @@ export function coverageByYear(years: Readonly<Record<string, Coverage>>): YearC
 }
 
 function yearsFinding(years: readonly YearCoverage[], nominal: number): string {
-  const worst = years.reduce((a, b) => (b.coverage < a.coverage ? b : a));
+  const { long } = longYears(years, "row");
+  const worst = long.reduce((a, b) => (b.coverage < a.coverage ? b : a));
   const asked = `nominal coverage is ${figure(nominal, "share")}`;
-  if (years.length === 1)
-    return `Coverage in ${worst.year} was ${figure(worst.coverage, "share")}; ${asked}.`;
-  return `The worst of ${countedRows(years.length, "year")} was ${worst.year}, with a coverage of ${figure(worst.coverage, "share")}; ${asked}.`;
+  if (long.length === 1) return `Coverage in ${worst.year} was ${figure(worst.coverage, "share")}; ${asked}.`;
+  return `The worst of ${countedRows(long.length, "year")} was ${worst.year}, with a coverage of ${figure(worst.coverage, "share")}; ${asked}.`;
 }
 
 /** @param others the coverage of other methods by year. */

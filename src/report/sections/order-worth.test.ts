@@ -72,6 +72,6 @@ test("the panel of exposures names the largest one, and the IC beyond all of the
   const html = page(reported(JSON.stringify({ ...output, metrics: { ...output.metrics, score } })));
   assert.match(
     html,
-    /in common with the return of the last 21 dates: a correlation of \u22120\.400\. The mean IC is \+0\.020, and \+0\.011 \(t 1\.20\) beyond beta/,
+    /in common with the return of the last 21 dates: a correlation of \u22120\.400\. The mean IC is \+0\.020, and \+0\.011 \(90\u202f% band \u22120\.006 to \+0\.028\) beyond beta/,
   );
 });

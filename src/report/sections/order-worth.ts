@@ -1,8 +1,9 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
+import { bandFromT } from "../../contract/output/band.ts";
 import { closeName } from "../../contract/output/later-close.ts";
 import type { ExposureTable } from "../../contract/output/metrics-schemas.ts";
 import { asRanked } from "../../evaluate/forecast-rows.ts";
-import { bandFromT } from "../../evaluate/mean-test.ts";
+import { datesQuantile, meanMethod } from "../../evaluate/mean-test.ts";
 import { sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { finiteOrNull, mean, median } from "../../evaluate/statistics.ts";
 import { columnChart } from "../charts/column-chart.ts";
@@ -29,13 +30,13 @@ export const orderSection = chartSection({
 
 function leadOf(outputs: readonly ReportedOutput[]): string {
   const orders = outputs.flatMap(({ common }) => common.document.metrics[common.judgedRows]?.by_delay ?? []);
-  const delays = outputs.flatMap(({ common }) => common.document.metrics.score.by_delay?.[0]?.delay ?? 0);
-  const closes = [...new Set(delays)].sort((a, b) => a - b).map(labelClose);
+  // Outputs with different delays are refused.
+  const close = labelClose(outputs[0]?.common.document.window.delay ?? 0);
   const table =
     orders.length === 0
       ? ""
       : ' The table <a href="#verdict">by close</a> has later closes, turnover and costs.';
-  return `Returns are simple returns, because they measure how money grows. Trades are ${closes.join(" or ")}, and free of costs.${table}`;
+  return `Returns are simple returns, because they measure how money grows. Trades are ${close}, and free of costs.${table}`;
 }
 
 function labelClose(delay: number): string {
@@ -260,7 +261,7 @@ function exposurePanels({ document, judgedRows }: OutputEvidence): Panel[] {
               label: nameOf(name)[0],
               dates,
               mean: centre,
-              band: bandFromT(centre, t, dates),
+              band: bandFromT(centre, t, datesQuantile(meanMethod(dates), dates, 0.975)),
             },
           ],
   );
@@ -291,5 +292,7 @@ function exposuresFinding(
   if (ic === null || residual.ic_mean === null) {
     return `${most} No date has 12 tickers with a return and all exposures.`;
   }
-  return `${most} The mean IC is ${figure(ic, "ic")}, and ${figure(residual.ic_mean, "ic")}${residual.ic_t === null ? "" : ` (t ${figure(residual.ic_t, "t")})`} beyond beta, volatility and past returns together, over ${countedRows(dates, "date")}.`;
+  const band = bandFromT(residual.ic_mean, residual.ic_t, datesQuantile(meanMethod(dates), dates, 0.95));
+  const within = band === null ? "" : ` (${wholePercent(90)} band ${bandFigure(band, "ic")})`;
+  return `${most} The mean IC is ${figure(ic, "ic")}, and ${figure(residual.ic_mean, "ic")}${within} beyond beta, volatility and past returns together, over ${countedRows(dates, "date")}.`;
 }

@@ -41,21 +41,28 @@ const BINS = 10;
 
 /** Whether forecasts have the right size. */
 export function sizesOf(evidence: OutputEvidence): Part<Sizes> {
-  const { byDate, table, dateCount } = evidence;
+  const { byDate, table, dateCount, judgedRows } = evidence;
   if (dateCount === 0) return { absent: whyNoLabels(evidence) };
   const bins = calibration(byDate, BINS);
   return {
-    data: { calibration: { bins, finding: calibrationFinding(bins) }, tickers: tickerSkill(table) },
+    data: {
+      calibration: { bins, finding: calibrationFinding(bins, judgedRows) },
+      tickers: tickerSkill(table),
+    },
   };
 }
 
-function calibrationFinding(bins: readonly CalibrationBin[]): string {
+function calibrationFinding(
+  bins: readonly CalibrationBin[],
+  judgedRows: OutputEvidence["judgedRows"],
+): string {
+  const forecasts = judgedRows === "score" ? "published forecasts" : "forecasts";
   const [low, high] = [bins[0]!, bins.at(-1)!];
   if (bins.length === 1) {
-    return `All forecasts are ${figure(low.predicted, "return")}; the mean return was ${figure(low.realised, "return")}.`;
+    return `All ${forecasts} are ${figure(low.predicted, "return")}; the mean return was ${figure(low.realised, "return")}.`;
   }
   const asFar = (high.realised - low.realised) / (high.predicted - low.predicted);
-  const rose = `From the lowest bin to the highest, forecasts rise by ${figure(high.predicted - low.predicted, "return")} and returns by ${figure(high.realised - low.realised, "return")}, ${figure(asFar, "ratio")} times as much`;
+  const rose = `From the lowest bin to the highest, ${forecasts} rise by ${figure(high.predicted - low.predicted, "return")} and returns by ${figure(high.realised - low.realised, "return")}, ${figure(asFar, "ratio")} times as much`;
   const banded = bins.filter(({ band }) => band !== null);
   if (banded.length === 0) return `${rose}.`;
   const fitting = banded.filter(({ band, predicted }) => band!.low <= predicted && predicted <= band!.high);

@@ -165,7 +165,7 @@ function sumFinding(name: string, sum: number, funnel: number, dates: number): s
   const total = `The ${name} adds up to ${figure(sum, "sum")} over ${countedRows(dates, "date")}`;
   if (Number.isNaN(funnel)) return `${total}; there are too few figures for a no-skill band.`;
   const band = `the ${wholePercent(95)} no-skill band of ±${figure(funnel, "sum")}`;
-  if (Math.abs(sum) <= funnel) return `${total}, inside ${band}: no evidence of skill.`;
+  if (Math.abs(sum) <= funnel) return `${total}, inside ${band}.`;
   return `${total}, ${sum > 0 ? "above" : "below"} ${band}.`;
 }
 

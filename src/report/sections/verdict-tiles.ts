@@ -1,7 +1,5 @@
+import { bandFromT } from "../../contract/output/band.ts";
 import { verdictFigures } from "../../contract/output/order-name.ts";
-import type { RowsVerdict } from "../../contract/output/verdict.ts";
-import { testQuantile } from "../../evaluate/mean-test.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import type { RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { dot, GRID, gridX, segment } from "../charts/path.ts";
@@ -9,7 +7,7 @@ import { escapeText, mark } from "../charts/plot.ts";
 import { linearScale } from "../charts/scale.ts";
 import { heldOutSlope } from "../evidence/held-out-slope.ts";
 import { judgedSet, type OutputEvidence } from "../evidence/output-evidence.ts";
-import { bandFigure, figure, type Unit, wholePercent } from "../figures.ts";
+import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../figures.ts";
 import {
   type Band,
   dateSums,
@@ -24,8 +22,10 @@ export interface Tile {
   readonly name: string;
   readonly value: number | null;
   readonly unit: Unit;
-  /** 95 %, with dates as units. */
+  /** With dates as units. */
   readonly band: Band | null;
+  /** The share of the band, in percent. */
+  readonly percent: 90 | 95;
   readonly aim: Aim;
   /** The value without skill, or the requested value. */
   readonly reference: { readonly name: string; readonly value: number | null };
@@ -36,18 +36,19 @@ type Aim = "above" | "covered" | "sized";
 
 /** The six figures of the first screen; IC and R² are those that the verdict is on. */
 export function tilesOf(evidence: OutputEvidence): Tile[] {
-  const { document, table, dates, byDate, dateCoverage, judgedRows } = evidence;
+  const { table, dates, byDate, judgedRows } = evidence;
   const { pooled } = table;
   const judged = judgedSet(evidence);
   const { ic, r2 } = judged === undefined ? { ic: null, r2: null } : verdictFigures(judged);
   const on = judged === undefined || judged.rows === judgedRows ? "" : `, ${judged.rows} rows`;
-  const { intervals } = document.metrics;
+  const { order, sizes } = judged ?? {};
   const slope = heldOutSlope(evidence);
   const nothing = { name: "no skill", value: 0 };
   return [
-    tile(`IC${on}`, ic, "ic", judged === undefined ? null : bandOfT(ic, judged.order), nothing),
+    // As the verdict tests it: one-sided at 5 %.
+    { ...tile(`IC${on}`, ic, "ic", bandFromT(ic, order?.t, order?.quantile), nothing), percent: 90 },
     tile("RankIC", finiteOrNull(mean(dates.rankIc)), "ic", meanBand(dates.rankIc), nothing),
-    tile(`R²${on}`, r2, "r2", judged === undefined ? null : bandOfT(r2, r2Test(judged)), {
+    tile(`R²${on}`, r2, "r2", bandFromT(r2, sizes?.against.zero.squared_error_t, sizes?.quantile), {
       name: "zero forecast",
       value: 0,
     }),
@@ -55,44 +56,32 @@ export function tilesOf(evidence: OutputEvidence): Tile[] {
       name: "up days",
       value: pooled.up_share ?? null,
     }),
-    tile(
-      "Interval coverage",
-      coverageOf(evidence),
-      "coverage",
-      intervals ? ratioOverDates(dateCoverage).band : null,
-      { name: "nominal", value: intervals ? 1 - intervals.alpha : null },
-      "covered",
-    ),
-    tile(
-      "Slope of returns on forecasts",
-      slope.value,
-      "t",
-      slope.band,
-      { name: "right size", value: 1 },
-      "sized",
-    ),
+    coverageTile(evidence),
+    tile("Slope before shrinkage", slope.value, "t", slope.band, { name: "right size", value: 1 }, "sized"),
   ];
 }
 
-/** The 95 % band of a figure of the verdict, from its t. */
-function bandOfT(
-  value: number | null,
-  { t, dates, method }: Pick<RowsVerdict["order"], "t" | "dates" | "method">,
-): Band | null {
-  if (value === null || t === null || t === 0 || dates < MIN_DATES) return null;
-  const half = testQuantile(method, dates, 0.975) * Math.abs(value / t);
-  return { low: value - half, high: value + half };
-}
-
-function r2Test({ sizes }: RowsVerdict) {
-  return { t: sizes.against.zero.squared_error_t, dates: sizes.dates, method: sizes.method };
-}
-
-/** Without score rows, that of the intervals that the same method gives on out-of-fold rows, one after the other. */
-function coverageOf({ judgedRows, coverage, document }: OutputEvidence): number | null {
-  return judgedRows === "score"
-    ? (coverage?.pooled.coverage ?? null)
-    : (document.metrics.intervals?.pooled.prequential?.coverage ?? null);
+/** Without score rows, that of the intervals that the same method gives on out-of-fold rows, one after the other, as the verdict judges it. */
+function coverageTile(evidence: OutputEvidence): Tile {
+  const { judgedRows, coverage, dateCoverage, document } = evidence;
+  const { intervals } = document.metrics;
+  const nominal = intervals ? 1 - intervals.alpha : null;
+  const tileOf = (name: string, value: number | null, band: Band | null) =>
+    tile(name, value, "coverage", band, { name: "nominal", value: nominal }, "covered");
+  const name = "Interval coverage";
+  if (judgedRows === "score") {
+    return tileOf(
+      name,
+      coverage?.pooled.coverage ?? null,
+      intervals ? ratioOverDates(dateCoverage).band : null,
+    );
+  }
+  const tested = judgedSet(evidence)?.intervals;
+  const value = intervals?.pooled.prequential?.coverage ?? null;
+  if (tested == null || tested.figure === null) return tileOf(name, value, null);
+  const gap = bandFromT(tested.figure - tested.asked, tested.t, tested.quantile);
+  const band = gap && { low: tested.asked + gap.low, high: tested.asked + gap.high };
+  return tileOf(`${name}, ${countedRows(tested.dates, "date")}`, value, band);
 }
 
 function ratioBand(rows: RowsByDate, terms: RowTerms): Band | null {
@@ -107,7 +96,7 @@ function tile(
   reference: Tile["reference"],
   aim: Aim = "above",
 ): Tile {
-  return { name, value, unit, band: value === null ? null : band, reference, aim };
+  return { name, value, unit, band: value === null ? null : band, percent: 95, reference, aim };
 }
 
 /** Good or bad only if the band says so. */
@@ -126,11 +115,11 @@ export function judgementOf({ value, band, aim, reference }: Tile): "good" | "ba
 }
 
 export function tileHtml(tile: Tile): string {
-  const { name, value, unit, band, reference } = tile;
+  const { name, value, unit, band, percent, reference } = tile;
   const within =
     band === null
       ? "no band"
-      : `${wholePercent(95)} band <span class="range">${bandFigure(band, unit)}</span>`;
+      : `${wholePercent(percent)} band <span class="range">${bandFigure(band, unit)}</span>`;
   const beside = reference.value === null ? "" : `${reference.name}: ${figure(reference.value, unit)}`;
   const strip = value === null ? "" : bandMark(value, band, reference.value);
   return `<li class="${judgementOf(tile)}"><p class="name">${escapeText(name)}</p><p class="value">${figure(value, unit)}</p><p>${strip}</p><p>${within}</p><p>${escapeText(beside)}</p></li>`;

@@ -40,7 +40,7 @@ test("a figure is good or bad only if its band says so", () => {
   const judged = (aim: "above" | "covered" | "sized", at: number, low: number, high: number) =>
     judgementOf({
       name: "",
-      unit: "t",
+      ...{ unit: "t", percent: 95 },
       value: (low + high) / 2,
       band: { low, high },
       aim,
@@ -59,7 +59,7 @@ test("a figure is good or bad only if its band says so", () => {
   assert.equal(
     judgementOf({
       name: "",
-      unit: "t",
+      ...{ unit: "t", percent: 95 },
       value: 1,
       band: null,
       aim: "above",

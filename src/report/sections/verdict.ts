@@ -7,7 +7,7 @@ import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import { escapeText } from "../charts/plot.ts";
 import { JUDGED_ROWS, NO_FOLDS, type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts";
 import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
-import { countedRows, figure, typesetFigures, wholePercent } from "../figures.ts";
+import { countedRows, figure, typesetFigures } from "../figures.ts";
 import { type Panel, plainTable, sentenceHtml } from "../panels/panel.ts";
 import { besideHtml, byRowsHtml, hasReturns, panelsHtml, panelsOf, type Section } from "../panels/section.ts";
 import { byCloseHtml } from "./by-close.ts";
@@ -231,10 +231,10 @@ const SLOPE_ROWS: Readonly<Record<Operation, string>> = {
 function factsLine({ facts }: Verdict, isSwitched: boolean, hasTiles: boolean): string {
   const { operation, judgedRows, whyNone, delay } = facts;
   const slope = judgedRows === "score" ? ` ${SLOPE_ROWS[operation]}` : "";
-  const tiles = `On the lines of the tiles, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.${slope}`;
+  const tiles = `On the lines of the tiles, the dot is the value, the bar is its band, and the dashed mark is the reference.${slope}`;
   if (whyNone !== undefined) return [`${operation}.`, whyNone, ...(hasTiles ? [tiles] : [])].join(" ");
   const networks = operation === "run_dl_job" ? ` ${NO_FOLDS}` : "";
-  return `${operation}, judged on ${judgedText(facts)}.${networks}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are ${returnsText(delay)} in percent; returns of quantiles are simple returns. ${tiles}`;
+  return `${operation}, judged on ${judgedText(facts)}.${networks}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are ${returnsText(delay, " in percent")}; returns of quantiles are simple returns. ${tiles}`;
 }
 
 function judgedText({ rows, judgedRows, tickers, dates, firstDay, lastDay }: Facts): string {

@@ -1,5 +1,6 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { type Day, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
+import type { Band } from "../../contract/output/band.ts";
 import type { OnDate } from "../../evaluate/cross-section.ts";
 import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import { meanError, meanQuantile } from "../../evaluate/mean-test.ts";
@@ -7,11 +8,7 @@ import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { mean } from "../../evaluate/statistics.ts";
 
-/** A 95 % band. */
-export interface Band {
-  readonly low: number;
-  readonly high: number;
-}
+export type { Band };
 
 /** Half the width of a 95 % band in errors of `meanError`. @param dates of the error, at least MIN_DATES. */
 export function bandQuantile(dates: number): number {

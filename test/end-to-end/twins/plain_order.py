@@ -62,7 +62,7 @@ def at_delay(forecasts, labels, units, means, dates, step):
     later = dict(zip(dates, dates[step:]))
     moved = {t: {d: labels[t][later[d]] for d in own if later.get(d) in labels[t]} for t, own in forecasts.items()}
     none = dict.fromkeys(
-        "ic_mean ic_t rank_ic_mean rank_ic_t spread_mean spread_t turnover net_1bp net_5bp net_10bp".split()
+        "ic_mean ic_t rank_ic_mean rank_ic_t spread_mean spread_t turnover net_1bp net_5bp net_5bp_t net_10bp".split()
     )
     if len(forecasts) < 5:
         return {**none, **order_over_time(forecasts, moved, units, means)}
@@ -93,6 +93,7 @@ def at_delay(forecasts, labels, units, means, dates, step):
         "spread_t": mean_t(spread),
         "turnover": mean(share),
         **{f"net_{cost}bp": mean(s - cost * 4 * f for s, f in zip(spread, share)) for cost in (1, 5, 10)},
+        "net_5bp_t": mean_t([s - 20 * f for s, f in zip(spread, share)]),
     }
 
 
