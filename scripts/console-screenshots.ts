@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the console: `npm run node -- scripts/console-screenshots.ts`. A real service runs both jobs of the demo,
- * about a minute on two cores.
+ * Makes the pictures of the console: `npm run node -- scripts/console-screenshots.ts`. A real service runs both jobs of
+ * `examples/sp500-prices`, about a minute on two cores.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,6 @@ import { endServices, startServe } from "../test/service/service.testing.ts";
 import { reportSizes, takePicture } from "./pictures.ts";
 
 const EXAMPLE = "examples/sp500-prices";
-/** The settings of the demo. */
 const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 const VIEWPORT = { width: 1_100, height: 895 };
 /** Limit of all pictures together in bytes, because a clone includes them. */
@@ -50,7 +49,7 @@ async function pictures(): Promise<void> {
 const hasTrained =
   "document.querySelector('progress')?.value > 0.5 && document.querySelector('.line') !== null";
 
-/** Uploads both inputs of the demo. @returns the payload of either job. */
+/** Uploads both inputs. @returns the payload of either job. */
 async function inputs(client: MucastClient, folder: string) {
   const csvPath = `${EXAMPLE}/prices.csv.gz`;
   const blobs = await preparePrices({ csvPath, outFolder: folder, options: WINDOW, report: () => undefined });

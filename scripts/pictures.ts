@@ -6,7 +6,7 @@ import type { Context, Page } from "../test/browser/browser.testing.ts";
 
 const IMAGES = fileURLToPath(new URL("../docs/images", import.meta.url));
 /** WebP quality, up to 100: words stay sharp. */
-const QUALITY = 68;
+const QUALITY = 58;
 
 /** Writes a part of a page as a picture with that name. @returns its size in bytes. */
 export async function takePicture(context: Context, page: Page, file: string, clip: object): Promise<number> {

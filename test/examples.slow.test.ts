@@ -26,19 +26,16 @@ test("the script of the tiny example writes the same blobs, byte for byte", () =
   }
 });
 
-test("the S&P 500 prices have the file, the tickers and the dates that their README states", async () => {
-  const readme = readFileSync(join(examples, "sp500-prices", "README.md"), "utf8");
-  const path = join(examples, "sp500-prices", "prices.csv.gz");
-  const digest = createHash("sha256").update(readFileSync(path)).digest("hex");
-  assert.ok(readme.includes(digest));
-  const { tickers } = await readPriceCsv(path);
-  assert.ok(readme.replaceAll(/\s+/g, " ").includes(`${tickers.map(({ ticker }) => ticker).join(", ")}.`));
-  assert.ok(tickers.every(({ days }) => days.length === 8313));
-  // The demo uses them from its first day on.
-  const [, first] = /start: "(\d{4})-/.exec(readFileSync("scripts/demo.ts", "utf8"))!;
-  const last = Math.max(...tickers.map(({ days }) => days.at(-1)!));
-  assert.match(
-    readFileSync("README.md", "utf8"),
-    new RegExp(`npm run demo .*, ${first} to ${formatDay(last).slice(0, 4)}\n`),
-  );
-});
+for (const example of ["sp500-prices", "sp500-200"]) {
+  test(`${example} has the file, the tickers and the dates that its README states`, async () => {
+    const readme = readFileSync(join(examples, example, "README.md"), "utf8").replaceAll(/\s+/g, " ");
+    const path = join(examples, example, "prices.csv.gz");
+    const digest = createHash("sha256").update(readFileSync(path)).digest("hex");
+    assert.ok(readme.includes(digest), `${example}: its digest is ${digest}`);
+    const { tickers } = await readPriceCsv(path);
+    const days = [...new Set(tickers.flatMap((ticker) => [...ticker.days]))].sort((a, b) => a - b);
+    const [first, last] = [days[0]!, days.at(-1)!].map(formatDay);
+    assert.ok(readme.includes(`${tickers.length} S&P 500 names`));
+    assert.ok(readme.includes(`from ${first} to ${last}, ${days.length.toLocaleString("en")} dates`));
+  });
+}

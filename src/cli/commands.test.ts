@@ -51,11 +51,13 @@ test("the help names every command, and the help of a job command its flags", ()
 test("the error of a misspelt flag suggests the nearest one, and says how to get help", async () => {
   let told = "";
   const program = createProgram();
-  program.commands[0]!.configureOutput({
-    writeErr: (text) => {
-      told += text;
-    },
-  });
+  program.commands
+    .find((command) => command.name() === "run_ml_job")!
+    .configureOutput({
+      writeErr: (text) => {
+        told += text;
+      },
+    });
   const words = ["node", "mucast", "run_ml_job", "--feature-urls", "x"];
   await assert.rejects(program.parseAsync(words), { code: "commander.unknownOption" });
   assert.match(told, /unknown option '--feature-urls'\s+\(Did you mean --feature-url\?\)\s+Run with --help/);

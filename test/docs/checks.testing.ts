@@ -8,7 +8,6 @@ import { parseMlSettings } from "../../src/contract/config/ml-settings.ts";
 import { auditBlobSchema } from "../../src/contract/output/audit-blob.ts";
 import { resultRecordSchema } from "../../src/contract/output/result-record.ts";
 import { settingsSchema } from "../../src/contract/settings.ts";
-import { codeBlocks } from "./code-blocks.testing.ts";
 
 export type Check =
   /** Output, or a figure. */
@@ -80,28 +79,22 @@ const FOLLOWED = `
   const draw = console.log;
 `;
 
-/** Three of the example's tickers, from 2018 on. */
-function prices(): string {
-  const [head, ...days] = gunzipSync(readFileSync("examples/sp500-prices/prices.csv.gz"))
+/** Columns of a CSV of prices, from its first date or a later year on. */
+function prices(example: string, columns: number, from = ""): string {
+  const [head, ...days] = gunzipSync(readFileSync(`examples/${example}/prices.csv.gz`))
     .toString()
     .split("\n");
-  const kept = [head!, ...days.filter((day) => day >= "2018")];
-  return kept.map((line) => line.split(",", 4).join(",")).join("\n");
+  const kept = [head!, ...days.filter((day) => day >= from)];
+  return kept.map((line) => line.split(",", columns).join(",")).join("\n");
 }
 
-const OWN_PRICES: Check = {
-  by: "shell",
-  files: () => ({
-    "prices.csv": prices(),
-    "config.json": codeBlocks().find(({ page, language }) => page === "README.md" && language === "json")!
-      .text,
-  }),
-};
+/** 30 tickers of the demo. */
+const OWN_PRICES: Check = { by: "shell", files: () => ({ "prices.csv": prices("sp500-200", 31) }) };
 
 /** Like TINY, with a price CSV in addition to the blobs. */
 const TINY_WITH_PRICES: Check = {
   ...TINY,
-  files: () => ({ "examples/tiny/prices.csv": prices() }),
+  files: () => ({ "examples/tiny/prices.csv": prices("sp500-prices", 4, "2018") }),
 };
 
 function python(file: string): Check {
@@ -116,14 +109,8 @@ type Entry = readonly [page: string, begins: string, check: Check];
 
 export const CHECKS: readonly Entry[] = [
   ["README.md", "npm run demo", SYNTAX],
-  ["README.md", "                                             lightgbm", EYE],
-  ["README.md", "npm run --silent mucast -- prepare", OWN_PRICES],
-  ["README.md", "npm run --silent mucast -- examples", SHELL],
-  ["README.md", '{ "ML params": { "model": "lightgbm", "model_params"', ML],
-  ["README.md", '{ "NN params"', DL],
-  ["README.md", "npm run --silent mucast -- serve", SERVICE],
-  ["README.md", "from mucast_client import Client", PYTHON],
-  ["README.md", "payload ──", EYE],
+  ["README.md", "                                   pooled-lightgbm", EYE],
+  ["README.md", "npm run --silent mucast -- forecast", OWN_PRICES],
   ["docs/architecture.md", "cli ──>", EYE],
   ["docs/backup.md", "rsync --archive", SYNTAX],
   ["docs/backup.md", "sudo systemctl stop mucast", SYNTAX],
