@@ -333,10 +333,10 @@ test("the list of sections stays in sight and marks the section that is shown", 
   }
 });
 
-test("the first screen has the parts of the verdict, the sum of the RankIC beside them, and the tiles on one baseline", async () => {
+test("the first screen has the parts of the verdict, the sum of the IC beside them, and the tiles on one baseline", async () => {
   const { page, close } = await open("a classical job");
   const boxes = await page.evaluate<Record<"top" | "bottom" | "left" | "right", number>[]>(
-    `[...document.querySelectorAll(".chips li, .answer .of-score figure.of-rank, .of-score .tiles li")].map((each) => (({ top, bottom, left, right }) => ({ top, bottom, left, right }))(each.getBoundingClientRect()))`,
+    `[...document.querySelectorAll(".chips li, .answer .of-score figure.of-ic, .of-score .tiles li")].map((each) => (({ top, bottom, left, right }) => ({ top, bottom, left, right }))(each.getBoundingClientRect()))`,
   );
   assert.equal(boxes.length, 3 + 1 + 6);
   for (const { bottom } of boxes) assert.ok(bottom <= WIDE.height);
@@ -369,10 +369,10 @@ test("nothing moves when a chart shows its values", async () => {
 
 test("a chart shows its values under the pointer and by arrow keys", async () => {
   const { page, close } = await open("a classical job");
-  const chart = "svg[data-x]";
+  const chart = ".of-ic svg[data-x]";
   await page.hover(chart);
   const told = (await page.textContent(".readout"))!;
-  assert.match(told, /^\d{4}-\d\d-\d\d: cumulative RankIC about \u2212?\d+\.\d+$/);
+  assert.match(told, /^\d{4}-\d\d-\d\d: cumulative IC about \u2212?\d+\.\d+$/);
   await page.focus(chart);
   await page.keyboard.press("ArrowRight");
   const next = (await page.textContent(".readout"))!;
