@@ -24,6 +24,10 @@ test("choose prints the candidates and the members by date, or JSON; outputs wit
   const { code, stdout, stderr } = await mucast(["choose", "--output", first, second]);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^1 ridge \(2\) .* yes$/m);
+  assert.match(
+    stdout,
+    /^Compared on .* \(160 dates\)\. Figures are over 120 of these dates; the other 40 only choose\.$/m,
+  );
   assert.match(stdout, /^chosen in advance /m);
   assert.match(stdout, /^at the end +1$/m);
   const json = await mucast(["choose", "--output", first, second, network, "--rows", "score", "--json"]);

@@ -126,7 +126,7 @@ test("shows the results of a job as text, whatever its tickers are called: forec
   await page.click(".codes:not([open]) summary");
   await untilText(page, "https://evil.example/?q=1: it ends early");
   await untilText(page, "90\u202f% interval");
-  await untilText(page, "No skill, worse than zero on the out-of-fold rows: ");
+  await untilText(page, "No evidence of skill, sizes worse than zero on the out-of-fold rows: ");
   await page.click(".view > div > p > button");
   await untilText(page, "succeeded");
   assert.deepEqual(unwanted, []);

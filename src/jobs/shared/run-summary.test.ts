@@ -63,3 +63,15 @@ test("too few dates have no band", () => {
   const found = runSummary({ ...JOB, tables: { verdict: verdict({ figure: 0.1, t: 3, dates: 29 }) } });
   assert.deepEqual([found.verdict!.ic, found.verdict!.ic_low, found.verdict!.ic_high], [0.1, null, null]);
 });
+
+test("the figures at a later close are those of the score rows if the rows of the verdict have none", () => {
+  const order = { delay: 1, dates: 250, ic_mean: 0.01, ic_t: 2, net_5bp: -3, net_5bp_t: -1.5 };
+  const score = { by_delay: [order] } as never;
+  const found = ["calibration", "out_of_fold"].map((rows) => {
+    const { judged, ...headline } = verdict({});
+    const set = { ...judged[0]!, rows } as RowsVerdict;
+    return runSummary({ ...JOB, tables: { verdict: { ...headline, judged: [set] }, score } }).verdict!.later;
+  });
+  assert.deepEqual([found[0]?.ic, found[0]?.net_5bp, found[1]], [0.01, -3, undefined]);
+  assert.ok(found[0]!.net_low! < -3 && found[0]!.net_high! > 0);
+});

@@ -5,7 +5,7 @@ import type { JobEvent } from "../../contract/output/job-events.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { FittedTicker } from "../ml/fitted-ticker.ts";
 import { evaluateMl, mlEvaluationUnits } from "../ml/ml-output.ts";
-import { evaluateInTurns } from "./score-tables.ts";
+import { evaluateInTurns, hasZeroFactor } from "./score-tables.ts";
 
 const TICKERS = 12;
 const ROWS = 40;
@@ -107,4 +107,26 @@ test("the order by close is that of the models' own forecasts, with pooled shrin
     shrunk.score.by_delay,
     score.by_delay!.map((order) => ({ ...order, delay: order.delay + 2 })),
   );
+});
+
+test("a factor of 0 counts if a model of its ticker forecasts in that block", () => {
+  const blocks = [
+    {
+      byTicker: new Map([
+        ["A", 0.5],
+        ["B", 0],
+      ]),
+    },
+    {
+      byTicker: new Map([
+        ["A", 0.5],
+        ["B", 0.5],
+      ]),
+    },
+  ];
+  const tickers = (...ofB: readonly number[]) => [
+    { ticker: "A", models: [{ block: 0 }, { block: 1 }] },
+    { ticker: "B", models: ofB.map((block) => ({ block })) },
+  ];
+  assert.deepEqual([hasZeroFactor(blocks, tickers(0, 1)), hasZeroFactor(blocks, tickers(1))], [true, false]);
 });

@@ -47,6 +47,10 @@ test("a pair whose bands exclude 0 is told apart, and the output with evidence o
     outputs.map(({ verdict }) => verdict.state),
     ["worse", "skill"],
   );
+  // The figures at a later close are those of the whole output.
+  for (const { verdict } of outputs) {
+    assert.match(verdict.later!, /^A close later: .* These figures are over all score rows of the output\.$/);
+  }
 });
 
 test("fewer than 30 common dates distinguish no outputs", () => {

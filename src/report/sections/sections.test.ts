@@ -158,6 +158,11 @@ test("without a realised return, every section is drawn from the out-of-fold row
     [value("IC"), value("R²"), value("Hit rate"), value("Interval coverage")],
     [across.ic_mean, r2, pooled.hit_rate, metrics.intervals!.pooled.prequential!.coverage],
   );
+  const covered = verdict.tiles.find(({ name }) => name.startsWith("Interval coverage"))!;
+  const { intervals } = written!.judged[0]!;
+  assert.equal(covered.name, `Interval coverage, ${intervals!.dates} dates`);
+  const half = Math.abs(((intervals!.figure! - intervals!.asked) / intervals!.t!) * intervals!.quantile!);
+  assert.ok(Math.abs(covered.band!.high - covered.band!.low - 2 * half) < 1e-12);
   assert.deepEqual([verdict.facts.judgedRows, verdict.facts.rows], ["out_of_fold", pooled.n]);
   assert.equal(skill.data!.days.length, across.dates);
   assert.ok(order.data!.quantiles.length > 0 && sizes.data!.calibration.bins.length > 0);

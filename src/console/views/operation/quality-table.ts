@@ -1,6 +1,7 @@
 import type { ForecastView } from "../../../client/index.ts";
 import { closeTitle } from "../../../contract/output/later-close.ts";
-import { figure } from "../../../report/figures.ts";
+import { orderBands } from "../../../evaluate/verdict/later-sentence.ts";
+import { bandFigure, figure, NO_FIGURE } from "../../../report/figures.ts";
 import { element } from "../../dom.ts";
 import { numbersTable } from "./numbers-table.ts";
 import { qualityFigures } from "./quality-figures.ts";
@@ -42,19 +43,24 @@ function closesTable(rows: string, { by_delay: orders = [] }: Quality): HTMLElem
     numbersTable({
       name,
       columns: isOverTime
-        ? ["Trade", "Order over time", "t"]
-        : ["Trade", "Mean IC", "t", "Fifths after 5 bp", "Replaced"],
+        ? ["Trade", "Order over time, deviations", "90 % band"]
+        : ["Trade", "Mean IC", "90 % band", "Fifths after 5 bp", "Replaced"],
       rows: orders.map((order) => ({
         header: closeTitle(order.delay),
         cells: isOverTime
-          ? [figure(order.order_mean, "ic"), figure(order.order_t, "t")]
+          ? [figure(order.order_mean, "ic"), bandText(order)]
           : [
               figure(order.ic_mean, "ic"),
-              figure(order.ic_t, "t"),
+              bandText(order),
               figure(order.net_5bp === null ? null : order.net_5bp / 1e4, "mu"),
               figure(order.turnover, "coverage"),
             ],
       })),
     }),
   ];
+}
+
+function bandText(order: NonNullable<Quality["by_delay"]>[number]): string {
+  const { order: band } = orderBands(order);
+  return band === null ? NO_FIGURE : bandFigure(band, "ic");
 }
