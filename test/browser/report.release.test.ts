@@ -336,14 +336,14 @@ test("the list of sections stays in sight and marks the section that is shown", 
 test("the first screen has the parts of the verdict, the sum of the IC beside them, and the tiles on one baseline", async () => {
   const { page, close } = await open("a classical job");
   const boxes = await page.evaluate<Record<"top" | "bottom" | "left" | "right", number>[]>(
-    `[...document.querySelectorAll(".chips li, .answer .of-score figure.of-ic, .of-score .tiles li")].map((each) => (({ top, bottom, left, right }) => ({ top, bottom, left, right }))(each.getBoundingClientRect()))`,
+    `[...document.querySelectorAll(".chips li, .answer figure.wide, .tiles li")].filter((each) => each.checkVisibility()).map((each) => (({ top, bottom, left, right }) => ({ top, bottom, left, right }))(each.getBoundingClientRect()))`,
   );
   assert.equal(boxes.length, 3 + 1 + 6);
   for (const { bottom } of boxes) assert.ok(bottom <= WIDE.height);
   const chart = boxes[3]!;
   for (const chip of boxes.slice(0, 3)) assert.ok(chip.right <= chart.left && chip.top >= chart.top);
   const values = await page.evaluate<number[]>(
-    `[...document.querySelectorAll(".of-score .tiles .value")].map((value) => value.getBoundingClientRect().top)`,
+    `[...document.querySelectorAll(".tiles .value")].filter((value) => value.checkVisibility()).map((value) => value.getBoundingClientRect().top)`,
   );
   assert.equal(new Set(values).size, 1);
   await close();
@@ -369,7 +369,7 @@ test("nothing moves when a chart shows its values", async () => {
 
 test("a chart shows its values under the pointer and by arrow keys", async () => {
   const { page, close } = await open("a classical job");
-  const chart = ".of-ic svg[data-x]";
+  const chart = "figure.of-ic:visible svg[data-x]";
   await page.hover(chart);
   const told = (await page.textContent(".readout"))!;
   assert.match(told, /^\d{4}-\d\d-\d\d: cumulative IC about \u2212?\d+\.\d+$/);
