@@ -22,7 +22,6 @@ import { benchNetworks } from "./networks/networks.ts";
 import { benchSeeds } from "./networks/seed-table.ts";
 import { benchPlanted } from "./planted/planted-table.ts";
 import { benchReading } from "./reading/reading.ts";
-import { ageBandTable } from "./report/age-bands.ts";
 import { bandTable } from "./report/band-sizes.ts";
 import { benchReport } from "./report/report.ts";
 import { benchDoors } from "./service/doors.ts";
@@ -39,7 +38,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   audit: benchAudit,
   reading: benchReading,
   report: benchReport,
-  bands: async () => [bandTable(), ageBandTable()],
+  bands: async () => [bandTable()],
   steps: benchSteps,
   "small-fits": async () => [await benchProcessorSeconds()],
   jobs: async () => [await benchWholeJob()],

@@ -38,43 +38,13 @@ export interface SizeTests extends Readonly<Record<Baseline, SizeTest>> {
   readonly dates: number;
 }
 
-/** The terms of the t's of one baseline, summed by date: shape (dates) each, in time order. */
-export interface SizeTerms {
-  /** The terms of Clark and West. */
-  readonly nested: Float64Array;
-  /** (y - r)² - (y - p)². */
-  readonly gained: Float64Array;
-  /** The typical size of the squares in the terms, by date. */
-  readonly scale: number;
-  /** As in SizeTest. */
-  readonly r2: number | null;
-}
-
-export interface DatedSizeTerms extends Readonly<Record<Baseline, SizeTerms>> {
-  /** Shape (dates): dates with a row. */
-  readonly days: Int32Array;
-}
-
 /**
- * Tests forecasts as sizes of returns, over all tickers at once.
- * @param rows as `sizeTerms` takes them. If a training mean is NaN, there is no t against it.
+ * Tests forecasts as sizes of returns, over all tickers at once. Labels, forecasts and means are in units of the ticker's root mean square
+ * label; terms are summed by date, because the tickers of a date move together.
+ * @param rows that the models did not learn from, all labelled, tickers in any order. A ticker without rows, or whose labels are all 0,
+ * does not count. If a training mean is NaN, there is no t against it.
  */
 export function* sizeTests(rows: readonly ForecastRows[]): Pausable<SizeTests> {
-  const { days, zero, mean } = yield* sizeTerms(rows);
-  return { dates: days.length, zero: sizeTest(zero), mean: sizeTest(mean) };
-}
-
-function sizeTest({ nested, gained, scale, r2 }: SizeTerms): SizeTest {
-  return { clarkWest: dateT(nested, scale), squaredError: dateT(gained, scale), r2 };
-}
-
-/**
- * The terms that sizes are tested by. Labels, forecasts and means are in units of the ticker's root mean square label; terms are summed by
- * date, because the tickers of a date move together.
- * @param rows that the models did not learn from, all labelled, tickers in any order. A ticker without rows, or whose labels are all 0,
- * does not count. If a training mean is NaN, so are the terms against it.
- */
-export function* sizeTerms(rows: readonly ForecastRows[]): Pausable<DatedSizeTerms> {
   const scaled: ForecastRows[] = [];
   for (const row of inTickerOrder(rows)) {
     yield 0;
@@ -91,23 +61,19 @@ export function* sizeTerms(rows: readonly ForecastRows[]): Pausable<DatedSizeTer
     });
   }
   const layout = yield* dateLayout(scaled);
-  const zero = yield* termsAgainst(scaled, layout, FORECASTS.zero);
-  const mean = yield* termsAgainst(scaled, layout, FORECASTS.mean);
-  return { days: daysIn(layout), zero, mean };
-}
-
-function daysIn({ first, starts }: DateLayout): Int32Array {
-  const days: number[] = [];
-  for (let d = 0; d + 1 < starts.length; d++) if (starts[d + 1]! > starts[d]!) days.push(first + d);
-  return Int32Array.from(days);
+  const dates = layout.starts.filter((start, d) => d > 0 && start > layout.starts[d - 1]!).length;
+  const zero = yield* testAgainst(scaled, layout, dates, FORECASTS.zero);
+  const mean = yield* testAgainst(scaled, layout, dates, FORECASTS.mean);
+  return { dates, zero, mean };
 }
 
 /** @param rows in units of their ticker. */
-function* termsAgainst(
+function* testAgainst(
   rows: readonly ForecastRows[],
   layout: DateLayout,
+  dates: number,
   baseline: (rows: ForecastRows) => Float64Array,
-): Pausable<SizeTerms> {
+): Pausable<SizeTest> {
   const nested: Float64Array[] = [];
   const raw: Float64Array[] = [];
   /** The squares of labels, forecasts and the baseline's forecasts, whose rounding is in the terms. */
@@ -132,10 +98,11 @@ function* termsAgainst(
     nested.push(adjusted);
     raw.push(plain);
   }
+  // The typical size of the squares in the terms, by date.
+  const scale = squares / dates;
   return {
-    nested: yield* dateSums(layout, nested),
-    gained: yield* dateSums(layout, raw),
-    scale: squares / daysIn(layout).length,
+    clarkWest: dateT(yield* dateSums(layout, nested), scale),
+    squaredError: dateT(yield* dateSums(layout, raw), scale),
     r2: finiteOrNull(gained / errors),
   };
 }

@@ -5,10 +5,9 @@ import { histogramChart } from "../charts/column-chart.ts";
 import { monthTable } from "../charts/month-table.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
 import { countedRows, figure, wholePercent } from "../figures.ts";
-import { linePanel, type Measure, meanPanel, numbersTable, type Panel } from "../panels/panel.ts";
+import { linePanel, type Measure, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type Histogram, histogram } from "../statistics/histogram.ts";
-import { type AgeSkill, skillByAge } from "../statistics/model-age.ts";
 import { months, noSkillFunnel, noSkillMean, type Period, years } from "../statistics/over-dates.ts";
 import { cumulative, ROLLING_DATES, rollingMean } from "../statistics/running-sums.ts";
 
@@ -33,8 +32,6 @@ interface SkillOverTime {
   readonly rankIc: DailyCorrelation;
   /** The dates on which models were refitted; empty without refits. */
   readonly refits: readonly Day[];
-  /** The RankIC by the age of the models, the youngest first; absent if all have one age. */
-  readonly byAge?: { readonly bins: readonly AgeSkill[]; readonly finding: string };
   /** The number of dates in a rolling mean. */
   readonly rollingDates: number;
   readonly years: readonly PeriodSkill[];
@@ -84,7 +81,6 @@ export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
     rankIc: mean(rankIc.subarray(from, to)),
   });
   const refits = refitDays(evidence.document);
-  const byAge = rankIcByAge(evidence, refits);
   const byYear = years(days).map(skillOf);
   const byMonth = months(days).map((period) => ({ ...skillOf(period), month: period.month }));
   return {
@@ -93,7 +89,6 @@ export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
       ic: correlationOverTime("IC", ic, days, { years: byYear, months: byMonth }),
       rankIc: correlationOverTime("RankIC", rankIc, days, { years: byYear, months: byMonth }),
       refits,
-      ...(byAge === undefined ? {} : { byAge }),
       rollingDates: ROLLING_DATES,
       years: byYear,
       months: byMonth,
@@ -104,28 +99,6 @@ export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
 /** The first dates of all blocks except the first block. */
 function refitDays({ refits }: OutputSummary): Day[] {
   return refits?.blocks.slice(1).flatMap(({ start }) => parseDay(start) ?? []) ?? [];
-}
-
-function rankIcByAge(
-  { document, dates, rows }: OutputEvidence,
-  refits: readonly Day[],
-): SkillOverTime["byAge"] {
-  const every = document.model.refit_every;
-  if (typeof every !== "number" || !(every >= 1) || refits.length === 0) return undefined;
-  const distinct = new Set(rows.flatMap((row) => [...row.days]));
-  const forecastDays = Int32Array.from(distinct).sort();
-  const bins = skillByAge(dates.days, dates.rankIc, { forecastDays, refits, every });
-  if (bins.length < 2) return undefined;
-  const [first, last] = [bins[0]!, bins.at(-1)!];
-  const told = `The mean RankIC of forecasts made ${agesOf(first)} after a fit was ${figure(first.mean, "ic")}, and of those made ${agesOf(last)} after it ${figure(last.mean, "ic")}`;
-  const judged = bins.every(({ band }) => band === null)
-    ? "there are too few dates for a band"
-    : "differences within the bands are no evidence that the models age";
-  return { bins, finding: `${told}; ${judged}.` };
-}
-
-function agesOf({ from, to }: AgeSkill): string {
-  return from === to ? countedRows(from, "date") : `${from} to ${countedRows(to, "date")}`;
 }
 
 function correlationOverTime(
@@ -224,7 +197,6 @@ export function skillPanels(skill: SkillOverTime): Panel[] {
     ...both.map((daily) => rollingPanel(daily, skill)),
     ...both.map((daily) => histogramPanel(daily)),
     ...both.map((daily) => monthsPanel(daily, skill)),
-    ...(skill.byAge === undefined ? [] : [agePanel(skill.byAge)]),
   ];
 }
 
@@ -251,22 +223,6 @@ function cumulativePanel(daily: DailyCorrelation, { days, refits }: SkillOverTim
       ["Sum", cumulative],
       ["No-skill band, ±", funnel],
     ],
-  });
-}
-
-function agePanel({ bins, finding }: NonNullable<SkillOverTime["byAge"]>): Panel {
-  return meanPanel({
-    title: "RankIC by age of the model",
-    finding,
-    unit: "ic",
-    meaning: "mean RankIC by dates since the models were fitted",
-    caption: "RankIC by age of the model",
-    headings: ["Dates since the fit", "RankIC"],
-    isJudged: true,
-    means: bins.map(({ from, to, ...bin }) => ({
-      name: from === to ? String(from) : `${from}\u2013${to}`,
-      ...bin,
-    })),
   });
 }
 

@@ -70,12 +70,6 @@ export interface RowTerms {
   readonly denominator: Term;
 }
 
-/** R² against 0: 1 - sum (y - p)² / sum y². */
-export const R2_ZERO: RowTerms = {
-  numerator: (y, p) => y * y - (y - p) ** 2,
-  denominator: (y) => y * y,
-};
-
 const isSigned = (y: number, p: number) => y !== 0 && p !== 0;
 
 /** The share of equal signs, over rows where neither side is 0. */
