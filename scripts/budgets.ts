@@ -23,24 +23,24 @@ const CODE: readonly CodeBudget[] = [
   ["contract", 9_420, 387_843, /^src\/contract\//],
   ["ingest + prepare", 8_565, 331_736, /^src\/(ingest|prepare)\//],
   ["panel", 3_058, 131_754, /^src\/panel\//],
-  ["evaluate", 4_610, 190_414, /^src\/evaluate\//],
+  ["evaluate", 4_577, 189_297, /^src\/evaluate\//],
   ["engine (TypeScript)", 3_591, 145_157, /^src\/engine\//],
   ["jobs", 9_637, 403_558, /^src\/jobs\//],
   ["blob", 3_551, 144_883, /^src\/blob\//],
   ["outputs + replay + export + choose", 3_002, 124_725, /^src\/(outputs|replay|export|choose)\//],
   ["audit", 5_550, 233_030, /^src\/audit\//],
-  ["report", 7_095, 297_457, /^src\/report\//],
+  ["report", 6_983, 292_787, /^src\/report\//],
   ["console", 7_891, 303_433, /^src\/console\//],
   ["client", 1_310, 52_835, /^src\/client\//],
-  ["cli", 4_224, 180_887, /^src\/cli\//],
+  ["cli", 4_224, 180_746, /^src\/cli\//],
   ["executors + processes", 2_909, 116_950, /^src\/(executors|processes)\//],
   ["service", 16_855, 679_880, /^src\/service\//],
   ["tracking", 858, 35_097, /^src\/tracking\//],
   ["engine (Python)", 7_207, 304_086, /^engine\//],
   ["client (Python)", 1_848, 68_895, /^clients\//],
   ["styles and scripts of pages", 3_041, 51_027, /^web\//],
-  ["tests", 92_829, 3_969_075, TESTS],
-  ["bench", 9_668, 389_006, /^bench\//],
+  ["tests", 92_764, 3_966_161, TESTS],
+  ["bench", 9_598, 385_916, /^bench\//],
   ["scripts", 3_053, 125_559, /^scripts\//],
   ["examples", 216, 8_715, /^examples\//],
   ["deployment", 2_568, 80_828, /^infra\/|^(Dockerfile|\.devcontainer\/.*)$/],
@@ -48,7 +48,7 @@ const CODE: readonly CodeBudget[] = [
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 134_101;
+const MAX_WORDS = 133_817;
 
 interface Count {
   lines: number;

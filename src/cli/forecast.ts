@@ -13,7 +13,7 @@ import type { VerdictState } from "../contract/output/verdict.ts";
 import { runOperation } from "../executors/run-operation.ts";
 import { csvCell } from "../export/export-forecasts.ts";
 import { type OutputDocument, openDocument } from "../outputs/open-document.ts";
-import { type PreparedBlobs, preparePrices } from "../prepare/prepare-prices.ts";
+import { preparePrices } from "../prepare/prepare-prices.ts";
 import { entryNamed } from "./arguments/known-name.ts";
 import {
   configText,
@@ -110,7 +110,8 @@ async function forecast(
     signal,
     limits: { tickers: blobLimits(process.env).tickers },
   }).finally(finish);
-  const text = delayed(chosen ?? defaultConfig(prepared), flags.delay);
+  const isPanel = prepared.tickers.length >= PANEL_TICKERS;
+  const text = delayed(chosen ?? namedConfig(isPanel ? "pooled-lightgbm" : "ridge"), flags.delay);
   const policy = { allowed: [] };
   const request = {
     featureUrl: prepared.featurePath,
@@ -137,10 +138,6 @@ function namedConfig(value: string): string {
   const isName = /^[a-z][a-z-]*$/.test(value);
   if (!isName) return configText(value);
   return exampleConfigText(entryNamed("example", value, new Map(EXAMPLE_CONFIGS.map((e) => [e.name, e]))));
-}
-
-function defaultConfig({ tickers }: PreparedBlobs): string {
-  return namedConfig(tickers.length >= PANEL_TICKERS ? "pooled-lightgbm" : "ridge");
 }
 
 /** The config with the delay of the flag, and every number as the caller wrote it. */
@@ -217,13 +214,16 @@ export function muTable(rows: readonly MuRow[]): string {
   return table(["ticker", "mu", "lower", "upper"], shown);
 }
 
+const NOT_YET =
+  "Do not trade on these forecasts. Try more tickers, a longer history or features of your own.";
+
 /** What a person does with forecasts of each verdict. */
 const NEXT_STEPS: Readonly<Record<VerdictState, string>> = {
   skill: "Rank the tickers by mu, and check above that enough is left a close later and after costs.",
   oversized:
     'Rank the tickers by mu; do not use its sizes, which are too large. "shrinkage": "pooled" in the config corrects them.',
-  none: "Do not trade on these forecasts. Try more tickers, a longer history or features of your own.",
-  worse: "Do not trade on these forecasts. Try more tickers, a longer history or features of your own.",
+  none: NOT_YET,
+  worse: NOT_YET,
   too_few: "Do not trade on these forecasts yet: give a longer history.",
 };
 
