@@ -32,14 +32,14 @@ const CODE: readonly CodeBudget[] = [
   ["report", 6_983, 292_787, /^src\/report\//],
   ["console", 7_891, 303_433, /^src\/console\//],
   ["client", 1_310, 52_835, /^src\/client\//],
-  ["cli", 4_224, 180_746, /^src\/cli\//],
+  ["cli", 4_222, 180_706, /^src\/cli\//],
   ["executors + processes", 2_909, 116_950, /^src\/(executors|processes)\//],
   ["service", 16_855, 679_880, /^src\/service\//],
   ["tracking", 858, 35_097, /^src\/tracking\//],
   ["engine (Python)", 7_207, 304_086, /^engine\//],
   ["client (Python)", 1_848, 68_895, /^clients\//],
   ["styles and scripts of pages", 3_041, 51_027, /^web\//],
-  ["tests", 92_764, 3_966_161, TESTS],
+  ["tests", 92_762, 3_966_173, TESTS],
   ["bench", 9_598, 385_916, /^bench\//],
   ["scripts", 3_053, 125_559, /^scripts\//],
   ["examples", 216, 8_715, /^examples\//],
@@ -48,7 +48,7 @@ const CODE: readonly CodeBudget[] = [
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 133_817;
+const MAX_WORDS = 133_821;
 
 interface Count {
   lines: number;

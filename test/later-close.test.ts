@@ -36,13 +36,11 @@ test("the table of a terminal has the IC a close later and the spread after cost
   const shown = outputTable([{ name: "o", output, verdict: output.verdict, hitRateError: null }]);
   const { ic_mean, net_5bp } = orders[1]!;
   const { order, net } = orderBands(orders[1]!);
-  const band = `90 % band ${order!.low.toFixed(4)} to ${order!.high.toFixed(4)}`;
-  assert.match(shown, new RegExp(`^order a close later +mean IC ${ic_mean!.toFixed(4)}, ${band}$`, "m"));
-  const within = `90 % band ${net!.low.toFixed(1)} to ${net!.high.toFixed(1)}`;
-  assert.match(
-    shown,
-    new RegExp(`^  spread after 5 bp a side +${net_5bp!.toFixed(1)} bp a day, ${within}$`, "m"),
-  );
+  const band = (low: string, high: string) => `\n  90 % band +${low} to ${high}\n`;
+  const ic = band(order!.low.toFixed(4), order!.high.toFixed(4));
+  assert.match(shown, new RegExp(`^order a close later +IC ${ic_mean!.toFixed(4)}${ic}`, "m"));
+  const bp = band(net!.low.toFixed(1), net!.high.toFixed(1));
+  assert.match(shown, new RegExp(`^  net of 5 bp a side +${net_5bp!.toFixed(1)} bp a day${bp}`, "m"));
 });
 
 test("the text of a run for agents has the figures of its summary", () => {

@@ -109,7 +109,7 @@ type Entry = readonly [page: string, begins: string, check: Check];
 
 export const CHECKS: readonly Entry[] = [
   ["README.md", "npm run demo", SYNTAX],
-  ["README.md", "                                   pooled-lightgbm", EYE],
+  ["README.md", "                                 pooled-lightgbm", EYE],
   ["README.md", "npm run --silent mucast -- forecast", OWN_PRICES],
   ["docs/architecture.md", "cli ──>", EYE],
   ["docs/backup.md", "rsync --archive", SYNTAX],

@@ -33,7 +33,7 @@ export function outputTable(outputs: readonly OutputColumn[]): string {
   const columns = outputs.map((column) => [
     ...cellsOf(column),
     ...closes.flatMap((delay) => laterCells(ordersOf(column.output), delay, isOfLabels(delay))),
-    ...(closes.length === 0 ? [] : [beyondCell(column.output)]),
+    ...(closes.length === 0 ? [] : beyondCells(column.output)),
     ...(hasRefits ? [refitsCell(column.output)] : []),
     ...verdictCells(column.verdict),
     ...(column.more ?? []),
@@ -98,31 +98,29 @@ function laterCells(orders: Orders, delay: number, isOfLabels: boolean): Cell[] 
   const value = (isOverTime ? order.order_mean : order?.ic_mean) ?? null;
   const net = order?.net_5bp ?? null;
   const bands = order && orderBands(order);
+  const text = isOverTime ? `${figure(value)} deviations over time` : `IC ${figure(value)}`;
   return [
     [
       `order ${closeName(delay)}${isOfLabels ? " (where the labels begin)" : ""}`,
-      value === null
-        ? "-"
-        : `${isOverTime ? "over time" : "mean IC"} ${figure(value)}${isOverTime ? " deviations" : ""}${within(bands?.order, figure)}`,
+      value === null ? "-" : text,
     ],
-    [
-      "  spread after 5 bp a side",
-      net === null ? "-" : `${net.toFixed(1)} bp a day${within(bands?.net, (bp) => bp.toFixed(1))}`,
-    ],
+    bandCell(bands?.order, figure),
+    ["  net of 5 bp a side", net === null ? "-" : `${net.toFixed(1)} bp a day`],
+    bandCell(bands?.net, (bp) => bp.toFixed(1)),
     ["  replaced each day", percent(order?.turnover)],
   ];
 }
 
-function within(band: Band | null | undefined, text: (value: number) => string): string {
-  return band == null ? "" : `, 90 % band ${text(band.low)} to ${text(band.high)}`;
+function bandCell(band: Band | null | undefined, text: (value: number) => string): Cell {
+  return ["  90 % band", band == null ? "-" : `${text(band.low)} to ${text(band.high)}`];
 }
 
 /** The IC that exposures to prices leave. */
-function beyondCell({ metrics }: OutputColumn["output"]): Cell {
+function beyondCells({ metrics }: OutputColumn["output"]): Cell[] {
   const { dates = 0, residual } = metrics[judgedTable(metrics)]!.exposures ?? {};
   const ic = residual?.ic_mean ?? null;
   const band = bandFromT(ic, residual?.ic_t, datesQuantile(meanMethod(dates), dates, 0.95));
-  return ["mean IC beyond exposures", ic === null ? "-" : `${figure(ic)}${within(band, figure)}`];
+  return [["mean IC beyond exposures", figure(ic)], bandCell(band, figure)];
 }
 
 /** How many successive sets of models made the forecasts. */
