@@ -36,7 +36,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "executors",
   ],
   client: ["contract"],
-  console: ["contract", "client", "evaluate", "report"],
+  console: ["contract", "client", "report"],
   cli: [
     "contract",
     "blob",

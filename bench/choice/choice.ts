@@ -1,9 +1,9 @@
 import { atOnce } from "../../src/contract/machine/pausable.ts";
+import { meanQuantile } from "../../src/contract/output/test-quantile.ts";
 import { lossSeries } from "../../src/evaluate/choice/candidate-losses.ts";
 import { memberMeans } from "../../src/evaluate/choice/member-forecasts.ts";
 import { difference, type Members } from "../../src/evaluate/choice/members.ts";
 import { choosePrequentially } from "../../src/evaluate/choice/prequential.ts";
-import { meanQuantile } from "../../src/evaluate/mean-test.ts";
 import type { Table } from "../table.ts";
 import { type SimulatedMarket, SPANS, simulatedMarket } from "./simulated-candidates.ts";
 

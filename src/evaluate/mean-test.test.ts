@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { meanError, meanMethod, meanQuantile, meanT } from "./mean-test.ts";
-import { neweyWestError, neweyWestQuantile } from "./newey-west.ts";
+import { meanMethod, meanQuantile, neweyWestQuantile } from "../contract/output/test-quantile.ts";
+import { meanError, meanT } from "./mean-test.ts";
+import { neweyWestError } from "./newey-west.ts";
 
 /** Pseudo-random numbers in [-0.5, 0.5), the same every time. */
 function noise(n: number, seed: number): Float64Array {

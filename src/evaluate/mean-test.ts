@@ -1,20 +1,6 @@
-import type { TestMethod } from "../contract/output/test-method.ts";
-import { type FixedBProbability, MIN_DATES, neweyWestError, neweyWestQuantile } from "./newey-west.ts";
+import { EWC_TERMS, meanMethod } from "../contract/output/test-quantile.ts";
+import { neweyWestError } from "./newey-west.ts";
 import { deviation, finiteOrNull, largestMagnitude, mean } from "./statistics.ts";
-import { studentQuantile } from "./student.ts";
-
-/** Cosine terms of the variance; the degrees of freedom of Student's t. */
-export const EWC_TERMS = 8;
-
-/** From this many values on, cosine sums hold their size better than a lag of 5; below, they have too few values a term. */
-export const MIN_EWC_VALUES = 60;
-
-/** How the error of a mean over dates is estimated. */
-export type MeanMethod = Exclude<TestMethod, "student">;
-
-export function meanMethod(n: number): MeanMethod {
-  return n >= MIN_EWC_VALUES ? "ewc_8" : "newey_west_5";
-}
 
 /**
  * Standard error of the mean of values that correlate over time. From MIN_EWC_VALUES values on, the equal-weighted cosine estimate of the
@@ -42,36 +28,6 @@ export function meanError(values: Float64Array): number | null {
 export function meanT(values: Float64Array): number | null {
   const error = meanError(values);
   return error === null ? null : finiteOrNull(mean(values) / error);
-}
-
-/** The `meanT` of n values that chance alone exceeds with probability 1 - `probability`. @param n at least 6. */
-export function meanQuantile(n: number, probability: FixedBProbability = 0.95): number {
-  return testQuantile(meanMethod(n), n, probability);
-}
-
-/** The same for the t of a recorded test. @param method of the test; outputs of 0.2.0 do not name it. */
-export function testQuantile(
-  method: TestMethod = "newey_west_5",
-  n: number,
-  probability: FixedBProbability,
-): number {
-  switch (method) {
-    case "ewc_8":
-      return studentQuantile(EWC_TERMS, probability);
-    case "newey_west_5":
-      return neweyWestQuantile(n, probability);
-    case "student":
-      return studentQuantile(n - 1, probability);
-  }
-}
-
-/** The same, or null with fewer than MIN_DATES dates. */
-export function datesQuantile(
-  method: TestMethod | undefined,
-  dates: number,
-  probability: FixedBProbability,
-): number | null {
-  return dates < MIN_DATES ? null : testQuantile(method, dates, probability);
 }
 
 /** Values whose deviation is below this share of the largest one differ by rounding alone. */

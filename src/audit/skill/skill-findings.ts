@@ -1,6 +1,6 @@
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
+import { testQuantile } from "../../contract/output/test-quantile.ts";
 import type { OrderFinding, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
-import { testQuantile } from "../../evaluate/mean-test.ts";
 import { hasSkill, verdictState } from "../../evaluate/verdict/verdict.ts";
 import type { Finding } from "../check.ts";
 import { finding } from "../findings.ts";

@@ -1,7 +1,6 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
+import { MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { meanQuantile } from "../../evaluate/mean-test.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
 import { dateIcs, onDates, type PermutedSkill, permutedSkill, tickerPermutations } from "./permuted-skill.ts";

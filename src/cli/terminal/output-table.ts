@@ -1,10 +1,10 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { type Band, bandFromT } from "../../contract/output/band.ts";
 import { closeName, laterOrder } from "../../contract/output/later-close.ts";
+import { orderBands } from "../../contract/output/order-bands.ts";
 import { verdictFigures } from "../../contract/output/order-name.ts";
+import { datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
 import type { FindingState, JudgedRows, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
-import { datesQuantile, meanMethod } from "../../evaluate/mean-test.ts";
-import { orderBands } from "../../evaluate/verdict/later-sentence.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 
 /** An output and the name of its column. */

@@ -1,7 +1,7 @@
 import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import { MIN_DATES } from "../newey-west.ts";
+import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { finiteOrNull } from "../statistics.ts";
 import { meanIc } from "./candidate-ics.ts";
 import { lossSeries, squaredExcess, type TestedTicker } from "./candidate-losses.ts";

@@ -1,6 +1,6 @@
 import type { ChoiceRule } from "../../contract/config/choice/choice-config.ts";
+import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { meanError } from "../mean-test.ts";
-import { MIN_DATES } from "../newey-west.ts";
 import { mean } from "../statistics.ts";
 import type { LossSeries } from "./candidate-losses.ts";
 

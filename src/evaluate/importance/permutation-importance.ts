@@ -1,9 +1,8 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import { type MeanMethod, MIN_DATES, meanMethod, meanQuantile } from "../../contract/output/test-quantile.ts";
 import { crossSection } from "../cross-section.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
-import { type MeanMethod, meanMethod, meanQuantile } from "../mean-test.ts";
-import { MIN_DATES } from "../newey-west.ts";
 import { type DateLayout, dateSums, type LabelsByDate, labelsByDate, valuesByDate } from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "../verdict/date-t.ts";

@@ -3,6 +3,13 @@ import type { Pausable } from "../../contract/machine/pausable.ts";
 import { bandFromT } from "../../contract/output/band.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type { TestMethod } from "../../contract/output/test-method.ts";
+import {
+  datesQuantile,
+  type FixedBProbability,
+  MIN_DATES,
+  meanMethod,
+  testQuantile,
+} from "../../contract/output/test-quantile.ts";
 import type {
   FindingState,
   IntervalsFinding,
@@ -12,8 +19,7 @@ import type {
 } from "../../contract/output/verdict.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import { type Bounds, hasNoEnds } from "../intervals/conformal.ts";
-import { datesQuantile, meanError, meanMethod, testQuantile } from "../mean-test.ts";
-import { type FixedBProbability, MIN_DATES } from "../newey-west.ts";
+import { meanError } from "../mean-test.ts";
 import { dateLayout, valuesByDate } from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "./date-t.ts";

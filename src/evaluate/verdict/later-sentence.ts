@@ -1,8 +1,8 @@
-import { type Band, bandFromT } from "../../contract/output/band.ts";
+import type { Band } from "../../contract/output/band.ts";
 import { closeTitle, laterOrder } from "../../contract/output/later-close.ts";
 import type { DelayedOrder, LaterFigures } from "../../contract/output/metrics-schemas.ts";
+import { orderBands } from "../../contract/output/order-bands.ts";
 import type { JudgedRows } from "../../contract/output/verdict.ts";
-import { datesQuantile, meanMethod } from "../mean-test.ts";
 
 /** The orders of the rows of a verdict; of the score rows if there are none, as for calibration rows. */
 interface OrdersByRows {
@@ -10,19 +10,6 @@ interface OrdersByRows {
   readonly out_of_fold: readonly DelayedOrder[] | undefined;
   /** Whether shrinkage multiplied forecasts by 0, so that only the model's own have an order. */
   readonly isOfModel?: boolean;
-}
-
-/** The 90 % bands of an order and of its spread after 5 bp a side: without 0 if a one-sided test at 5 % finds the figure. */
-export function orderBands(order: DelayedOrder): { readonly order: Band | null; readonly net: Band | null } {
-  const { dates, order_mean: overTime } = order;
-  const quantile = datesQuantile(overTime === undefined ? meanMethod(dates) : "student", dates, 0.95);
-  return {
-    order:
-      overTime === undefined
-        ? bandFromT(order.ic_mean, order.ic_t, quantile)
-        : bandFromT(overTime, order.order_t, quantile),
-    net: bandFromT(order.net_5bp, order.net_5bp_t, quantile),
-  };
 }
 
 /** @returns undefined where `laterOrder` is. */

@@ -1,8 +1,8 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { asRanked, type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
-import { MIN_DATES } from "../newey-west.ts";
 import { type DateLayout, dateLayout, valuesByDate } from "../rows-by-date.ts";
 import { correlation, deviation, largestMagnitude, mean, rootMeanSquare } from "../statistics.ts";
 

@@ -4,10 +4,9 @@ import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import { studentQuantile } from "../../contract/output/student.ts";
+import { MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
-import { meanQuantile } from "../mean-test.ts";
-import { MIN_DATES } from "../newey-west.ts";
-import { studentQuantile } from "../student.ts";
 import { intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
 import { verdictOf } from "./verdict.ts";
 

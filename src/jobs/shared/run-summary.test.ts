@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { runSummarySchema } from "../../contract/output/run-summary.ts";
+import { meanMethod, meanQuantile } from "../../contract/output/test-quantile.ts";
 import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
-import { meanError, meanMethod, meanQuantile, meanT } from "../../evaluate/mean-test.ts";
+import { meanError, meanT } from "../../evaluate/mean-test.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { runSummary } from "./run-summary.ts";
 

@@ -1,6 +1,6 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
+import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { type ForecastRows, inTickerOrder } from "../../evaluate/forecast-rows.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { dateLayout, dateSums } from "../../evaluate/rows-by-date.ts";
 import { mean, rootMeanSquare } from "../../evaluate/statistics.ts";
 import { type OrderForm, orderByDate } from "../../evaluate/verdict/order.ts";

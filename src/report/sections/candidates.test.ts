@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { meanQuantile } from "../../evaluate/mean-test.ts";
+import { meanQuantile } from "../../contract/output/test-quantile.ts";
 import { dlText, type Market, mlText } from "../../outputs/outputs.testing.ts";
 import { page } from "../page.ts";
 import { reported, reportedData } from "../reported.testing.ts";

@@ -4,7 +4,7 @@ import { cut } from "../../contract/errors/faults.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
+import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";

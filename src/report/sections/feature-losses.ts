@@ -1,6 +1,6 @@
 import type { OutputImportance } from "../../contract/output/importance.ts";
+import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { shortVisibleText } from "../../contract/visible-text.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";

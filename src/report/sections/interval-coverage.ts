@@ -1,7 +1,7 @@
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import type { CoverageTable } from "../../evaluate/intervals/coverage.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { columnChart, histogramChart } from "../charts/column-chart.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
+import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { calibration } from "./calibration.ts";
 import {
   average,

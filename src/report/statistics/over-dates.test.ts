@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import { MIN_DATES, neweyWestT } from "../../evaluate/newey-west.ts";
+import { MIN_DATES } from "../../contract/output/test-quantile.ts";
+import { neweyWestT } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { crossSectionOf } from "../../evaluate/tables.testing.ts";
 import {

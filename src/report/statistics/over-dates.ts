@@ -1,10 +1,10 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { type Day, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import type { Band } from "../../contract/output/band.ts";
+import { MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
 import type { OnDate } from "../../evaluate/cross-section.ts";
 import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
-import { meanError, meanQuantile } from "../../evaluate/mean-test.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
+import { meanError } from "../../evaluate/mean-test.ts";
 import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { mean } from "../../evaluate/statistics.ts";
 

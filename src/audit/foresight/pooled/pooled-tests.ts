@@ -1,4 +1,5 @@
-import { NEWEY_WEST_LAG, neweyWestError } from "../../../evaluate/newey-west.ts";
+import { NEWEY_WEST_LAG } from "../../../contract/output/test-quantile.ts";
+import { neweyWestError } from "../../../evaluate/newey-west.ts";
 import { mean } from "../../../evaluate/statistics.ts";
 import { dateT } from "../../../evaluate/verdict/date-t.ts";
 import { expandingRanks, lessEarlierMean } from "../expanding-ranks.ts";

@@ -1,6 +1,6 @@
 import type { ForecastView } from "../../../client/index.ts";
 import { closeTitle } from "../../../contract/output/later-close.ts";
-import { orderBands } from "../../../evaluate/verdict/later-sentence.ts";
+import { orderBands } from "../../../contract/output/order-bands.ts";
 import { bandFigure, figure, NO_FIGURE } from "../../../report/figures.ts";
 import { element } from "../../dom.ts";
 import { numbersTable } from "./numbers-table.ts";

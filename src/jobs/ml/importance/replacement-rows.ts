@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { MIN_ORDER_TICKERS } from "../../../contract/output/order-name.ts";
+import { MIN_DATES } from "../../../contract/output/test-quantile.ts";
 import { type ArrayRef, writeNpy } from "../../../engine/npy.ts";
 import type { Permutation } from "../../../engine/pool/protocol.ts";
-import { MIN_DATES } from "../../../evaluate/newey-west.ts";
 import type { OrderForm } from "../../../evaluate/verdict/order.ts";
 import type { PooledPlan } from "../../../panel/pooled-plan.ts";
 import type { PlannedFit } from "../plan-fits.ts";

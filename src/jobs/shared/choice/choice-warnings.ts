@@ -1,13 +1,12 @@
 import type { ChoiceMeasure } from "../../../contract/config/choice/choice-config.ts";
 import { counted } from "../../../contract/errors/wording.ts";
 import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
+import { MIN_DATES, meanQuantile } from "../../../contract/output/test-quantile.ts";
 import type { Failure } from "../../../contract/problems/problem.ts";
 import type { Warning } from "../../../contract/problems/warnings.ts";
 import { MIN_IC_TICKERS } from "../../../evaluate/choice/candidate-ics.ts";
 import { countKnown, type LossSeries } from "../../../evaluate/choice/candidate-losses.ts";
 import { figureOf, type Gain } from "../../../evaluate/choice/choice-gains.ts";
-import { meanQuantile } from "../../../evaluate/mean-test.ts";
-import { MIN_DATES } from "../../../evaluate/newey-west.ts";
 import type { ChoiceResult, ChoiceTicker } from "./choice-result.ts";
 
 /** What the fits of one candidate reported. */
