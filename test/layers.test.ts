@@ -40,7 +40,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: [
     "contract",
     "blob",
-    "evaluate",
     "engine",
     "prepare",
     "jobs",

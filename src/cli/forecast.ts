@@ -135,8 +135,7 @@ async function forecast(
 
 /** The config of an example, or of a file or JSON text. @throws MucastError invalid_request. */
 function namedConfig(value: string): string {
-  const isName = /^[a-z][a-z-]*$/.test(value);
-  if (!isName) return configText(value);
+  if (!/^[a-z][a-z-]*$/.test(value)) return configText(value);
   return exampleConfigText(entryNamed("example", value, new Map(EXAMPLE_CONFIGS.map((e) => [e.name, e]))));
 }
 

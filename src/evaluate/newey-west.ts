@@ -4,11 +4,10 @@ import { finiteOrNull, mean } from "./statistics.ts";
 /**
  * t statistic of a mean whose values correlate over time: the mean divided by its Newey-West error.
  * @param values in time order, a step apart.
- * @param lag in values.
  * @returns null for fewer than two values, and if the variance is 0.
  */
-export function neweyWestT(values: Float64Array, lag = NEWEY_WEST_LAG): number | null {
-  const error = neweyWestError(values, lag);
+export function neweyWestT(values: Float64Array): number | null {
+  const error = neweyWestError(values);
   return error === null ? null : finiteOrNull(mean(values) / error);
 }
 
@@ -18,14 +17,14 @@ export function neweyWestT(values: Float64Array, lag = NEWEY_WEST_LAG): number |
  * @param values in time order, a step apart.
  * @returns null for fewer than two values, and if the variance is 0.
  */
-export function neweyWestError(values: Float64Array, lag = NEWEY_WEST_LAG): number | null {
+export function neweyWestError(values: Float64Array): number | null {
   const n = values.length;
   if (n < 2) return null;
   const centre = mean(values);
   const deviations = values.map((value) => value - centre);
   let variance = autocovariance(deviations, 0);
-  for (let j = 1; j <= Math.min(lag, n - 1); j++) {
-    variance += 2 * (1 - j / (lag + 1)) * autocovariance(deviations, j);
+  for (let j = 1; j <= Math.min(NEWEY_WEST_LAG, n - 1); j++) {
+    variance += 2 * (1 - j / (NEWEY_WEST_LAG + 1)) * autocovariance(deviations, j);
   }
   return variance > 0 ? Math.sqrt(variance / n) : null;
 }

@@ -226,7 +226,7 @@ test("a run with a cut has the charts of its order and its sizes for its score r
   assert.match(textOf(html), /judged on 1,600 out-of-fold rows of 8 tickers over 200 dates/);
   assert.match(
     html,
-    /<p class="intro of-folds">Out-of-fold forecasts have no intervals\. This section shows the score rows\./,
+    /<p class="intro of-folds">The output has no interval for each out-of-fold forecast, only their coverage\. This section shows the score rows\./,
   );
 });
 

@@ -791,12 +791,14 @@ class CrossSection(TypedDict):
     ic_std: float | None
     icir: float | None
     ic_t: float | None
+    """icir x sqrt(dates), as if dates were independent; verdicts use another error."""
     ic_t_newey_west: NotRequired[float | None]
     """Allows for correlation over time, up to a lag of 5 dates."""
     rank_ic_mean: float | None
     rank_ic_std: float | None
     rank_icir: float | None
     rank_ic_t: float | None
+    """The same for RankIC."""
 
 
 class DelayedOrder(TypedDict):

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { blobPolicy } from "../../blob/policy.ts";
 import { requestedWindow } from "../../contract/config/requested-window.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
-import { returnsText } from "../../contract/output/forecast-return.ts";
+import { returnsText } from "../../contract/output/later-close.ts";
 import { namedFailure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type {

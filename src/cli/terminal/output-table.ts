@@ -1,7 +1,6 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { type Band, bandFromT } from "../../contract/output/band.ts";
-import { closeName, laterOrder } from "../../contract/output/later-close.ts";
-import { orderBands } from "../../contract/output/order-bands.ts";
+import { closeName, laterOrder, orderBands } from "../../contract/output/later-close.ts";
 import { verdictFigures } from "../../contract/output/order-name.ts";
 import { datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
 import type { FindingState, JudgedRows, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
@@ -138,7 +137,7 @@ function verdictCells(verdict: Verdict | undefined): Cell[] {
   return [
     ["verdict", printable(verdict?.title ?? "-")],
     ["  judged on", judged === undefined ? "-" : `${nameOf(ROWS, judged.rows)}, ${dates} dates`],
-    ["  order", `${stateText(SKILL_STATES, judged?.order.state)}${overTime(judged?.order)}`],
+    ["  order", orderText(judged)],
     ["    IC", icText(judged && verdictFigures(judged).ic)],
     ["    90 % band", bandText(judged?.order)],
     ["  sizes", stateText(SKILL_STATES, judged?.sizes.state)],
@@ -172,6 +171,15 @@ const INTERVAL_STATES: Names = {
 
 function stateText(states: Names, state: string | undefined): string {
   return state === undefined ? "-" : nameOf(states, state);
+}
+
+/** The order, and the dates that it was judged on if they are not those of the sizes. */
+function orderText(judged: RowsVerdict | undefined): string {
+  if (judged === undefined) return "-";
+  const { order, sizes } = judged;
+  const isOfMean = order.state === "none" && order.t !== null && order.t >= (order.quantile ?? Infinity);
+  const isOther = order.dates !== sizes.dates && order.state !== "too_few";
+  return `${isOfMean ? "none beyond the training mean" : stateText(SKILL_STATES, order.state)}${overTime(order)}${isOther ? ` (${counted(order.dates, "date")})` : ""}`;
 }
 
 /** With few tickers, there is no IC: the mean return on the side of the forecast; in outputs of 0.2.0 a correlation. */

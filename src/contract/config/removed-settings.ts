@@ -5,7 +5,6 @@ import { invalidRequest, joinPath, show } from "../errors/faults.ts";
 interface RemovedSetting {
   /** Its keys, from the top of the config. */
   readonly path: readonly [string, ...string[]];
-  readonly version: string;
   /** The value that asked for what happens without the setting: it is still accepted. */
   readonly harmless: unknown;
   readonly instead: string;
@@ -14,19 +13,16 @@ interface RemovedSetting {
 export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   {
     path: ["ML params", "choice", "racing"],
-    version: "0.3.0",
     harmless: false,
     instead: "leave it out: every candidate is fitted on all folds",
   },
   {
     path: ["ML params", "choice", "over"],
-    version: "0.3.0",
     harmless: "all",
     instead: "leave it out: the members are common to all tickers",
   },
   {
     path: ["NN params", "Dot prediction", "refit_start"],
-    version: "0.3.0",
     harmless: "cold",
     instead: "leave it out: each network starts from random weights",
   },
@@ -38,14 +34,14 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
  */
 export function deleteRemoved(config: unknown): void {
   const faults: Fault[] = [];
-  for (const { path, version, harmless, instead } of REMOVED_SETTINGS) {
+  for (const { path, harmless, instead } of REMOVED_SETTINGS) {
     const section = path.slice(0, -1).reduce(memberOf, config);
     const key = path.at(-1)!;
     const value = memberOf(section, key);
     if (value === undefined) continue;
     if (value === harmless) delete (section as Record<string, unknown>)[key];
     else {
-      const message = `${show(value)} was removed in ${version} (see CHANGELOG.md); ${instead}`;
+      const message = `${show(value)} was removed in 0.3.0 (see CHANGELOG.md); ${instead}`;
       faults.push({ path: joinPath("config", path), message });
     }
   }

@@ -1,4 +1,6 @@
-import type { DelayedOrder } from "./metrics-schemas.ts";
+import { type Band, bandFromT } from "./band.ts";
+import type { DelayedOrder, LaterFigures } from "./metrics-schemas.ts";
+import { datesQuantile, MIN_DATES, meanMethod } from "./test-quantile.ts";
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven"];
 
@@ -8,14 +10,10 @@ export function closeName(delay: number): string {
   return delay === 1 ? "a close later" : `${NUMBERS[delay] ?? delay} closes later`;
 }
 
-/** The same with a capital, for tables. */
 export function closeTitle(delay: number): string {
   const name = closeName(delay);
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
-
-/** Fewer dates say too little, as for every band and test. */
-const MIN_DATES = 30;
 
 /**
  * The order at the first close after the forecasts, which a trade can still reach; for labels with a delay, that of the labels.
@@ -24,4 +22,32 @@ const MIN_DATES = 30;
 export function laterOrder(orders: readonly DelayedOrder[] | undefined): DelayedOrder | undefined {
   const order = orders?.find(({ delay }) => delay > 0);
   return order !== undefined && order.dates >= MIN_DATES ? order : undefined;
+}
+
+/** The 90 % bands of an order and of its spread after 5 bp a side: without 0 if a one-sided test at 5 % finds the figure. */
+export function orderBands(order: DelayedOrder): { readonly order: Band | null; readonly net: Band | null } {
+  const { dates, order_mean: overTime } = order;
+  const quantile = datesQuantile(overTime === undefined ? meanMethod(dates) : "student", dates, 0.95);
+  return {
+    order:
+      overTime === undefined
+        ? bandFromT(order.ic_mean, order.ic_t, quantile)
+        : bandFromT(overTime, order.order_t, quantile),
+    net: bandFromT(order.net_5bp, order.net_5bp_t, quantile),
+  };
+}
+
+/** @returns undefined where `laterOrder` is. */
+export function laterFigures(orders: readonly DelayedOrder[] | undefined): LaterFigures | undefined {
+  const order = laterOrder(orders);
+  if (order === undefined) return undefined;
+  const { delay, ic_mean, net_5bp } = order;
+  const { net } = orderBands(order);
+  return { delay, ic: ic_mean, net_5bp, net_low: net?.low ?? null, net_high: net?.high ?? null };
+}
+
+/** What the forecasts of an output are, such as `next-day log-returns`. @param delay of its window. @param unit such as ` in percent`. */
+export function returnsText(delay = 0, unit = ""): string {
+  if (delay === 0) return `next-day log-returns${unit}`;
+  return `log-returns${unit}${unit && ","} of the one day that begins ${delay} ${delay === 1 ? "close" : "closes"} after the forecast`;
 }

@@ -34,12 +34,12 @@ export const crossSectionSchema = z
     ic_mean: maybe,
     ic_std: maybe,
     icir: maybe,
-    ic_t: maybe,
+    ic_t: maybe.describe("icir x sqrt(dates), as if dates were independent; verdicts use another error."),
     ic_t_newey_west: maybe.optional().describe("Allows for correlation over time, up to a lag of 5 dates."),
     rank_ic_mean: maybe,
     rank_ic_std: maybe,
     rank_icir: maybe,
-    rank_ic_t: maybe,
+    rank_ic_t: maybe.describe("The same for RankIC."),
   })
   .meta({ id: "CrossSection" });
 

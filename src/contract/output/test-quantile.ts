@@ -37,14 +37,10 @@ export type FixedBProbability = keyof typeof FIXED_B;
  * The t that chance alone exceeds with probability 1 - `probability`: the quantile of neweyWestT for n values whose mean is 0. The fewer
  * the values, the smaller their Newey-West error; the fixed-b distribution, in which the lag keeps its share b = (lag + 1) / n of the
  * values, allows for that and becomes the normal one as n grows.
- * @param n at least lag + 1; the source's fit ends at b = 1.
+ * @param n at least NEWEY_WEST_LAG + 1; the source's fit ends at b = 1.
  */
-export function neweyWestQuantile(
-  n: number,
-  probability: FixedBProbability = 0.95,
-  lag = NEWEY_WEST_LAG,
-): number {
-  const b = (lag + 1) / n;
+export function neweyWestQuantile(n: number, probability: FixedBProbability = 0.95): number {
+  const b = (NEWEY_WEST_LAG + 1) / n;
   return FIXED_B[probability].reduce((sum, coefficient, power) => sum + coefficient * b ** power, 0);
 }
 

@@ -60,7 +60,7 @@ export const WARNING_TABLE = {
   },
   chosen_early: {
     cause:
-      "The listed networks were best after their first epoch: what they learned later did not generalise to the validation part.",
+      "The listed networks were best after their first epoch: the validation part shows no gain from later epochs.",
     cure: "Lower learning_rate or make the network smaller. If nothing helps, the features contain no signal for the network.",
   },
   fewer_folds: {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { laterFigures, orderBands } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
-import { orderBands } from "../../contract/output/order-bands.ts";
-import { laterFigures, laterSentence } from "./later-sentence.ts";
+import { laterSentence } from "./later-sentence.ts";
 
 const ENTRY: DelayedOrder = {
   delay: 0,

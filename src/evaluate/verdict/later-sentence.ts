@@ -1,7 +1,6 @@
 import type { Band } from "../../contract/output/band.ts";
-import { closeTitle, laterOrder } from "../../contract/output/later-close.ts";
-import type { DelayedOrder, LaterFigures } from "../../contract/output/metrics-schemas.ts";
-import { orderBands } from "../../contract/output/order-bands.ts";
+import { closeTitle, laterOrder, orderBands } from "../../contract/output/later-close.ts";
+import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import type { JudgedRows } from "../../contract/output/verdict.ts";
 
 /** The orders of the rows of a verdict; of the score rows if there are none, as for calibration rows. */
@@ -10,15 +9,6 @@ interface OrdersByRows {
   readonly out_of_fold: readonly DelayedOrder[] | undefined;
   /** Whether shrinkage multiplied forecasts by 0, so that only the model's own have an order. */
   readonly isOfModel?: boolean;
-}
-
-/** @returns undefined where `laterOrder` is. */
-export function laterFigures(orders: readonly DelayedOrder[] | undefined): LaterFigures | undefined {
-  const order = laterOrder(orders);
-  if (order === undefined) return undefined;
-  const { delay, ic_mean, net_5bp } = order;
-  const { net } = orderBands(order);
-  return { delay, ic: ic_mean, net_5bp, net_low: net?.low ?? null, net_high: net?.high ?? null };
 }
 
 /**

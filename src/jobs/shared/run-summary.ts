@@ -2,11 +2,11 @@ import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { bandFromT } from "../../contract/output/band.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";
+import { laterFigures } from "../../contract/output/later-close.ts";
 import { verdictFigures } from "../../contract/output/order-name.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
 import { datesQuantile } from "../../contract/output/test-quantile.ts";
 import type { OrderFinding } from "../../contract/output/verdict.ts";
-import { laterFigures } from "../../evaluate/verdict/later-sentence.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
 

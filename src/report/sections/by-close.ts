@@ -1,6 +1,5 @@
-import { closeTitle } from "../../contract/output/later-close.ts";
+import { closeTitle, orderBands } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
-import { orderBands } from "../../contract/output/order-bands.ts";
 import { JUDGED_ROWS, type OutputEvidence } from "../evidence/output-evidence.ts";
 import { bandFigure, figure, muRange, NO_FIGURE, wholePercent } from "../figures.ts";
 import { plainTable } from "../panels/panel.ts";

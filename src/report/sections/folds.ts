@@ -125,7 +125,7 @@ function spanOf(parts: readonly TickerFold[], index: number): FoldSpan {
 
 function timelineFinding(folds: readonly FoldSpan[]): string {
   const [first, last] = [folds[0]!, folds.at(-1)!];
-  return `${countedRows(folds.length, "fold")} test the rows from ${formatDay(first.testStart)} to ${formatDay(last.testEnd)}; each learns from all rows before its test rows.`;
+  return `${countedRows(folds.length, "fold")} test the rows from ${formatDay(first.testStart)} to ${formatDay(last.testEnd)}; each learns from the rows whose returns are known before its test rows.`;
 }
 
 function skillFinding(folds: readonly FoldSpan[]): string {

@@ -40,7 +40,7 @@ export const intervalsSection: Section = {
     const isKnown = ({ whole: { document } }: ReportedOutput) =>
       document.metrics.intervals === null || coverageBefore(document.metrics.intervals) !== undefined;
     if (!hasReturns(report) && !report.outputs.some(isKnown)) return undefined;
-    return `${scoreRowsNote(report, "Out-of-fold forecasts have no intervals.")}${charts.html(report)}`;
+    return `${scoreRowsNote(report, "The output has no interval for each out-of-fold forecast, only their coverage.")}${charts.html(report)}`;
   },
 };
 

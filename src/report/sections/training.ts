@@ -134,7 +134,7 @@ function findingOf(trained: readonly TrainedNetwork[]): string {
   const early =
     first === 0
       ? "none was best after its first epoch"
-      : `${figure(first, "count")} ${first === 1 ? "was" : "were"} best after the first epoch, so what ${first === 1 ? "it" : "they"} learned later did not generalise`;
+      : `${figure(first, "count")} ${first === 1 ? "was" : "were"} best after the first epoch, so the validation rows show no gain from later epochs`;
   const late = `${last === 0 ? "none" : figure(last, "count")} ${last <= 1 ? "was" : "were"} best after the last epoch`;
   return `Of ${all}, ${early}; ${late}.${againstZero(networks)}`;
 }

@@ -1,5 +1,5 @@
 import type { ForecastView } from "../../../client/index.ts";
-import { returnsText } from "../../../contract/output/forecast-return.ts";
+import { returnsText } from "../../../contract/output/later-close.ts";
 import { smallFactorSentences } from "../../../contract/output/small-factor.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";

@@ -1,6 +1,5 @@
 import type { ForecastView } from "../../../client/index.ts";
-import { closeTitle } from "../../../contract/output/later-close.ts";
-import { orderBands } from "../../../contract/output/order-bands.ts";
+import { closeTitle, orderBands } from "../../../contract/output/later-close.ts";
 import { bandFigure, figure, NO_FIGURE } from "../../../report/figures.ts";
 import { element } from "../../dom.ts";
 import { numbersTable } from "./numbers-table.ts";
