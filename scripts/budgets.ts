@@ -48,7 +48,7 @@ const CODE: readonly CodeBudget[] = [
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 133_821;
+const MAX_WORDS = 133_824;
 
 interface Count {
   lines: number;
