@@ -4,8 +4,8 @@
 
 A panel has forecasts p with standard deviation `size` in units of the labels, and labels y = g p + e. The return g to the forecast
 differs between dates as it does on panels of equities: its standard deviation is an IC of 0.10, and 2 % of its variance persist with an
-autocorrelation of 0.98. Given the squares D of a date, its products are exactly N = g D + sqrt(D) e, so no ticker is drawn. The figure
-of a rule is what its factor s is expected to cost on later rows: the R² of b p, with the true slope b, less that of s p, in points.
+autocorrelation of 0.98. Given the squares D of a date, its products are exactly N = g D + sqrt(D) e, so no ticker is drawn. The table
+shows what a rule's factor s costs on later rows: the R² of b p, where b is the true slope, minus the R² of s p, in points.
 """
 
 import numpy as np

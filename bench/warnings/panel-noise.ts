@@ -13,7 +13,7 @@ const TICKERS = 40;
 const DATES = 900;
 const LEARNED = 600;
 
-/** Those of run_ml_job, without refits. */
+/** The examples of run_ml_job without refits. */
 const CONFIGS: ReadonlySet<string> = new Set(["pooled-lightgbm", "pooled-ridge", "ridge"]);
 
 /** Fewer rows than the configs are made for: proportionally smaller leaves, and a quarter of the trees. */
