@@ -59,7 +59,7 @@ COPY bin bin
 COPY docs docs
 COPY engine/mucast_engine engine/mucast_engine
 COPY engine/requirements-ml.txt engine/requirements-dl.txt engine/requirements-dl-cpu.txt engine/requirements-ray.txt engine/requirements-uv.txt engine/
-COPY examples/tiny/data examples/tiny/data
+COPY examples/sp500-30 examples/sp500-30
 COPY schemas schemas
 COPY src src
 COPY web web

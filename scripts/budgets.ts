@@ -17,7 +17,7 @@ export const GENERATED =
 
 /** Data, pictures, licences, locks, and the names of versions and ignored files: nothing that a reader must carry. */
 const DATA =
-  /\.(parquet|gz|webp|svg|pem|in|txt|ipynb|typed|npmrc)$|(^|\/)(LICENSE|package-lock\.json|\.nvmrc|\.gitignore|\.dockerignore|\.editorconfig)$|^examples\/tiny\/data\/|^test\/cases\/.*\.json$/;
+  /\.(parquet|gz|webp|svg|pem|in|txt|ipynb|typed|npmrc)$|(^|\/)(LICENSE|package-lock\.json|\.nvmrc|\.gitignore|\.dockerignore|\.editorconfig)$|^test\/cases\/.*\.json$/;
 
 const CODE: readonly CodeBudget[] = [
   ["contract", 9_540, 393_100, /^src\/contract\//],

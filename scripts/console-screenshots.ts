@@ -1,6 +1,6 @@
 /**
  * Makes the pictures of the console: `npm run node -- scripts/console-screenshots.ts`. A real service runs both jobs of
- * `examples/sp500-prices`, about a minute on two cores.
+ * `test/cases/sp500-20`, about a minute on two cores.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { eventuallyTrue } from "../test/service/eventually.testing.ts";
 import { endServices, startServe } from "../test/service/service.testing.ts";
 import { reportSizes, takePicture } from "./pictures.ts";
 
-const EXAMPLE = "examples/sp500-prices";
+const EXAMPLE = "test/cases/sp500-20";
 const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 const VIEWPORT = { width: 1_100, height: 895 };
 /** Limit of all pictures together in bytes, because a clone includes them. */

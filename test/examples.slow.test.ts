@@ -9,16 +9,16 @@ import { fileURLToPath } from "node:url";
 import { formatDay } from "../src/contract/market/dates.ts";
 import { readPriceCsv } from "../src/prepare/csv/read-price-csv.ts";
 
-const examples = fileURLToPath(new URL("../examples", import.meta.url));
+const root = fileURLToPath(new URL("..", import.meta.url));
 
-test("the script of the tiny example writes the same blobs, byte for byte", () => {
+test("the script of the tiny case writes the same blobs, byte for byte", () => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-tiny-"));
   try {
-    execFileSync(process.execPath, [join(examples, "tiny", "make.mjs"), folder]);
+    execFileSync(process.execPath, [join(root, "test/cases/tiny/make.mjs"), folder]);
     const names = readdirSync(join(folder, "data"));
     assert.deepEqual(names.sort(), ["data_extractor_tiny.json", "feature_engine_tiny.json"]);
     for (const name of names) {
-      const shipped = readFileSync(join(examples, "tiny", "data", name));
+      const shipped = readFileSync(join(root, "test/cases/tiny/data", name));
       assert.ok(readFileSync(join(folder, "data", name)).equals(shipped), name);
     }
   } finally {
@@ -26,10 +26,10 @@ test("the script of the tiny example writes the same blobs, byte for byte", () =
   }
 });
 
-for (const example of ["sp500-prices", "sp500-200"]) {
+for (const example of ["test/cases/sp500-20", "examples/sp500-200"]) {
   test(`${example} has the file, the tickers and the dates that its README states`, async () => {
-    const readme = readFileSync(join(examples, example, "README.md"), "utf8").replaceAll(/\s+/g, " ");
-    const path = join(examples, example, "prices.csv.gz");
+    const readme = readFileSync(join(root, example, "README.md"), "utf8").replaceAll(/\s+/g, " ");
+    const path = join(root, example, "prices.csv.gz");
     const digest = createHash("sha256").update(readFileSync(path)).digest("hex");
     assert.ok(readme.includes(digest), `${example}: its digest is ${digest}`);
     const { tickers } = await readPriceCsv(path);

@@ -46,7 +46,7 @@ before(async () => {
   );
   resolved = await installInto(folder, archive);
   mucast = join(folder, "node_modules/mucast/bin/mucast.cjs");
-  cpSync("examples/tiny", join(folder, "tiny"), { recursive: true });
+  cpSync("test/cases/tiny", join(folder, "tiny"), { recursive: true });
 });
 
 after(() => rmSync(folder, { recursive: true, force: true }));

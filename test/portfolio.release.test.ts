@@ -14,7 +14,7 @@ import { codeBlocks } from "./docs/code-blocks.testing.ts";
 import { jsonLines, mucast } from "./end-to-end/commands/command.ts";
 
 const run = promisify(execFile);
-const PRICES = "examples/sp500-prices/prices.csv.gz";
+const PRICES = "test/cases/sp500-20/prices.csv.gz";
 const EXAMPLE = "examples/portfolio";
 const python = lockedPython("portfolio", `${EXAMPLE}/requirements.txt`);
 const folder = mkdtempSync(join(tmpdir(), "mucast-portfolio-"));

@@ -3,50 +3,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BenchError } from "../bench/bench-error.ts";
 import { skillOptions } from "../bench/skill/skill-options.ts";
-import { DEFAULT_ROWS, rowsNamed, SKILL_ROWS, type SkillRow } from "../bench/skill/skill-rows.ts";
-import { parseMlSettings } from "../src/contract/config/ml-settings.ts";
+import { DEFAULT_ROWS, rowsNamed, SKILL_ROWS } from "../bench/skill/skill-rows.ts";
 
-const PRICES = "examples/sp500-prices/prices.csv.gz";
+const PRICES = "test/cases/sp500-20/prices.csv.gz";
 const GOOD = ["--prices", PRICES, "--cut", "2018-12-31"];
 
-function rowNamed(name: string): SkillRow {
-  return rowsNamed([name])[0]!;
-}
-
-test("rows have unique names, and networks and refits run only by name", () => {
+test("rows have unique names, and networks run only by name", () => {
   assert.equal(new Set(SKILL_ROWS.map(({ name }) => name)).size, SKILL_ROWS.length);
-  for (const name of ["portfolio-lstm", "pooled-ridge-every-63"]) {
-    assert.ok(!DEFAULT_ROWS.some((row) => row.name === name));
-    assert.equal(rowNamed(name).name, name);
-  }
-  assert.throws(
-    () => rowsNamed(["nothing"]),
-    /no row is called "nothing"; there are pooled-lightgbm,.*refits/,
-  );
-});
-
-test("a group names its rows, each once, and every row that a row names is a row", () => {
-  const all = rowsNamed(["refits"]);
-  assert.deepEqual(rowsNamed(["pooled-ridge", "refits"]), rowsNamed(["refits"]));
-  for (const { than } of all) if (than) rowNamed(than);
-});
-
-test("our rows with refits are the config with the two settings in their names", () => {
-  for (const row of rowsNamed(["refits"])) {
-    if (row.by === "peer" || row.operation !== "run_ml_job") continue;
-    const { refitEvery, window } = parseMlSettings(JSON.stringify(row.config)).settings;
-    const [, every] = /-every-(\d+)/.exec(row.name) ?? [];
-    const [, dates] = /-window-(\d+)/.exec(row.name) ?? [];
-    assert.deepEqual([refitEvery, window], [every && Number(every), dates && Number(dates)], row.name);
-  }
-  const { config } = rowNamed("pooled-ridge-every-63-window-750") as { config: object };
-  assert.deepEqual(config, {
-    "ML params": {
-      ...(rowNamed("pooled-ridge") as { config: { "ML params": object } }).config["ML params"],
-      refit_every: 63,
-      window: 750,
-    },
-  });
+  assert.ok(!DEFAULT_ROWS.some((row) => row.name === "portfolio-lstm"));
+  for (const { name, than } of SKILL_ROWS)
+    assert.deepEqual(rowsNamed([name, than ?? name]).length, than ? 2 : 1);
+  assert.throws(() => rowsNamed(["nothing"]), /no row is called "nothing"; there are pooled-lightgbm,/);
 });
 
 test("reads given arguments", () => {
@@ -56,6 +23,8 @@ test("reads given arguments", () => {
     "2019-06-28",
     "--rows",
     "ridge,pooled-ridge",
+    "--delay",
+    "1",
     "--cores",
     "1",
   ]);
@@ -64,11 +33,12 @@ test("reads given arguments", () => {
       options.prices,
       options.cut,
       options.until,
+      options.delay,
       options.rows.map(({ name }) => name),
       options.cores,
       options.out,
     ],
-    [PRICES, "2018-12-31", "2019-06-28", ["ridge", "pooled-ridge"], 1, undefined],
+    [PRICES, "2018-12-31", "2019-06-28", 1, ["ridge", "pooled-ridge"], 1, undefined],
   );
   assert.equal(skillOptions(GOOD).rows, DEFAULT_ROWS);
 });
@@ -79,6 +49,7 @@ test("refuses invalid arguments in one line that names them", () => {
     [["--cut", "2018-12-31"], /^usage: /],
     [[...GOOD, "--until", "soon"], /^--until: "soon" is not a date; write YYYY-MM-DD$/],
     [[...GOOD, "--rows", "ridge,nothing"], /^--rows: no row is called "nothing"; /],
+    [[...GOOD, "--delay", "6"], /^--delay: takes an integer from 0 to 5, not "6"$/],
     [[...GOOD, "--cores", "0"], /^--cores: takes a positive integer, not "0"$/],
     [[...GOOD, "--out", "no/such/folder/skill.json"], /^--out: there is no folder "no\/such\/folder"$/],
     [[...GOOD, "--core", "2"], /Unknown option '--core'.*usage: /],

@@ -1,25 +1,18 @@
 /** `npm run bench -- skill` scores forecasts like plain loops over rows. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  commonRows,
-  type Forecasts,
-  forecastRows,
-  judgedForecasts,
-  type RowForecasts,
-} from "../bench/skill/forecast-file.ts";
 import { icDifference, icsByDate } from "../bench/skill/ic-difference.ts";
-import type { JudgedTicker } from "../bench/skill/judged-rows.ts";
-import { COSTS_BP, type Score, scoreForecasts } from "../bench/skill/score-forecasts.ts";
+import { commonRows, type ForecastFile, forecastRows, judgedForecasts } from "../bench/skill/judged-rows.ts";
 import { ScoredRows } from "../bench/skill/scored-rows.ts";
+import { scoreForecasts } from "../bench/skill/scores.ts";
 import { rowsNamed } from "../bench/skill/skill-rows.ts";
+import { formatDay } from "../src/contract/market/dates.ts";
 import type { ForecastRows } from "../src/evaluate/forecast-rows.ts";
 import {
   average,
   byDate,
   datedRows,
   isNear,
-  type PlainRow,
   plainRows,
   slowError,
 } from "../src/report/statistics/dated-rows.testing.ts";
@@ -46,82 +39,22 @@ function slowRanks(values: readonly number[]): number[] {
   return values.map((value) => below(value) + (equal(value) + 1) / 2);
 }
 
-/** The tickers of one fifth of a date, 0 the lowest. */
-function fifth(rows: readonly PlainRow[], number: number): PlainRow[] {
-  const ranks = slowRanks(rows.map(({ p }) => p));
-  return rows.filter((_, i) => Math.floor((5 * (ranks[i]! - 0.5)) / rows.length) === number);
-}
-
-/** The share of one end's tickers that were not in that end on the date before, among those present on both; NaN without one. */
-function replaced(before: readonly PlainRow[], now: readonly PlainRow[], number: number): number {
-  const names = (rows: readonly PlainRow[]) => new Set(rows.map(({ ticker }) => ticker));
-  const [there, held] = [names(before), names(fifth(before, number))];
-  const both = fifth(now, number).filter(({ ticker }) => there.has(ticker));
-  return both.filter(({ ticker }) => !held.has(ticker)).length / both.length;
-}
-
-function slowScore(rows: readonly ForecastRows[]): Score {
-  const dates = byDate(plainRows(rows)).map(([, own]) => own);
-  const of = (own: readonly PlainRow[], ranked: (values: readonly number[]) => readonly number[]) =>
-    pearson(ranked(own.map(({ p }) => p)), ranked(own.map(({ y }) => y)));
-  const ics = dates.map((own) => of(own, (values) => values));
-  const rankIcs = dates.map((own) => of(own, slowRanks));
-  const end = (own: readonly PlainRow[], number: number) =>
-    average(fifth(own, number).map(({ y }) => Math.exp(y) - 1));
-  const spreads = dates.map((own) => 10_000 * (end(own, 4) - end(own, 0)));
-  const pairs = dates.slice(1).map((now, i) => [dates[i]!, now] as const);
-  const shares = pairs
-    .map(([before, now], i) => ({
-      spread: spreads[i + 1]!,
-      top: replaced(before, now, 4),
-      bottom: replaced(before, now, 0),
-    }))
-    .filter(({ top, bottom }) => !Number.isNaN(top + bottom));
-  const all = rows.flatMap(({ predicted, realised, trainingMean }) =>
-    Array.from(predicted, (p, i) => ({ p, y: realised[i]!, m: trainingMean[i]! })),
-  );
-  const squares = (error: (row: (typeof all)[number]) => number) =>
-    average(all.map((row) => error(row) ** 2));
-  return {
-    rows: all.length,
-    dates: dates.length,
-    ic: average(ics),
-    icT: average(ics) / slowError(ics),
-    rankIc: average(rankIcs),
-    rankIcT: average(rankIcs) / slowError(rankIcs),
-    r2Zero: 1 - squares(({ p, y }) => y - p) / squares(({ y }) => y),
-    r2Mean: 1 - squares(({ p, y }) => y - p) / squares(({ y, m }) => y - m),
-    spread: average(spreads),
-    spreadT: average(spreads) / slowError(spreads),
-    turnover: average(shares.map(({ top, bottom }) => (top + bottom) / 2)),
-    net: COSTS_BP.map((cost) =>
-      average(shares.map(({ spread, top, bottom }) => spread - cost * 2 * (top + bottom))),
-    ),
-  };
-}
-
-function figures({ net, ...rest }: Score): [name: string, value: number | null][] {
-  return [...Object.entries(rest), ...net.map((value, i): [string, number | null] => [`net ${i}`, value])];
-}
-
-test("every figure of random forecasts equals that of plain loops", () => {
+test("R² of random forecasts equals that of plain loops, and the order is that of outputs at both closes", () => {
   for (let seed = 1; seed <= 5; seed++) {
     const rows = randomRows(seed);
-    const slow = new Map(figures(slowScore(rows)));
-    for (const [name, value] of figures(scoreForecasts(rows, true))) {
-      assert.ok(isNear(value!, slow.get(name)!), `seed ${seed}, ${name}: ${value}, not ${slow.get(name)}`);
-    }
+    const all = rows.flatMap(({ predicted, realised, trainingMean }) =>
+      Array.from(predicted, (p, i) => ({ p, y: realised[i]!, m: trainingMean[i]! })),
+    );
+    const squares = (error: (row: (typeof all)[number]) => number) =>
+      average(all.map((row) => error(row) ** 2));
+    const score = scoreForecasts(rows, 1, true);
+    assert.equal(score.rows, all.length);
+    assert.ok(isNear(score.r2Zero!, 1 - squares(({ p, y }) => y - p) / squares(({ y }) => y)));
+    assert.ok(isNear(score.r2Mean!, 1 - squares(({ p, y }) => y - p) / squares(({ y, m }) => y - m)));
+    assert.deepEqual([score.close.delay, score.later.delay], [1, 2]);
+    assert.equal(scoreForecasts(rows, 1, false).r2Zero, null);
   }
 });
-
-/** Rows as they are judged: without forecasts. */
-function judgedOf(rows: readonly ForecastRows[]): JudgedTicker[] {
-  return rows.map(({ ticker, days, realised }) => ({ ticker, days, realised, trainingMean: 0.01 }));
-}
-
-function measured(forecasts: Forecasts): RowForecasts {
-  return { forecasts, seconds: 1, processorSeconds: 2 };
-}
 
 test("reads forecasts by ticker and date, and judges only rows that all forecast", () => {
   const days = Int32Array.of(1, 2, 3);
@@ -174,28 +107,33 @@ test("the difference of two rows is the difference of their ICs by date, with it
 
 test("rows are scored again once another row lacks some of their forecasts", () => {
   const rows = randomRows(3);
-  const judged = judgedOf(rows);
-  const scored = new ScoredRows(judged);
-  const forecasts = rows.map(({ predicted }) => predicted);
-  const [first, second, third] = ["pooled-ridge", "pooled-ridge-every-63", "ridge"].map(
+  const judged = rows.map(({ ticker, days, realised }) => ({ ticker, days, realised, trainingMean: 0.01 }));
+  const scored = new ScoredRows(judged, 0);
+  const file = (kept: readonly ForecastRows[]): ForecastFile => ({
+    forecasts: Object.fromEntries(
+      kept.map(({ ticker, days, predicted }) => [
+        ticker,
+        { dates: [...days].map(formatDay), predicted: [...predicted] },
+      ]),
+    ),
+    seconds: 1,
+    processor_seconds: 2,
+  });
+  const [first, second, third] = ["pooled-lightgbm", "pooled-lightgbm-refits", "ridge"].map(
     (name) => rowsNamed([name])[0]!,
   );
-  scored.add(first!, measured(forecasts));
+  scored.add(first!, file(rows));
   const whole = scored.rows[0]!;
   assert.deepEqual([whole.rows, whole.seconds, whole.processorSeconds], [plainRows(rows).length, 1, 2]);
-  scored.add(second!, measured(forecasts));
+  scored.add(second!, file(rows));
   assert.deepEqual(scored.rows[0], whole);
   assert.equal(scored.lacking, 0);
-  const lacking = forecasts.map((values, t) => (t === 0 ? values.map(() => Number.NaN) : values));
-  scored.add(third!, measured(lacking));
+  scored.add(third!, file(rows.slice(1)));
   assert.equal(scored.lacking, rows[0]!.days.length);
-  const { rows: counted, ic } = scoreForecasts(
-    rows.slice(1).map((row) => ({ ...row, trainingMean: row.trainingMean.fill(0.01) })),
-    true,
-  );
-  for (const row of scored.rows) assert.deepEqual([row.rows, row.ic], [counted, ic]);
+  const { rows: counted, close } = scoreForecasts(rows.slice(1), 0, true);
+  for (const row of scored.rows) assert.deepEqual([row.rows, row.close], [counted, close]);
   assert.deepEqual(
     scored.comparisons.map(({ name, than, ic }) => [name, than, ic]),
-    [["pooled-ridge-every-63", "pooled-ridge", 0]],
+    [["pooled-lightgbm-refits", "pooled-lightgbm", 0]],
   );
 });

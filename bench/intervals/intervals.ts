@@ -10,7 +10,7 @@ import type { Table } from "../table.ts";
 import { SERIES, seriesIntervals } from "./simulated-series.ts";
 import { FORMS, triedForms } from "./tried-forms.ts";
 
-const PRICES = fileURLToPath(new URL("../../examples/sp500-prices/prices.csv.gz", import.meta.url));
+const PRICES = fileURLToPath(new URL("../../test/cases/sp500-20/prices.csv.gz", import.meta.url));
 
 /** Score rows from the end of learning to the end of the window: calm periods and crashes. */
 const WINDOWS = [

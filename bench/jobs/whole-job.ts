@@ -11,7 +11,7 @@ import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
 import type { Table } from "../table.ts";
 
-const PRICES = "examples/sp500-prices/prices.csv.gz";
+const PRICES = "test/cases/sp500-20/prices.csv.gz";
 /** First of the last 2,500 trading days of the demo data; earlier prices still feed the windows of the features. */
 const START = "2013-01-25";
 

@@ -21,7 +21,7 @@ import { type Train, withEngine } from "./shared-engine.ts";
 
 const run = promisify(execFile);
 const PEERS = fileURLToPath(new URL("../peers/networks", import.meta.url));
-const PRICES = "examples/sp500-prices/prices.csv.gz";
+const PRICES = "test/cases/sp500-20/prices.csv.gz";
 const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 /** neuralforecast has networks like these. */
 const IN_NEURALFORECAST = ["lstm", "cnn", "mlp"];

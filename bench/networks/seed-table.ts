@@ -15,7 +15,7 @@ import type { Table } from "../table.ts";
 import { type ForecastQuality, type SeedFigures, seedFigures } from "./seed-figures.ts";
 import { withEngine } from "./shared-engine.ts";
 
-const PRICES = "examples/sp500-prices/prices.csv.gz";
+const PRICES = "test/cases/sp500-20/prices.csv.gz";
 const ALPHA = 0.1;
 
 /** The training cut-off and the end of the score rows; no test and no default was chosen with the last two. */

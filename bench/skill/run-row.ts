@@ -12,7 +12,7 @@ import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import { BenchError } from "../bench-error.ts";
 import { peerPython } from "../peer-python.ts";
 import { processTimeOf } from "../processor-ticks.ts";
-import type { ForecastFile } from "./forecast-file.ts";
+import type { ForecastFile } from "./judged-rows.ts";
 import type { OwnModel, SkillRow } from "./skill-rows.ts";
 
 /** What all rows of a run share. */
@@ -27,6 +27,7 @@ export interface SkillRun {
   readonly prices: string;
   /** `YYYY-MM-DD`, the Learning_end of the blobs. */
   readonly cut: string;
+  readonly delay: number;
   /** Workers of a job, and threads of a peer. */
   readonly cores: number;
 }
@@ -55,10 +56,10 @@ export async function runRow(run: SkillRun, row: SkillRow): Promise<string> {
 }
 
 /** A digest of everything that affects the forecasts and seconds of a row, except the programs. */
-function digestOf({ id, cores }: SkillRun, row: SkillRow): string {
+function digestOf({ id, cores, delay }: SkillRun, row: SkillRow): string {
   const how = row.by === "peer" ? row.program : [row.operation, row.config];
   return createHash("sha256")
-    .update(JSON.stringify([id, cores, how]))
+    .update(JSON.stringify([id, cores, how, ...(delay === 0 ? [] : [delay])]))
     .digest("hex")
     .slice(0, 16);
 }
@@ -66,7 +67,7 @@ function digestOf({ id, cores }: SkillRun, row: SkillRow): string {
 /** The panel for peers, from the blobs for jobs; made once. */
 function writePeerPanel(run: SkillRun): void {
   if (existsSync(join(run.folder, "names.json"))) return;
-  runPeerProgram(run, "panel.py", run.features, run.prices, run.cut, run.folder);
+  runPeerProgram(run, "panel.py", run.features, run.prices, run.cut, `${run.delay}`, run.folder);
 }
 
 /** A whole job, from its blobs to its output. */
@@ -74,7 +75,12 @@ async function runOurs(run: SkillRun, { operation, config }: OwnModel, id: strin
   const started = performance.now();
   const before = processorSeconds();
   const record = await JOBS[operation](
-    { featureUrl: run.features, dataExtractorUrl: run.prices, config: JSON.stringify(config), id },
+    {
+      featureUrl: run.features,
+      dataExtractorUrl: run.prices,
+      config: JSON.stringify(withDelay(config, run.delay)),
+      id,
+    },
     {
       workers: run.cores,
       policy: { allowed: [] },
@@ -95,6 +101,15 @@ async function runOurs(run: SkillRun, { operation, config }: OwnModel, id: strin
   for (const { ticker, message } of failures) process.stderr.write(`${id}, ${ticker}: ${message}\n`);
   const processor_seconds = before === null || after === null ? null : after - before;
   return { forecasts, seconds, processor_seconds };
+}
+
+/** The delay is a setting beside the model or the network. */
+function withDelay(config: object, delay: number): object {
+  if (delay === 0) return config;
+  const { "ML params": ml, "NN params": networks } = config as Record<string, { "Dot prediction": object }>;
+  return networks === undefined
+    ? { "ML params": { ...ml, delay } }
+    : { "NN params": { "Dot prediction": { ...networks["Dot prediction"], delay } } };
 }
 
 /** For this process and all its children that have ended; null on systems other than Linux. */

@@ -1,7 +1,13 @@
-import { commonRows, forecastRows, type RowForecasts } from "./forecast-file.ts";
 import { type IcDifference, type IcsByDate, icDifference, icsByDate } from "./ic-difference.ts";
-import type { JudgedTicker } from "./judged-rows.ts";
-import { type Score, scoreForecasts } from "./score-forecasts.ts";
+import {
+  commonRows,
+  type ForecastFile,
+  type Forecasts,
+  forecastRows,
+  type JudgedTicker,
+  judgedForecasts,
+} from "./judged-rows.ts";
+import { type Score, scoreForecasts } from "./scores.ts";
 import type { SkillRow } from "./skill-rows.ts";
 
 /** A row of the table as written by `--out`. */
@@ -19,8 +25,11 @@ export interface Comparison extends IcDifference {
   readonly than: string;
 }
 
-interface Done extends RowForecasts {
+interface Done {
   readonly row: SkillRow;
+  readonly forecasts: Forecasts;
+  readonly seconds: number;
+  readonly processorSeconds: number | null;
 }
 
 /** Its scores on the rows that all rows of the table forecast. */
@@ -32,12 +41,14 @@ interface Scores {
 /** Rows of the table as they finish, scored on the rows that all of them forecast. */
 export class ScoredRows {
   readonly #judged: readonly JudgedTicker[];
+  readonly #delay: number;
   readonly #done: Done[] = [];
   #common: readonly Int32Array[];
   #scores: Scores[] = [];
 
-  constructor(judged: readonly JudgedTicker[]) {
+  constructor(judged: readonly JudgedTicker[], delay: number) {
     this.#judged = judged;
+    this.#delay = delay;
     this.#common = commonRows(judged, []);
   }
 
@@ -46,8 +57,13 @@ export class ScoredRows {
     return total(commonRows(this.#judged, [])) - total(this.#common);
   }
 
-  add(row: SkillRow, read: RowForecasts): void {
-    this.#done.push({ row, ...read });
+  add(row: SkillRow, { forecasts, seconds, processor_seconds }: ForecastFile): void {
+    this.#done.push({
+      row,
+      forecasts: judgedForecasts(forecasts, this.#judged),
+      seconds,
+      processorSeconds: processor_seconds,
+    });
     const common = commonRows(
       this.#judged,
       this.#done.map(({ forecasts }) => forecasts),
@@ -58,10 +74,10 @@ export class ScoredRows {
   }
 
   get rows(): ScoredRow[] {
-    return this.#done.map(({ row, seconds, processorSeconds }, i) => ({
-      name: row.name,
-      what: row.what,
-      by: row.by,
+    return this.#done.map(({ row: { name, what, by }, seconds, processorSeconds }, i) => ({
+      name,
+      what,
+      by,
       ...this.#scores[i]!.score,
       seconds,
       processorSeconds,
@@ -79,7 +95,7 @@ export class ScoredRows {
 
   #scoresOf({ row, forecasts }: Done): Scores {
     const rows = forecastRows(this.#judged, this.#common, forecasts);
-    const score = scoreForecasts(rows, row.by === "mucast" || row.isReturn);
+    const score = scoreForecasts(rows, this.#delay, row.by === "mucast" || row.isReturn);
     return { score, ics: icsByDate(rows) };
   }
 }

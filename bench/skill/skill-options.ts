@@ -7,7 +7,7 @@ import { BenchError } from "../bench-error.ts";
 import { DEFAULT_ROWS, rowsNamed, type SkillRow } from "./skill-rows.ts";
 
 const USAGE =
-  "usage: npm run bench -- skill --prices FILE --cut DATE [--until DATE] [--rows NAME,NAME] [--cores N] [--out FILE]";
+  "usage: npm run bench -- skill --prices FILE --cut DATE [--until DATE] [--delay N] [--rows NAME,NAME] [--cores N] [--out FILE]";
 
 export interface SkillOptions {
   readonly prices: string;
@@ -15,6 +15,8 @@ export interface SkillOptions {
   readonly cut: string;
   /** `YYYY-MM-DD`, the last date that is judged. */
   readonly until: string | undefined;
+  /** The labels that every row learns, 0 to 5 closes after its own. */
+  readonly delay: number;
   readonly rows: readonly SkillRow[];
   readonly cores: number;
   readonly out: string | undefined;
@@ -22,13 +24,16 @@ export interface SkillOptions {
 
 /** @throws BenchError of one line for missing, unknown or invalid arguments. */
 export function skillOptions(args: readonly string[]): SkillOptions {
-  const { prices, cut, until, rows, cores, out } = parsed(args);
+  const { prices, cut, until, delay, rows, cores, out } = parsed(args);
   if (prices === undefined || cut === undefined) throw new BenchError(USAGE);
   if (!existsSync(prices)) throw new BenchError(`--prices: there is no file ${JSON.stringify(prices)}`);
   checkDate("--cut", cut);
   if (until !== undefined) {
     checkDate("--until", until);
     if (until < cut) throw new BenchError(`--until: ${until} lies before the cut, ${cut}`);
+  }
+  if (delay !== undefined && !/^[0-5]$/.test(delay)) {
+    throw new BenchError(`--delay: takes an integer from 0 to 5, not ${JSON.stringify(delay)}`);
   }
   if (cores !== undefined && !/^[1-9]\d*$/.test(cores)) {
     throw new BenchError(`--cores: takes a positive integer, not ${JSON.stringify(cores)}`);
@@ -40,6 +45,7 @@ export function skillOptions(args: readonly string[]): SkillOptions {
     prices,
     cut,
     until,
+    delay: Number(delay ?? 0),
     rows: rows === undefined ? DEFAULT_ROWS : rowsNamed(rows.split(",")),
     cores: Number(cores ?? availableParallelism()),
     out,
@@ -48,7 +54,7 @@ export function skillOptions(args: readonly string[]): SkillOptions {
 
 function parsed(args: readonly string[]) {
   const text = { type: "string" } as const;
-  const options = { prices: text, cut: text, until: text, rows: text, cores: text, out: text };
+  const options = { prices: text, cut: text, until: text, delay: text, rows: text, cores: text, out: text };
   try {
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {

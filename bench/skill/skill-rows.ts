@@ -7,7 +7,6 @@ import {
 import { EXAMPLE_CONFIGS } from "../../src/contract/config/example-configs.ts";
 import type { Operation } from "../../src/contract/config/job-operations.ts";
 import { BenchError } from "../bench-error.ts";
-import { refitRows } from "./refit-rows.ts";
 
 /** A row of the table: a job of ours, or a peer. */
 export type SkillRow = {
@@ -37,6 +36,7 @@ const FOLDS = { cv_test_size: 63, n_splits: 5 };
 const EXAMPLES: readonly SkillRow[] = EXAMPLE_CONFIGS.map(({ name, summary, operation, config }) => ({
   name,
   what: summary,
+  ...(name === "pooled-lightgbm-refits" ? { than: "pooled-lightgbm" } : {}),
   by: "mucast",
   operation,
   config,
@@ -98,11 +98,6 @@ const USUAL_ROWS: readonly SkillRow[] = [
   peer("sklearn-mlp", "MLPRegressor with early stopping on standardised features and returns"),
 ];
 
-/** The group `refits`: they take long, so they run only by name. To add a config, even a network, add its name. */
-const REFITTED = ["pooled-ridge", "pooled-lightgbm", "portfolio-lstm"].flatMap((name) =>
-  refitRows(example(name)),
-);
-
 /** The pooled example configs and two further linear models as candidates of one job. */
 const CHOICES = CHOICE_RULES.flatMap((rule) => CHOICE_MEASURES.map((measure) => choiceRow(rule, measure)));
 
@@ -140,7 +135,7 @@ const AUTOMLFORECAST = peer(
   "mlforecast's AutoMLForecast among the candidates of choice-mean",
 );
 
-const NAMED_ROWS: readonly SkillRow[] = [
+export const SKILL_ROWS: readonly SkillRow[] = [
   ...USUAL_ROWS,
   ...OTHER_REGRESSORS,
   ...OTHER_NETWORKS,
@@ -148,20 +143,16 @@ const NAMED_ROWS: readonly SkillRow[] = [
   AUTOMLFORECAST,
 ];
 
-export const SKILL_ROWS: readonly SkillRow[] = [...new Set([...NAMED_ROWS, ...REFITTED])];
-
 /** Networks are slow, so they run only by name. */
 export const DEFAULT_ROWS = USUAL_ROWS.filter((row) => row.by === "peer" || row.operation === "run_ml_job");
 
 /** The rows of these names, each once. @throws BenchError for an unknown name. */
 export function rowsNamed(names: readonly string[]): SkillRow[] {
-  const rows = names.flatMap((name) => {
-    const found = name === "refits" ? REFITTED : SKILL_ROWS.filter((row) => row.name === name);
-    if (found.length > 0) return found;
-    const known = NAMED_ROWS.map((row) => row.name).join(", ");
-    throw new BenchError(
-      `--rows: no row is called ${JSON.stringify(name)}; there are ${known}, and refits, a group of rows`,
-    );
+  const rows = names.map((name) => {
+    const found = SKILL_ROWS.find((row) => row.name === name);
+    if (found !== undefined) return found;
+    const known = SKILL_ROWS.map((row) => row.name).join(", ");
+    throw new BenchError(`--rows: no row is called ${JSON.stringify(name)}; there are ${known}`);
   });
   return [...new Set(rows)];
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Day, formatDay, parseDay } from "../../src/contract/market/dates.ts";
@@ -6,12 +6,11 @@ import { MAX_GAP_DAYS } from "../../src/contract/market/ticker-series.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
 import { BenchError } from "../bench-error.ts";
 import type { Table } from "../table.ts";
-import { readForecasts } from "./forecast-file.ts";
-import { type JudgedTicker, judgedRows } from "./judged-rows.ts";
+import { type ForecastFile, type JudgedTicker, judgedRows } from "./judged-rows.ts";
 import { runRow, type SkillRun } from "./run-row.ts";
 import { ScoredRows } from "./scored-rows.ts";
 import { type SkillOptions, skillOptions } from "./skill-options.ts";
-import { differenceTable, skillTable } from "./skill-tables.ts";
+import { differenceTable, skillTables } from "./skill-tables.ts";
 
 /**
  * How good our forecasts and those of peers are on the caller's prices, on the features of `mucast prepare`, judged on the same rows after
@@ -25,19 +24,19 @@ export async function benchSkill(args: readonly string[]): Promise<readonly Tabl
     const run = await preparedRun(folder, options);
     const scored = await scoredRows(run, options);
     const { rows, comparisons } = scored;
-    return [skillTable(rows, options), ...(comparisons.length > 0 ? [differenceTable(comparisons)] : [])];
+    return [...skillTables(rows, options), ...(comparisons.length > 0 ? [differenceTable(comparisons)] : [])];
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
 async function preparedRun(folder: string, options: SkillOptions): Promise<SkillRun> {
-  const { prices, cut, until, cores, out } = options;
+  const { prices, cut, until, delay, cores, out } = options;
   const prepared = await preparePrices({
     csvPath: prices,
     outFolder: folder,
     // The label of the last judged row is known after it. Models would be refitted for later rows, but nothing would judge them.
-    options: { learningEnd: cut, end: until && formatDay(parseDay(until)! + MAX_GAP_DAYS) },
+    options: { learningEnd: cut, end: until && formatDay(parseDay(until)! + (1 + delay) * MAX_GAP_DAYS) },
     report: (sentence) => process.stderr.write(`${sentence}\n`),
   });
   return {
@@ -47,17 +46,18 @@ async function preparedRun(folder: string, options: SkillOptions): Promise<Skill
     features: prepared.featurePath,
     prices: prepared.dataExtractorPath,
     cut,
+    delay,
     cores,
   };
 }
 
 async function scoredRows(run: SkillRun, options: SkillOptions): Promise<ScoredRows> {
   const judged = judgedOf(run, options);
-  const scored = new ScoredRows(judged);
+  const scored = new ScoredRows(judged, options.delay);
   for (const row of options.rows) {
-    const read = readForecasts(await runRow(run, row), judged);
-    scored.add(row, read);
-    process.stderr.write(`${row.name}: ${read.seconds.toFixed(1)} s\n`);
+    const file = JSON.parse(readFileSync(await runRow(run, row), "utf8")) as ForecastFile;
+    scored.add(row, file);
+    process.stderr.write(`${row.name}: ${file.seconds.toFixed(1)} s\n`);
     writeResults(scored, options);
   }
   if (scored.lacking > 0)
@@ -65,18 +65,18 @@ async function scoredRows(run: SkillRun, options: SkillOptions): Promise<ScoredR
   return scored;
 }
 
-function judgedOf({ prices }: SkillRun, { cut, until }: SkillOptions): JudgedTicker[] {
+function judgedOf({ prices }: SkillRun, { cut, until, delay }: SkillOptions): JudgedTicker[] {
   const last: Day = until === undefined ? Number.POSITIVE_INFINITY : parseDay(until)!;
-  const judged = judgedRows(prices, parseDay(cut)!, last);
+  const judged = judgedRows(prices, parseDay(cut)!, last, delay);
   if (judged.length === 0) throw new BenchError(`--cut: no ticker has labels both before and after ${cut}`);
   return judged;
 }
 
 /** Written after each row, and renamed, so that an interrupted bench leaves complete results. */
-function writeResults(scored: ScoredRows, { cut, until, cores, out }: SkillOptions): void {
+function writeResults(scored: ScoredRows, { cut, until, delay, cores, out }: SkillOptions): void {
   if (out === undefined) return;
   const { rows, comparisons } = scored;
-  const results = { cut, until: until ?? null, cores, rows, comparisons };
+  const results = { cut, until: until ?? null, delay, cores, rows, comparisons };
   writeFileSync(`${out}.part`, `${JSON.stringify(results, null, 2)}\n`);
   renameSync(`${out}.part`, out);
 }

@@ -7,7 +7,7 @@ import { preparePrices } from "../../src/prepare/prepare-prices.ts";
 import type { BlobPair } from "../../test/end-to-end/jobs/job-runs.ts";
 import { plantedMarket, pricesOf, writePlantedBlobs } from "../planted/planted-signals.ts";
 
-const PRICES = fileURLToPath(new URL("../../examples/sp500-prices/prices.csv.gz", import.meta.url));
+const PRICES = fileURLToPath(new URL("../../test/cases/sp500-20/prices.csv.gz", import.meta.url));
 
 /** Training from START to the first date; score rows from there to the second. */
 const START = "2005-01-01";

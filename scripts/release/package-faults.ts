@@ -27,7 +27,7 @@ const WHOLE = [
   "docs",
   "engine/mucast_engine",
   "engine/requirements-*.txt",
-  "examples/tiny/data",
+  "examples/sp500-30",
   "schemas",
   "web",
 ];

@@ -7,7 +7,7 @@ import { jsonLines, mucast } from "../../test/end-to-end/commands/command.ts";
 import { auditBlobSchema } from "../contract/output/audit-blob.ts";
 import { refusedCommand } from "./refused-command.testing.ts";
 
-const tiny = "examples/tiny/data";
+const tiny = "test/cases/tiny/data";
 const BLOBS = [
   "--feature-url",
   `${tiny}/feature_engine_tiny.json`,

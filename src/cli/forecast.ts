@@ -9,6 +9,7 @@ import type { Operation } from "../contract/config/job-operations.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { rawNumber, rawNumbers } from "../contract/json/json-text.ts";
+import { laterFigures } from "../contract/output/later-close.ts";
 import type { VerdictState } from "../contract/output/verdict.ts";
 import { runOperation } from "../executors/run-operation.ts";
 import { csvCell } from "../export/export-forecasts.ts";
@@ -39,25 +40,24 @@ interface ForecastFlags extends ReportFlags {
   readonly report?: boolean;
 }
 
-/** From this many tickers on, a model that compares them is better than one for each (docs/skill.md). */
+/** From here on, a model that compares tickers is better than one for each (docs/skill.md). */
 const PANEL_TICKERS = 50;
 
-/** With more tickers, the table shows the largest and the smallest `mu`. */
+/** Of more tickers, those with the largest and the smallest `mu`. */
 const TICKERS_SHOWN = 20;
 
 const HELP = `
 Examples:
-  mucast forecast prices.csv
   mucast forecast prices.csv --learning-end 2020-12-31 --delay 1 --report
   mucast forecast prices.parquet --config portfolio-lstm --out tomorrow
 
-Prepares the prices, trains the models of the config, and prints the forecasts, what they are worth, and what to do next. The
-folder of --out then holds the two input blobs, the output, and mu.csv with a row per ticker.`;
+Prepares the prices, trains models, and prints the forecasts, what they are worth, and what to do next. The folder of --out then
+holds the input blobs, the output, and mu.csv.`;
 
 export function addForecast(program: Command): void {
   const command = program
     .command("forecast")
-    .description("go from a file of prices to mu in one command: prepare, train, and print the forecasts")
+    .description("go from prices to mu in one command")
     .argument(
       "<prices>",
       "prices as CSV or Parquet, with one column per ticker or one row per (date, ticker)",
@@ -69,10 +69,7 @@ export function addForecast(program: Command): void {
     .option("--out <dir>", "folder of the blobs, the output and mu.csv", "forecasts")
     .option("--features <file>", "features of your own, with one row per (date, ticker)")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
-    .option(
-      "--learning-end <date>",
-      "last date whose labels the models may learn from: shows what the forecasts after it were worth",
-    )
+    .option("--learning-end <date>", "last date to learn from; shows what the forecasts after it were worth")
     .addOption(
       new Option("--delay <n>", "closes between the forecast and the trade (default: that of the config)"),
     )
@@ -133,7 +130,7 @@ async function forecast(
   if (flags.report === true) await writeJobReport(record.output_url, { policy, signal }, reporter);
 }
 
-/** The config of an example, or of a file or JSON text. @throws MucastError invalid_request. */
+/** @throws MucastError invalid_request. */
 function namedConfig(value: string): string {
   if (!/^[a-z][a-z-]*$/.test(value)) return configText(value);
   return exampleConfigText(entryNamed("example", value, new Map(EXAMPLE_CONFIGS.map((e) => [e.name, e]))));
@@ -162,17 +159,10 @@ function operationOf(text: string): Operation {
     : "run_ml_job";
 }
 
-/** The forecast of a ticker with its interval; NaN for an end that does not exist. */
-interface MuRow {
-  readonly ticker: string;
-  readonly date: string;
-  readonly mu: number;
-  readonly lower: number;
-  readonly upper: number;
-}
+type MuRow = ReturnType<typeof muRows>[number];
 
-/** Largest `mu` first. */
-export function muRows({ document, rows }: OutputDocument): MuRow[] {
+/** The forecasts with their intervals, NaN for an end that does not exist; the largest `mu` first. */
+export function muRows({ document, rows }: OutputDocument) {
   const { mu, mu_dates, window } = document;
   return rows
     .filter(({ ticker }) => Object.hasOwn(mu, ticker))
@@ -187,14 +177,9 @@ export function muRows({ document, rows }: OutputDocument): MuRow[] {
 }
 
 function muCsv(rows: readonly MuRow[]): string {
-  const line = ({ ticker, date, ...numbers }: MuRow) =>
-    [
-      csvCell(ticker),
-      date,
-      ...[numbers.mu, numbers.lower, numbers.upper].map((value) =>
-        Number.isNaN(value) ? "" : String(value),
-      ),
-    ].join(",");
+  const number = (value: number) => (Number.isNaN(value) ? "" : `${value}`);
+  const line = ({ ticker, date, mu, lower, upper }: MuRow) =>
+    [csvCell(ticker), date, ...[mu, lower, upper].map(number)].join(",");
   return `${["ticker,date,mu,lower,upper", ...rows.map(line)].join("\n")}\n`;
 }
 
@@ -215,23 +200,31 @@ export function muTable(rows: readonly MuRow[]): string {
 
 const NOT_YET =
   "Do not trade on these forecasts. Try more tickers, a longer history or features of your own.";
+const TOO_LARGE =
+  'Rank the tickers by mu; do not use its sizes, which are too large: set "shrinkage": "pooled" in the config.';
 
 /** What a person does with forecasts of each verdict. */
 const NEXT_STEPS: Readonly<Record<VerdictState, string>> = {
-  skill: "Rank the tickers by mu, and check above that enough is left a close later and after costs.",
-  oversized:
-    'Rank the tickers by mu; do not use its sizes, which are too large. "shrinkage": "pooled" in the config corrects them.',
+  skill: "Rank the tickers by mu.",
+  oversized: TOO_LARGE,
   none: NOT_YET,
   worse: NOT_YET,
   too_few: "Do not trade on these forecasts yet: give a longer history.",
 };
 
-function nextSteps({ document }: OutputDocument): string {
-  const { verdict, window } = document;
-  const state = verdict === undefined ? undefined : NEXT_STEPS[verdict.state];
+function nextSteps({ document: { verdict, window, metrics } }: OutputDocument): string {
+  const step = verdict === undefined ? "see the report." : NEXT_STEPS[verdict.state];
+  const later = laterFigures(
+    (verdict?.rows === "out_of_fold" ? metrics.out_of_fold : metrics.score)?.by_delay,
+  );
+  const ranks = verdict?.state === "skill" || verdict?.state === "oversized";
+  const costs =
+    !ranks || later === undefined || (later.net_low ?? 0) > 0
+      ? ""
+      : " Do not trade them every day: a close later, the order does not reliably earn costs of 5 bp a side.";
   const backtest =
     window.learning_end === null
-      ? " Run it once more with --learning-end some years back to see what its forecasts after that date were worth."
+      ? " With --learning-end some years back, it shows what forecasts after that date were worth."
       : " Without --learning-end, the models learn from all dates, as a daily run should.";
-  return `Next: ${state ?? "see the report."}${backtest}`;
+  return `Next: ${step}${costs}${backtest}`;
 }

@@ -33,7 +33,7 @@ describe("mucast replay", { timeout: 900_000 }, () => {
     const data = join(folder, "data");
     mkdirSync(data);
     const names = ["feature_engine_tiny.json", "data_extractor_tiny.json"] as const;
-    for (const name of names) copyFileSync(join("examples/tiny/data", name), join(data, name));
+    for (const name of names) copyFileSync(join("test/cases/tiny/data", name), join(data, name));
     const [features, prices] = names.map((name) => join(data, name)) as [string, string];
     const env = { OPERATION_ID: "1" };
     const { code, stderr } = await mucast(jobArguments({ folder, features, prices }, QUICK), { env });

@@ -9,7 +9,7 @@ import { validateJob } from "./validate-job.ts";
 const folder = mkdtempSync(join(tmpdir(), "mucast-validate-"));
 after(() => rmSync(folder, { recursive: true }));
 
-const TINY = "examples/tiny/data";
+const TINY = "test/cases/tiny/data";
 const CONFIG =
   '{"ML params": {"model": "ridge", "cv_test_size": 3, "n_splits": 5, "intervals": {"alpha": 0.2}}}';
 

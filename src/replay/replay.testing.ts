@@ -12,7 +12,7 @@ import type { ReplayBlob } from "../contract/output/replay-blob.ts";
 import type { OpenEngine } from "../jobs/shared/job.ts";
 import { type ReplayRequest, replayOutput } from "./replay.ts";
 
-export const TINY = "examples/tiny/data";
+export const TINY = "test/cases/tiny/data";
 export const [FEATURES, PRICES] = ["feature_engine_tiny.json", "data_extractor_tiny.json"] as const;
 
 /** catboost, because its import is the fastest; with sections of other services. */

@@ -58,18 +58,18 @@ test("a job takes a stored set, and a set of the form's URLs is marked", async (
   const sets = await page.evaluate<string[]>(
     "[...document.querySelectorAll('.set input')].map(({ value }) => value)",
   );
-  assert.deepEqual(sets, ["tiny", "form"], "the newest first");
+  assert.deepEqual(sets, ["sp500", "form"], "the newest first");
   assert.equal(await marked(), undefined);
   await page.click(".set:has-text('form')");
   assert.deepEqual(JSON.parse(await sentText(page)), urls("form"));
-  await page.fill("textarea.raw", JSON.stringify(urls("tiny")));
-  assert.equal(await marked(), "tiny");
+  await page.fill("textarea.raw", JSON.stringify(urls("sp500")));
+  assert.equal(await marked(), "sp500");
   await page.click("text=Neural networks");
-  assert.equal(await marked(), "tiny", "the other job keeps the data");
+  assert.equal(await marked(), "sp500", "the other job keeps the data");
   await page.fill("textarea.raw", '{"feature_url":');
   await page.click(".set:has-text('form')");
   await page.waitForSelector(".notice >> text=The form is unchanged because the JSON has an error.");
-  assert.equal(await marked(), "tiny");
+  assert.equal(await marked(), "sp500");
   assert.equal(await sentText(page), '{"feature_url":');
   assert.deepEqual(unwanted, []);
   await close();

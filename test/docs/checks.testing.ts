@@ -29,7 +29,7 @@ const SYNTAX = { by: "syntax" } as const;
 const SERVICE = { by: "service" } as const;
 const PYTHON = { by: "python" } as const;
 const SHELL = { by: "shell" } as const;
-const TINY = { by: "shell", folder: "examples/tiny" } as const;
+const EXAMPLE = { by: "shell", folder: "examples/sp500-30" } as const;
 
 function json(read: (text: string) => unknown): Check {
   return { by: "json", read };
@@ -64,8 +64,8 @@ const FINISHED = `
   import { MucastClient } from "mucast/client";
   const client = new MucastClient({ baseUrl: "http://127.0.0.1:8080" });
   const payload = {
-    feature_url: "http://127.0.0.1:8080/data/feature_engine_tiny.json",
-    data_extractor_url: "http://127.0.0.1:8080/data/data_extractor_tiny.json",
+    feature_url: "http://127.0.0.1:8080/data/feature_engine_sp500.parquet",
+    data_extractor_url: "http://127.0.0.1:8080/data/data_extractor_sp500.parquet",
     config: { "ML params": { model: "ridge", n_splits: 2, cv_test_size: 3 } },
   };
   const operation = await client.runAndWait("run_ml_job", payload);
@@ -91,10 +91,10 @@ function prices(example: string, columns: number, from = ""): string {
 /** 30 tickers of the demo. */
 const OWN_PRICES: Check = { by: "shell", files: () => ({ "prices.csv": prices("sp500-200", 31) }) };
 
-/** Like TINY, with a price CSV in addition to the blobs. */
-const TINY_WITH_PRICES: Check = {
-  ...TINY,
-  files: () => ({ "examples/tiny/prices.csv": prices("sp500-prices", 4, "2018") }),
+/** Like EXAMPLE, with a price CSV in addition to the blobs. */
+const EXAMPLE_WITH_PRICES: Check = {
+  ...EXAMPLE,
+  files: () => ({ "examples/sp500-30/prices.csv": prices("sp500-200", 4, "2013") }),
 };
 
 function python(file: string): Check {
@@ -217,25 +217,25 @@ export const CHECKS: readonly Entry[] = [
   ["docs/semantics.md", " n = 45", EYE],
   ["docs/semantics.md", " rows ", EYE],
   ["docs/walkthrough.md", "npm run --silent mucast -- serve", SERVICE],
-  ["docs/walkthrough.md", "curl -T data", TINY],
-  ["docs/walkthrough.md", "curl -i -H", TINY],
-  ["docs/walkthrough.md", "curl -N", TINY],
-  ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/32ba7cd3", TINY],
-  ["docs/walkthrough.md", "curl -s --fail -o report.html", TINY],
-  ["docs/walkthrough.md", "curl -s --data-binary @prices.csv", TINY_WITH_PRICES],
-  ["docs/walkthrough.md", "curl -H 'Content-Type", TINY],
+  ["docs/walkthrough.md", "curl -T data", EXAMPLE],
+  ["docs/walkthrough.md", "curl -i -H", EXAMPLE],
+  ["docs/walkthrough.md", "curl -N", EXAMPLE],
+  ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/32ba7cd3", EXAMPLE],
+  ["docs/walkthrough.md", "curl -s --fail -o report.html", EXAMPLE],
+  ["docs/walkthrough.md", "curl -s --data-binary @prices.csv", EXAMPLE_WITH_PRICES],
+  ["docs/walkthrough.md", "curl -H 'Content-Type", EXAMPLE],
   [
     "docs/walkthrough.md",
     "curl -H 'Prefer: wait=60' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/replay",
-    TINY,
+    EXAMPLE,
   ],
-  ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/1ed30d57", TINY],
+  ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/1ed30d57", EXAMPLE],
   [
     "docs/walkthrough.md",
     "curl -H 'Prefer: wait=60' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/audit",
-    TINY,
+    EXAMPLE,
   ],
-  ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/117e0508", TINY],
+  ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/117e0508", EXAMPLE],
   ["docs/walkthrough.md", 'import { MucastClient } from "mucast/client";', program("walk.mjs")],
   ["docs/walkthrough.md", "npm run --silent node -- walk.mjs", SHELL],
   ["docs/walkthrough.md", "from pathlib import Path", python("walk.py")],

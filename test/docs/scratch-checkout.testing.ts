@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 
 const LINKED = ["src", "scripts", "schemas", "node_modules", "tools", "engine", ".mucast"];
-const COPIED = ["package.json", "tsconfig.json", "examples/tiny", "examples/sp500-prices"];
+const COPIED = ["package.json", "tsconfig.json", "examples/sp500-30", "examples/sp500-200"];
 
 export interface CommandResult {
   readonly code: number | null;

@@ -128,7 +128,7 @@ describe("the OpenAPI document of a service", { timeout: 600_000 }, () => {
     const program = resolve("test/openapi/run_job.py");
     const { code, stdout, stderr } = await run(
       python,
-      [program, folder, service.url, resolve("examples/tiny/data")],
+      [program, folder, service.url, resolve("test/cases/tiny/data")],
       folder,
     );
     assert.equal(code, 0, stderr);

@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from mucast_client import Client, events
 events.MAX_FAILURES_IN_A_ROW = sys.maxsize
-data = Path("examples/tiny/data")
+data = Path("test/cases/tiny/data")
 result = Client(sys.argv[1]).run_ml_job(
     features=data / "feature_engine_tiny.json",
     prices=data / "data_extractor_tiny.json",

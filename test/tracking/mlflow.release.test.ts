@@ -107,7 +107,7 @@ describe("outputs in MLflow", { timeout: 600_000 }, () => {
   });
 
   test("a command records its job, and a service records the jobs of its callers", async () => {
-    const [tiny, place] = ["examples/tiny/data", join(folder, "blobs")];
+    const [tiny, place] = ["test/cases/tiny/data", join(folder, "blobs")];
     const pair = {
       folder: place,
       features: `${tiny}/feature_engine_tiny.json`,

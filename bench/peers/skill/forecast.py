@@ -50,7 +50,7 @@ QLIB_ROUNDS, QLIB_STOPPING = 1000, 50
 # In it, the last two of nine years before the test are the validation part.
 QLIB_VALIDATION = 2 / 9
 
-MLFORECAST_LAGS = [1, 2, 3, 4, 5]
+MLFORECAST_LAGS = 5
 
 
 def plain_lightgbm(panel: Panel, **params) -> np.ndarray:
@@ -79,7 +79,7 @@ def qlib_lightgbm(panel: Panel) -> np.ndarray:
 def mlforecast_lightgbm(panel: Panel) -> np.ndarray:
     """One global model with lags of the return beside our features.
 
-    y of a date is the return to the next one, so its lag 1 is known at the close of the date.
+    Without delay, y of a date is the return to the next one, so its lag 1 is known at the close of the date.
     """
     known = np.isfinite(panel.y) | panel.score
     # Score rows without a label, the last of a ticker and those before a long gap, count as 0 in later lags.
@@ -89,7 +89,8 @@ def mlforecast_lightgbm(panel: Panel) -> np.ndarray:
     frame.insert(0, "unique_id", panel.ticker[known])
     frame["learn"] = panel.learn[known]
     frame["score"] = panel.score[known]
-    model = MLForecast(models={"lightgbm": lightgbm.LGBMRegressor(**DEFAULTS)}, freq=1, lags=MLFORECAST_LAGS)
+    lags = [1 + panel.delay + lag for lag in range(MLFORECAST_LAGS)]
+    model = MLForecast(models={"lightgbm": lightgbm.LGBMRegressor(**DEFAULTS)}, freq=1, lags=lags)
     prepared = model.preprocess(frame, static_features=[], dropna=False)
     x = prepared.drop(columns=["unique_id", "ds", "y", "learn", "score"])
     model.fit_models(x[prepared["learn"]], prepared.loc[prepared["learn"], "y"].to_numpy())

@@ -1,4 +1,4 @@
-"""The panel that every peer learns from: two input blobs as arrays. Usage: panel.py FEATURES PRICES CUT FOLDER"""
+"""The panel that every peer learns from: two input blobs as arrays. Usage: panel.py FEATURES PRICES CUT DELAY FOLDER"""
 
 import json
 import sys
@@ -18,12 +18,13 @@ class Panel:
     """Rows ascend by date, then by ticker; each has a price and a value for every feature."""
 
     x: np.ndarray  # shape (rows, features)
-    y: np.ndarray  # shape (rows): log-return to the next price, NaN without one
+    y: np.ndarray  # shape (rows): log-return from the price `delay` dates later to the next one, NaN without one
     ticker: np.ndarray  # shape (rows): position in `tickers`
     date: np.ndarray  # shape (rows): position in `dates`
     learn: np.ndarray  # shape (rows): whether y is known at the cut
     tickers: list[str]
     dates: list[str]
+    delay: int
 
     @property
     def score(self) -> np.ndarray:
@@ -31,21 +32,24 @@ class Panel:
         return self.date > self.date[self.learn].max()
 
 
-def labels_of(prices: dict, cut: str) -> dict[str, dict[str, tuple[float, bool]]]:
-    """By ticker and price date: the log-return to the next price, and whether it is known at the cut."""
+def labels_of(prices: dict, cut: str, delay: int) -> dict[str, dict[str, tuple[float, bool]]]:
+    """By ticker and price date: the log-return from the price `delay` dates later to the next one, and whether it is known at the cut."""
     labels = {}
     for ticker, column in prices["prices"].items():
         dated = [(day, value) for day, value in zip(prices["dates"], column, strict=True) if value is not None]
         own = labels[ticker] = {day: (np.nan, False) for day, _ in dated}
-        for (day, price), (after, later) in pairwise(dated):
-            if (date.fromisoformat(after) - date.fromisoformat(day)).days <= MAX_GAP_DAYS:
-                own[day] = (float(np.log(later / price)), after <= cut)
+        days = [date.fromisoformat(day) for day, _ in dated]
+        for i in range(len(dated) - 1 - delay):
+            steps = pairwise(days[i : i + delay + 2])
+            if all((after - before).days <= MAX_GAP_DAYS for before, after in steps):
+                (_, price), (known, later) = dated[i + delay : i + delay + 2]
+                own[dated[i][0]] = (float(np.log(later / price)), known <= cut)
     return labels
 
 
-def write_panel(feature_path: Path, price_path: Path, cut: str, folder: Path) -> None:
+def write_panel(feature_path: Path, price_path: Path, cut: str, delay: int, folder: Path) -> None:
     features = json.loads(feature_path.read_bytes())
-    labels = labels_of(json.loads(price_path.read_bytes()), cut)
+    labels = labels_of(json.loads(price_path.read_bytes()), cut, delay)
     tickers = sorted(features["features"].keys() & labels.keys())
     parts = []
     for number, ticker in enumerate(tickers):
@@ -59,7 +63,7 @@ def write_panel(feature_path: Path, price_path: Path, cut: str, folder: Path) ->
     order = np.lexsort((ticker, day))
     for name, values in {"x": x, "y": y, "ticker": ticker, "date": day, "learn": learn}.items():
         np.save(folder / f"{name}.npy", values[order])
-    (folder / "names.json").write_text(json.dumps({"tickers": tickers, "dates": features["dates"]}))
+    (folder / "names.json").write_text(json.dumps({"tickers": tickers, "dates": features["dates"], "delay": delay}))
 
 
 def read_panel(folder: Path) -> Panel:
@@ -68,5 +72,5 @@ def read_panel(folder: Path) -> Panel:
 
 
 if __name__ == "__main__":
-    features, prices, cut, folder = sys.argv[1:]
-    write_panel(Path(features), Path(prices), cut, Path(folder))
+    features, prices, cut, delay, folder = sys.argv[1:]
+    write_panel(Path(features), Path(prices), cut, int(delay), Path(folder))

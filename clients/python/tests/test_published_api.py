@@ -84,7 +84,7 @@ def use_everything(client: Client) -> None:
     client.prepare(
         Path(__file__), id="x", start="2024-01-02", end="2024-01-03", learning_end="2024-01-02", tickers=["A"]
     )
-    client.submit("run_ml_job", **{**JOB, "features": ROOT / "examples/tiny/data/feature_engine_tiny.json"})
+    client.submit("run_ml_job", **{**JOB, "features": ROOT / "test/cases/tiny/data/feature_engine_tiny.json"})
     client.delete_blob("feature_engine_1.json")
 
 

@@ -19,7 +19,7 @@ from cutting_proxy import CuttingProxy
 from mucast_client import Client, ForecastResult, OperationFailedError, RequestRefusedError
 
 pytestmark = pytest.mark.service
-TINY = Path(__file__).parents[3] / "examples/tiny/data"
+TINY = Path(__file__).parents[3] / "test/cases/tiny/data"
 CONFIG: dict[str, object] = {
     "ML params": {"model": "ridge", "cv_test_size": 3, "n_splits": 5, "intervals": {"alpha": 0.2}}
 }

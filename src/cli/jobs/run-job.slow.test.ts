@@ -24,9 +24,9 @@ import { readStatus } from "../../executors/status-reader.ts";
 
 /** catboost, because its import is the shortest. */
 const QUICK = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 2}}}';
-const tiny = "examples/tiny/data";
+const tiny = "test/cases/tiny/data";
 const pair: BlobPair = {
-  folder: "examples/tiny",
+  folder: "test/cases/tiny",
   features: `${tiny}/feature_engine_tiny.json`,
   prices: `${tiny}/data_extractor_tiny.json`,
 };

@@ -52,7 +52,7 @@ test("latest stands for the newest output, and outputs are arguments or --output
 });
 
 test("a file that is an input blob is no output", async () => {
-  const { code, stderr } = await mucast(["show", "examples/tiny/data/feature_engine_tiny.json"]);
+  const { code, stderr } = await mucast(["show", "test/cases/tiny/data/feature_engine_tiny.json"]);
   assert.equal(code, 3, stderr);
   assert.match(stderr, /is an input blob, not the output/);
 });

@@ -17,9 +17,9 @@ after(() => {
   for (const container of containers) container.kill();
   rmSync(folder, { recursive: true, force: true });
 });
-cpSync("examples/tiny/data", join(folder, "data"), { recursive: true });
+cpSync("test/cases/tiny/data", join(folder, "data"), { recursive: true });
 
-const config = readFileSync("examples/tiny/config.json", "utf8");
+const config = readFileSync("test/cases/tiny/config.json", "utf8");
 const order = {
   ...ORDER,
   featureUrl: join(folder, "data/feature_engine_tiny.json"),

@@ -19,9 +19,9 @@ export const QUICK = `{"ML params": {"model": "catboost", "n_splits": 2, "interv
   "model_params": {"iterations": 2}}}`;
 export const RIDGE = `{"ML params": {"model": "ridge", "n_splits": 2, "intervals": {"alpha": 0.2}}}`;
 
-const tiny = "examples/tiny/data";
+const tiny = "test/cases/tiny/data";
 export const TINY: BlobPair = {
-  folder: "examples/tiny",
+  folder: "test/cases/tiny",
   features: `${tiny}/feature_engine_tiny.json`,
   prices: `${tiny}/data_extractor_tiny.json`,
 };

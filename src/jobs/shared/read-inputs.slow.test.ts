@@ -14,7 +14,7 @@ after(() => rmSync(folder, { recursive: true }));
 test("a job that is aborted at any moment of its reading leaves no blob open", {
   skip: process.platform !== "linux" && "looks into /proc",
 }, async () => {
-  cpSync("examples/tiny/data", folder, { recursive: true });
+  cpSync("test/cases/tiny/data", folder, { recursive: true });
   const request = {
     featureUrl: join(folder, "feature_engine_tiny.json"),
     dataExtractorUrl: join(folder, "data_extractor_tiny.json"),

@@ -13,7 +13,7 @@ import { type Ended, inputArguments, mucast } from "../commands/command.ts";
 import { newFolder, removeFolders, withoutProvenance } from "./job-runs.ts";
 import { assertValid } from "./published-schemas.ts";
 
-const TINY = fileURLToPath(new URL("../../../examples/tiny/", import.meta.url));
+const TINY = fileURLToPath(new URL("../../../test/cases/tiny/", import.meta.url));
 /** catboost, because its import is the shortest. */
 const CONFIG = `{"ML params": {"model": "catboost", "n_splits": 2, "intervals": {"alpha": 0.2},
   "model_params": {"iterations": 2}}}`;

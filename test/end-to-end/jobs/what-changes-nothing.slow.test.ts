@@ -123,7 +123,7 @@ describe("the same blobs written differently", { concurrency: 2 }, () => {
       const folder = await newFolder();
       const window = { start: "2020-01-02", learningEnd: "2022-06-30", tickers: ["AAPL", "RRC", "XOM"] };
       const blobs = await preparePrices({
-        csvPath: "examples/sp500-prices/prices.csv.gz",
+        csvPath: "test/cases/sp500-20/prices.csv.gz",
         outFolder: folder,
         options: { ...window, ...options },
       });

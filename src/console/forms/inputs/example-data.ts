@@ -2,12 +2,11 @@ import { MucastApiError, type MucastClient } from "../../../client/index.ts";
 import type { ViewContext } from "../../view.ts";
 import type { ReadyInputs } from "./input-forms.ts";
 
-/** The inputs of a small job, which every service serves below `/examples/`. */
-const FEATURES = "feature_engine_tiny.json";
-const PRICES = "data_extractor_tiny.json";
+/** 30 tickers, three years, which every service serves below `/examples/`. */
+const FEATURES = "feature_engine_sp500.parquet";
+const PRICES = "data_extractor_sp500.parquet";
 
-/** A config for their few dates; it takes seconds. */
-const CONFIG = { "ML params": { model: "ridge", cv_test_size: 3, n_splits: 5, intervals: { alpha: 0.2 } } };
+const ML = { model: "ridge", fit: "pooled", target: "relative", shrinkage: "pooled" };
 
 /** Stores the example data as the caller's blobs, unless the caller has blobs of these names. */
 export async function storeExample(context: ViewContext): Promise<Required<ReadyInputs>> {
@@ -20,7 +19,7 @@ export async function storeExample(context: ViewContext): Promise<Required<Ready
 
 /** Runs a job on the example data. @returns the id of its operation. */
 export async function runExample(context: ViewContext): Promise<string> {
-  const payload = { ...(await storeExample(context)), config: CONFIG, tags: ["example"] };
+  const payload = { ...(await storeExample(context)), config: { "ML params": ML }, tags: ["example"] };
   const { id } = await context.client.runMlJob(payload, { signal: context.signal });
   return id;
 }
@@ -29,7 +28,7 @@ async function storeOne({ client, baseUrl, signal }: ViewContext, name: string):
   const answer = await fetch(`${baseUrl}examples/${name}`, { signal });
   if (!answer.ok) throw new TypeError(`${name} answered ${answer.status}`);
   try {
-    return (await client.putBlob(name, await answer.text(), { isNew: true, signal })).url;
+    return (await client.putBlob(name, await answer.arrayBuffer(), { isNew: true, signal })).url;
   } catch (error) {
     if (!(error instanceof MucastApiError && error.code === "precondition_failed")) throw error;
     return storedUrl(client, name, signal);

@@ -15,8 +15,8 @@ export const blobParams = z.strictObject({
 const ETAG = { type: "string", description: "Strong: identifies these exact bytes." } as const;
 
 const UPLOADED: UploadedBlob = {
-  name: "feature_engine_tiny.json",
-  url: `${EXAMPLE_BLOBS}/data/feature_engine_tiny.json`,
+  name: "feature_engine_sp500.parquet",
+  url: `${EXAMPLE_BLOBS}/data/feature_engine_sp500.parquet`,
   size: 48213,
   etag: '"6b86b273"',
 };

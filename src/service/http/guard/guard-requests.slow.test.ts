@@ -34,7 +34,7 @@ const HEALTH_ROUTES = ["/healthz", "/readyz"];
 const GUARDED_ROUTES = [
   "/",
   "/docs",
-  "/examples/feature_engine_tiny.json",
+  "/examples/feature_engine_sp500.parquet",
   "/openapi.json",
   "/metrics",
   "/v1/operations",

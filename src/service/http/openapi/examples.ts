@@ -6,11 +6,11 @@ import type { SubmittedOperation } from "../../../contract/config/job-operations
 
 const ID = "5f0c2d1e-8a57-4c0e-9d2b-3f1f6a7b8c9d";
 
-/** The origin of blobs in all examples. A service that shows them inserts its own origin. */
+/** Origin of all examples, in place of which a service shows its own. */
 export const EXAMPLE_BLOBS = "http://127.0.0.1:8080";
 
-/** The files of `examples/tiny`, a few kilobytes each. The service serves them at `/examples/<name>`. */
-export const EXAMPLE_NAMES = ["feature_engine_tiny.json", "data_extractor_tiny.json"] as const;
+/** Blobs of `examples/sp500-30`, which the service offers at `/examples/<name>`. */
+export const EXAMPLE_NAMES = ["feature_engine_sp500.parquet", "data_extractor_sp500.parquet"] as const;
 
 const BLOBS = {
   feature_url: `${EXAMPLE_BLOBS}/data/${EXAMPLE_NAMES[0]}`,
@@ -22,10 +22,10 @@ export const ML_PAYLOAD = {
   config: {
     "ML params": {
       model: "ridge",
-      cv_test_size: 3,
-      n_splits: 5,
+      fit: "pooled",
+      target: "relative",
+      shrinkage: "pooled",
       intervals: { alpha: 0.1 },
-      model_params: { alpha: 1 },
     },
   },
 };

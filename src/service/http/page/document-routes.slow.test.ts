@@ -35,7 +35,7 @@ test("the document lists every error code", () => {
 test("the curl lines name this service, and with keys they send one", async (t) => {
   assert.ok(
     description.includes(
-      `curl -sS ${service.origin}/examples/feature_engine_tiny.json | curl -sS -T - ${service.origin}/data/feature_engine_tiny.json`,
+      `curl -sS ${service.origin}/examples/feature_engine_sp500.parquet | curl -sS -T - ${service.origin}/data/feature_engine_sp500.parquet`,
     ),
   );
   assert.ok(!description.includes("MUCAST_API_KEY"));
@@ -59,5 +59,5 @@ test("the document names the origin of each request: as its server, in its examp
     document.info.description,
     /Quick start[\s\S]* http:\/\/localhost:2\/data\/[\s\S]*`upload_bytes`/,
   );
-  assert.match(JSON.stringify(document.paths), /"http:\/\/localhost:2\/data\/feature_engine_tiny\.json"/);
+  assert.match(JSON.stringify(document.paths), /"http:\/\/localhost:2\/data\/feature_engine_sp500\.parquet"/);
 });

@@ -12,7 +12,7 @@ import { quickStart } from "./quick-start.ts";
 type DocumentOptions = Pick<HttpOptions, "settings">;
 
 /** Four folders up, both from src and from the compiled package. */
-const EXAMPLES = new URL("../../../../examples/tiny/data/", import.meta.url);
+const EXAMPLES = new URL("../../../../examples/sp500-30/data/", import.meta.url);
 
 /**
  * `GET /openapi.json`, and `GET /examples/<name>`, the blobs that the curl lines of the document and of `mucast serve` upload.
@@ -56,7 +56,7 @@ function exampleRoutes(app: HttpApp): void {
       url: `/examples/${name}`,
       config: { access: "anyone" },
       schema: { hide: true },
-      handler: async (_request, reply) => reply.type("application/json").send(bytes),
+      handler: async (_request, reply) => reply.type("application/vnd.apache.parquet").send(bytes),
     });
   }
 }
