@@ -1,0 +1,428 @@
+import { type DuckDBConnection, DuckDBInstance, type DuckDBVector } from "@duckdb/node-api";
+import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { workFolderError } from "../../contract/errors/system-error.ts";
+import { MAX_COLUMNS, type RequestedWindow, type TickerSeries } from "../../contract/market/ticker-series.ts";
+import { type ColumnRole, priceColumn } from "../column-names.ts";
+import { frameAttributes, indexColumns } from "../parquet/pandas-index.ts";
+import { Calendar, dayOfEpoch, dayOfText, whyNoDate, WindowBounds } from "./dates.ts";
+import { invalid, type Position, quote, tooLarge, unreadable } from "./faults.ts";
+import type { Reading } from "./reading.ts";
+
+/** The first bytes of a Parquet file. */
+export const MAGIC = "PAR1";
+
+/** Values of a table, rows times the columns that are read: 16 GiB in the work folder. Runs let a few bytes represent many values. */
+const MAX_TABLE_VALUES = 2 ** 31;
+/** Bytes of an entry of the metadata that is read. */
+const MAX_ENTRY_BYTES = 2 ** 23;
+/** What sorting may hold in memory before it goes to the work folder. */
+const MEMORY = "512MB";
+
+export interface ParquetOptions {
+  /** An existing private folder. No file remains in it. */
+  readonly workFolder: string;
+  /** Maximum number of values, columns times rows; MAX_TABLE_VALUES by default. */
+  readonly maxValues?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Reads a blob that is a Parquet table. Its metadata is at its end, so its bytes go to a nameless file first. Yields the tickers in code
+ * point order, or those of a wide table in the order of their columns.
+ *
+ * @returns the window, if the metadata has one.
+ * @throws MucastError unreadable_blob for a damaged file or a part of the format that DuckDB does not read; invalid_data, too_large,
+ * output_failed.
+ */
+export async function* readParquet(
+  bytes: AsyncIterable<Uint8Array>,
+  reading: Reading,
+  options: ParquetOptions,
+): AsyncGenerator<TickerSeries, RequestedWindow, void> {
+  const folder = await mkdtemp(join(options.workFolder, "table-"));
+  let file: number | undefined;
+  let table: Table | undefined;
+  try {
+    const path = join(folder, "blob");
+    file = openSync(path, "wx+", 0o600);
+    unlinkSync(path);
+    await copy(bytes, file);
+    table = await Table.open(`/proc/self/fd/${file}`, folder, reading.source, options.signal);
+    const { window, rows } = await table.facts(reading);
+    const columns = tableColumns(reading, table.columns, table.index);
+    if (rows * Math.max(1, columns.values.length) > (options.maxValues ?? MAX_TABLE_VALUES)) {
+      const most = options.maxValues ?? MAX_TABLE_VALUES;
+      throw tooLarge(reading.position(), `the table has more than ${most} values, columns times rows`);
+    }
+    if (columns.ticker === undefined) yield* readWide(table, reading, columns, rows);
+    else yield* readLong(table, reading, columns, columns.ticker);
+    return window;
+  } finally {
+    table?.close();
+    if (file !== undefined) closeSync(file);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function copy(bytes: AsyncIterable<Uint8Array>, file: number): Promise<void> {
+  for await (const chunk of bytes) {
+    try {
+      for (let done = 0; done < chunk.length; ) done += writeSync(file, chunk, done);
+    } catch (error) {
+      throw workFolderError("written", error);
+    }
+  }
+}
+
+type ColumnKind = "number" | "day" | "local time" | "instant" | "text" | "other";
+
+interface Column {
+  readonly name: string;
+  /** As DuckDB names it, in lower case. */
+  readonly type: string;
+  readonly kind: ColumnKind;
+  /** Its name in queries: a Parquet file may have equal names. */
+  readonly alias: string;
+  readonly isInteger: boolean;
+}
+
+const INTEGERS = /^u?(tinyint|smallint|integer|bigint|hugeint)$/;
+
+function kindOfType(type: string): ColumnKind {
+  if (INTEGERS.test(type) || /^(float|double|decimal\(.*\))$/.test(type)) return "number";
+  if (type === "date") return "day";
+  if (type === "timestamp with time zone") return "instant";
+  if (/^timestamp(_\w+)?$/.test(type)) return "local time";
+  return /^(varchar|enum\(.*\))$/.test(type) ? "text" : "other";
+}
+
+/** A Parquet file, opened by a DuckDB that can read nothing else. */
+class Table {
+  columns: readonly Column[] = [];
+  /** Names of the columns that are an index of pandas. */
+  index: ReadonlySet<string> = new Set();
+  readonly #instance: DuckDBInstance;
+  readonly #connection: DuckDBConnection;
+  readonly #source: string;
+  readonly #path: string;
+  readonly #signal: AbortSignal | undefined;
+
+  private constructor(
+    instance: DuckDBInstance,
+    connection: DuckDBConnection,
+    path: string,
+    source: string,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#instance = instance;
+    this.#connection = connection;
+    this.#path = path;
+    this.#source = source;
+    this.#signal = signal;
+  }
+
+  static async open(
+    path: string,
+    folder: string,
+    source: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Table> {
+    const instance = await DuckDBInstance.create(":memory:", {
+      threads: "1",
+      memory_limit: MEMORY,
+      temp_directory: folder,
+      autoinstall_known_extensions: "false",
+      autoload_known_extensions: "false",
+    });
+    const connection = await instance.connect();
+    await connection.run(`SET allowed_paths = ['${path}']`);
+    await connection.run("SET enable_external_access = false");
+    await connection.run("SET lock_configuration = true");
+    return new Table(instance, connection, path, source, signal);
+  }
+
+  close(): void {
+    this.#connection.closeSync();
+    this.#instance.closeSync();
+  }
+
+  /** Reads what the metadata says. */
+  async facts(reading: Reading): Promise<{ readonly window: RequestedWindow; readonly rows: number }> {
+    const [file] = await this.#rows(`SELECT num_rows FROM parquet_file_metadata('${this.#path}')`);
+    const schema = await this.#rows(`SELECT name, num_children FROM parquet_schema('${this.#path}')`);
+    const names = topLevel(schema as [string, bigint | null][]);
+    const described = await this.#rows(
+      `DESCRIBE SELECT * FROM read_parquet('${this.#path}', binary_as_string = true)`,
+    );
+    this.columns = described.map(([, type], i) => {
+      const lower = String(type).toLowerCase();
+      const isInteger = INTEGERS.test(lower);
+      return { name: names[i]!, type: lower, kind: kindOfType(lower), alias: `c${i}`, isInteger };
+    });
+    const entries = await this.#rows(
+      `SELECT decode(key), decode(value) FROM parquet_kv_metadata('${this.#path}') WHERE octet_length(value) <= ${MAX_ENTRY_BYTES}`,
+    );
+    const metadata = new Map(entries as [string, string][]);
+    this.index = indexColumns(names, metadata);
+    return { window: windowOf(reading, metadata), rows: Number(file![0]) };
+  }
+
+  /** The chunks of a query over the file, `t`, whose columns have their aliases. */
+  async *chunks(select: string, order = ""): AsyncGenerator<readonly DuckDBVector[], void, void> {
+    const aliases = this.columns.map(({ alias }) => alias).join(", ");
+    const from = `read_parquet('${this.#path}', binary_as_string = true) AS t(${aliases})`;
+    try {
+      const result = await this.#connection.stream(`SELECT ${select} FROM ${from} ${order}`);
+      for (;;) {
+        this.#signal?.throwIfAborted();
+        const chunk = await result.fetchChunk();
+        if (chunk === null || chunk.rowCount === 0) return;
+        yield Array.from({ length: chunk.columnCount }, (_, j) => chunk.getColumnVector(j));
+      }
+    } catch (error) {
+      throw this.#fault(error);
+    }
+  }
+
+  async #rows(sql: string): Promise<readonly unknown[][]> {
+    try {
+      return (await this.#connection.runAndReadAll(sql)).getRows();
+    } catch (error) {
+      throw this.#fault(error);
+    }
+  }
+
+  #fault(error: unknown): unknown {
+    if (!(error instanceof Error) || this.#signal?.aborted === true || "code" in error) return error;
+    const [line] = error.message.replaceAll(this.#path, "the file").split("\n");
+    if (/No space left/.test(error.message)) return workFolderError("written", error);
+    return unreadable(this.#source, `the Parquet table cannot be read: ${line}`);
+  }
+}
+
+/** The names of the columns at the top of a schema, whose elements follow each other depth first; the first is the root. */
+function topLevel(schema: readonly [string, bigint | null][]): string[] {
+  const names: string[] = [];
+  let at = 1;
+  const skip = (): void => {
+    const children = Number(schema[at++]?.[1] ?? 0);
+    for (let i = 0; i < children; i++) skip();
+  };
+  while (at < schema.length) {
+    names.push(schema[at]![0]);
+    skip();
+  }
+  return names;
+}
+
+/** The window of a table of prices: entries of its metadata, or attributes of a pandas DataFrame, under the names that JSON has. */
+function windowOf(reading: Reading, metadata: ReadonlyMap<string, string>): RequestedWindow {
+  const bounds = new WindowBounds(reading.source);
+  if (reading.kind === "prices") {
+    for (const [name, value] of [...metadata, ...Object.entries(frameAttributes(metadata))]) bounds.add(name, value);
+  }
+  return bounds.window();
+}
+
+/** The columns of a table that a blob consists of. */
+interface TableColumns {
+  readonly date: Column;
+  /** Undefined for prices with a column per ticker. */
+  readonly ticker: Column | undefined;
+  /** Features, the one price column, or a column per ticker. */
+  readonly values: readonly Column[];
+}
+
+/**
+ * Finds the columns of a table, by the rules of names that JSON has. An index of pandas without a known name is the date or the ticker by
+ * its type, if no column has that name; otherwise it only numbers the rows.
+ *
+ * @throws MucastError invalid_data if a column is missing, ambiguous or of a type that it may not have; too_large over MAX_COLUMNS.
+ */
+function tableColumns(reading: Reading, all: readonly Column[], index: ReadonlySet<string>): TableColumns {
+  const position = reading.position();
+  const roleOf = ({ name }: Column): ColumnRole => reading.roles.of(name);
+  const others = all.filter((column) => ["price", "value"].includes(roleOf(column).role));
+  const indexOf = (kinds: readonly ColumnKind[]) =>
+    others.find(({ name, kind }) => index.has(name) && kinds.includes(kind));
+  const date = only(reading, all, "date") ?? indexOf(["day", "local time", "instant"]);
+  const ticker = only(reading, all, "ticker") ?? indexOf(["text"]);
+  if (date === undefined)
+    throw invalid(position, "the table has no column of dates; date or timestamp is expected");
+  if (date.kind === "other" || date.type === "float") throw typeFault(date, "dates, timestamps or texts");
+  if (ticker !== undefined && ticker.kind !== "text" && !ticker.isInteger)
+    throw typeFault(ticker, "texts or integers");
+  const data = others.filter((column) => column !== date && column !== ticker && !index.has(column.name));
+  const values = ticker === undefined ? wideColumns() : longColumns();
+  for (const column of values) if (column.kind !== "number") throw typeFault(column, "numbers");
+  if (values.length > MAX_COLUMNS) throw tooLarge(position, `the table has more than ${MAX_COLUMNS} columns`);
+  return { date, ticker, values };
+
+  function longColumns(): readonly Column[] {
+    if (reading.kind === "features") return data;
+    const names = data.map(({ name }) => name);
+    return [data[priceColumn(reading.roles, names, { ...position, offset: 0 })]!];
+  }
+
+  function wideColumns(): readonly Column[] {
+    if (reading.kind === "features")
+      throw invalid(position, "the table has no column of tickers; ticker or symbol is expected");
+    const price = data.find((column) => roleOf(column).role === "price");
+    if (price === undefined) return data;
+    throw invalid(position, `the table has the column ${quote(price.name)}, but no column of tickers`);
+  }
+
+  function typeFault({ name, type }: Column, expected: string) {
+    return invalid(position, `the column ${quote(name)} is of type ${type}; ${expected} are expected`);
+  }
+}
+
+/** The column of a role; in a price blob, the one with the lowest rank. */
+function only(reading: Reading, columns: readonly Column[], role: "date" | "ticker"): Column | undefined {
+  const rank = ({ name }: Column) => reading.roles.of(name).rank;
+  const [best, next] = columns
+    .filter(({ name }) => reading.roles.of(name).role === role)
+    .sort((a, b) => rank(a) - rank(b));
+  if (next === undefined || (reading.kind === "prices" && rank(best!) < rank(next))) return best;
+  const what = `the table has two columns of ${role}s, ${quote(best!.name)} and ${quote(next.name)}`;
+  throw invalid(reading.position(), what);
+}
+
+/** A column of numbers as float64; NaN for null and for what is not finite. */
+function number({ alias, type }: Column): string {
+  const value = type === "double" ? alias : `CAST(${alias} AS DOUBLE)`;
+  return `CASE WHEN isfinite(${value}) THEN ${value} ELSE 'nan'::DOUBLE END`;
+}
+
+/** A column of dates in a form that `dayOfCell` reads. */
+function date({ alias, kind, type }: Column): string {
+  if (kind === "day") return `CAST(date_diff('day', DATE '1970-01-01', ${alias}) AS DOUBLE)`;
+  if (kind === "number") return `CAST(${alias} AS DOUBLE)`;
+  if (kind === "text") return `CAST(${alias} AS VARCHAR)`;
+  return type === "timestamp_ns" ? `epoch_ns(${alias})` : `epoch_us(${alias})`;
+}
+
+/** Day of a cell as `date` selects it. @throws MucastError invalid_data. */
+function dayOfCell(column: Column, value: unknown, position: () => Position): number {
+  if (value === null) throw invalid(position(), "is null; a date is expected");
+  if (column.kind === "day" && Number.isFinite(value)) return dayOfEpoch(Number(value) * 86_400_000);
+  if (typeof value === "bigint") {
+    const perDay = column.type === "timestamp_ns" ? 86_400_000_000_000n : 86_400_000_000n;
+    const rest = ((value % perDay) + perDay) % perDay;
+    if (column.kind === "instant" && rest !== 0n) {
+      const what = "is a timestamp that is not midnight UTC; write dates, or timestamps without time zone";
+      throw invalid(position(), what);
+    }
+    return Number((value - rest) / perDay);
+  }
+  const day = typeof value === "string" ? dayOfText(value) : dayOfEpoch(value as number);
+  if (!Number.isNaN(day)) return day;
+  throw invalid(position(), `is ${quote(String(value))}, which ${whyNoDate(value as string | number)}`);
+}
+
+/** A table with a row for each ticker and date, in any order. */
+async function* readLong(
+  table: Table,
+  reading: Reading,
+  { date: dates, values }: TableColumns,
+  tickers: Column,
+): AsyncGenerator<TickerSeries, void, void> {
+  const columns = values.map(({ name }) => reading.columnName(name));
+  const found = new TickerRows(reading, columns);
+  const ticker = `CAST(${tickers.alias} AS VARCHAR)`;
+  const select = [ticker, date(dates), ...values.map(number)].join(", ");
+  let last: unknown;
+  let lastDay = 0;
+  let row = 0;
+  for await (const [names, days, ...cells] of table.chunks(select, `ORDER BY ${ticker}, ${dates.alias}`)) {
+    const numbers = cells.map((cell) => (cell as unknown as { readonly items: Float64Array }).items);
+    for (let i = 0; i < names!.itemCount; i++, row++) {
+      const name = names!.getItem(i);
+      if (name === null) throw invalid({ source: reading.source, path: quote(tickers.name) }, "is null in a row; a ticker is expected");
+      if (name !== found.ticker) {
+        if (found.ticker !== undefined) yield found.series();
+        found.begin(name as string);
+      }
+      const value = days!.getItem(i);
+      if (value !== last) {
+        lastDay = dayOfCell(dates, value, () => reading.position(name as string, dates.name));
+        last = value;
+      }
+      found.add(lastDay, numbers, i);
+    }
+  }
+  if (found.ticker !== undefined) yield found.series();
+}
+
+/** The rows of one ticker after another. */
+class TickerRows {
+  ticker: string | undefined;
+  readonly #reading: Reading;
+  readonly #columns: readonly string[];
+  #days = new Int32Array(256);
+  #values: Float64Array[];
+  #rows = 0;
+
+  constructor(reading: Reading, columns: readonly string[]) {
+    this.#reading = reading;
+    this.#columns = columns;
+    this.#values = columns.map(() => new Float64Array(256));
+  }
+
+  begin(ticker: string): void {
+    this.ticker = ticker;
+    this.#rows = 0;
+  }
+
+  add(day: number, cells: readonly Float64Array[], at: number): void {
+    if (this.#rows === this.#days.length) {
+      const days = new Int32Array(2 * this.#rows);
+      days.set(this.#days);
+      this.#days = days;
+      this.#values = this.#values.map((values) => {
+        const next = new Float64Array(2 * this.#rows);
+        next.set(values);
+        return next;
+      });
+    }
+    this.#days[this.#rows] = day;
+    for (let j = 0; j < cells.length; j++) this.#values[j]![this.#rows] = cells[j]![at]!;
+    this.#rows++;
+  }
+
+  series(): TickerSeries {
+    const [ticker, n, columns] = [this.ticker!, this.#rows, this.#columns];
+    this.#reading.claim(ticker, columns, n);
+    const calendar = new Calendar(this.#days.subarray(0, n), this.#reading.position(ticker));
+    const values = new Float64Array(columns.length * n);
+    for (const [j, column] of this.#values.entries()) values.set(column.subarray(0, n), j * n);
+    calendar.arrange(values);
+    return { ticker, columns, days: calendar.days, values };
+  }
+}
+
+/** A table of prices with a column per ticker. */
+async function* readWide(
+  table: Table,
+  reading: Reading,
+  { date: dates, values }: TableColumns,
+  rows: number,
+): AsyncGenerator<TickerSeries, void, void> {
+  const position = { source: reading.source, path: dates.name };
+  reading.hold(rows * values.length);
+  const days: number[] = [];
+  const prices = values.map(() => new Float64Array(rows));
+  for await (const [cells, ...columns] of table.chunks([date(dates), ...values.map(number)].join(", "))) {
+    for (const [j, column] of columns.entries())
+      prices[j]!.set((column as unknown as { readonly items: Float64Array }).items, days.length);
+    for (let i = 0; i < cells!.itemCount; i++) days.push(dayOfCell(dates, cells!.getItem(i), () => position));
+  }
+  const calendar = new Calendar(days, position);
+  for (const [j, { name }] of values.entries()) {
+    reading.claim(name, ["price"], days.length);
+    calendar.arrange(prices[j]!);
+    yield { ticker: name, columns: ["price"], days: calendar.days, values: prices[j]! };
+  }
+}

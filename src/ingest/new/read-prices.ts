@@ -1,0 +1,51 @@
+import {
+  type ByteSource,
+  compareCodePoints,
+  type RequestedWindow,
+  type TickerPrices,
+} from "../../contract/market/ticker-series.ts";
+import { ColumnRoles, priceColumn } from "../column-names.ts";
+import { type ReadOptions, readBlob } from "./read-blob.ts";
+
+/** A data-extraction blob, read to its end. */
+export interface PriceBlob {
+  /** The blob's own bounds; this does not check that start <= end. */
+  readonly window: RequestedWindow;
+  /** In code point order. */
+  readonly tickers: readonly string[];
+  /** The prices of one of `tickers`. */
+  load(ticker: string): TickerPrices;
+}
+
+/**
+ * Reads a data-extraction blob, in any of the layouts of docs/blobs.md, into memory: 8 bytes a price.
+ *
+ * @throws MucastError `unreadable_blob` for bytes that are not JSON text, `invalid_data` for JSON without usable
+ *   prices, `too_large` over a limit, `output_failed` if the work folder is full; and the errors of the
+ *   source and of the signal.
+ */
+export async function readPrices(source: ByteSource, options: ReadOptions): Promise<PriceBlob> {
+  const roles = new ColumnRoles("prices");
+  const tickers = new Map<string, TickerPrices>();
+  const steps = readBlob("prices", source, options);
+  for (;;) {
+    const step = await steps.next();
+    if (step.done === true) return blobOf(step.value, tickers, source.name);
+    const { ticker, days, columns, values } = step.value;
+    const n = days.length;
+    const column = n === 0 ? 0 : priceColumn(roles, columns, { source: source.name, offset: 0, ticker });
+    tickers.set(ticker, { ticker, days, prices: values.slice(column * n, (column + 1) * n) });
+  }
+}
+
+function blobOf(window: RequestedWindow, found: ReadonlyMap<string, TickerPrices>, source: string): PriceBlob {
+  return {
+    window,
+    tickers: [...found.keys()].sort(compareCodePoints),
+    load(ticker) {
+      const prices = found.get(ticker);
+      if (prices === undefined) throw new Error(`${source} has no ticker ${ticker}`);
+      return prices;
+    },
+  };
+}
