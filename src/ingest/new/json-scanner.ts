@@ -8,20 +8,21 @@ const MAX_PIECE_BYTES = 2 ** 26;
 const BATCH_BYTES = 2 ** 20;
 const MAX_DEPTH = 64;
 
-const [OTHER, SPACE, STRING, OPEN, CLOSE, KEY_END, SEPARATOR, NOT_FINITE] = [0, 1, 2, 3, 4, 5, 6, 7];
-/** By byte. NaN and Infinity, which Python writes, begin with a letter of their own. */
-const KINDS = new Uint8Array(256).fill(OTHER);
+const [OTHER, STRING, OPEN, CLOSE, KEY_END, NOT_FINITE, BETWEEN] = [0, 1, 2, 3, 4, 5, 6];
+/** By byte, inside an object or array. NaN and Infinity, which Python writes, begin with a letter of their own. */
+const INSIDE = new Uint8Array(256).fill(OTHER);
 for (const [kind, letters] of [
-  [SPACE, " \t\n\r"],
   [STRING, '"'],
   [OPEN, "{["],
   [CLOSE, "}]"],
   [KEY_END, ":"],
-  [SEPARATOR, ","],
   [NOT_FINITE, "NI"],
 ] as const) {
-  for (const letter of letters) KINDS[letter.charCodeAt(0)] = kind;
+  for (const letter of letters) INSIDE[letter.charCodeAt(0)] = kind;
 }
+/** By byte, outside of all, where white space and commas end a value. */
+const OUTSIDE = INSIDE.slice();
+for (const letter of " \t\n\r,") OUTSIDE[letter.charCodeAt(0)] = BETWEEN;
 
 const code = (letter: string) => letter.charCodeAt(0);
 
@@ -203,8 +204,11 @@ export class JsonScanner {
   /** The first position from `position` on that is no white space. */
   async #afterSpace(position: number): Promise<number> {
     let next = position;
-    while (KINDS[await this.#byte(next)] === SPACE) next++;
-    return next;
+    for (;;) {
+      const byte = await this.#byte(next);
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return next;
+      next++;
+    }
   }
 
   async #expect(letter: string): Promise<void> {
@@ -223,64 +227,56 @@ export class JsonScanner {
     return isFirst;
   }
 
-  /** The end of the value at `from`. With `drops`, bytes are taken on the way, so that the value may have any size. */
+  /**
+   * The end of the value at `from`. @param drops whether bytes are taken on the way, so that the value may have any size.
+   * @param open the number of objects and arrays around it that end too.
+   */
   async #valueEnd(from: number, drops = false, open = 0): Promise<number> {
-    let [position, start, depth] = [from, from, open];
-    [this.#keys, this.#isFinite] = [0, true];
-    for (;;) {
-      const { length } = this.#window();
-      while (position < length) {
-        const at = this.#at + position;
-        switch (KINDS[this.#buffer[at]!]) {
-          case STRING: {
-            const end = stringEnd(this.#buffer, at + 1, this.#end);
-            if (end < 0) break;
-            position = end + 1 - this.#at;
-            if (depth === 0) return position;
-            continue;
-          }
-          case OPEN:
-            if (++depth > MAX_DEPTH) throw unreadable(this.source, `values are nested more than ${MAX_DEPTH} deep`);
-            break;
-          case CLOSE:
-            if (depth === 0) return this.#checkedScalar(start, position);
-            if (--depth === 0) return position + 1;
-            break;
-          case KEY_END:
-            this.#keys++;
-            break;
-          case NOT_FINITE:
-            this.#isFinite = false;
-            break;
-          case SPACE:
-          case SEPARATOR:
-            if (depth === 0) return this.#checkedScalar(start, position);
-            break;
+    let [start, depth, keys, isFinite] = [from, open, 0, true];
+    for (let position = from; ; ) {
+      const [buffer, end] = [this.#buffer, this.#end];
+      let at = this.#at + position;
+      while (at < end) {
+        const kinds = depth === 0 ? OUTSIDE : INSIDE;
+        let kind = OTHER!;
+        while (at < end) {
+          kind = kinds[buffer[at]!]!;
+          if (kind !== OTHER) break;
+          at++;
         }
-        if (KINDS[this.#buffer[at]!] === STRING) break;
-        position++;
+        if (at === end) break;
+        if (kind === STRING) {
+          const quote = stringEnd(buffer, at + 1, end);
+          if (quote < 0) break;
+          at = quote;
+        } else if (kind === OPEN) depth++;
+        else if (kind === CLOSE || kind === BETWEEN) {
+          if (depth === 0) return this.#ended(start, at - this.#at, keys, isFinite);
+          depth--;
+        } else if (kind === KEY_END) keys++;
+        else isFinite = false;
+        at++;
+        if (depth === 0 && kind !== NOT_FINITE) return this.#ended(start, at - this.#at, keys, isFinite);
+        if (depth > MAX_DEPTH) throw unreadable(this.source, `values are nested more than ${MAX_DEPTH} deep`);
       }
+      position = at - this.#at;
       if (drops) {
         this.#at += position;
-        start -= position;
-        position = 0;
+        [start, position] = [start - position, 0];
       } else if (position - start > MAX_PIECE_BYTES) {
         const what = `a value has more than ${MAX_PIECE_BYTES} bytes`;
         throw tooLarge({ source: this.source }, `${what}; write tickers, records or dates one by one`);
       }
       if (await this.#more()) continue;
-      if (depth === 0 && position === this.#window().length) return this.#checkedScalar(start, position);
-      throw this.#broken("the blob ends early");
+      if (depth > 0 || this.#at + position < this.#end) throw this.#broken("the blob ends early");
+      return this.#ended(start, position, keys, isFinite);
     }
   }
 
-  #window(): { readonly length: number } {
-    return { length: this.#end - this.#at };
-  }
-
-  #checkedScalar(start: number, position: number): number {
-    if (position === start) throw this.#broken("a value is expected");
-    return position;
+  #ended(start: number, end: number, keys: number, isFinite: boolean): number {
+    if (end === start) throw this.#broken("a value is expected");
+    [this.#keys, this.#isFinite] = [keys, isFinite];
+    return end;
   }
 
   /** Takes and parses the bytes [start, end). */
@@ -321,15 +317,13 @@ function beginning(byte: number): Beginning {
 }
 
 /** The position of the quote that ends a string whose bytes begin at `from`; -1 if it has not arrived. */
-function stringEnd(buffer: Buffer, from: number, end: number): number {
-  for (let at = from; ; ) {
-    const found = buffer.indexOf(0x22, at);
-    if (found < 0 || found >= end) return -1;
-    let backslashes = 0;
-    while (buffer[found - 1 - backslashes] === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return found;
-    at = found + 1;
+function stringEnd(buffer: Uint8Array, from: number, end: number): number {
+  for (let at = from; at < end; at++) {
+    const byte = buffer[at];
+    if (byte === 0x22) return at;
+    if (byte === 0x5c) at++;
   }
+  return -1;
 }
 
 /** The number of keys of a value's objects, at any depth. */

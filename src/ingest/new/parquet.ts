@@ -3,7 +3,12 @@ import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { workFolderError } from "../../contract/errors/system-error.ts";
-import { MAX_COLUMNS, type RequestedWindow, type TickerSeries } from "../../contract/market/ticker-series.ts";
+import {
+  compareCodePoints,
+  MAX_COLUMNS,
+  type RequestedWindow,
+  type TickerSeries,
+} from "../../contract/market/ticker-series.ts";
 import { type ColumnRole, priceColumn } from "../column-names.ts";
 import { frameAttributes, indexColumns } from "../parquet/pandas-index.ts";
 import { Calendar, dayOfEpoch, dayOfText, whyNoDate, WindowBounds } from "./dates.ts";
@@ -171,8 +176,8 @@ class Table {
 
   /** The chunks of a query over the file, `t`, whose columns have their aliases. */
   async *chunks(select: string, order = ""): AsyncGenerator<readonly DuckDBVector[], void, void> {
-    const aliases = this.columns.map(({ alias }) => alias).join(", ");
-    const from = `read_parquet('${this.#path}', binary_as_string = true) AS t(${aliases})`;
+    const aliases = [...this.columns.map(({ alias }) => alias), "file_row_number"].join(", ");
+    const from = `read_parquet('${this.#path}', binary_as_string = true, file_row_number = true) AS t(${aliases})`;
     try {
       const result = await this.#connection.stream(`SELECT ${select} FROM ${from} ${order}`);
       for (;;) {
@@ -290,10 +295,9 @@ function only(reading: Reading, columns: readonly Column[], role: "date" | "tick
   throw invalid(reading.position(), what);
 }
 
-/** A column of numbers as float64; NaN for null and for what is not finite. */
-function number({ alias, type }: Column): string {
-  const value = type === "double" ? alias : `CAST(${alias} AS DOUBLE)`;
-  return `CASE WHEN isfinite(${value}) THEN ${value} ELSE 'nan'::DOUBLE END`;
+/** A column of numbers as float64, NaN for null. */
+function number({ alias }: Column): string {
+  return `coalesce(CAST(${alias} AS DOUBLE), 'nan')`;
 }
 
 /** A column of dates in a form that `dayOfCell` reads. */
@@ -322,7 +326,10 @@ function dayOfCell(column: Column, value: unknown, position: () => Position): nu
   throw invalid(position(), `is ${quote(String(value))}, which ${whyNoDate(value as string | number)}`);
 }
 
-/** A table with a row for each ticker and date, in any order. */
+/**
+ * A table with a row for each ticker and date, in any order. DuckDB counts the rows of each ticker, and sorts them unless each ticker's rows
+ * follow each other.
+ */
 async function* readLong(
   table: Table,
   reading: Reading,
@@ -330,76 +337,68 @@ async function* readLong(
   tickers: Column,
 ): AsyncGenerator<TickerSeries, void, void> {
   const columns = values.map(({ name }) => reading.columnName(name));
-  const found = new TickerRows(reading, columns);
-  const ticker = `CAST(${tickers.alias} AS VARCHAR)`;
-  const select = [ticker, date(dates), ...values.map(number)].join(", ");
-  let last: unknown;
-  let lastDay = 0;
-  let row = 0;
-  for await (const [names, days, ...cells] of table.chunks(select, `ORDER BY ${ticker}, ${dates.alias}`)) {
-    const numbers = cells.map((cell) => (cell as unknown as { readonly items: Float64Array }).items);
-    for (let i = 0; i < names!.itemCount; i++, row++) {
-      const name = names!.getItem(i);
-      if (name === null) throw invalid({ source: reading.source, path: quote(tickers.name) }, "is null in a row; a ticker is expected");
-      if (name !== found.ticker) {
-        if (found.ticker !== undefined) yield found.series();
-        found.begin(name as string);
-      }
-      const value = days!.getItem(i);
-      if (value !== last) {
-        lastDay = dayOfCell(dates, value, () => reading.position(name as string, dates.name));
-        last = value;
-      }
-      found.add(lastDay, numbers, i);
+  const name = `CAST(${tickers.alias} AS VARCHAR)`;
+  const counts: { readonly ticker: string; readonly rows: number }[] = [];
+  let isGrouped = true;
+  const grouped = `${name}, count(*), min(file_row_number) AS first, max(file_row_number)`;
+  for await (const vectors of table.chunks(grouped, "GROUP BY 1 ORDER BY first")) {
+    for (let i = 0; i < vectors[0]!.itemCount; i++) {
+      const [ticker, ...numbers] = vectors.map((vector) => vector.getItem(i));
+      if (ticker === null)
+        throw invalid({ source: reading.source, path: tickers.name }, "is null in a row; a ticker is expected");
+      const [rows, first, last] = numbers.map(Number);
+      isGrouped &&= last! - first! + 1 === rows;
+      reading.claim(ticker as string, columns, rows!);
+      counts.push({ ticker: ticker as string, rows: rows! });
     }
   }
-  if (found.ticker !== undefined) yield found.series();
+  const select = [date(dates), ...values.map(number)].join(", ");
+  if (!isGrouped) counts.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+  const chunks = table.chunks(select, isGrouped ? "" : `ORDER BY ${name}, ${dates.alias}`);
+  let chunk: readonly DuckDBVector[] = [];
+  let cells: readonly Float64Array[] = [];
+  let at = 0;
+  for (const { ticker, rows } of counts) {
+    const days = new Int32Array(rows);
+    const series = new Float64Array(columns.length * rows);
+    const position = () => reading.position(ticker, dates.name);
+    for (let row = 0; row < rows; ) {
+      if (at === (chunk[0]?.itemCount ?? 0)) {
+        chunk = (await chunks.next()).value!;
+        cells = chunk.slice(1).map(numbersOf);
+        at = 0;
+      }
+      const count = Math.min(rows - row, chunk[0]!.itemCount - at);
+      copyDays(dates, chunk[0]!, at, days.subarray(row, row + count), position);
+      for (const [j, column] of cells.entries())
+        series.set(column.subarray(at, at + count), j * rows + row);
+      at += count;
+      row += count;
+    }
+    for (let i = 0; i < series.length; i++) if (series[i]! - series[i]! !== 0) series[i] = Number.NaN;
+    const calendar = new Calendar(days, reading.position(ticker));
+    calendar.arrange(series);
+    yield { ticker, columns, days: calendar.days, values: series };
+  }
 }
 
-/** The rows of one ticker after another. */
-class TickerRows {
-  ticker: string | undefined;
-  readonly #reading: Reading;
-  readonly #columns: readonly string[];
-  #days = new Int32Array(256);
-  #values: Float64Array[];
-  #rows = 0;
+function numbersOf(vector: DuckDBVector): Float64Array {
+  return (vector as unknown as { readonly items: Float64Array }).items;
+}
 
-  constructor(reading: Reading, columns: readonly string[]) {
-    this.#reading = reading;
-    this.#columns = columns;
-    this.#values = columns.map(() => new Float64Array(256));
-  }
-
-  begin(ticker: string): void {
-    this.ticker = ticker;
-    this.#rows = 0;
-  }
-
-  add(day: number, cells: readonly Float64Array[], at: number): void {
-    if (this.#rows === this.#days.length) {
-      const days = new Int32Array(2 * this.#rows);
-      days.set(this.#days);
-      this.#days = days;
-      this.#values = this.#values.map((values) => {
-        const next = new Float64Array(2 * this.#rows);
-        next.set(values);
-        return next;
-      });
-    }
-    this.#days[this.#rows] = day;
-    for (let j = 0; j < cells.length; j++) this.#values[j]![this.#rows] = cells[j]![at]!;
-    this.#rows++;
-  }
-
-  series(): TickerSeries {
-    const [ticker, n, columns] = [this.ticker!, this.#rows, this.#columns];
-    this.#reading.claim(ticker, columns, n);
-    const calendar = new Calendar(this.#days.subarray(0, n), this.#reading.position(ticker));
-    const values = new Float64Array(columns.length * n);
-    for (const [j, column] of this.#values.entries()) values.set(column.subarray(0, n), j * n);
-    calendar.arrange(values);
-    return { ticker, columns, days: calendar.days, values };
+/** Writes the days of the cells from `at` on into `into`. @throws MucastError invalid_data for a cell that is no date. */
+function copyDays(
+  column: Column,
+  vector: DuckDBVector,
+  at: number,
+  into: Int32Array,
+  position: () => Position,
+): void {
+  let last: unknown;
+  for (let i = 0; i < into.length; i++) {
+    const value = vector.getItem(at + i);
+    into[i] = i > 0 && value === last ? into[i - 1]! : dayOfCell(column, value, position);
+    last = value;
   }
 }
 
@@ -412,16 +411,18 @@ async function* readWide(
 ): AsyncGenerator<TickerSeries, void, void> {
   const position = { source: reading.source, path: dates.name };
   reading.hold(rows * values.length);
-  const days: number[] = [];
+  const days = new Int32Array(rows);
   const prices = values.map(() => new Float64Array(rows));
+  let at = 0;
   for await (const [cells, ...columns] of table.chunks([date(dates), ...values.map(number)].join(", "))) {
-    for (const [j, column] of columns.entries())
-      prices[j]!.set((column as unknown as { readonly items: Float64Array }).items, days.length);
-    for (let i = 0; i < cells!.itemCount; i++) days.push(dayOfCell(dates, cells!.getItem(i), () => position));
+    for (const [j, column] of columns.entries()) prices[j]!.set(numbersOf(column), at);
+    copyDays(dates, cells!, 0, days.subarray(at, at + cells!.itemCount), () => position);
+    at += cells!.itemCount;
   }
   const calendar = new Calendar(days, position);
   for (const [j, { name }] of values.entries()) {
     reading.claim(name, ["price"], days.length);
+    for (let i = 0; i < rows; i++) if (!Number.isFinite(prices[j]![i])) prices[j]![i] = Number.NaN;
     calendar.arrange(prices[j]!);
     yield { ticker: name, columns: ["price"], days: calendar.days, values: prices[j]! };
   }
