@@ -1,4 +1,4 @@
-import { type DuckDBConnection, DuckDBInstance, type DuckDBVector } from "@duckdb/node-api";
+import type { DuckDBVector } from "@duckdb/node-api";
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ import { type ColumnRole, priceColumn } from "../column-names.ts";
 import { frameAttributes, indexColumns } from "../parquet/pandas-index.ts";
 import { Calendar, dayOfEpoch, dayOfText, whyNoDate, WindowBounds } from "./dates.ts";
 import { invalid, type Position, quote, tooLarge, unreadable } from "./faults.ts";
+import { Tables } from "../../tables/duckdb.ts";
 import type { Reading } from "./reading.ts";
 
 /** The first bytes of a Parquet file. */
@@ -22,8 +23,6 @@ export const MAGIC = "PAR1";
 const MAX_TABLE_VALUES = 2 ** 31;
 /** Bytes of an entry of the metadata that is read. */
 const MAX_ENTRY_BYTES = 2 ** 23;
-/** What sorting may hold in memory before it goes to the work folder. */
-const MEMORY = "512MB";
 
 export interface ParquetOptions {
   /** An existing private folder. No file remains in it. */
@@ -54,7 +53,8 @@ export async function* readParquet(
     file = openSync(path, "wx+", 0o600);
     unlinkSync(path);
     await copy(bytes, file);
-    table = await Table.open(`/proc/self/fd/${file}`, folder, reading.source, options.signal);
+    const opened = `/proc/self/fd/${file}`;
+    table = new Table(await Tables.open([opened], folder), opened, reading.source, options.signal);
     const { window, rows } = await table.facts(reading);
     const columns = tableColumns(reading, table.columns, table.index);
     if (rows * Math.max(1, columns.values.length) > (options.maxValues ?? MAX_TABLE_VALUES)) {
@@ -108,49 +108,20 @@ class Table {
   columns: readonly Column[] = [];
   /** Names of the columns that are an index of pandas. */
   index: ReadonlySet<string> = new Set();
-  readonly #instance: DuckDBInstance;
-  readonly #connection: DuckDBConnection;
+  readonly #tables: Tables;
   readonly #source: string;
   readonly #path: string;
   readonly #signal: AbortSignal | undefined;
 
-  private constructor(
-    instance: DuckDBInstance,
-    connection: DuckDBConnection,
-    path: string,
-    source: string,
-    signal: AbortSignal | undefined,
-  ) {
-    this.#instance = instance;
-    this.#connection = connection;
+  constructor(tables: Tables, path: string, source: string, signal: AbortSignal | undefined) {
+    this.#tables = tables;
     this.#path = path;
     this.#source = source;
     this.#signal = signal;
   }
 
-  static async open(
-    path: string,
-    folder: string,
-    source: string,
-    signal: AbortSignal | undefined,
-  ): Promise<Table> {
-    const instance = await DuckDBInstance.create(":memory:", {
-      threads: "1",
-      memory_limit: MEMORY,
-      temp_directory: folder,
-      autoinstall_known_extensions: "false",
-      autoload_known_extensions: "false",
-    });
-    const connection = await instance.connect();
-    await connection.run(`SET allowed_paths = ['${path}']`);
-    await connection.run("SET enable_external_access = false");
-    await connection.run("SET lock_configuration = true");
-    return new Table(instance, connection, path, source, signal);
-  }
-
   close(): void {
-    this.#connection.closeSync();
-    this.#instance.closeSync();
+    this.#tables.close();
   }
 
   /** Reads what the metadata says. */
@@ -179,7 +150,7 @@ class Table {
     const aliases = [...this.columns.map(({ alias }) => alias), "file_row_number"].join(", ");
     const from = `read_parquet('${this.#path}', binary_as_string = true, file_row_number = true) AS t(${aliases})`;
     try {
-      const result = await this.#connection.stream(`SELECT ${select} FROM ${from} ${order}`);
+      const result = await this.#tables.connection.stream(`SELECT ${select} FROM ${from} ${order}`);
       for (;;) {
         this.#signal?.throwIfAborted();
         const chunk = await result.fetchChunk();
@@ -193,7 +164,7 @@ class Table {
 
   async #rows(sql: string): Promise<readonly unknown[][]> {
     try {
-      return (await this.#connection.runAndReadAll(sql)).getRows();
+      return (await this.#tables.connection.runAndReadAll(sql)).getRows();
     } catch (error) {
       throw this.#fault(error);
     }
