@@ -50,6 +50,8 @@ export interface PrepareOptions {
   readonly learning_end?: string | undefined;
   /** Only these; all by default. */
   readonly tickers?: readonly string[] | undefined;
+  /** The security whose prices a file without tickers has. */
+  readonly ticker?: string | undefined;
   /** A table of further features, CSV or Parquet, with a row for each ticker and date. */
   readonly features?: Blob | undefined;
   /** Leaves out the features that the service computes. */

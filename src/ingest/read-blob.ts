@@ -20,6 +20,8 @@ export interface ReadOptions {
   readonly limits?: BlobLimits | undefined;
   /** Maximum number of values of a Parquet table, columns times rows; the limit of the format by default. */
   readonly maxTableValues?: number | undefined;
+  /** The name of the security, if a table of prices does not name it. */
+  readonly ticker?: string | undefined;
 }
 
 /**
@@ -30,7 +32,7 @@ export async function* readBlob(
   kind: BlobKind,
   source: ByteSource,
   store: BlockStore,
-  { signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues }: Omit<ReadOptions, "workFolder">,
+  { signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues, ticker }: Omit<ReadOptions, "workFolder">,
 ): AsyncGenerator<TickerSeries, RequestedWindow, void> {
   const bytes = new ByteWindow(source, signal);
   const reading: Reading = {
@@ -41,6 +43,7 @@ export async function* readBlob(
     roles: new ColumnRoles(kind),
     limits,
     maxTableValues,
+    ticker,
     names: new BlobNames(limits),
     tickers: new Set(),
     buffer: new Doubles(),

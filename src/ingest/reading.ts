@@ -2,7 +2,8 @@ import { BLOB_BOUNDS, type BlobLimits } from "../contract/blob-limits.ts";
 import { MAX_COLUMNS, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
-import { type BlobKind, type BlobNames, type ColumnRoles, priceColumn } from "./column-names.ts";
+import type { BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
+import { priceColumn } from "./field-names.ts";
 import type { Doubles } from "./json/doubles.ts";
 import { type JsonReader, Token } from "./json/json-reader.ts";
 
@@ -27,6 +28,8 @@ export interface Reading {
   readonly roles: ColumnRoles;
   readonly limits: BlobLimits;
   readonly maxTableValues: number | undefined;
+  /** The name of the security, if a table of prices does not name it. */
+  readonly ticker?: string | undefined;
   readonly names: BlobNames;
   /** All tickers found so far. */
   readonly tickers: Set<string>;
@@ -62,7 +65,7 @@ export function claimTicker(reading: Reading, { ticker, offset, columns, n }: Fo
   // The dates of a ticker without columns take memory too.
   checkValueCount(reading, Math.max(1, columns.length) * n, offset, ticker);
   if (reading.tickers.has(ticker)) throw invalid(position, "comes twice");
-  if (reading.kind === "prices") priceColumn(reading.roles, columns, position);
+  if (reading.kind === "prices") priceColumn(columns, (what) => invalid(position, what));
   reading.tickers.add(recordTicker(reading, reading.tickers.size, ticker, offset));
 }
 

@@ -2,6 +2,7 @@ import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { invalid, quote } from "../blob-errors.ts";
 import type { ColumnRole } from "../column-names.ts";
 import { dayOfEpoch, whyNoDate } from "../dates/date-text.ts";
+import { TICKER_NAMES } from "../field-names.ts";
 import { type JsonReader, Token } from "../json/json-reader.ts";
 import { checkColumnCount, nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
 import type { RowTable } from "./row-table.ts";
@@ -63,10 +64,11 @@ export class BlobRecord {
 
   /** Sets the record's ticker and day. @throws MucastError invalid_data if ticker or date are missing, wrong, or contradict `context`. */
   locate(context: RecordContext): void {
-    const ticker = this.#only("ticker");
+    const ticker =
+      this.#only("ticker") ?? (context.ticker === undefined ? this.#only("name") : undefined);
     if (ticker !== undefined) this.ticker = this.#tickerOf(ticker, context.ticker);
     else if (context.ticker !== undefined) this.ticker = context.ticker;
-    else throw invalid(positionOf(this.#reading, this.#offset), "a record has no ticker or symbol");
+    else throw invalid(positionOf(this.#reading, this.#offset), `a record has no ticker; one of ${TICKER_NAMES.join(", ")} is expected`);
     const date = this.#only("date");
     if (date !== undefined) this.day = this.#dayOf(date, context.day);
     else if (context.day !== undefined) this.day = context.day;
@@ -78,7 +80,7 @@ export class BlobRecord {
     table.begin(this.day, this.#offset);
     for (let i = 0; i < this.#length; i++) {
       const { name, role, token, value, offset } = this.#cells[i]!;
-      if (role.role === "date" || role.role === "ticker") continue;
+      if (role.role !== "price" && role.role !== "value") continue;
       if (token !== Token.number && token !== Token.null) {
         throw invalid(this.#positionOf(name, offset), `is ${nameOf(token)}; a number or null is expected`);
       }
@@ -113,7 +115,7 @@ export class BlobRecord {
    * The cell of a role. A price blob may have several; the one of the lowest rank counts. In a feature blob several are a fault, because
    * the others would silently not become features.
    */
-  #only(role: "date" | "ticker"): Cell | undefined {
+  #only(role: "date" | "ticker" | "name"): Cell | undefined {
     let best: Cell | undefined;
     for (let i = 0; i < this.#length; i++) {
       const cell = this.#cells[i]!;

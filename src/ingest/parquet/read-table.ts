@@ -54,17 +54,16 @@ function* spool(window: ByteWindow, file: NamelessFile): Steps<number> {
 
 function* readStored(stored: StoredFile, reading: Reading): Steps<RequestedWindow> {
   const footer = readFooter(stored);
-  const { date, ticker, values } = tableColumns(reading, footer);
+  const { date, ticker, values, names } = tableColumns(reading, footer);
   const most = reading.maxTableValues ?? MAX_TABLE_VALUES;
   if (footer.rows * Math.max(1, values.length) > most)
     throw tooLarge(positionOf(reading, 0), `the table has more than ${most} values, columns times rows`);
-  const names = values.map((index) => {
-    const { name } = footer.columns[index]!;
-    return ticker === undefined ? name : reading.names.column(name, positionOf(reading, 0));
-  });
   const found = windowOf(reading, footer);
   const reader = new ColumnReader(stored);
-  if (ticker === undefined) yield* readWidePrices(reading, footer, reader, date, values);
-  else yield* new LongTable(reading, footer, reader, names).read(date, ticker, values);
+  if (ticker === undefined) yield* readWidePrices(reading, footer, reader, date, values, names);
+  else {
+    const kept = names.map((name) => reading.names.column(name, positionOf(reading, 0)));
+    yield* new LongTable(reading, footer, reader, kept).read(date, ticker, values);
+  }
   return found;
 }
