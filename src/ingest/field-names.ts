@@ -58,7 +58,9 @@ export function priceColumn(columns: readonly string[], fault: Fault): number {
   const ranks = columns.map((name) => fieldRank(name) ?? NO_PRICE);
   const best = Math.min(NO_PRICE, ...ranks);
   if (best === NO_PRICE)
-    throw fault("has no price column; one of adj_close, close, price is expected (are the two URLs swapped?)");
+    throw fault(
+      "has no price column; one of adj_close, close, price is expected (are the two URLs swapped?)",
+    );
   const column = ranks.indexOf(best);
   const other = ranks.indexOf(best, column + 1);
   if (other < 0) return column;
@@ -79,14 +81,19 @@ export function priceColumns(
   const fields = columns.filter((name) => fieldRank(name) !== undefined);
   const plain = fields.map(plainName);
   if (fields.some(isPrice) || ["open", "high", "low"].every((name) => plain.includes(name))) {
-    const has = `has the fields of one security (${fields.slice(0, 6).join(", ")}) but no ticker column`;
+    const has = `has the fields of one security (${fields.slice(0, 6).map(quote).join(", ")}) but no ticker column`;
     throw fault(`${has} (${TICKER_NAMES.join(", ")}); name the security with --ticker, over HTTP ticker`);
   }
   const byTicker = fieldsByTicker(columns, fault);
   if (byTicker === undefined) return new Map(columns.map((name, column) => [name, column]));
   const priceOf = (name: string, pairs: readonly Pair[]) => {
     const missing = (problem: string) => fault(`${problem}, for ${quote(name)}`);
-    return pairs[priceColumn(pairs.map(({ field }) => field), missing)]!.column;
+    return pairs[
+      priceColumn(
+        pairs.map(({ field }) => field),
+        missing,
+      )
+    ]!.column;
   };
   return new Map([...byTicker].map(([name, pairs]) => [name, priceOf(name, pairs)]));
 }
@@ -112,7 +119,9 @@ function fieldsByTicker(
     if (pairs.length === columns.length) return byTicker;
     const odd = columns.find((_, column) => pairs.every((pair) => pair.column !== column))!;
     const one = quote(columns[pairs[0]!.column]!);
-    throw fault(`has columns for the fields of tickers, such as ${one}, beside ${quote(odd)}; keep the prices`);
+    throw fault(
+      `has columns for the fields of tickers, such as ${one}, beside ${quote(odd)}; keep the prices`,
+    );
   }
   return undefined;
 }
@@ -131,9 +140,7 @@ function pairOf(name: string, column: number, isFieldFirst: boolean): Pair | und
         ])
       : [[levels[2]!, levels[4]!]];
   const pairs = splits.map(([left, right]) =>
-    isFieldFirst
-      ? { field: left!, ticker: right!, column }
-      : { field: right!, ticker: left!, column },
+    isFieldFirst ? { field: left!, ticker: right!, column } : { field: right!, ticker: left!, column },
   );
   const isPair = ({ field, ticker }: Pair) => ticker !== "" && fieldRank(field) !== undefined;
   return isFieldFirst ? pairs.findLast(isPair) : pairs.find(isPair);

@@ -5,8 +5,8 @@ import {
   type TickerPrices,
   type TickerSeries,
 } from "../contract/market/ticker-series.ts";
-import { type BlockSpan, BlockStore } from "./block-store.ts";
 import { invalid, quote } from "./blob-errors.ts";
+import { type BlockSpan, BlockStore } from "./block-store.ts";
 import { priceColumn, priceColumns } from "./field-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
 
@@ -79,7 +79,9 @@ class StoredPrices {
   blob(window: RequestedWindow): PriceBlob {
     const tickers = [...this.#tickers.keys()];
     if (this.#isWide && priceColumns(tickers, undefined, this.#fault).size < tickers.length)
-      throw this.#fault(`has several fields of a ticker, such as ${quote(tickers[0]!)}; keep one price of each`);
+      throw this.#fault(
+        `has several fields of a ticker, such as ${quote(tickers[0]!)}; keep one price of each`,
+      );
     return {
       window,
       tickers: tickers.sort(compareCodePoints),

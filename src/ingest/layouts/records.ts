@@ -2,7 +2,6 @@ import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { invalid, quote } from "../blob-errors.ts";
 import type { ColumnRole } from "../column-names.ts";
 import { dayOfEpoch, whyNoDate } from "../dates/date-text.ts";
-import { TICKER_NAMES } from "../field-names.ts";
 import { type JsonReader, Token } from "../json/json-reader.ts";
 import { checkColumnCount, nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
 import type { RowTable } from "./row-table.ts";
@@ -64,11 +63,10 @@ export class BlobRecord {
 
   /** Sets the record's ticker and day. @throws MucastError invalid_data if ticker or date are missing, wrong, or contradict `context`. */
   locate(context: RecordContext): void {
-    const ticker =
-      this.#only("ticker") ?? (context.ticker === undefined ? this.#only("name") : undefined);
+    const ticker = this.#only("ticker") ?? (context.ticker === undefined ? this.#only("name") : undefined);
     if (ticker !== undefined) this.ticker = this.#tickerOf(ticker, context.ticker);
     else if (context.ticker !== undefined) this.ticker = context.ticker;
-    else throw invalid(positionOf(this.#reading, this.#offset), `a record has no ticker; one of ${TICKER_NAMES.join(", ")} is expected`);
+    else throw invalid(positionOf(this.#reading, this.#offset), "a record has no ticker or symbol");
     const date = this.#only("date");
     if (date !== undefined) this.day = this.#dayOf(date, context.day);
     else if (context.day !== undefined) this.day = context.day;

@@ -1,6 +1,13 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
-import { fieldRank, isPrice, plainName, priceColumn, priceColumns, TICKER_NAMES } from "../../ingest/field-names.ts";
+import {
+  fieldRank,
+  isPrice,
+  plainName,
+  priceColumn,
+  priceColumns,
+  TICKER_NAMES,
+} from "../../ingest/field-names.ts";
 import { isMissing } from "./csv-numbers.ts";
 
 /** The columns of a price CSV, by index from 0. */
@@ -44,7 +51,8 @@ export function layoutOf(
       checkSingle(names, [date, tickers], header, source, PRICE_FORM);
       return { kind: "long", date, ticker: tickers, price: priceColumn(rest, fault) };
     }
-    if (isName(second[tickers]) || rest.some((name) => fieldRank(name) !== undefined))
+    // No ticker has more than five letters.
+    if (isName(second[tickers]) || names[tickers]!.length > 5)
       throw fault(
         `has a ticker column, ${show(header[tickers])}, but no price column; its columns are ${listed(header)}, and none is called a price`,
       );

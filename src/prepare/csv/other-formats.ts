@@ -3,6 +3,8 @@ import { NOT_A_TABLE } from "../../contract/errors/wrong-document.ts";
 
 const WITH_PANDAS = "write the table as CSV or Parquet with pandas";
 
+const MAX_START = 2 ** 16;
+
 /** How files of other formats begin, each byte a character, what they are, and what to do. */
 const FORMATS: readonly (readonly [start: RegExp, what: string, advice: string])[] = [
   [
@@ -28,7 +30,9 @@ const FORMATS: readonly (readonly [start: RegExp, what: string, advice: string])
 
 /** @throws MucastError invalid_data for the beginning of a file that is no CSV, which says what it is. */
 export function checkCsv(start: Uint8Array, path: string): void {
-  const text = Buffer.from(start).toString("latin1").replace(/^\xef\xbb\xbf/, "");
+  const text = Buffer.from(start.subarray(0, MAX_START))
+    .toString("latin1")
+    .replace(/^\xef\xbb\xbf/, "");
   const [, what, advice] = FORMATS.find(([pattern]) => pattern.test(text)) ?? [];
   if (what === undefined) return;
   const message = `${path} is ${what}; ${advice}`;
