@@ -8,15 +8,15 @@ const MAX_START = 2 ** 16;
 /** How files of other formats begin, each byte a character, what they are, and what to do. */
 const FORMATS: readonly (readonly [start: RegExp, what: string, advice: string])[] = [
   [
-    /^PK\x03\x04[^]*?(?:\[Content_Types\]\.xml|xl\/|spreadsheet)|^\xd0\xcf\x11\xe0/,
+    /^PK\p{Cc}{2}[^]*?(?:\[Content_Types\]\.xml|xl\/|spreadsheet)|^\xd0\xcf\p{Cc}\xe0/u,
     "a workbook of Excel",
     "save its sheet as CSV",
   ],
-  [/^PK\x03\x04/, "a zip archive", "give the file in it"],
+  [/^PK\p{Cc}{2}/u, "a zip archive", "give the file in it"],
   [/^(?:BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf)/, "compressed", "decompress it, or use gzip"],
   [/^(?:ARROW1|FEA1)/, "a table of Feather", WITH_PANDAS],
   [/^\x89HDF/, "HDF5", WITH_PANDAS],
-  [/^\x80[\x02-\x05]/, "a pickle of Python", WITH_PANDAS],
+  [/^\x80/, "a pickle of Python", WITH_PANDAS],
   [/^\s*<(?:!doctype|html|\?xml|table)/i, "a web page", "download the table itself"],
   [/^\s*\{.*\}\s*\n\s*\{/, "JSON lines, an object a line", `${WITH_PANDAS}: read_json(path, lines=True)`],
   // Unlike the header of a table.
