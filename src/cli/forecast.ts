@@ -70,7 +70,7 @@ export function addForecast(program: Command): void {
     .option("--out <dir>", "folder of the blobs, the output and mu.csv", "forecasts")
     .option("--features <file>", "features of your own, with one row per (date, ticker)")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
-    .option("--ticker <name>", "the security whose prices a file without tickers has")
+    .option("--ticker <name>", "the security of a file without tickers")
     .option("--learning-end <date>", "last date to learn from; shows what the forecasts after it were worth")
     .addOption(
       new Option("--delay <n>", "closes between the forecast and the trade (default: that of the config)"),

@@ -59,12 +59,10 @@ export class BlobNames {
     this.#limit = nameBytes;
   }
 
-  /** @throws MucastError too_large if the name, or all names of the blob together, are too long. */
   ticker(name: string, position: Position): string {
     return this.#keep(name, NAME_BYTES.ticker, position);
   }
 
-  /** @throws MucastError too_large if the name, or all names of the blob together, are too long. */
   column(name: string, position: Position): string {
     return this.#keep(name, NAME_BYTES.column, position);
   }

@@ -50,10 +50,7 @@ export function isPrice(name: string): boolean {
   return (fieldRank(name) ?? NO_PRICE) !== NO_PRICE;
 }
 
-/**
- * The column of the price: the adjusted close, or else the best of the others.
- * @throws the fault if there is none, or one in two spellings.
- */
+/** The column of the price: the adjusted close, or else the best of the others. */
 export function priceColumn(columns: readonly string[], fault: Fault): number {
   const ranks = columns.map((name) => fieldRank(name) ?? NO_PRICE);
   const best = Math.min(NO_PRICE, ...ranks);
@@ -70,7 +67,6 @@ export function priceColumn(columns: readonly string[], fault: Fault): number {
 /**
  * The price columns of a table without a column of tickers, by ticker: a column per ticker, or one per field and ticker as yfinance
  * writes them (`('Close', 'AAPL')`, `AAPL_Close`), or the fields of one security, whose name is `ticker`.
- * @throws the fault for fields of a security without a name, and for fields without a price.
  */
 export function priceColumns(
   columns: readonly string[],
@@ -105,7 +101,7 @@ interface Pair {
   readonly column: number;
 }
 
-/** @returns undefined if the columns are not fields of tickers. @throws the fault if only some are. */
+/** @returns undefined if the columns are not fields of tickers. */
 function fieldsByTicker(
   columns: readonly string[],
   fault: Fault,

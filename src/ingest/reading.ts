@@ -56,10 +56,7 @@ export interface FoundTicker {
   readonly n: number;
 }
 
-/**
- * Records a complete ticker.
- * @throws MucastError invalid_data if the ticker occurs twice, or has no price column in a price blob; too_large over a limit.
- */
+/** Records a complete ticker. */
 export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
   const position = positionOf(reading, offset, ticker);
   // The dates of a ticker without columns take memory too.
@@ -69,10 +66,7 @@ export function claimTicker(reading: Reading, { ticker, offset, columns, n }: Fo
   reading.tickers.add(recordTicker(reading, reading.tickers.size, ticker, offset));
 }
 
-/**
- * Records the name of a ticker in addition to `count` others.
- * @throws MucastError too_large over the limit of tickers, or of their names' bytes.
- */
+/** Records the name of a ticker in addition to `count` others. */
 export function recordTicker(reading: Reading, count: number, ticker: string, offset: number): string {
   const { tickers } = reading.limits;
   if (count < tickers) return reading.names.ticker(ticker, positionOf(reading, offset));
@@ -80,13 +74,11 @@ export function recordTicker(reading: Reading, count: number, ticker: string, of
   throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
-/** @throws MucastError too_large if a ticker has MAX_COLUMNS already. */
 export function checkColumnCount(reading: Reading, count: number, offset: number, ticker?: string): void {
   if (count < MAX_COLUMNS) return;
   throw tooLarge(positionOf(reading, offset, ticker), `has more than ${MAX_COLUMNS} columns`);
 }
 
-/** @throws MucastError too_large over MAX_VALUES. */
 export function checkValueCount(reading: Reading, count: number, offset: number, ticker?: string): void {
   if (count <= MAX_VALUES) return;
   const what = `has more than ${MAX_VALUES} values, columns times rows`;

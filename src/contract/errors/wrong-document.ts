@@ -20,5 +20,5 @@ export const NOT_A_VERDICT: WrongDocument = {
 
 export const NOT_A_TABLE: WrongDocument = {
   title: "The file is neither CSV nor Parquet",
-  advice: "Give an input blob to the job as it is, and save other tables as CSV or Parquet.",
+  advice: "Give an input blob to the job as it is; save other tables as CSV or Parquet.",
 };

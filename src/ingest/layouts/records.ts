@@ -61,7 +61,7 @@ export class BlobRecord {
     }
   }
 
-  /** Sets the record's ticker and day. @throws MucastError invalid_data if ticker or date are missing, wrong, or contradict `context`. */
+  /** Sets the record's ticker and day. */
   locate(context: RecordContext): void {
     const ticker = this.#only("ticker") ?? (context.ticker === undefined ? this.#only("name") : undefined);
     if (ticker !== undefined) this.ticker = this.#tickerOf(ticker, context.ticker);
@@ -73,7 +73,7 @@ export class BlobRecord {
     else throw invalid(positionOf(this.#reading, this.#offset, this.ticker), "has a record without date");
   }
 
-  /** Adds the located record to the rows of its ticker. @throws MucastError invalid_data for a wrong value. */
+  /** Adds the located record to the rows of its ticker. */
   addTo(table: RowTable): void {
     table.begin(this.day, this.#offset);
     for (let i = 0; i < this.#length; i++) {

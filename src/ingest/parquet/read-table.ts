@@ -29,8 +29,6 @@ export function isParquet({ bytes, position, end }: ByteWindow): boolean {
  * order of their first rows, once all rows were read.
  *
  * @returns the window, if the metadata has one.
- * @throws MucastError unreadable_blob for a damaged file or a part of the format that is not supported; invalid_data, too_large,
- * output_failed.
  */
 export function* readTable(window: ByteWindow, reading: Reading): Steps<RequestedWindow> {
   const file = reading.store.newFile();

@@ -29,8 +29,6 @@ interface NamedColumn {
 /**
  * Finds the columns of a table, by the rules of names that JSON has. An index of pandas without a known name is the date or the ticker by
  * its type, if no column has that name; otherwise it only numbers the rows.
- *
- * @throws MucastError invalid_data if a column is missing, ambiguous or of a type that it may not have; too_large over MAX_COLUMNS.
  */
 export function tableColumns(reading: Reading, footer: Footer): TableColumns {
   const position = positionOf(reading, 0);

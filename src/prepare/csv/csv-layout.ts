@@ -30,7 +30,6 @@ const DATE_NAMES = ["date", "timestamp", "datetime", "tradedate", "pricedate", "
  * Finds the layout by the header, by the names of ingest/field-names.ts.
  * @param ticker the name of the security, if the file does not name it.
  * @param second the first row after the header: a wide file may have a ticker called TIC, whose cells are prices.
- * @throws MucastError invalid_data if the header fits neither a wide nor a long file.
  */
 export function layoutOf(
   header: readonly string[],
@@ -64,10 +63,7 @@ export function layoutOf(
   return { kind: "wide", date, tickers: new Map([...prices].map(([name, i]) => [name, indices[i]!])) };
 }
 
-/**
- * Finds the columns of a feature CSV by the header, with the names of date and ticker that a price CSV has.
- * @throws MucastError invalid_data if a column is missing or comes twice.
- */
+/** Finds the columns of a feature CSV by the header, with the names of date and ticker that a price CSV has. */
 export function featureLayoutOf(header: readonly string[], source: string): FeatureLayout {
   const names = header.map(plainName);
   const date = dateColumn(header, names, source, FEATURE_FORM);

@@ -76,10 +76,7 @@ export class NumberColumn {
     this.#hints = hints;
   }
 
-  /**
-   * @returns the number with the given mark, NaN for a missing one. It is valid only if `mark()` returns the same mark.
-   * @throws MucastError invalid_data for a text that is not a number with either mark.
-   */
+  /** @returns the number with the given mark, NaN for a missing one. It is valid only if `mark()` returns the same mark. */
   take(text: string, line: number, name: string): number {
     if (PLAIN.test(text) && this.#mark === ".") {
       if (this.#point === undefined) this.#weigh(text, line, name);
@@ -89,10 +86,7 @@ export class NumberColumn {
     return isMissing(bare) ? Number.NaN : this.#takeMarked(bare, line, name);
   }
 
-  /**
-   * The file's decimal mark; a point if no cell has another.
-   * @throws MucastError invalid_data if cells contradict each other, or if all are like `1,234`.
-   */
+  /** The file's decimal mark; a point if no cell has another. */
   mark(): DecimalMark {
     if (this.#point && this.#comma) {
       throw this.#fault(

@@ -19,8 +19,6 @@ const DELIMITERS = [",", ";", "\t", "|"];
 /**
  * The records of a local CSV, gzip or not. The delimiter is the most frequent one in the header: comma, semicolon, tab or bar. Fields may
  * be quoted, lines may have any line ending, and a byte order mark is skipped. Cells are trimmed, and empty lines are dropped.
- * @throws MucastError of the file like openBlob; of checkCsv; invalid_data with the line for broken quoting or bytes that are not UTF-8;
- *   the reason of `signal`.
  */
 export async function* csvRows(
   path: string,

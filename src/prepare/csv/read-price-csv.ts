@@ -28,8 +28,7 @@ interface Cells {
 /**
  * Reads a wide or long price CSV.
  * @returns every ticker that has a price, in code point order, and the names of those that have none. Days ascend; missing prices are
- *   dropped, zero and negative ones are kept. @throws MucastError of csvRows; invalid_data, with the line, for a file that cannot be read
- *   without a guess; too_large for too many tickers, or one longer than jobs accept; the reason of `signal`.
+ *   dropped, zero and negative ones are kept.
  */
 export async function readPriceCsv(
   path: string,
