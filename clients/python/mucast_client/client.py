@@ -242,6 +242,7 @@ class Client:
         end: Day | None = None,
         learning_end: Day | None = None,
         tickers: Sequence[str] | None = None,
+        ticker: str | None = None,
         features: pd.DataFrame | os.PathLike[str] | None = None,
         only_features: bool = False,
         format: Literal["json", "parquet"] | None = None,
@@ -249,9 +250,9 @@ class Client:
         """Makes both inputs of a job from prices, with the features that docs/prepare.md of mucast describes.
 
         `prices`: the `pathlib.Path` of a CSV or a Parquet table, or a data frame with an index of dates and a column
-        per ticker. `features`: features of your own, as the path of such a file or as a data frame with the columns or
-        index levels `date` and `ticker`; with `only_features`, they replace the others. `format`: of both inputs.
-        Raises TypeError for anything else.
+        per ticker, or with the fields of one `ticker`. `features`: features of your own, as the path of such a file or
+        as a data frame with the columns or index levels `date` and `ticker`; with `only_features`, they replace the
+        others. `format`: of both inputs. Raises TypeError for anything else.
         Pass `feature_url` and `data_extractor_url` of the answer as `features` and `prices`.
         """
         bounds = {"start": day_text(start), "end": day_text(end), "learning_end": day_text(learning_end)}
@@ -260,7 +261,7 @@ class Client:
             "POST",
             "/v1/prepare",
             query={
-                **{"id": id, **bounds, "tickers": tickers, "format": format},
+                **{"id": id, **bounds, "tickers": tickers, "ticker": ticker, "format": format},
                 "only_features": "true" if only_features else None,
             },
             headers={"content-type": content_type},
