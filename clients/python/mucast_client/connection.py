@@ -14,6 +14,7 @@ import httpx
 
 from .address import authorization, is_loopback, service_url
 from .answers import Answer, error_of, unexpected
+from .deadline import DEADLINE
 from .errors import ApiError, ConnectionLostError
 from .version import __version__
 
@@ -33,7 +34,7 @@ MAX_BACKOFF = 10.0
 
 @dataclass(frozen=True)
 class Call:
-    """A request. One that is not repeatable is sent once."""
+    """A request that has the same effect if it is sent twice."""
 
     method: str
     # Starts with a slash.
@@ -41,8 +42,6 @@ class Call:
     query: Mapping[str, str | int | Sequence[str] | None] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | Path | None = None
-    # Whether sending it twice has the same effect as sending it once.
-    repeatable: bool = True
     max_bytes: int = MAX_ANSWER_BYTES
     read_seconds: float = READ_SECONDS
 
@@ -58,8 +57,8 @@ class Connection:
             # A payload and its signatures go only to the service that the caller has named.
             follow_redirects=False,
             # A proxy of the environment must not see the key of a service on this machine, whose http is not encrypted.
-            trust_env=not is_loopback(httpx.URL(self.url).host),
-            transport=transport,
+            # With a transport, httpx uses none; this one has the authorities of SSL_CERT_FILE.
+            transport=transport or (httpx.HTTPTransport() if is_loopback(httpx.URL(self.url).host) else None),
         )
 
     def __repr__(self) -> str:
@@ -73,6 +72,7 @@ class Connection:
         """One attempt; yields any answer before its body is read. Raises httpx.TransportError if there is none."""
         query = tuple((name, text) for name, value in call.query.items() for text in texts_of(value))
         body = call.body.open("rb") if isinstance(call.body, Path) else call.body
+        cut = DEADLINE.get().cut
         try:
             with self._http.stream(
                 call.method,
@@ -80,7 +80,7 @@ class Connection:
                 params=httpx.QueryParams(query) if query else None,
                 headers=dict(call.headers),
                 content=body,
-                timeout=httpx.Timeout(CONNECT_SECONDS, read=call.read_seconds, write=LONG_READ_SECONDS),
+                timeout=httpx.Timeout(cut(CONNECT_SECONDS), read=cut(call.read_seconds), write=cut(LONG_READ_SECONDS)),
             ) as response:
                 yield response
         finally:
@@ -90,15 +90,14 @@ class Connection:
     def send(self, call: Call) -> Answer:
         """The 2xx answer to a call, read whole.
 
-        A repeatable call is sent up to five more times if there is no answer, if the answer breaks off while it is
-        read, or if its status is 429, 502, 503 or 504 (except for work that took too long, `timed_out`), or 409 for a
-        key whose first request is still in flight. Raises ApiError for any other answer, and ConnectionLostError if
-        there is none.
+        A call is sent up to five more times if there is no answer, if the answer breaks off while it is read, or if its
+        status is 429, 502, 503 or 504 (except for work that took too long, `timed_out`), or 409 for a key whose first
+        request is still in flight. Raises ApiError for any other answer, and ConnectionLostError if there is none.
         """
         failures = 0
         while True:
             failures += 1
-            may_repeat = call.repeatable and failures <= RETRIES
+            may_repeat = failures <= RETRIES
             try:
                 with self.stream(call) as response:
                     answer = read_whole(response, call.max_bytes)
@@ -127,6 +126,7 @@ def read_whole(response: httpx.Response, max_bytes: int) -> Answer:
     parts: list[bytes] = []
     size = 0
     for part in response.iter_raw():
+        DEADLINE.get().check()
         size += len(part)
         if size > max_bytes:
             raise unexpected(answer, f"a body of more than {max_bytes} bytes")
@@ -158,7 +158,10 @@ def backoff(failures: int) -> float:
 
 
 def pause(seconds: float) -> None:
-    time.sleep(seconds)
+    """Raises WaitTimeoutError if the deadline comes first."""
+    deadline = DEADLINE.get()
+    time.sleep(deadline.cut(seconds))
+    deadline.check()
 
 
 def reason_of(error: Exception) -> str:

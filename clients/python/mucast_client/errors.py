@@ -89,12 +89,16 @@ class NoEventStreamError(MucastError):
 
 
 class WaitTimeoutError(MucastError, TimeoutError):
-    """The operation did not end in the given time. It continues: attach to it by its id."""
+    """The operation did not end in the given time. It continues: attach to it by its id.
 
-    def __init__(self, operation_id: str, seconds: float) -> None:
-        super().__init__(f"operation {operation_id} did not end within {seconds:g} s; it continues")
+    `operation_id` is None if the service had not confirmed the submission; `Client.operations` lists one that it has.
+    """
+
+    def __init__(self, operation_id: str | None, seconds: float) -> None:
+        missed = "no submission was confirmed" if operation_id is None else f"operation {operation_id} did not end"
+        super().__init__(f"{missed} within {seconds:g} s{'' if operation_id is None else '; it continues'}")
         self.operation_id = operation_id
         self.seconds = seconds
 
-    def __reduce__(self) -> tuple[type[WaitTimeoutError], tuple[str, float]]:
+    def __reduce__(self) -> tuple[type[WaitTimeoutError], tuple[str | None, float]]:
         return type(self), (self.operation_id, self.seconds)

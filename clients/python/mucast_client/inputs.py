@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from .answers import json_object
 from .connection import LONG_READ_SECONDS, Call, Connection
@@ -20,8 +20,16 @@ from .connection import LONG_READ_SECONDS, Call, Connection
 if TYPE_CHECKING:
     import pandas as pd
 
-Input: TypeAlias = "pd.DataFrame | os.PathLike[str] | str"
-"""A data frame, the `pathlib.Path` of a JSON or Parquet file, or the URL of a blob. A text is a URL."""
+
+class ArrowTable(Protocol):
+    """A table of pyarrow or polars, or of another library with the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
+
+
+Table: TypeAlias = "pd.DataFrame | ArrowTable"
+Input: TypeAlias = "Table | os.PathLike[str] | str"
+"""A table, the `pathlib.Path` of a JSON or Parquet file, or the URL of a blob. A text is a URL."""
 
 FILE_SUFFIXES = (".json", ".parquet", ".csv", ".csv.gz")
 
@@ -81,26 +89,41 @@ class Uploads:
         return url
 
 
-def content_of(source: pd.DataFrame | os.PathLike[str]) -> Content:
-    """Raises TypeError for anything but a data frame and a path, and ValueError for another kind of file."""
+def content_of(source: Table | os.PathLike[str]) -> Content:
+    """Raises TypeError for anything but a table and a path, and ValueError for another kind of file."""
     if isinstance(source, os.PathLike):
         path = Path(source)
         if path.suffix not in (".json", ".parquet"):
             raise ValueError(f"{path.name} must be a .json or a .parquet file; read other files into a data frame")
         with path.open("rb") as file:
             return Content(path, path.suffix, hashlib.file_digest(file, "sha256").hexdigest())
-    if not hasattr(source, "to_parquet"):
-        raise TypeError(f"an input must be a data frame, a pathlib.Path or a URL, not {type(source).__name__}")
-    body = parquet_of(source)
+    body = parquet_of(source, "an input")
     return Content(body, ".parquet", hashlib.sha256(body).hexdigest())
 
 
-def parquet_of(frame: pd.DataFrame) -> bytes:
-    """The Parquet table of a frame, whose named indexes become columns. Raises ImportError without pyarrow."""
-    if importlib.util.find_spec("pyarrow") is None:
-        raise ImportError("data frames need pyarrow: pip install 'mucast-client[pandas]'")
+def parquet_of(table: Any, name: str) -> bytes:
+    """The Parquet table of a table; the named indexes of a pandas frame become columns.
+
+    Raises TypeError for what is no table, and ImportError without pyarrow, which polars does not need.
+    """
     buffer = io.BytesIO()
-    frame.to_parquet(buffer, engine="pyarrow")
+    if hasattr(table, "write_parquet"):
+        # Of polars. pyarrow does not write its categorical columns.
+        table.write_parquet(buffer, compression="snappy")
+        return buffer.getvalue()
+    is_pandas = hasattr(table, "to_parquet")
+    if not is_pandas and not hasattr(table, "__arrow_c_stream__"):
+        kinds = "a table of pandas, polars or pyarrow, or a pathlib.Path"
+        raise TypeError(f"{name} must be {kinds}, not {type(table)}")
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ImportError("this table needs pyarrow: pip install 'mucast-client[pandas]'")
+    if is_pandas:
+        table.to_parquet(buffer, engine="pyarrow")
+    else:
+        import pyarrow
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.table(table), buffer)
     return buffer.getvalue()
 
 
@@ -112,23 +135,26 @@ def day_text(day: Day | None) -> str | None:
 
 
 def prepare_body(
-    prices: pd.DataFrame | os.PathLike[str], features: pd.DataFrame | os.PathLike[str] | None
+    prices: Table | os.PathLike[str], features: Table | os.PathLike[str] | None
 ) -> tuple[bytes | Path, str]:
     """The body of a preparation and its content type: the prices, or a form of both tables.
 
-    Raises TypeError for anything but data frames and paths.
+    Raises TypeError for anything but tables and paths.
     """
-    for name, table in (("prices", prices), ("features", features)):
-        if table is not None and not isinstance(table, os.PathLike) and not hasattr(table, "to_csv"):
-            raise TypeError(f"{name} must be a data frame or a pathlib.Path, not {type(table).__name__}")
     if features is None:
-        body = Path(prices) if isinstance(prices, os.PathLike) else prices.to_csv().encode()
-        return body, "application/octet-stream"
+        return Path(prices) if isinstance(prices, os.PathLike) else prices_of(prices), "application/octet-stream"
     parts = {
-        "prices": Path(prices).read_bytes() if isinstance(prices, os.PathLike) else prices.to_csv().encode(),
-        "features": Path(features).read_bytes() if isinstance(features, os.PathLike) else parquet_of(features),
+        "prices": Path(prices).read_bytes() if isinstance(prices, os.PathLike) else prices_of(prices),
+        "features": Path(features).read_bytes()
+        if isinstance(features, os.PathLike)
+        else parquet_of(features, "features"),
     }
     return form_of(parts)
+
+
+def prices_of(table: Any) -> bytes:
+    """CSV of a pandas frame, whose index of dates may have no name."""
+    return table.to_csv().encode() if hasattr(table, "to_csv") else parquet_of(table, "prices")
 
 
 def form_of(parts: Mapping[str, bytes]) -> tuple[bytes, str]:
