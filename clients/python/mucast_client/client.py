@@ -13,7 +13,7 @@ from .answers import json_object, unexpected
 from .connection import LONG_READ_SECONDS, Call, Connection
 from .deadline import Deadline
 from .inputs import Day, Input, Table, Uploads, day_text, prepare_body
-from .job import Job, Status, fetch_operation, operation_of
+from .job import Job, Status, fetch_operation
 from .models import Operation, PreparedBlobs, StoredBlob
 from .results import AuditResult, ForecastResult, ReplayResult, open_result
 
@@ -40,7 +40,7 @@ class Client:
         """
         `url`: such as https://mucast.example.com; http only for a service on this machine.
         `key`: an API key that `mucast keys create` printed, or an OIDC access token.
-        `transport`: instead of httpx's own, such as one with a proxy or another certificate authority.
+        `transport`: instead of httpx's own, such as one with a proxy.
         """
         self._connection = Connection(url, key, transport)
         self._uploads = Uploads(self._connection)
@@ -279,7 +279,7 @@ class Client:
         headers = {"content-type": "application/json", "idempotency-key": key}
         body = payload_text(payload).encode()
         answer = self._connection.send(Call("POST", f"/v1/{operation}", headers=headers, body=body))
-        return Job(self._connection, operation_of(json_object(answer, "id")), open_result)
+        return Job(self._connection, cast("Operation", json_object(answer, "id")), open_result)
 
     def _run(self, submit: Callable[[], Job[Result]], timeout: float | None, progress: bool) -> Result:
         deadline = Deadline(timeout)

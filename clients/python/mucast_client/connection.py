@@ -56,13 +56,9 @@ class Connection:
             headers={"user-agent": f"mucast-client/{__version__}", "accept-encoding": "identity", **authorization(key)},
             # A payload and its signatures go only to the service that the caller has named.
             follow_redirects=False,
-            # A proxy of the environment must not see the key of a service on this machine, whose http is not encrypted.
-            # With a transport, httpx uses none; this one has the authorities of SSL_CERT_FILE.
+            # With one, httpx uses no proxy of the environment, which would see the key of a service on this machine.
             transport=transport or (httpx.HTTPTransport() if is_loopback(httpx.URL(self.url).host) else None),
         )
-
-    def __repr__(self) -> str:
-        return f"Connection({self.url!r})"
 
     def close(self) -> None:
         self._http.close()
@@ -70,14 +66,14 @@ class Connection:
     @contextmanager
     def stream(self, call: Call) -> Iterator[httpx.Response]:
         """One attempt; yields any answer before its body is read. Raises httpx.TransportError if there is none."""
-        query = tuple((name, text) for name, value in call.query.items() for text in texts_of(value))
+        query = {name: value for name, value in call.query.items() if value is not None}
         body = call.body.open("rb") if isinstance(call.body, Path) else call.body
         cut = DEADLINE.get().cut
         try:
             with self._http.stream(
                 call.method,
                 f"{self.url}{call.path}",
-                params=httpx.QueryParams(query) if query else None,
+                params=query or None,
                 headers=dict(call.headers),
                 content=body,
                 timeout=httpx.Timeout(cut(CONNECT_SECONDS), read=cut(call.read_seconds), write=cut(LONG_READ_SECONDS)),
@@ -166,10 +162,3 @@ def pause(seconds: float) -> None:
 
 def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def texts_of(value: str | int | Sequence[str] | None) -> list[str]:
-    """A list repeats its name for each entry."""
-    if value is None:
-        return []
-    return [str(value)] if isinstance(value, str | int) else list(value)

@@ -23,7 +23,6 @@ class Deadline:
     def __init__(self, seconds: float | None, operation_id: str | None = None) -> None:
         self._seconds = math.inf if seconds is None else seconds
         self._end = time.monotonic() + self._seconds
-        # The operation that the call waits for, once the service has accepted it.
         self.operation_id = operation_id
 
     def check(self) -> None:
@@ -36,10 +35,7 @@ class Deadline:
         return max(SHORTEST, min(seconds, self._end - time.monotonic()))
 
     def run(self, work: Callable[[], T]) -> T:
-        """The result of `work`, whose requests and pauses end with the deadline. Raises WaitTimeoutError at its end.
-
-        In a thread: nothing else bounds the look-up of a name, or headers that arrive byte by byte.
-        """
+        """The result of `work`, in a thread: nothing else bounds a look-up of a name, or headers that drip."""
         if self._end == math.inf:
             return work()
         future: Future[T] = Future()
@@ -57,7 +53,7 @@ class Deadline:
                 raise WaitTimeoutError(self.operation_id, self._seconds)
             return future.result()
         finally:
-            # After an interrupt, too, the thread makes no further request.
+            # Also after an interrupt, the thread makes no further request.
             self._end = -math.inf
 
 

@@ -65,9 +65,8 @@ class OperationFailedError(ApiError):
     def __init__(self, problem: Problem, operation: Operation) -> None:
         super().__init__(problem)
         self.operation: Operation = operation
-
-    def __reduce__(self) -> tuple[type[OperationFailedError], tuple[Problem, Operation]]:
-        return type(self), (self.problem, self.operation)
+        # What unpickling passes to this method.
+        self.args = (problem, operation)
 
 
 class OperationCanceledError(OperationFailedError):
@@ -89,10 +88,7 @@ class NoEventStreamError(MucastError):
 
 
 class WaitTimeoutError(MucastError, TimeoutError):
-    """The operation did not end in the given time. It continues: attach to it by its id.
-
-    `operation_id` is None if the service had not confirmed the submission; `Client.operations` lists one that it has.
-    """
+    """The operation did not end in time, and continues: attach to its id, which is None before it is accepted."""
 
     def __init__(self, operation_id: str | None, seconds: float) -> None:
         missed = "no submission was confirmed" if operation_id is None else f"operation {operation_id} did not end"

@@ -6,13 +6,12 @@ import hashlib
 import importlib.util
 import io
 import os
-import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import httpx
 
 from .answers import json_object
 from .connection import LONG_READ_SECONDS, Call, Connection
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ArrowTable(Protocol):
-    """A table of pyarrow or polars, or of another library with the Arrow PyCapsule interface."""
+    """A table of pyarrow, polars or another library with the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
 
@@ -41,13 +40,6 @@ Day: TypeAlias = "date | str"
 """A date, or its text YYYY-MM-DD."""
 
 
-@dataclass(frozen=True)
-class Content:
-    body: bytes | Path
-    suffix: str
-    sha256: str
-
-
 class Uploads:
     """The blobs that this client has uploaded, each once.
 
@@ -57,7 +49,8 @@ class Uploads:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._urls: dict[tuple[Kind, str], str] = {}
+        # By name.
+        self._urls: dict[str, str] = {}
         self._lock = Lock()
 
     def url_of(self, kind: Kind, source: Input) -> str:
@@ -69,46 +62,44 @@ class Uploads:
             if "://" not in source and source.lower().endswith(FILE_SUFFIXES):
                 raise ValueError(f"{source!r} is not a URL; for a file, pass pathlib.Path({source!r})")
             return source
-        content = content_of(source)
+        body, suffix = body_of(source)
+        with io.BytesIO(body) if isinstance(body, bytes) else body.open("rb") as file:
+            name = f"{kind}_{hashlib.file_digest(file, 'sha256').hexdigest()[:NAME_LENGTH]}{suffix}"
         with self._lock:
-            url = self._urls.get((kind, content.sha256))
-            if url is None:
-                url = self._upload(f"{kind}_{content.sha256[:NAME_LENGTH]}{content.suffix}", content)
-                self._urls[kind, content.sha256] = url
-        return url
+            if name not in self._urls:
+                self._urls[name] = self._upload(name, body)
+            return self._urls[name]
 
     def forget(self, name: str) -> None:
         """After the blob was removed."""
         with self._lock:
-            self._urls = {key: url for key, url in self._urls.items() if not url.endswith(f"/{name}")}
+            self._urls.pop(name, None)
 
-    def _upload(self, name: str, content: Content) -> str:
+    def _upload(self, name: str, body: bytes | Path) -> str:
         headers = {"content-type": "application/octet-stream"}
-        call = Call("PUT", f"/data/{name}", headers=headers, body=content.body, read_seconds=LONG_READ_SECONDS)
+        call = Call("PUT", f"/data/{name}", headers=headers, body=body, read_seconds=LONG_READ_SECONDS)
         url: str = json_object(self._connection.send(call), "url")["url"]
         return url
 
 
-def content_of(source: Table | os.PathLike[str]) -> Content:
-    """Raises TypeError for anything but a table and a path, and ValueError for another kind of file."""
+def body_of(source: Table | os.PathLike[str]) -> tuple[bytes | Path, str]:
+    """The content of an input, and its suffix.
+
+    Raises TypeError for anything but a table and a path, and ValueError for another kind of file.
+    """
     if isinstance(source, os.PathLike):
         path = Path(source)
         if path.suffix not in (".json", ".parquet"):
             raise ValueError(f"{path.name} must be a .json or a .parquet file; read other files into a data frame")
-        with path.open("rb") as file:
-            return Content(path, path.suffix, hashlib.file_digest(file, "sha256").hexdigest())
-    body = parquet_of(source, "an input")
-    return Content(body, ".parquet", hashlib.sha256(body).hexdigest())
+        return path, path.suffix
+    return parquet_of(source, "an input"), ".parquet"
 
 
 def parquet_of(table: Any, name: str) -> bytes:
-    """The Parquet table of a table; the named indexes of a pandas frame become columns.
-
-    Raises TypeError for what is no table, and ImportError without pyarrow, which polars does not need.
-    """
+    """Raises TypeError for what is no table, and ImportError without pyarrow."""
     buffer = io.BytesIO()
     if hasattr(table, "write_parquet"):
-        # Of polars. pyarrow does not write its categorical columns.
+        # Of polars, whose categories pyarrow does not write.
         table.write_parquet(buffer, compression="snappy")
         return buffer.getvalue()
     is_pandas = hasattr(table, "to_parquet")
@@ -141,29 +132,16 @@ def prepare_body(
 
     Raises TypeError for anything but tables and paths.
     """
+    body = Path(prices) if isinstance(prices, os.PathLike) else prices_of(prices)
     if features is None:
-        return Path(prices) if isinstance(prices, os.PathLike) else prices_of(prices), "application/octet-stream"
-    parts = {
-        "prices": Path(prices).read_bytes() if isinstance(prices, os.PathLike) else prices_of(prices),
-        "features": Path(features).read_bytes()
-        if isinstance(features, os.PathLike)
-        else parquet_of(features, "features"),
-    }
-    return form_of(parts)
+        return body, "application/octet-stream"
+    own = Path(features) if isinstance(features, os.PathLike) else parquet_of(features, "features")
+    parts = {"prices": body, "features": own}
+    files = {name: part if isinstance(part, bytes) else part.read_bytes() for name, part in parts.items()}
+    form = httpx.Request("POST", "https://form", files=files)
+    return form.read(), form.headers["content-type"]
 
 
 def prices_of(table: Any) -> bytes:
     """CSV of a pandas frame, whose index of dates may have no name."""
     return table.to_csv().encode() if hasattr(table, "to_csv") else parquet_of(table, "prices")
-
-
-def form_of(parts: Mapping[str, bytes]) -> tuple[bytes, str]:
-    """A form of files (RFC 7578) and its content type, with a boundary that occurs in none of them."""
-    boundary = secrets.token_hex(16)
-    while any(boundary.encode() in part for part in parts.values()):
-        boundary = secrets.token_hex(16)
-    pieces: list[bytes] = []
-    for name, part in parts.items():
-        head = f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"; filename="{name}"\r\n'
-        pieces += [head.encode(), b"content-type: application/octet-stream\r\n\r\n", part, b"\r\n"]
-    return b"".join([*pieces, f"--{boundary}--\r\n".encode()]), f"multipart/form-data; boundary={boundary}"

@@ -17,7 +17,7 @@ from .errors import (
 )
 from .events import EventFollower, ended_by, operation_path
 from .models import Event, Operation, Snapshot
-from .progress import ProgressDisplay, open_display, show_event, show_operation
+from .progress import TextDisplay, open_display, show_event, show_operation
 
 # If there is no stream of events.
 POLL_SECONDS = 2.0
@@ -63,7 +63,7 @@ class Job(Generic[R_co]):
     def cancel(self) -> Operation:
         """Cancels the operation; it stays Running until its job has stopped. An ended operation is unchanged."""
         answer = self._connection.send(Call("POST", f"{operation_path(self.id)}/cancel"))
-        self.operation = operation_of(json_object(answer, "id"))
+        self.operation = cast("Operation", json_object(answer, "id"))
         return self.operation
 
     def events(self, last_event_id: int | None = None) -> Iterator[Event | Snapshot]:
@@ -102,14 +102,14 @@ class Job(Generic[R_co]):
             raise MucastError(f"operation {self.id} is {self.status}: it has left no output")
         return self._open_result(self._connection, self.operation)
 
-    def _end(self, display: ProgressDisplay) -> Operation:
+    def _end(self, display: TextDisplay) -> Operation:
         try:
             display.show_line(f"{self.operation['operation']} {self.id}")
             return self._end_by_events(display) or self._end_by_polling(display)
         finally:
             display.close()
 
-    def _end_by_events(self, display: ProgressDisplay) -> Operation | None:
+    def _end_by_events(self, display: TextDisplay) -> Operation | None:
         """None if no stream of events gets through."""
         try:
             for event in EventFollower(self._connection, self.id).follow():
@@ -121,7 +121,7 @@ class Job(Generic[R_co]):
             return None
         return None
 
-    def _end_by_polling(self, display: ProgressDisplay) -> Operation:
+    def _end_by_polling(self, display: TextDisplay) -> Operation:
         while True:
             operation = self.refresh()
             if operation["status"] in ENDS:
@@ -131,8 +131,4 @@ class Job(Generic[R_co]):
 
 
 def fetch_operation(connection: Connection, operation_id: str) -> Operation:
-    return operation_of(json_object(connection.send(Call("GET", operation_path(operation_id))), "id"))
-
-
-def operation_of(answer: dict[str, object]) -> Operation:
-    return cast("Operation", answer)
+    return cast("Operation", json_object(connection.send(Call("GET", operation_path(operation_id))), "id"))
