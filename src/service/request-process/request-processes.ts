@@ -1,6 +1,7 @@
 import { credentialsFor } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
+import { aboutToEnd } from "../abort-error.ts";
 import type { Storage } from "../blobs/open-storage.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -64,7 +65,7 @@ export class RequestProcesses {
 
   /** Kills the running processes, and waits until they have ended. */
   async close(): Promise<void> {
-    this.#closing.abort(new MucastError("unavailable", "the service is about to end", { retryAfter: 10 }));
+    this.#closing.abort(aboutToEnd());
     await Promise.allSettled(this.#running);
   }
 
