@@ -53,7 +53,7 @@ export async function* partsOf(body: ReadableStream<Uint8Array> | null): AsyncGe
     for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read())
       yield part.value;
   } finally {
-    // Of a broken stream, read() has thrown the error.
+    // If it broke, read() has thrown.
     await reader?.cancel().catch(() => undefined);
   }
 }

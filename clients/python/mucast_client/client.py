@@ -218,7 +218,6 @@ class Client:
         `prices`: the `pathlib.Path` of a CSV or a Parquet table, or a data frame with an index of dates and a column
         per ticker. `features`: features of your own, as the path of such a file or as a data frame with the columns or
         index levels `date` and `ticker`; with `only_features`, they replace the others. `format`: of both inputs.
-        Raises TypeError for anything else.
         Pass `feature_url` and `data_extractor_url` of the answer as `features` and `prices`.
         """
         bounds = {"start": day_text(start), "end": day_text(end), "learning_end": day_text(learning_end)}

@@ -83,10 +83,7 @@ class Uploads:
 
 
 def body_of(source: Table | os.PathLike[str]) -> tuple[bytes | Path, str]:
-    """The content of an input, and its suffix.
-
-    Raises TypeError for anything but a table and a path, and ValueError for another kind of file.
-    """
+    """The content of an input and its suffix. Raises ValueError for another kind of file."""
     if isinstance(source, os.PathLike):
         path = Path(source)
         if path.suffix not in (".json", ".parquet"):
@@ -128,10 +125,7 @@ def day_text(day: Day | None) -> str | None:
 def prepare_body(
     prices: Table | os.PathLike[str], features: Table | os.PathLike[str] | None
 ) -> tuple[bytes | Path, str]:
-    """The body of a preparation and its content type: the prices, or a form of both tables.
-
-    Raises TypeError for anything but tables and paths.
-    """
+    """The body of a preparation and its content type: the prices, or a form of both tables."""
     body = Path(prices) if isinstance(prices, os.PathLike) else prices_of(prices)
     if features is None:
         return body, "application/octet-stream"

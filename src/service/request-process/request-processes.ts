@@ -13,7 +13,6 @@ import { type ProcessLimits, runProcess } from "./run-process.ts";
 const MAX_ANSWER = 64 * 2 ** 20;
 
 interface RequestProcessesParts {
-  /** Maximum number of parallel processes. */
   readonly atOnce: number;
   readonly limits: () => ProcessLimits;
   readonly log: Log;
@@ -28,7 +27,6 @@ interface OpenParts extends Omit<RequestProcessesParts, "atOnce" | "limits"> {
 
 const RETRY_SECONDS = 5;
 
-/** Runs the long work of single requests in a limited number of parallel processes. */
 export class RequestProcesses {
   readonly #parts: RequestProcessesParts;
   readonly #running = new Set<Promise<unknown>>();
@@ -49,7 +47,6 @@ export class RequestProcesses {
     return new RequestProcesses({ atOnce: settings.request_processes, limits, log, telemetry });
   }
 
-  /** The number of processes that run. */
   get running(): number {
     return this.#running.size;
   }

@@ -10,8 +10,6 @@ import { CachedPages } from "./cached-pages.ts";
 import { errorTable, limitTable } from "./document-text.ts";
 import { quickStart } from "./quick-start.ts";
 
-type DocumentOptions = Pick<HttpOptions, "settings">;
-
 /** Four folders up, both from src and from the compiled package. */
 const ROOT = new URL("../../../../", import.meta.url);
 
@@ -19,16 +17,12 @@ const ROOT = new URL("../../../../", import.meta.url);
  * `GET /openapi.json`; `GET /examples/<name>`, the blobs that the curl lines of the document and of `mucast serve` upload; and
  * `GET /docs/<page>.md`, the pages that errors name.
  */
-export function documentRoutes(app: HttpApp, options: DocumentOptions): void {
-  documentRoute(app, options);
+export function documentRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "settings">): void {
   const examples = new URL("examples/sp500-30/data/", ROOT);
   fileRoutes(app, "/examples", examples, EXAMPLE_NAMES, "application/vnd.apache.parquet");
   const docs = new URL("docs/", ROOT);
   const pages = readdirSync(docs).filter((name) => name.endsWith(".md"));
   fileRoutes(app, "/docs", docs, pages, "text/plain; charset=utf-8");
-}
-
-function documentRoute(app: HttpApp, { settings }: DocumentOptions): void {
   const document = new CachedPages(documentWriter(app, settings));
   app.route({
     method: "GET",
