@@ -9,7 +9,6 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { RequestOrder } from "./messages.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
 
-/** Bytes of a page. */
 const MAX_ANSWER = 64 * 2 ** 20;
 
 interface RequestProcessesParts {
