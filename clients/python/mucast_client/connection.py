@@ -24,7 +24,7 @@ RETRYABLE_STATUSES = frozenset({429, 502, 503, 504})
 MAX_RETRY_AFTER = 60.0
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
-# A report, a price CSV or an upload may take as long as the service's `request_seconds`, which is 120 by default.
+# A report, a price CSV or an upload may take the service's `request_seconds`, which is 120 by default.
 LONG_READ_SECONDS = 600.0
 # The service sends less than 4 MB in any JSON answer that is not a blob.
 MAX_ANSWER_BYTES = 8 * 2**20
@@ -56,7 +56,7 @@ class Connection:
             headers={"user-agent": f"mucast-client/{__version__}", "accept-encoding": "identity", **authorization(key)},
             # A payload and its signatures go only to the service that the caller has named.
             follow_redirects=False,
-            # With one, httpx uses no proxy of the environment, which would see the key of a service on this machine.
+            # With one, httpx uses no proxy of the environment, which would see the key for this machine.
             transport=transport or (httpx.HTTPTransport() if is_loopback(httpx.URL(self.url).host) else None),
         )
 

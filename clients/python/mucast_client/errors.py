@@ -56,7 +56,7 @@ class RequestRefusedError(ApiError):
 
 
 class UnexpectedAnswerError(ApiError):
-    """An answer that did not come from mucast, for example from a proxy. The client writes its problem."""
+    """An answer that did not come from mucast, for example from a proxy."""
 
 
 class OperationFailedError(ApiError):
