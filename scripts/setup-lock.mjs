@@ -24,7 +24,7 @@ export async function withLock(file, say, body) {
       gone = owner;
       continue;
     }
-    if (!told) say("setup: another set-up is at work here; waiting for it");
+    if (!told) say(`setup: waiting for the set-up of process ${owner?.split(" ")[0]}, which holds ${file}`);
     told = true;
     await pause(200);
   }
@@ -36,7 +36,7 @@ export async function withLock(file, say, body) {
 }
 
 function tryLock(file) {
-  // Linked into place with its content, so that a kill at any moment never leaves a lock without an owner.
+  // Linked into place with its content, so that a kill never leaves a lock without an owner.
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, markOf(process.pid));
   try {

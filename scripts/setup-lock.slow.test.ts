@@ -62,7 +62,7 @@ test("waits for a living holder", async () => {
   await once(holder.stdout, "data");
   const second = spawn(command!, args, { stdio: ["ignore", "pipe", "inherit"] });
   const [told] = await once(second.stdout, "data");
-  assert.match(String(told), /another set-up is at work/);
+  assert.equal(String(told), `setup: waiting for the set-up of process ${holder.pid}, which holds ${file}\n`);
   holder.stdin.end();
   assert.equal(await text(second.stdout), "held\n");
 });

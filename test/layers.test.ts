@@ -97,7 +97,7 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   forecast: ["auth", "blobs", "verdict"],
   operations: [
     ...["auth", "blobs", "database", "forecast", "queue", "store", "telemetry", "verdict"],
-    ...["request-scope.ts", "row-sweep.ts"],
+    ...["abort-error.ts", "request-scope.ts", "row-sweep.ts"],
   ],
   "request-process": ["auth", "blobs", "settings", "telemetry", "abort-error.ts"],
   preparation: ["auth", "blobs", "request-process", "abort-error.ts"],
@@ -105,9 +105,9 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   report: ["auth", "blobs", "database", "forecast", "store", "abort-error.ts"],
   http: [
     ...["auth", "blobs", "operations", "preparation", "report", "telemetry"],
-    ...["free-turns.ts", "request-scope.ts"],
+    ...["abort-error.ts", "free-turns.ts", "request-scope.ts"],
   ],
-  mcp: ["auth", "http", "operations", "telemetry", "verdict"],
+  mcp: ["auth", "http", "operations", "telemetry", "verdict", "abort-error.ts"],
 };
 
 /** The folders of src/service/http: the server and its document below the routes, and the pages above them. */

@@ -42,6 +42,7 @@ export function addPrepare(program: Command): void {
     .option("--end <date>", "last date, YYYY-MM-DD")
     .option("--learning-end <date>", "last date whose labels a job may learn from")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
+    .option("--ticker <name>", "the security of a file without tickers")
     .addOption(new Option("--format <name>", "format of the blobs").choices(INPUT_FORMATS).default("json"))
     .addOption(
       new Option("--compression <name>", "compression of Parquet (default: snappy)").choices(COMPRESSIONS),
@@ -52,7 +53,7 @@ export function addPrepare(program: Command): void {
       "after",
       "\nExample:\n  mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31\n" +
         "  mucast prepare --prices prices.parquet --features signals.csv --format parquet --out blobs\n\n" +
-        "stdout carries one JSON object with the two paths and a summary of what was read, or a few lines if it is a terminal.\n" +
+        "stdout carries a JSON object with the two paths and a summary, or a few lines if it is a terminal.\n" +
         "docs/prepare.md lists the features.",
     )
     .action(async ({ prices, features, out, tickers, json, ...options }: PrepareFlags) => {
@@ -80,8 +81,7 @@ export function addPrepare(program: Command): void {
 const QUIET_MS = 2_000;
 
 /**
- * Writes sentences to stderr and, on a terminal, a bar. A reader of JSON gets no bar.
- * @returns what `preparePrices` calls, and what ends the bar.
+ * Writes sentences to stderr and, on a terminal, a bar.
  */
 export function follow(
   stream: ConstructorParameters<typeof Reporter>[0]["stream"],
@@ -99,7 +99,6 @@ export function follow(
   };
 }
 
-/** What a person needs for the next command. */
 export function preparedText(prepared: PreparedBlobs): string {
   const { featurePath, dataExtractorPath, tickers, dates, start, end, features, written } = prepared;
   const cut = prepared.learningEnd === undefined ? "" : `, learning ends ${prepared.learningEnd}`;

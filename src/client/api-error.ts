@@ -26,17 +26,52 @@ export class MucastApiError extends Error {
   }
 }
 
+/** Decompressed. The service sends less than 4 MB in any JSON but an output. */
+const MAX_ANSWER_BYTES = 8 * 2 ** 20;
+/** The service draws no larger page. */
+const MAX_REPORT_BYTES = 65 * 2 ** 20;
+/** V8 has no longer string. */
+export const MAX_OUTPUT_BYTES = 2 ** 29 - 24;
+
+/** @throws MucastApiError if the body has more bytes. */
+async function textOf(response: Response, maxBytes = MAX_ANSWER_BYTES): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const part of partsOf(response.body)) {
+    bytes += part.length;
+    if (bytes > maxBytes) throw unexpectedResponse(response, `a body of more than ${maxBytes} bytes`);
+    text += decoder.decode(part, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Not every browser can iterate over a body itself. */
+export async function* partsOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
+  const reader = body?.getReader();
+  try {
+    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read())
+      yield part.value;
+  } finally {
+    // If it broke, read() has thrown.
+    await reader?.cancel().catch(() => undefined);
+  }
+}
+
 /** The error of an answer that is not 2xx. */
 export async function errorOf(response: Response): Promise<MucastApiError> {
-  const text = await response.text();
+  const text = await textOf(response);
   const problem = problemIn(text, response.status);
   return problem === undefined ? unexpectedResponse(response, text) : new MucastApiError(problem);
 }
 
 /** Reads an answer that is a JSON object with a member of that name. @throws MucastApiError of any other one. */
-export function objectWith<T>(member: keyof T & string): (response: Response) => Promise<T> {
+export function objectWith<T>(
+  member: keyof T & string,
+  maxBytes?: number,
+): (response: Response) => Promise<T> {
   return async (response) => {
-    const text = await response.text();
+    const text = await textOf(response, maxBytes);
     const value = objectIn(text);
     if (value === undefined || !Object.hasOwn(value, member)) throw unexpectedResponse(response, text);
     return value as T;
@@ -45,14 +80,14 @@ export function objectWith<T>(member: keyof T & string): (response: Response) =>
 
 /** Reads the text of an answer that is a JSON object. @throws MucastApiError of any other one. */
 export async function objectText(response: Response): Promise<string> {
-  const text = await response.text();
+  const text = await textOf(response, MAX_OUTPUT_BYTES);
   if (objectIn(text) === undefined) throw unexpectedResponse(response, text);
   return text;
 }
 
 /** Reads an answer that is an HTML page. @throws MucastApiError of any other one. */
 export async function htmlText(response: Response): Promise<string> {
-  const text = await response.text();
+  const text = await textOf(response, MAX_REPORT_BYTES);
   if (!/^text\/html\b/i.test(response.headers.get("content-type") ?? ""))
     throw unexpectedResponse(response, text);
   return text;

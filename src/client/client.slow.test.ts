@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { MucastError } from "../contract/errors/errors.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { MucastApiError } from "./api-error.ts";
@@ -213,6 +214,25 @@ test("all operations are fetched page by page", () =>
       );
     },
   ));
+
+test("a cursor that comes a second time is an error", () =>
+  against(
+    ["a", "b", "a"].map((next_cursor) => json(200, { blobs: [], next_cursor })),
+    async (client, { requests }) => {
+      await assert.rejects(client.allBlobs().next(), /the cursor a a second time/);
+      assert.equal(requests.length, 3);
+    },
+  ));
+
+test("an answer that expands to more than any of mucast is an error", () => {
+  const bomb = gzipSync(Buffer.alloc(2 ** 24, " "));
+  const answer: Answer = (_asked, response) =>
+    void response.writeHead(200, { "content-encoding": "gzip" }).end(bomb);
+  return against([answer], async (client, { requests }) => {
+    await assert.rejects(client.getOperation("one"), /answered 200: a body of more than 8388608 bytes/);
+    assert.equal(requests.length, 1);
+  });
+});
 
 test("an id cannot escape its segment of the path", () =>
   against([json(200, SUCCEEDED)], async (client, { requests }) => {

@@ -11,7 +11,7 @@ import type { QueueView } from "../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { htmlText, objectText, objectWith } from "./api-error.ts";
+import { htmlText, MAX_OUTPUT_BYTES, objectText, objectWith } from "./api-error.ts";
 import { type Call, type ClientOptions, Connection } from "./connection.ts";
 import { type FollowOptions, followEvents } from "./follow-events.ts";
 import type {
@@ -81,7 +81,7 @@ export class MucastClient {
 
   /** @throws MucastApiError not_found. */
   async getOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
-    return this.#operation({ method: "GET", path: operationPath(id), repeatable: true, signal });
+    return this.#operation({ method: "GET", path: operationPath(id), signal });
   }
 
   /**
@@ -89,8 +89,7 @@ export class MucastClient {
    * @throws MucastApiError not_found, also for an operation that an earlier version of the service stored.
    */
   async getPayload(id: string, { signal }: CallOptions = {}): Promise<string> {
-    const call = { method: "GET", path: `${operationPath(id)}/payload`, repeatable: true, signal } as const;
-    return this.#connection.send(call, objectText);
+    return this.#get(`${operationPath(id)}/payload`, objectText, signal);
   }
 
   /**
@@ -98,9 +97,8 @@ export class MucastClient {
    * @throws MucastApiError not_found; no_result if it has not succeeded.
    */
   async getForecast(id: string, { signal, tickers, limit }: ForecastOptions = {}): Promise<ForecastView> {
-    const path = `${operationPath(id)}/forecast`;
-    const call = { method: "GET", path, query: { tickers, limit }, repeatable: true, signal } as const;
-    return this.#connection.send(call, objectWith<ForecastView>("forecasts"));
+    const read = objectWith<ForecastView>("forecasts");
+    return this.#get(`${operationPath(id)}/forecast`, read, signal, { tickers, limit });
   }
 
   /**
@@ -108,8 +106,7 @@ export class MucastClient {
    * @throws MucastApiError not_found; no_result if it has not succeeded; other_result for a job.
    */
   async getVerdict(id: string, { signal }: CallOptions = {}): Promise<VerdictView> {
-    const call = { method: "GET", path: `${operationPath(id)}/verdict`, repeatable: true, signal } as const;
-    return this.#connection.send(call, objectWith<VerdictView>("output_name"));
+    return this.#get(`${operationPath(id)}/verdict`, objectWith<VerdictView>("output_name"), signal);
   }
 
   /**
@@ -118,8 +115,7 @@ export class MucastClient {
    * @throws MucastApiError not_found; no_result if it has not succeeded; other_result for an audit or a replay.
    */
   async getReport(id: string, { signal }: CallOptions = {}): Promise<string> {
-    const call = { method: "GET", path: `${operationPath(id)}/report`, repeatable: true, signal } as const;
-    return this.#connection.send(call, htmlText);
+    return this.#get(`${operationPath(id)}/report`, htmlText, signal);
   }
 
   /**
@@ -127,11 +123,8 @@ export class MucastClient {
    * @throws MucastApiError like getReport.
    */
   async createReportLink(id: string, { signal }: CallOptions = {}): Promise<ReportLink> {
-    const path = `${operationPath(id)}/report-link`;
-    return this.#connection.send(
-      { method: "POST", path, repeatable: true, signal },
-      objectWith<ReportLink>("url"),
-    );
+    const call = { method: "POST", path: `${operationPath(id)}/report-link`, signal } as const;
+    return this.#connection.send(call, objectWith<ReportLink>("url"));
   }
 
   /**
@@ -139,47 +132,29 @@ export class MucastClient {
    * @throws MucastApiError like getReport, for any of them.
    */
   async createComparisonLink(ids: readonly string[], { signal }: CallOptions = {}): Promise<ReportLink> {
-    const call = {
-      method: "POST",
-      path: "/v1/report-link",
-      query: { id: ids },
-      repeatable: true,
-      signal,
-    } as const;
+    const call = { method: "POST", path: "/v1/report-link", query: { id: ids }, signal } as const;
     return this.#connection.send(call, objectWith<ReportLink>("url"));
   }
 
   /** One page of the caller's operations, newest first. */
   async listOperations({ signal, ...query }: ListOptions = {}): Promise<OperationPage> {
-    const call = {
-      method: "GET",
-      path: "/v1/operations",
-      query: { ...query },
-      repeatable: true,
-      signal,
-    } as const;
-    return this.#connection.send(call, objectWith<OperationPage>("operations"));
+    return this.#get("/v1/operations", objectWith<OperationPage>("operations"), signal, query);
   }
 
   /** All operations that `listOperations` would return, page by page. */
   async *allOperations(options: Omit<ListOptions, "cursor"> = {}): AsyncGenerator<OperationView, void> {
-    let cursor: string | undefined;
-    do {
-      const page = await this.listOperations({ ...options, cursor });
+    for await (const page of pagesOf((cursor) => this.listOperations({ ...options, cursor })))
       yield* page.operations;
-      cursor = page.next_cursor ?? undefined;
-    } while (cursor !== undefined);
   }
 
   /** How busy the service is, how many operations of the caller wait and run, and the scopes of the caller. */
   async getQueue({ signal }: CallOptions = {}): Promise<QueueView> {
-    const call = { method: "GET", path: "/v1/queue", repeatable: true, signal } as const;
-    return this.#connection.send(call, objectWith<QueueView>("waiting"));
+    return this.#get("/v1/queue", objectWith<QueueView>("waiting"), signal);
   }
 
   /** Asks the service to cancel an operation; it stays Running until its job has stopped. An ended operation is unchanged. */
   async cancelOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
-    return this.#operation({ method: "POST", path: `${operationPath(id)}/cancel`, repeatable: true, signal });
+    return this.#operation({ method: "POST", path: `${operationPath(id)}/cancel`, signal });
   }
 
   /** The events of an operation, up to its end; see followEvents. */
@@ -237,15 +212,7 @@ export class MucastClient {
     // fetch itself adds the Content-Type of a form, with its boundary.
     const headers = features === undefined ? { "content-type": "text/csv" } : {};
     const body = features === undefined ? prices : formOf(prices, features);
-    const call = {
-      method: "POST",
-      path: "/v1/prepare",
-      query,
-      headers,
-      body,
-      repeatable,
-      signal,
-    } as const;
+    const call = { method: "POST", path: "/v1/prepare", query, headers, body, repeatable, signal } as const;
     return this.#connection.send(call, objectWith<PreparedBlobs>("feature_url"));
   }
 
@@ -256,31 +223,25 @@ export class MucastClient {
    */
   async output(operation: OperationView, { signal }: CallOptions = {}): Promise<OutputBlob> {
     const { output_name } = asSucceeded(operation).result;
-    const call = { method: "GET", path: blobPath(output_name), repeatable: true, signal } as const;
-    return readOutput(await this.#connection.send(call, objectWith<{ schema: unknown }>("schema")));
+    const read = objectWith<{ schema: unknown }>("schema", MAX_OUTPUT_BYTES);
+    return readOutput(await this.#get(blobPath(output_name), read, signal));
   }
 
   /** A blob as it is stored, an input or an output, or the part of it that `range` names. Use `.body` for a large one. */
   async getBlob(name: string, { signal, range }: BlobReadOptions = {}): Promise<BlobResponse> {
     const headers = range === undefined ? {} : { range };
-    const call = { method: "GET", path: blobPath(name), headers, repeatable: true, signal } as const;
+    const call = { method: "GET", path: blobPath(name), headers, signal } as const;
     return this.#connection.send(call, async (response): Promise<BlobResponse> => response);
   }
 
   /** One page of the caller's blobs, newest first: stored inputs and the outputs of operations. */
   async listBlobs({ signal, ...query }: BlobListOptions = {}): Promise<BlobPage> {
-    const call = { method: "GET", path: "/v1/data", query: { ...query }, repeatable: true, signal } as const;
-    return this.#connection.send(call, objectWith<BlobPage>("blobs"));
+    return this.#get("/v1/data", objectWith<BlobPage>("blobs"), signal, query);
   }
 
   /** All blobs that `listBlobs` would return, page by page. */
   async *allBlobs(options: Omit<BlobListOptions, "cursor"> = {}): AsyncGenerator<StoredBlobView, void> {
-    let cursor: string | undefined;
-    do {
-      const page = await this.listBlobs({ ...options, cursor });
-      yield* page.blobs;
-      cursor = page.next_cursor ?? undefined;
-    } while (cursor !== undefined);
+    for await (const page of pagesOf((cursor) => this.listBlobs({ ...options, cursor }))) yield* page.blobs;
   }
 
   /**
@@ -289,7 +250,7 @@ export class MucastClient {
    * unfinished operation names it.
    */
   async deleteBlob(name: string, { signal }: CallOptions = {}): Promise<void> {
-    const call = { method: "DELETE", path: blobPath(name), repeatable: true, signal } as const;
+    const call = { method: "DELETE", path: blobPath(name), signal } as const;
     await this.#connection.send(call, async () => undefined);
   }
 
@@ -312,9 +273,33 @@ export class MucastClient {
     });
   }
 
+  #get<T>(
+    path: string,
+    read: (response: Response) => Promise<T>,
+    signal: AbortSignal | undefined,
+    query: Call["query"] = {},
+  ): Promise<T> {
+    return this.#connection.send({ method: "GET", path, query, signal }, read);
+  }
+
   #operation(call: Call): Promise<OperationView> {
     return this.#connection.send(call, objectWith<OperationView>("id"));
   }
+}
+
+/** @throws TypeError if a cursor comes a second time. */
+async function* pagesOf<T extends { readonly next_cursor: string | null }>(
+  read: (cursor: string | undefined) => Promise<T>,
+): AsyncGenerator<T, void> {
+  const cursors = new Set<string | undefined>();
+  let cursor: string | undefined;
+  do {
+    if (cursors.has(cursor)) throw new TypeError(`the service answers the cursor ${cursor} a second time`);
+    cursors.add(cursor);
+    const page = await read(cursor);
+    yield page;
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
 }
 
 function operationPath(id: string): string {

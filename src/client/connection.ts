@@ -16,11 +16,11 @@ export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Starts with a slash. */
   readonly path: string;
-  readonly query?: Query;
+  readonly query?: Query | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestInit["body"];
-  /** Whether sending it twice has the same effect as sending it once. */
-  readonly repeatable: boolean;
+  /** Whether sending it twice has the same effect as sending it once; true by default. */
+  readonly repeatable?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -71,36 +71,22 @@ export class Connection {
    */
   async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
     for (let failures = 1; ; failures += 1) {
-      const mayRepeat = call.repeatable && failures <= RETRIES;
-      const attempt = await this.#attempt(call, read, mayRepeat, failures);
-      if ("value" in attempt) return attempt.value;
-      await pause(attempt.wait, call.signal);
+      const mayRepeat = (call.repeatable ?? true) && failures <= RETRIES;
+      let wait = backoff(failures);
+      try {
+        const response = await this.once(call);
+        if (response.ok) return await read(response);
+        const error = await errorOf(response);
+        const isInFlight = error.status === 409 && error.code === "idempotency_conflict";
+        const isOff = RETRYABLE_STATUSES.has(response.status) && error.code !== "timed_out";
+        const asked = secondsAsked(response);
+        if (!(isOff || isInFlight) || (asked ?? 0) > MAX_RETRY_AFTER || !mayRepeat) throw error;
+        if (asked !== undefined) wait = asked * 1_000;
+      } catch (error) {
+        if (error instanceof MucastApiError || !mayRepeat || call.signal?.aborted) throw error;
+      }
+      await pause(wait, call.signal);
     }
-  }
-
-  /** The result, or the milliseconds to wait before the next attempt. */
-  async #attempt<T>(
-    call: Call,
-    read: (response: Response) => Promise<T>,
-    mayRepeat: boolean,
-    failures: number,
-  ): Promise<{ readonly value: T } | { readonly wait: number }> {
-    let response: Response;
-    let error: MucastApiError;
-    try {
-      response = await this.once(call);
-      if (response.ok) return { value: await read(response) };
-      error = await errorOf(response);
-    } catch (noAnswer) {
-      if (noAnswer instanceof MucastApiError || !mayRepeat || call.signal?.aborted) throw noAnswer;
-      return { wait: backoff(failures) };
-    }
-    const isInFlight = error.status === 409 && error.code === "idempotency_conflict";
-    const asked = secondsAsked(response);
-    const isOff = RETRYABLE_STATUSES.has(response.status) && error.code !== "timed_out";
-    if (!mayRepeat || !(isOff || isInFlight)) throw error;
-    if (asked !== undefined && asked > MAX_RETRY_AFTER) throw error;
-    return { wait: asked === undefined ? backoff(failures) : asked * 1_000 };
   }
 }
 

@@ -279,6 +279,22 @@ test("runAndWait requests the operation itself if no event stream gets through",
   assert.equal(polled, 3);
 });
 
+test("an event without end is an error at once", async () => {
+  for (const part of ["data: ".repeat(1_000), "data: x\n".repeat(1_000)]) {
+    let opened = 0;
+    const client = new MucastClient({
+      baseUrl: "http://fake",
+      fetch: async () => {
+        opened += 1;
+        const endless = new ReadableStream({ pull: (controller) => controller.enqueue(Buffer.from(part)) });
+        return new Response(endless, { headers: { "content-type": "text/event-stream" } });
+      },
+    });
+    await assert.rejects(client.events("one").next(), /an event of more than 1048576 characters/);
+    assert.equal(opened, 1);
+  }
+});
+
 const NO_STREAMS: Readonly<Record<string, { type?: string; text: string }>> = {
   "is a web page": { type: "text/html", text: "<p>hello" },
   "is empty": { text: "" },

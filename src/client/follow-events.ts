@@ -1,6 +1,6 @@
 import type { OperationView } from "../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
-import { errorOf, MucastApiError, objectIn } from "./api-error.ts";
+import { errorOf, MucastApiError, objectIn, partsOf } from "./api-error.ts";
 import { backoff, type Connection, pause } from "./connection.ts";
 
 export interface FollowOptions {
@@ -18,6 +18,9 @@ const REOPEN_MS = { first: 1_000, most: 60_000 };
 /** With the pauses between them, three quarters of a minute: longer than a restart of the service, and a lease. */
 const MAX_FAILURES_IN_A_ROW = 12;
 
+/** The service sends at most 256 KiB in one event. */
+const MAX_EVENT_LENGTH = 2 ** 20;
+
 /**
  * The events of an operation, up to and including the final one, over as many connections as it takes: each resumes after the
  * last event seen. A `snapshot` replaces events that are no longer kept; the kept ones follow it.
@@ -31,10 +34,10 @@ export async function* followEvents(
   id: string,
   { lastEventId, signal }: FollowOptions,
 ): AsyncGenerator<StoredEvent | Snapshot, void> {
-  const state: StreamState = { after: lastEventId, reopen: REOPEN_MS.first, isOver: false, isForeign: false };
+  const state: StreamState = { after: lastEventId, reopen: REOPEN_MS.first, isOver: false };
   for (let failures = 0; ; ) {
     signal?.throwIfAborted();
-    const watch = new SilenceWatch(SILENCE_MS);
+    const watch = new SilenceWatch();
     const began = performance.now();
     let failure: unknown = new TypeError(
       "the stream of events ends at once, again and again, without an event",
@@ -49,7 +52,7 @@ export async function* followEvents(
       if (state.isOver) return;
     } catch (error) {
       const isRefused = error instanceof MucastApiError && error.status < 500 && error.status !== 429;
-      if (signal?.aborted || isRefused || watch.isMute || state.isForeign) throw error;
+      if (signal?.aborted || isRefused || watch.isMute || error instanceof NoEventStreamError) throw error;
       failure = error;
     } finally {
       watch.pause();
@@ -63,38 +66,16 @@ export async function* followEvents(
 
 /** The ended operation, if an event is the final one. Kept events may follow a snapshot. */
 export function endedBy(event: StoredEvent | Snapshot): OperationView | undefined {
-  switch (event.type) {
-    case "succeeded":
-    case "failed":
-    case "canceled":
-      return event.data;
-    case "snapshot":
-    case "queued":
-    case "started":
-    case "progress":
-    case "warning":
-    case "failure":
-    case "epochs":
-    case "cancel_requested":
-      return undefined;
-    default:
-      // As far as this version can tell, a type that only a later service knows does not end the operation.
-      event satisfies never;
-      return undefined;
-  }
+  const { type } = event;
+  return type === "succeeded" || type === "failed" || type === "canceled" ? event.data : undefined;
 }
-
-const HAS_ENDED: Readonly<Record<OperationView["status"], boolean>> = {
-  NotStarted: false,
-  Running: false,
-  Succeeded: true,
-  Failed: true,
-  Canceled: true,
-};
 
 export function hasEnded({ status }: OperationView): boolean {
-  return HAS_ENDED[status] ?? false;
+  return status === "Succeeded" || status === "Failed" || status === "Canceled";
 }
+
+/** The answer is not a stream of events of mucast. */
+class NoEventStreamError extends TypeError {}
 
 /** What followEvents keeps between two connections. */
 interface StreamState {
@@ -104,8 +85,6 @@ interface StreamState {
   reopen: number;
   /** The operation has ended, and no event follows the last one seen. */
   isOver: boolean;
-  /** The answer is not a stream of events. */
-  isForeign: boolean;
 }
 
 /** The events of one connection. */
@@ -123,17 +102,15 @@ async function* eventsOnce(
       accept: "text/event-stream",
       ...(state.after === undefined ? {} : { "last-event-id": String(state.after) }),
     },
-    repeatable: true,
     signal: signal === undefined ? watch.signal : AbortSignal.any([signal, watch.signal]),
   });
   if (!response.ok) throw await errorOf(response);
   state.isOver = response.status === 204;
   if (response.body === null) return;
   const type = response.headers.get("content-type") ?? "no content type";
-  state.isForeign = !/^text\/event-stream\b/i.test(type);
-  if (state.isForeign) {
+  if (!/^text\/event-stream\b/i.test(type)) {
     await response.body.cancel();
-    throw new TypeError(`the response is not an event stream: it has ${type.slice(0, 100)}`);
+    throw new NoEventStreamError(`the response is not an event stream: it has ${type.slice(0, 100)}`);
   }
   for await (const line of sentEvents(response.body, watch.heard)) {
     if ("retry" in line) {
@@ -155,90 +132,84 @@ function eventIn(data: string): StoredEvent | Snapshot {
   throw new TypeError(`the event stream contains an invalid event: ${data.slice(0, 100)}`);
 }
 
-/** A message of a server-sent event stream. */
-interface SentEvent {
-  readonly id: string | undefined;
-  readonly data: string;
-}
+/** A message of a server-sent event stream, or the milliseconds that the server asks for. */
+type SentLine = { readonly data: string } | { readonly retry: number };
 
-type SentLine = SentEvent | { readonly retry: number };
-
-/**
- * The messages of a body of `text/event-stream`, and the `retry:` that the server asks for, in milliseconds.
- *
- * @param onBytes called for every part that arrives, comments too.
- */
+/** @param onBytes called for every part that arrives, comments too. */
 async function* sentEvents(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void,
 ): AsyncGenerator<SentLine, void> {
-  let id: string | undefined;
   let data: string[] = [];
+  let length = 0;
   for await (const line of linesOf(body, onBytes)) {
     if (line === "") {
-      if (data.length > 0) yield { id, data: data.join("\n") };
+      if (data.length > 0) yield { data: data.join("\n") };
       data = [];
+      length = 0;
       continue;
     }
     const [, field, value] = /^([^:]*)(?:: ?(.*))?$/s.exec(line)!;
-    if (field === "data") data.push(value ?? "");
-    else if (field === "id") id = value ?? "";
-    else if (field === "retry" && /^\d+$/.test(value ?? "")) yield { retry: Number(value) };
+    if (field === "data") {
+      data.push(value ?? "");
+      length += line.length;
+      requireEvent(length);
+    } else if (field === "retry" && /^\d+$/.test(value ?? "")) yield { retry: Number(value) };
   }
 }
 
+/** A truncated line at the end is dropped: the next connection sends its event again. */
 async function* linesOf(body: ReadableStream<Uint8Array>, onBytes: () => void): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
-  const reader = body.getReader();
-  let rest = "";
+  /** What has arrived of the present line. */
+  let begun: string[] = [];
+  let length = 0;
   let endsWithReturn = false;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      // A truncated event is dropped: the next connection sends it again.
-      if (done) return;
-      onBytes();
-      const text = decoder.decode(value, { stream: true });
-      if (text === "") continue;
-      // The second half of a line end whose first half was in the previous part.
-      const lines = (rest + (endsWithReturn ? text.replace(/^\n/, "") : text)).split(/\r\n|\n|\r/);
-      endsWithReturn = text.endsWith("\r");
-      rest = lines.pop()!;
-      yield* lines;
+  for await (const part of partsOf(body)) {
+    onBytes();
+    const text = decoder.decode(part, { stream: true });
+    if (text === "") continue;
+    // The second half of a line end whose first half was in the previous part.
+    const lines = (endsWithReturn ? text.replace(/^\n/, "") : text).split(/\r\n|\n|\r/);
+    endsWithReturn = text.endsWith("\r");
+    for (const [k, line] of lines.entries()) {
+      if (k > 0) {
+        yield begun.join("");
+        begun = [];
+        length = 0;
+      }
+      begun.push(line);
+      length += line.length;
     }
-  } finally {
-    // A broken stream has nothing to cancel; read() has thrown its error, or the caller reads no further.
-    await reader.cancel().catch(() => undefined);
+    requireEvent(length);
   }
+}
+
+function requireEvent(length: number): void {
+  if (length > MAX_EVENT_LENGTH)
+    throw new NoEventStreamError(
+      `the event stream contains an event of more than ${MAX_EVENT_LENGTH} characters`,
+    );
 }
 
 /** Aborts its signal once nothing has arrived for a time; the clock stops while it is paused. */
 class SilenceWatch {
-  readonly #milliseconds: number;
   readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #hasHeard = false;
+  hasHeard = false;
 
-  constructor(milliseconds: number) {
-    this.#milliseconds = milliseconds;
+  constructor() {
     this.resume();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  get hasHeard(): boolean {
-    return this.#hasHeard;
   }
 
   /** Whether the time has passed without anything arriving. */
   get isMute(): boolean {
-    return this.#controller.signal.aborted && !this.#hasHeard;
+    return this.signal.aborted && !this.hasHeard;
   }
 
   readonly heard = (): void => {
-    this.#hasHeard = true;
+    this.hasHeard = true;
     this.resume();
   };
 
@@ -248,9 +219,9 @@ class SilenceWatch {
 
   /** Restarts the clock. */
   resume(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#controller.abort(new TypeError(`nothing was heard for ${this.#milliseconds / 1_000} s`));
-    }, this.#milliseconds);
+    this.pause();
+    const abort = () =>
+      this.#controller.abort(new TypeError(`nothing was heard for ${SILENCE_MS / 1_000} s`));
+    this.#timer = setTimeout(abort, SILENCE_MS);
   }
 }

@@ -48,14 +48,14 @@ export interface PrepareOptions {
   readonly start?: string | undefined;
   readonly end?: string | undefined;
   readonly learning_end?: string | undefined;
-  /** Only these; all by default. */
   readonly tickers?: readonly string[] | undefined;
+  /** The security of a file without tickers. */
+  readonly ticker?: string | undefined;
   /** A table of further features, CSV or Parquet, with a row for each ticker and date. */
   readonly features?: Blob | undefined;
   /** Leaves out the features that the service computes. */
   readonly only_features?: boolean | undefined;
   readonly format?: InputFormat | undefined;
-  /** Of Parquet. */
   readonly compression?: Compression | undefined;
   /** Writes features to Parquet as float32. */
   readonly float32?: boolean | undefined;

@@ -14,6 +14,10 @@ interface SentRequest {
   readonly headers: readonly string[];
 }
 
+/** The members by which the client recognises the answers of other operations. */
+const LISTS = { forecasts: [], operations: [], blobs: [], next_cursor: null };
+const ANSWER = { ...LISTS, output_name: "o", waiting: 0, url: "u", feature_url: "f" };
+
 /** The requests that a method of the client sends; how it uses the answer does not matter. */
 async function requestOf(use: (client: MucastClient) => Promise<unknown>): Promise<SentRequest> {
   const asked: SentRequest[] = [];
@@ -26,16 +30,9 @@ async function requestOf(use: (client: MucastClient) => Promise<unknown>): Promi
         const headers = { "content-type": "text/event-stream" };
         return new Response(`${sent(5, "succeeded", SUCCEEDED)}\n`, { headers });
       }
-      if (new URL(String(url)).pathname.endsWith("/forecast")) return Response.json({ forecasts: [] });
-      if (new URL(String(url)).pathname.endsWith("/verdict")) return Response.json({ output_name: "o" });
-      if (String(url).endsWith("/queue")) return Response.json({ waiting: 0 });
-      if (new URL(String(url)).pathname.endsWith("/report-link")) return Response.json({ url: "u" });
       if (new URL(String(url)).pathname.endsWith("/report"))
         return new Response("<!doctype html>", { headers: { "content-type": "text/html; charset=utf-8" } });
-      if (String(url).includes("/operations?")) return Response.json({ operations: [], next_cursor: null });
-      if (String(url).includes("/v1/data?")) return Response.json({ blobs: [], next_cursor: null });
-      if (new URL(String(url)).pathname.endsWith("/prepare")) return Response.json({ feature_url: "f" });
-      return Response.json(method === "PUT" ? { url: String(url) } : operation());
+      return Response.json({ ...operation(), ...ANSWER });
     },
   });
   await use(client);

@@ -49,10 +49,6 @@ async function until(
   }
 }
 
-test("has no status if nothing was written", async () => {
-  assert.equal(await readStatus(store, "none", 1), undefined);
-});
-
 test("writes a running job's progress and warnings, and every later state", {
   timeout: 600_000,
 }, async (t) => {

@@ -42,7 +42,7 @@ export class BlockStore {
     return new NamelessFile(this.#folder);
   }
 
-  /** Stores a copy of `values`. @throws MucastError output_failed if the disk is full. */
+  /** Stores a copy of `values`. */
   append(values: Float64Array): BlockSpan {
     const span = { at: this.#length, length: values.length };
     if (!this.isOnDisk && this.#length + values.length <= this.inMemory) {
@@ -89,7 +89,7 @@ export class SeriesStore {
     this.#store = store;
   }
 
-  /** Stores a copy. @throws MucastError output_failed if the disk is full. */
+  /** Stores a copy. */
   add({ ticker, columns, days, values }: TickerSeries): void {
     // Nearly all tickers have the same columns.
     if (!isEqual(columns, this.#lastColumns)) this.#lastColumns = [...columns];

@@ -1,27 +1,24 @@
 import { BLOB_BOUNDS, type BlobLimits, NAME_BYTES } from "../contract/blob-limits.ts";
-import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
+import { type Position, quote, tooLarge } from "./blob-errors.ts";
+import { isPrice, plainName, TICKER_NAMES } from "./field-names.ts";
 
 /** The kind of blob. For `prices`, only price columns are read; for `features`, every column. */
 export type BlobKind = "prices" | "features";
 
-/** Price columns, the best first. */
-const PRICE_COLUMNS = ["adj_close", "close", "price"] as const;
-
-const PRICE_RANKS = ranks(PRICE_COLUMNS);
 /** An array of dates is often called `dates`. */
-const DATE_RANKS = new Map([...ranks(["date", "timestamp"]), ["dates", 0]]);
-const TICKER_RANKS = ranks(["ticker", "symbol"]);
+const DATE_RANKS = new Map(Object.entries({ date: 0, timestamp: 1, dates: 0 }));
+const TICKER_RANKS = new Map(Object.entries({ ticker: 0, symbol: 1 }));
 
-/** The role of a key in a record, or of a column. Of several dates, tickers or prices, the lowest rank counts. */
+/** The role of a key in a record, or of a column; a `name` is a ticker if there is no other. Of several dates or tickers, the lowest rank counts. */
 export interface ColumnRole {
-  readonly role: "date" | "ticker" | "price" | "value";
+  readonly role: "date" | "ticker" | "name" | "price" | "value";
   readonly rank: number;
 }
 
 const VALUE: ColumnRole = { role: "value", rank: 0 };
 const MAX_REMEMBERED = 1 << 14;
 
-/** Finds the role of a column by its name, ignoring case, spaces and underscores. */
+/** Finds the role of a column by its name, ignoring case, spaces and punctuation. */
 export class ColumnRoles {
   readonly #remembered = new Map<string, ColumnRole>();
   readonly #kind: BlobKind;
@@ -33,54 +30,23 @@ export class ColumnRoles {
   of(name: string): ColumnRole {
     let role = this.#remembered.get(name);
     if (role === undefined) {
-      role = this.#find(bare(name));
+      role = this.#find(name);
       if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.set(name, role);
     }
     return role;
   }
 
   #find(name: string): ColumnRole {
-    const date = DATE_RANKS.get(name);
+    const plain = plainName(name);
+    const date = DATE_RANKS.get(plain);
     if (date !== undefined) return { role: "date", rank: date };
-    const ticker = TICKER_RANKS.get(name);
+    const ticker = TICKER_RANKS.get(plain);
     if (ticker !== undefined) return { role: "ticker", rank: ticker };
-    const price = this.#kind === "prices" ? PRICE_RANKS.get(name) : undefined;
-    return price === undefined ? VALUE : { role: "price", rank: price };
+    if (this.#kind === "features") return VALUE;
+    if (isPrice(name)) return { role: "price", rank: 0 };
+    const rank = TICKER_NAMES.indexOf(plain);
+    return rank < 0 ? VALUE : { role: "name", rank };
   }
-}
-
-function ranks(names: readonly string[]): Map<string, number> {
-  return new Map(names.map((name, rank) => [bare(name), rank]));
-}
-
-function bare(name: string): string {
-  return name.toLowerCase().replaceAll(/[\s_]/g, "");
-}
-
-/**
- * The column that holds a ticker's prices: the first of adj_close, close, price.
- * @throws MucastError invalid_data if there is none, or one in two spellings.
- */
-export function priceColumn(roles: ColumnRoles, columns: readonly string[], position: Position): number {
-  const rankOf = (name: string) => {
-    const { role, rank } = roles.of(name);
-    return role === "price" ? rank : PRICE_COLUMNS.length;
-  };
-  const found = columns.map(rankOf);
-  const best = Math.min(PRICE_COLUMNS.length, ...found);
-  if (best === PRICE_COLUMNS.length) {
-    throw invalid(
-      position,
-      `has no price column; one of ${PRICE_COLUMNS.join(", ")} is expected (are the two URLs swapped?)`,
-    );
-  }
-  const column = found.indexOf(best);
-  const other = found.indexOf(best, column + 1);
-  if (other < 0) return column;
-  throw invalid(
-    position,
-    `has two columns ${quote(columns[column]!)} and ${quote(columns[other]!)} for one price`,
-  );
 }
 
 /** The names of a blob's tickers and columns. Each is in memory once, and their total size is limited. */
@@ -93,12 +59,10 @@ export class BlobNames {
     this.#limit = nameBytes;
   }
 
-  /** @throws MucastError too_large if the name, or all names of the blob together, are too long. */
   ticker(name: string, position: Position): string {
     return this.#keep(name, NAME_BYTES.ticker, position);
   }
 
-  /** @throws MucastError too_large if the name, or all names of the blob together, are too long. */
   column(name: string, position: Position): string {
     return this.#keep(name, NAME_BYTES.column, position);
   }

@@ -20,7 +20,7 @@ export class NamelessFile {
     return this.#file !== undefined;
   }
 
-  /** @param at byte offset in the file. @throws MucastError output_failed if the disk is full. */
+  /** @param at byte offset in the file. */
   write(bytes: Uint8Array, at: number): void {
     try {
       this.#file ??= openNameless(this.#folder);

@@ -20,6 +20,8 @@ export interface ReadOptions {
   readonly limits?: BlobLimits | undefined;
   /** Maximum number of values of a Parquet table, columns times rows; the limit of the format by default. */
   readonly maxTableValues?: number | undefined;
+  /** The name of the security, if a table of prices does not name it. */
+  readonly ticker?: string | undefined;
 }
 
 /**
@@ -30,7 +32,7 @@ export async function* readBlob(
   kind: BlobKind,
   source: ByteSource,
   store: BlockStore,
-  { signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues }: Omit<ReadOptions, "workFolder">,
+  { signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues, ticker }: Omit<ReadOptions, "workFolder">,
 ): AsyncGenerator<TickerSeries, RequestedWindow, void> {
   const bytes = new ByteWindow(source, signal);
   const reading: Reading = {
@@ -41,6 +43,7 @@ export async function* readBlob(
     roles: new ColumnRoles(kind),
     limits,
     maxTableValues,
+    ticker,
     names: new BlobNames(limits),
     tickers: new Set(),
     buffer: new Doubles(),
@@ -71,7 +74,7 @@ const OTHERS: readonly (readonly [readonly number[], string])[] = [
 ];
 const UTF8_MARK = [0xef, 0xbb, 0xbf];
 
-/** Skips a UTF-8 byte order mark. @throws MucastError unreadable_blob if the blob is empty, or if its first bytes are not UTF-8 text. */
+/** Skips a UTF-8 byte order mark. */
 export function* checkEncoding(window: ByteWindow): Waiting<void> {
   while (window.end - window.position < MAX_MARK_BYTES && !window.finished) yield;
   const { bytes, position, end, source } = window;
@@ -92,7 +95,6 @@ const MAX_HEADER_BYTES = 4_096;
 /** A JSON text that does not begin with a bracket has no comma. */
 const CSV_LINE = /^"?[A-Za-z][^\r\n{}[\]]*[,;\t|][^\r\n{}[\]]*\r?\n/;
 
-/** @throws MucastError unreadable_blob for a CSV, invalid_data for the output of a job, which says what was given in place of a blob. */
 function* checkContent(window: ByteWindow, kind: BlobKind): Waiting<void> {
   let text = yield* beginning(window, MAX_SCHEMA_BYTES);
   if (/^"?[A-Za-z]/.test(text)) text = yield* beginning(window, MAX_HEADER_BYTES);

@@ -5,8 +5,9 @@ import {
   type TickerPrices,
   type TickerSeries,
 } from "../contract/market/ticker-series.ts";
+import { invalid, quote } from "./blob-errors.ts";
 import { type BlockSpan, BlockStore } from "./block-store.ts";
-import { ColumnRoles, priceColumn } from "./column-names.ts";
+import { priceColumn, priceColumns } from "./field-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
 
 /** A data-extraction blob, read to its end. */
@@ -56,8 +57,9 @@ interface StoredTicker {
 class StoredPrices {
   readonly #store: BlockStore;
   readonly #source: string;
-  readonly #roles = new ColumnRoles("prices");
   readonly #tickers = new Map<string, StoredTicker>();
+  /** Whether the tickers have nothing but a price, as those of a table with a column per ticker. */
+  #isWide = true;
   #lastDays: Int32Array = new Int32Array(0);
   #lastSpan: BlockSpan | undefined;
 
@@ -68,20 +70,27 @@ class StoredPrices {
 
   add({ ticker, days, columns, values }: TickerSeries): void {
     const n = days.length;
-    const column =
-      n === 0 ? 0 : priceColumn(this.#roles, columns, { source: this.#source, offset: 0, ticker });
+    const column = n === 0 ? 0 : priceColumn(columns, this.#fault);
+    this.#isWide &&= columns.length === 1 && columns[0] === "price";
     const prices = values.subarray(column * n, (column + 1) * n);
     this.#tickers.set(ticker, { days: this.#storeDays(days), prices: this.#store.append(prices) });
   }
 
   blob(window: RequestedWindow): PriceBlob {
+    const tickers = [...this.#tickers.keys()];
+    if (this.#isWide && priceColumns(tickers, undefined, this.#fault).size < tickers.length)
+      throw this.#fault(
+        `has several fields of a ticker, such as ${quote(tickers[0]!)}; keep one price of each`,
+      );
     return {
       window,
-      tickers: [...this.#tickers.keys()].sort(compareCodePoints),
+      tickers: tickers.sort(compareCodePoints),
       load: (ticker) => this.#load(ticker),
       close: () => this.#store.close(),
     };
   }
+
+  readonly #fault = (what: string) => invalid({ source: this.#source, offset: 0 }, what);
 
   #storeDays(days: Int32Array): BlockSpan {
     const isSame = days.length === this.#lastDays.length && days.every((day, i) => day === this.#lastDays[i]);

@@ -2,7 +2,8 @@ import { BLOB_BOUNDS, type BlobLimits } from "../contract/blob-limits.ts";
 import { MAX_COLUMNS, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
-import { type BlobKind, type BlobNames, type ColumnRoles, priceColumn } from "./column-names.ts";
+import type { BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
+import { priceColumn } from "./field-names.ts";
 import type { Doubles } from "./json/doubles.ts";
 import { type JsonReader, Token } from "./json/json-reader.ts";
 
@@ -27,6 +28,8 @@ export interface Reading {
   readonly roles: ColumnRoles;
   readonly limits: BlobLimits;
   readonly maxTableValues: number | undefined;
+  /** The name of the security, if a table of prices does not name it. */
+  readonly ticker?: string | undefined;
   readonly names: BlobNames;
   /** All tickers found so far. */
   readonly tickers: Set<string>;
@@ -53,23 +56,17 @@ export interface FoundTicker {
   readonly n: number;
 }
 
-/**
- * Records a complete ticker.
- * @throws MucastError invalid_data if the ticker occurs twice, or has no price column in a price blob; too_large over a limit.
- */
+/** Records a complete ticker. */
 export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
   const position = positionOf(reading, offset, ticker);
   // The dates of a ticker without columns take memory too.
   checkValueCount(reading, Math.max(1, columns.length) * n, offset, ticker);
   if (reading.tickers.has(ticker)) throw invalid(position, "comes twice");
-  if (reading.kind === "prices") priceColumn(reading.roles, columns, position);
+  if (reading.kind === "prices") priceColumn(columns, (what) => invalid(position, what));
   reading.tickers.add(recordTicker(reading, reading.tickers.size, ticker, offset));
 }
 
-/**
- * Records the name of a ticker in addition to `count` others.
- * @throws MucastError too_large over the limit of tickers, or of their names' bytes.
- */
+/** Records the name of a ticker in addition to `count` others. */
 export function recordTicker(reading: Reading, count: number, ticker: string, offset: number): string {
   const { tickers } = reading.limits;
   if (count < tickers) return reading.names.ticker(ticker, positionOf(reading, offset));
@@ -77,13 +74,11 @@ export function recordTicker(reading: Reading, count: number, ticker: string, of
   throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
-/** @throws MucastError too_large if a ticker has MAX_COLUMNS already. */
 export function checkColumnCount(reading: Reading, count: number, offset: number, ticker?: string): void {
   if (count < MAX_COLUMNS) return;
   throw tooLarge(positionOf(reading, offset, ticker), `has more than ${MAX_COLUMNS} columns`);
 }
 
-/** @throws MucastError too_large over MAX_VALUES. */
 export function checkValueCount(reading: Reading, count: number, offset: number, ticker?: string): void {
   if (count <= MAX_VALUES) return;
   const what = `has more than ${MAX_VALUES} values, columns times rows`;

@@ -197,8 +197,10 @@ export interface RowCounts {
 
 /** One sentence that leads from price dates to fit rows. */
 export function describeCounts(counts: RowCounts, cut: Day): string {
+  const zero =
+    counts.nonpositivePrices === 0 ? "" : ` (${counts.nonpositivePrices} without a price above zero)`;
   return (
-    `${counted(counts.priceDates, "price date")}, ${counts.featureRows} of them with a feature row, ` +
+    `${counted(counts.priceDates, "price date")}${zero}, ${counts.featureRows} of them with a feature row, ` +
     `${counts.candidates} with a label known by ${formatDay(cut)}; ` +
     `${counts.features - counts.emptyFeatures} of ${counted(counts.features, "feature")} have values there, ` +
     `${counted(counts.rowsWithMissing, "row")} ${counts.rowsWithMissing === 1 ? "lacks" : "lack"} at least one`
@@ -224,15 +226,10 @@ export function rowWarnings(facts: {
 }): Warning[] {
   const { ticker, counts, emptyNames, columns, warmUpRows, missingByColumn, largestGap, delay } = facts;
   const lacking = counts.rowsWithMissing - warmUpRows;
-  const warnings: Warning[] = [];
+  const warnings = nonpositivePrices(ticker, counts.nonpositivePrices);
   const warn = (code: Warning["code"], count: number, message: string): void => {
     if (count > 0) warnings.push({ code, message, ticker, count });
   };
-  warn(
-    "nonpositive_price",
-    counts.nonpositivePrices,
-    `${ticker}: ${counts.nonpositivePrices === 1 ? "1 price is zero or negative and counts" : `${counts.nonpositivePrices} prices are zero or negative and count`} as missing.`,
-  );
   warn(
     "long_gap",
     counts.longGaps,
@@ -251,6 +248,15 @@ export function rowWarnings(facts: {
       `${columns[worst]} is missing most often, on ${counted(missingByColumn[worst]!, "row")}.`,
   );
   return warnings;
+}
+
+/** The warning of prices that count as missing; none without such prices. */
+export function nonpositivePrices(ticker: string, count: number): Warning[] {
+  const what =
+    count === 1 ? "1 price is zero or negative and counts" : `${count} prices are zero or negative and count`;
+  return count === 0
+    ? []
+    : [{ code: "nonpositive_price", message: `${ticker}: ${what} as missing.`, ticker, count }];
 }
 
 /** At least one digit, however small the share. */

@@ -24,7 +24,6 @@ export type BlobFormat =
   | { readonly format: "json" }
   | { readonly format: "parquet"; readonly compression: Compression; readonly float32: boolean };
 
-/** @throws MucastError invalid_request for an option that the format does not have, or a compression that this Node does not have. */
 export function blobFormat({ format = "json", compression, float32 }: FormatOptions): BlobFormat {
   if (format === "parquet") {
     checkCompression(compression ?? "snappy");

@@ -4,6 +4,8 @@ export interface FileLimits {
   readonly csvBytes?: number;
   /** As many as a job accepts by default. */
   readonly tickers?: number;
+  /** The name of the security, if the file of prices does not name it. */
+  readonly ticker?: string | undefined;
   /** Called with the number of bytes of each part that was read, decompressed. */
   readonly onBytes?: ((count: number) => void) | undefined;
 }

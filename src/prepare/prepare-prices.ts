@@ -25,6 +25,8 @@ export interface PrepareOptions extends FormatOptions {
   readonly end?: string | undefined;
   readonly learningEnd?: string | undefined;
   readonly tickers?: readonly string[] | undefined;
+  /** The name of the security, if the prices are the fields of one and do not name it. */
+  readonly ticker?: string | undefined;
   /** Leaves out the features that prepare computes; needs a table of features. */
   readonly onlyFeatures?: boolean | undefined;
 }
@@ -50,7 +52,7 @@ export type PrepareProgress =
   | { readonly stage: "read"; readonly done: number }
   | { readonly stage: "write"; readonly done: number; readonly total: number };
 
-export interface PrepareLimits extends Omit<FileLimits, "onBytes"> {
+export interface PrepareLimits extends Omit<FileLimits, "onBytes" | "ticker"> {
   /** Limit of each blob in bytes; one more is too_large. */
   readonly blobBytes?: number;
 }
@@ -84,7 +86,7 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
     bytes += count;
     onProgress({ stage: "read", done: bytes });
   };
-  const limits = { ...request.limits, onBytes };
+  const limits = { ...request.limits, onBytes, ticker: options.ticker };
   if (options.id !== undefined) checkId(options.id, "id");
   const format = blobFormat(options);
   const computed = computedNames(request);

@@ -10,7 +10,6 @@ import type { RequestedWindow, TickerFeatures, TickerPrices } from "../contract/
  * not touched.
  * @param limit bytes of each.
  * @returns their paths, and whether any was new.
- * @throws MucastError output_failed, too_large; nothing is changed if one exists with other bytes.
  */
 export async function publishBlobs(
   folder: string,

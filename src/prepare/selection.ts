@@ -10,11 +10,7 @@ export interface PrepareWindow {
   readonly learningEnd?: Day;
 }
 
-/**
- * The window of the options, and for bounds that they omit of the file; by default from the first to the last price date.
- * @throws MucastError invalid_request for a text that is not a date, a bound that differs from the file's, bounds in the wrong order or
- * without any price date between them, or a last learning day outside.
- */
+/** The window of the options, and for bounds that they omit of the file; by default from the first to the last price date. */
 export function windowOf(
   requested: { start?: string | undefined; end?: string | undefined; learningEnd?: string | undefined },
   days: Int32Array,
@@ -54,10 +50,7 @@ function dayOf(text: string | undefined, path: string): Day | undefined {
   return day;
 }
 
-/**
- * The tickers that the options name; by default all.
- * @throws MucastError invalid_request for a ticker that has no price.
- */
+/** The tickers that the options name; by default all. */
 export function tickersOf(
   requested: readonly string[] | undefined,
   all: readonly TickerPrices[],

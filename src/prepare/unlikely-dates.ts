@@ -12,8 +12,6 @@ interface DatedFile {
 /**
  * Refuses prices of the future: such a date is mistyped, and a job would forecast as of that date.
  * @param dates at least one, ascending.
- * @throws MucastError invalid_data for a last date after tomorrow (UTC). Tomorrow is valid, because markets far east of UTC may have
- * closed on that date.
  */
 export function checkNotFuture(dates: Int32Array, { source, lineOf }: DatedFile): void {
   const tomorrow = Math.floor(Date.now() / MILLISECONDS_PER_DAY) + 1;

@@ -18,13 +18,8 @@ async function fill(unfinished: string): Promise<void> {
   for await (const _ of process.stdin);
 }
 
-await whileBuildingAlone(
-  findEnvironment().python,
-  parent,
-  () => say("waiting"),
-  async () => {
-    const isThere = isBuilt(folder);
-    if (!isThere) await buildFolder(folder, fill);
-    say(isThere ? "found" : "built");
-  },
-);
+await whileBuildingAlone(findEnvironment().python, parent, say, async () => {
+  const isThere = isBuilt(folder);
+  if (!isThere) await buildFolder(folder, fill);
+  say(isThere ? "found" : "built");
+});

@@ -35,7 +35,7 @@ class Answer:
 
 
 def json_object(answer: Answer, member: str) -> dict[str, Any]:
-    """An answer that is a JSON object with this member. Raises UnexpectedAnswerError for any other one."""
+    """Raises UnexpectedAnswerError unless the answer is a JSON object with this member."""
     value = object_in(answer.body)
     if value is None or member not in value:
         raise unexpected(answer)
@@ -43,7 +43,7 @@ def json_object(answer: Answer, member: str) -> dict[str, Any]:
 
 
 def html_text(answer: Answer) -> str:
-    """An answer that is an HTML page. Raises UnexpectedAnswerError for any other one."""
+    """Raises UnexpectedAnswerError for an answer that is no HTML page."""
     if not re.match(r"text/html\b", answer.content_type, re.IGNORECASE):
         raise unexpected(answer)
     return answer.body.decode("utf-8", "replace")

@@ -9,21 +9,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
-from .answers import json_object
+from .answers import json_object, unexpected
 from .connection import LONG_READ_SECONDS, Call, Connection
-from .inputs import Day, Input, Uploads, day_text, prepare_body
-from .job import Job, Status, fetch_operation, operation_of
-from .models import BlobPage, Operation, OperationPage, PreparedBlobs, StoredBlob
+from .deadline import Deadline
+from .inputs import Day, Input, Table, Uploads, day_text, prepare_body
+from .job import Job, Status, fetch_operation
+from .models import Operation, PreparedBlobs, StoredBlob
 from .results import AuditResult, ForecastResult, ReplayResult, open_result
 
 if TYPE_CHECKING:
     import httpx
-    import pandas as pd
 
 Config: TypeAlias = Mapping[str, object] | str
 """A config as docs/config.md describes it, or its JSON text, which is sent unchanged."""
 
 AnyJob: TypeAlias = "Job[ForecastResult | AuditResult | ReplayResult]"
+# Features, prices, config, start, end and learning_end.
+Inputs: TypeAlias = "tuple[Input, Input, Config, Day | None, Day | None, Day | None]"
 Result = TypeVar("Result")
 
 
@@ -38,7 +40,7 @@ class Client:
         """
         `url`: such as https://mucast.example.com; http only for a service on this machine.
         `key`: an API key that `mucast keys create` printed, or an OIDC access token.
-        `transport`: instead of httpx's own, such as one with a proxy or another certificate authority.
+        `transport`: instead of httpx's own, such as one with a proxy.
         """
         self._connection = Connection(url, key, transport)
         self._uploads = Uploads(self._connection)
@@ -78,21 +80,13 @@ class Client:
         `start`, `end`, `learning_end`: bounds of the window that the prices do not name themselves.
         `portable`: whether every x86-64-v3 processor must give the same bytes.
         `tags`: labels to find the job by in `operations` and the console, also recorded in its output.
-        `idempotency_key`, `timeout`, `progress`: as for `submit` and `Job.wait`, which this method combines.
+        `idempotency_key`, `timeout`, `progress`: as for `submit` and `Job.wait`, which this method combines;
+        `timeout` includes the uploads.
         """
-        job = self.submit(
-            "run_ml_job",
-            features=features,
-            prices=prices,
-            config=config,
-            start=start,
-            end=end,
-            learning_end=learning_end,
-            portable=portable,
-            tags=tags,
-            idempotency_key=idempotency_key,
+        inputs = (features, prices, config, start, end, learning_end)
+        return self._run(
+            lambda: self._submit_job("run_ml_job", inputs, portable, tags, idempotency_key), timeout, progress
         )
-        return job.wait(timeout=timeout, progress=progress)
 
     def run_dl_job(
         self,
@@ -110,19 +104,10 @@ class Client:
         progress: bool = True,
     ) -> ForecastResult:
         """Trains neural networks, one per ticker or one for all; otherwise like `run_ml_job`."""
-        job = self.submit(
-            "run_dl_job",
-            features=features,
-            prices=prices,
-            config=config,
-            start=start,
-            end=end,
-            learning_end=learning_end,
-            portable=portable,
-            tags=tags,
-            idempotency_key=idempotency_key,
+        inputs = (features, prices, config, start, end, learning_end)
+        return self._run(
+            lambda: self._submit_job("run_dl_job", inputs, portable, tags, idempotency_key), timeout, progress
         )
-        return job.wait(timeout=timeout, progress=progress)
 
     def submit(
         self,
@@ -143,9 +128,8 @@ class Client:
         `idempotency_key`: by default a new one for each call. With your own, the same key and the same inputs give the
         same job, also from another process; other inputs give the error idempotency_conflict.
         """
-        inputs = self._inputs(features, prices, config, start, end, learning_end)
-        payload = {**inputs, "portable": portable or None, "tags": None if tags is None else list(tags)}
-        return self._submit(operation, payload, idempotency_key, ForecastResult)
+        inputs = (features, prices, config, start, end, learning_end)
+        return self._submit_job(operation, inputs, portable, tags, idempotency_key)
 
     def submit_audit(
         self,
@@ -164,8 +148,8 @@ class Client:
         `options`: further members of the payload, such as {"truncations": 3, "quick": True}; docs/audit.md of mucast
         lists them.
         """
-        payload = {**self._inputs(features, prices, config, start, end, learning_end), **(options or {})}
-        return self._submit("audit", payload, idempotency_key, AuditResult)
+        inputs = (features, prices, config, start, end, learning_end)
+        return self._submit_audit(inputs, options, idempotency_key)
 
     def audit(
         self,
@@ -182,17 +166,8 @@ class Client:
         progress: bool = True,
     ) -> AuditResult:
         """Checks the inputs of a job for look-ahead and waits for the findings. Takes what `submit_audit` takes."""
-        job = self.submit_audit(
-            features=features,
-            prices=prices,
-            config=config,
-            start=start,
-            end=end,
-            learning_end=learning_end,
-            options=options,
-            idempotency_key=idempotency_key,
-        )
-        return job.wait(timeout=timeout, progress=progress)
+        inputs = (features, prices, config, start, end, learning_end)
+        return self._run(lambda: self._submit_audit(inputs, options, idempotency_key), timeout, progress)
 
     def replay(
         self,
@@ -209,8 +184,7 @@ class Client:
         """
         output_url = result if isinstance(result, str) else result.output_url
         payload = {"output_url": output_url, "portable": portable}
-        job = self._submit("replay", payload, idempotency_key, ReplayResult)
-        return job.wait(timeout=timeout, progress=progress)
+        return self._run(lambda: self._submit("replay", payload, idempotency_key, ReplayResult), timeout, progress)
 
     def attach(self, operation_id: str) -> AnyJob:
         """A job, an audit or a replay that was submitted before, here or elsewhere."""
@@ -223,35 +197,29 @@ class Client:
 
         `tags`: only operations that have all of these.
         """
-        cursor: str | None = None
-        while True:
-            query = {"status": status, "operation": operation, "tag": tags, "limit": 100, "cursor": cursor}
-            answer = self._connection.send(Call("GET", "/v1/operations", query=query))
-            page = cast("OperationPage", json_object(answer, "operations"))
-            yield from page["operations"]
-            cursor = page["next_cursor"]
-            if cursor is None:
-                return
+        query = {"status": status, "operation": operation, "tag": tags}
+        return cast("Iterator[Operation]", self._pages("/v1/operations", "operations", query))
 
     def prepare(
         self,
-        prices: pd.DataFrame | os.PathLike[str],
+        prices: Table | os.PathLike[str],
         *,
         id: str | None = None,
         start: Day | None = None,
         end: Day | None = None,
         learning_end: Day | None = None,
         tickers: Sequence[str] | None = None,
-        features: pd.DataFrame | os.PathLike[str] | None = None,
+        ticker: str | None = None,
+        features: Table | os.PathLike[str] | None = None,
         only_features: bool = False,
         format: Literal["json", "parquet"] | None = None,
     ) -> PreparedBlobs:
         """Makes both inputs of a job from prices, with the features that docs/prepare.md of mucast describes.
 
         `prices`: the `pathlib.Path` of a CSV or a Parquet table, or a data frame with an index of dates and a column
-        per ticker. `features`: features of your own, as the path of such a file or as a data frame with the columns or
-        index levels `date` and `ticker`; with `only_features`, they replace the others. `format`: of both inputs.
-        Raises TypeError for anything else.
+        per ticker, or with the fields of one `ticker`. `features`: features of your own, as the path of such a file or
+        as a data frame with the columns or index levels `date` and `ticker`; with `only_features`, they replace the
+        others. `format`: of both inputs.
         Pass `feature_url` and `data_extractor_url` of the answer as `features` and `prices`.
         """
         bounds = {"start": day_text(start), "end": day_text(end), "learning_end": day_text(learning_end)}
@@ -260,7 +228,7 @@ class Client:
             "POST",
             "/v1/prepare",
             query={
-                **{"id": id, **bounds, "tickers": tickers, "format": format},
+                **{"id": id, **bounds, "tickers": tickers, "ticker": ticker, "format": format},
                 "only_features": "true" if only_features else None,
             },
             headers={"content-type": content_type},
@@ -271,39 +239,35 @@ class Client:
 
     def blobs(self, *, kind: Literal["features", "prices", "output"] | None = None) -> Iterator[StoredBlob]:
         """The caller's blobs, newest first, fetched page by page: stored inputs and the outputs of operations."""
-        cursor: str | None = None
-        while True:
-            query = {"kind": kind, "limit": 100, "cursor": cursor}
-            page = cast("BlobPage", json_object(self._connection.send(Call("GET", "/v1/data", query=query)), "blobs"))
-            yield from page["blobs"]
-            cursor = page["next_cursor"]
-            if cursor is None:
-                return
+        return cast("Iterator[StoredBlob]", self._pages("/v1/data", "blobs", {"kind": kind}))
 
     def delete_blob(self, name: str) -> None:
         """Removes an input or an output, so that its bytes no longer count against the caller's quota."""
         self._connection.send(Call("DELETE", f"/data/{quote(name, safe='')}"))
         self._uploads.forget(name)
 
-    def _inputs(
-        self,
-        features: Input,
-        prices: Input,
-        config: Config,
-        start: Day | None,
-        end: Day | None,
-        learning_end: Day | None,
-    ) -> dict[str, Any]:
+    def _inputs(self, inputs: Inputs) -> dict[str, Any]:
+        features, prices, config, *bounds = inputs
         # Before the uploads, so that a mistake is found first.
         config_text = json_text(config)
         return {
             "feature_url": self._uploads.url_of("feature_engine", features),
             "data_extractor_url": self._uploads.url_of("data_extractor", prices),
-            "start": day_text(start),
-            "end": day_text(end),
-            "learning_end": day_text(learning_end),
+            **dict(zip(("start", "end", "learning_end"), map(day_text, bounds), strict=True)),
             "config": RawJson(config_text),
         }
+
+    def _submit_job(
+        self, operation: str, inputs: Inputs, portable: bool, tags: Sequence[str] | None, idempotency_key: str | None
+    ) -> Job[ForecastResult]:
+        labels = None if tags is None else list(tags)
+        payload = {**self._inputs(inputs), "portable": portable or None, "tags": labels}
+        return self._submit(operation, payload, idempotency_key, ForecastResult)
+
+    def _submit_audit(
+        self, inputs: Inputs, options: Mapping[str, object] | None, idempotency_key: str | None
+    ) -> Job[AuditResult]:
+        return self._submit("audit", {**self._inputs(inputs), **(options or {})}, idempotency_key, AuditResult)
 
     def _submit(
         self,
@@ -316,7 +280,31 @@ class Client:
         headers = {"content-type": "application/json", "idempotency-key": key}
         body = payload_text(payload).encode()
         answer = self._connection.send(Call("POST", f"/v1/{operation}", headers=headers, body=body))
-        return Job(self._connection, operation_of(json_object(answer, "id")), open_result)
+        return Job(self._connection, cast("Operation", json_object(answer, "id")), open_result)
+
+    def _run(self, submit: Callable[[], Job[Result]], timeout: float | None, progress: bool) -> Result:
+        deadline = Deadline(timeout)
+
+        def work() -> Result:
+            job = submit()
+            deadline.operation_id = job.id
+            return job.wait(progress=progress)
+
+        return deadline.run(work)
+
+    def _pages(self, path: str, member: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        cursors: list[str | None] = [None]
+        while True:
+            call = Call("GET", path, query={**query, "limit": 100, "cursor": cursors[-1]})
+            answer = self._connection.send(call)
+            page = json_object(answer, member)
+            yield from page[member]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+            if cursor in cursors:
+                raise unexpected(answer, f"the cursor {cursor!r} a second time")
+            cursors.append(cursor)
 
 
 class RawJson(str):

@@ -14,6 +14,7 @@ import httpx
 
 from .address import authorization, is_loopback, service_url
 from .answers import Answer, error_of, unexpected
+from .deadline import DEADLINE
 from .errors import ApiError, ConnectionLostError
 from .version import __version__
 
@@ -23,7 +24,7 @@ RETRYABLE_STATUSES = frozenset({429, 502, 503, 504})
 MAX_RETRY_AFTER = 60.0
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
-# A report, a price CSV or an upload may take as long as the service's `request_seconds`, which is 120 by default.
+# A report, a price CSV or an upload may take the service's `request_seconds`, which is 120 by default.
 LONG_READ_SECONDS = 600.0
 # The service sends less than 4 MB in any JSON answer that is not a blob.
 MAX_ANSWER_BYTES = 8 * 2**20
@@ -33,7 +34,7 @@ MAX_BACKOFF = 10.0
 
 @dataclass(frozen=True)
 class Call:
-    """A request. One that is not repeatable is sent once."""
+    """A request that has the same effect if it is sent twice."""
 
     method: str
     # Starts with a slash.
@@ -41,8 +42,6 @@ class Call:
     query: Mapping[str, str | int | Sequence[str] | None] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | Path | None = None
-    # Whether sending it twice has the same effect as sending it once.
-    repeatable: bool = True
     max_bytes: int = MAX_ANSWER_BYTES
     read_seconds: float = READ_SECONDS
 
@@ -57,13 +56,9 @@ class Connection:
             headers={"user-agent": f"mucast-client/{__version__}", "accept-encoding": "identity", **authorization(key)},
             # A payload and its signatures go only to the service that the caller has named.
             follow_redirects=False,
-            # A proxy of the environment must not see the key of a service on this machine, whose http is not encrypted.
-            trust_env=not is_loopback(httpx.URL(self.url).host),
-            transport=transport,
+            # With one, httpx uses no proxy of the environment, which would see the key for this machine.
+            transport=transport or (httpx.HTTPTransport() if is_loopback(httpx.URL(self.url).host) else None),
         )
-
-    def __repr__(self) -> str:
-        return f"Connection({self.url!r})"
 
     def close(self) -> None:
         self._http.close()
@@ -71,16 +66,17 @@ class Connection:
     @contextmanager
     def stream(self, call: Call) -> Iterator[httpx.Response]:
         """One attempt; yields any answer before its body is read. Raises httpx.TransportError if there is none."""
-        query = tuple((name, text) for name, value in call.query.items() for text in texts_of(value))
+        query = {name: value for name, value in call.query.items() if value is not None}
         body = call.body.open("rb") if isinstance(call.body, Path) else call.body
+        cut = DEADLINE.get().cut
         try:
             with self._http.stream(
                 call.method,
                 f"{self.url}{call.path}",
-                params=httpx.QueryParams(query) if query else None,
+                params=query or None,
                 headers=dict(call.headers),
                 content=body,
-                timeout=httpx.Timeout(CONNECT_SECONDS, read=call.read_seconds, write=LONG_READ_SECONDS),
+                timeout=httpx.Timeout(cut(CONNECT_SECONDS), read=cut(call.read_seconds), write=cut(LONG_READ_SECONDS)),
             ) as response:
                 yield response
         finally:
@@ -90,15 +86,14 @@ class Connection:
     def send(self, call: Call) -> Answer:
         """The 2xx answer to a call, read whole.
 
-        A repeatable call is sent up to five more times if there is no answer, if the answer breaks off while it is
-        read, or if its status is 429, 502, 503 or 504 (except for work that took too long, `timed_out`), or 409 for a
-        key whose first request is still in flight. Raises ApiError for any other answer, and ConnectionLostError if
-        there is none.
+        A call is sent up to five more times if there is no answer, if the answer breaks off while it is read, or if its
+        status is 429, 502, 503 or 504 (except for work that took too long, `timed_out`), or 409 for a key whose first
+        request is still in flight. Raises ApiError for any other answer, and ConnectionLostError if there is none.
         """
         failures = 0
         while True:
             failures += 1
-            may_repeat = call.repeatable and failures <= RETRIES
+            may_repeat = failures <= RETRIES
             try:
                 with self.stream(call) as response:
                     answer = read_whole(response, call.max_bytes)
@@ -127,6 +122,7 @@ def read_whole(response: httpx.Response, max_bytes: int) -> Answer:
     parts: list[bytes] = []
     size = 0
     for part in response.iter_raw():
+        DEADLINE.get().check()
         size += len(part)
         if size > max_bytes:
             raise unexpected(answer, f"a body of more than {max_bytes} bytes")
@@ -158,15 +154,11 @@ def backoff(failures: int) -> float:
 
 
 def pause(seconds: float) -> None:
-    time.sleep(seconds)
+    """Raises WaitTimeoutError if the deadline comes first."""
+    deadline = DEADLINE.get()
+    time.sleep(deadline.cut(seconds))
+    deadline.check()
 
 
 def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def texts_of(value: str | int | Sequence[str] | None) -> list[str]:
-    """A list repeats its name for each entry."""
-    if value is None:
-        return []
-    return [str(value)] if isinstance(value, str | int) else list(value)

@@ -56,7 +56,7 @@ class RequestRefusedError(ApiError):
 
 
 class UnexpectedAnswerError(ApiError):
-    """An answer that did not come from mucast, for example from a proxy. The client writes its problem."""
+    """An answer that did not come from mucast, for example from a proxy."""
 
 
 class OperationFailedError(ApiError):
@@ -65,9 +65,8 @@ class OperationFailedError(ApiError):
     def __init__(self, problem: Problem, operation: Operation) -> None:
         super().__init__(problem)
         self.operation: Operation = operation
-
-    def __reduce__(self) -> tuple[type[OperationFailedError], tuple[Problem, Operation]]:
-        return type(self), (self.problem, self.operation)
+        # What unpickling passes to this method.
+        self.args = (problem, operation)
 
 
 class OperationCanceledError(OperationFailedError):
@@ -89,12 +88,13 @@ class NoEventStreamError(MucastError):
 
 
 class WaitTimeoutError(MucastError, TimeoutError):
-    """The operation did not end in the given time. It continues: attach to it by its id."""
+    """The operation did not end in time, and continues: attach to its id, which is None before it is accepted."""
 
-    def __init__(self, operation_id: str, seconds: float) -> None:
-        super().__init__(f"operation {operation_id} did not end within {seconds:g} s; it continues")
+    def __init__(self, operation_id: str | None, seconds: float) -> None:
+        missed = "no submission was confirmed" if operation_id is None else f"operation {operation_id} did not end"
+        super().__init__(f"{missed} within {seconds:g} s{'' if operation_id is None else '; it continues'}")
         self.operation_id = operation_id
         self.seconds = seconds
 
-    def __reduce__(self) -> tuple[type[WaitTimeoutError], tuple[str, float]]:
+    def __reduce__(self) -> tuple[type[WaitTimeoutError], tuple[str | None, float]]:
         return type(self), (self.operation_id, self.seconds)

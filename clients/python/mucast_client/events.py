@@ -12,7 +12,7 @@ import httpx
 
 from .answers import error_of, object_in
 from .connection import Call, Connection, backoff, pause, read_whole, reason_of
-from .deadline import Deadline
+from .deadline import DEADLINE
 from .errors import ApiError, ConnectionLostError, NoEventStreamError
 from .models import Event, Operation, Snapshot
 from .server_sent_events import OversizedEventError, Retry, sent_events
@@ -42,12 +42,11 @@ def ended_by(event: Event | Snapshot) -> Operation | None:
 class EventFollower:
     """The events of one operation, and what is kept between two connections."""
 
-    def __init__(self, connection: Connection, operation_id: str, after: int | None, deadline: Deadline) -> None:
+    def __init__(self, connection: Connection, operation_id: str, after: int | None = None) -> None:
         self._connection = connection
         self._path = f"{operation_path(operation_id)}/events"
         # `seq` of the last event seen.
         self._after = after
-        self._deadline = deadline
         self._reopen = REOPEN_SECONDS
         self._is_over = False
         self._has_heard = False
@@ -77,7 +76,7 @@ class EventFollower:
                     raise
                 failure = error
             except httpx.ReadTimeout as error:
-                self._deadline.check()
+                DEADLINE.get().check()
                 if not self._has_heard:
                     raise NoEventStreamError("nothing arrives") from error
                 failure = error
@@ -88,15 +87,14 @@ class EventFollower:
             if failures >= MAX_FAILURES_IN_A_ROW:
                 reason = "the stream ends without an event" if failure is None else reason_of(failure)
                 raise ConnectionLostError(f"the stream of events is lost: {reason}") from failure
-            self._deadline.check()
-            pause(self._deadline.cut(backoff(failures) if failures > 0 else self._reopen))
+            pause(backoff(failures) if failures > 0 else self._reopen)
 
     def _events_once(self) -> Iterator[Event | Snapshot]:
         """The events of one connection."""
         after = {} if self._after is None else {"last-event-id": str(self._after)}
         headers = {"accept": "text/event-stream", **after}
-        seconds = self._deadline.cut(SILENCE_SECONDS)
-        with self._connection.stream(Call("GET", self._path, headers=headers, read_seconds=seconds)) as response:
+        call = Call("GET", self._path, headers=headers, read_seconds=SILENCE_SECONDS)
+        with self._connection.stream(call) as response:
             if response.status_code != 200:
                 answer = read_whole(response, Call.max_bytes)
                 self._is_over = answer.status == 204
@@ -123,9 +121,8 @@ class EventFollower:
     def _parts(self, response: httpx.Response) -> Iterator[bytes]:
         for part in response.iter_raw():
             self._has_heard = True
+            DEADLINE.get().check()
             yield part
-            # Comments arrive every 15 s, so that an overdue wait ends although no event comes.
-            self._deadline.check()
 
 
 def event_in(data: str) -> Event | Snapshot | None:

@@ -6,13 +6,12 @@ import hashlib
 import importlib.util
 import io
 import os
-import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import httpx
 
 from .answers import json_object
 from .connection import LONG_READ_SECONDS, Call, Connection
@@ -20,8 +19,16 @@ from .connection import LONG_READ_SECONDS, Call, Connection
 if TYPE_CHECKING:
     import pandas as pd
 
-Input: TypeAlias = "pd.DataFrame | os.PathLike[str] | str"
-"""A data frame, the `pathlib.Path` of a JSON or Parquet file, or the URL of a blob. A text is a URL."""
+
+class ArrowTable(Protocol):
+    """A table of pyarrow, polars or another library with the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
+
+
+Table: TypeAlias = "pd.DataFrame | ArrowTable"
+Input: TypeAlias = "Table | os.PathLike[str] | str"
+"""A table, the `pathlib.Path` of a JSON or Parquet file, or the URL of a blob. A text is a URL."""
 
 FILE_SUFFIXES = (".json", ".parquet", ".csv", ".csv.gz")
 
@@ -33,13 +40,6 @@ Day: TypeAlias = "date | str"
 """A date, or its text YYYY-MM-DD."""
 
 
-@dataclass(frozen=True)
-class Content:
-    body: bytes | Path
-    suffix: str
-    sha256: str
-
-
 class Uploads:
     """The blobs that this client has uploaded, each once.
 
@@ -49,7 +49,8 @@ class Uploads:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._urls: dict[tuple[Kind, str], str] = {}
+        # By name.
+        self._urls: dict[str, str] = {}
         self._lock = Lock()
 
     def url_of(self, kind: Kind, source: Input) -> str:
@@ -61,46 +62,56 @@ class Uploads:
             if "://" not in source and source.lower().endswith(FILE_SUFFIXES):
                 raise ValueError(f"{source!r} is not a URL; for a file, pass pathlib.Path({source!r})")
             return source
-        content = content_of(source)
+        body, suffix = body_of(source)
+        with io.BytesIO(body) if isinstance(body, bytes) else body.open("rb") as file:
+            name = f"{kind}_{hashlib.file_digest(file, 'sha256').hexdigest()[:NAME_LENGTH]}{suffix}"
         with self._lock:
-            url = self._urls.get((kind, content.sha256))
-            if url is None:
-                url = self._upload(f"{kind}_{content.sha256[:NAME_LENGTH]}{content.suffix}", content)
-                self._urls[kind, content.sha256] = url
-        return url
+            if name not in self._urls:
+                self._urls[name] = self._upload(name, body)
+            return self._urls[name]
 
     def forget(self, name: str) -> None:
         """After the blob was removed."""
         with self._lock:
-            self._urls = {key: url for key, url in self._urls.items() if not url.endswith(f"/{name}")}
+            self._urls.pop(name, None)
 
-    def _upload(self, name: str, content: Content) -> str:
+    def _upload(self, name: str, body: bytes | Path) -> str:
         headers = {"content-type": "application/octet-stream"}
-        call = Call("PUT", f"/data/{name}", headers=headers, body=content.body, read_seconds=LONG_READ_SECONDS)
+        call = Call("PUT", f"/data/{name}", headers=headers, body=body, read_seconds=LONG_READ_SECONDS)
         url: str = json_object(self._connection.send(call), "url")["url"]
         return url
 
 
-def content_of(source: pd.DataFrame | os.PathLike[str]) -> Content:
-    """Raises TypeError for anything but a data frame and a path, and ValueError for another kind of file."""
+def body_of(source: Table | os.PathLike[str]) -> tuple[bytes | Path, str]:
+    """The content of an input and its suffix. Raises ValueError for another kind of file."""
     if isinstance(source, os.PathLike):
         path = Path(source)
         if path.suffix not in (".json", ".parquet"):
             raise ValueError(f"{path.name} must be a .json or a .parquet file; read other files into a data frame")
-        with path.open("rb") as file:
-            return Content(path, path.suffix, hashlib.file_digest(file, "sha256").hexdigest())
-    if not hasattr(source, "to_parquet"):
-        raise TypeError(f"an input must be a data frame, a pathlib.Path or a URL, not {type(source).__name__}")
-    body = parquet_of(source)
-    return Content(body, ".parquet", hashlib.sha256(body).hexdigest())
+        return path, path.suffix
+    return parquet_of(source, "an input"), ".parquet"
 
 
-def parquet_of(frame: pd.DataFrame) -> bytes:
-    """The Parquet table of a frame, whose named indexes become columns. Raises ImportError without pyarrow."""
-    if importlib.util.find_spec("pyarrow") is None:
-        raise ImportError("data frames need pyarrow: pip install 'mucast-client[pandas]'")
+def parquet_of(table: Any, name: str) -> bytes:
+    """Raises TypeError for what is no table, and ImportError without pyarrow."""
     buffer = io.BytesIO()
-    frame.to_parquet(buffer, engine="pyarrow")
+    if hasattr(table, "write_parquet"):
+        # Of polars, whose categories pyarrow does not write.
+        table.write_parquet(buffer, compression="snappy")
+        return buffer.getvalue()
+    is_pandas = hasattr(table, "to_parquet")
+    if not is_pandas and not hasattr(table, "__arrow_c_stream__"):
+        kinds = "a table of pandas, polars or pyarrow, or a pathlib.Path"
+        raise TypeError(f"{name} must be {kinds}, not {type(table)}")
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ImportError("this table needs pyarrow: pip install 'mucast-client[pandas]'")
+    if is_pandas:
+        table.to_parquet(buffer, engine="pyarrow")
+    else:
+        import pyarrow
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.table(table), buffer)
     return buffer.getvalue()
 
 
@@ -112,32 +123,19 @@ def day_text(day: Day | None) -> str | None:
 
 
 def prepare_body(
-    prices: pd.DataFrame | os.PathLike[str], features: pd.DataFrame | os.PathLike[str] | None
+    prices: Table | os.PathLike[str], features: Table | os.PathLike[str] | None
 ) -> tuple[bytes | Path, str]:
-    """The body of a preparation and its content type: the prices, or a form of both tables.
-
-    Raises TypeError for anything but data frames and paths.
-    """
-    for name, table in (("prices", prices), ("features", features)):
-        if table is not None and not isinstance(table, os.PathLike) and not hasattr(table, "to_csv"):
-            raise TypeError(f"{name} must be a data frame or a pathlib.Path, not {type(table).__name__}")
+    """The body of a preparation and its content type: the prices, or a form of both tables."""
+    body = Path(prices) if isinstance(prices, os.PathLike) else prices_of(prices)
     if features is None:
-        body = Path(prices) if isinstance(prices, os.PathLike) else prices.to_csv().encode()
         return body, "application/octet-stream"
-    parts = {
-        "prices": Path(prices).read_bytes() if isinstance(prices, os.PathLike) else prices.to_csv().encode(),
-        "features": Path(features).read_bytes() if isinstance(features, os.PathLike) else parquet_of(features),
-    }
-    return form_of(parts)
+    own = Path(features) if isinstance(features, os.PathLike) else parquet_of(features, "features")
+    parts = {"prices": body, "features": own}
+    files = {name: part if isinstance(part, bytes) else part.read_bytes() for name, part in parts.items()}
+    form = httpx.Request("POST", "https://form", files=files)
+    return form.read(), form.headers["content-type"]
 
 
-def form_of(parts: Mapping[str, bytes]) -> tuple[bytes, str]:
-    """A form of files (RFC 7578) and its content type, with a boundary that occurs in none of them."""
-    boundary = secrets.token_hex(16)
-    while any(boundary.encode() in part for part in parts.values()):
-        boundary = secrets.token_hex(16)
-    pieces: list[bytes] = []
-    for name, part in parts.items():
-        head = f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"; filename="{name}"\r\n'
-        pieces += [head.encode(), b"content-type: application/octet-stream\r\n\r\n", part, b"\r\n"]
-    return b"".join([*pieces, f"--{boundary}--\r\n".encode()]), f"multipart/form-data; boundary={boundary}"
+def prices_of(table: Any) -> bytes:
+    """CSV of a pandas frame, whose index of dates may have no name."""
+    return table.to_csv().encode() if hasattr(table, "to_csv") else parquet_of(table, "prices")

@@ -17,7 +17,7 @@ from .errors import (
 )
 from .events import EventFollower, ended_by, operation_path
 from .models import Event, Operation, Snapshot
-from .progress import ProgressDisplay, open_display, show_event, show_operation
+from .progress import TextDisplay, open_display, show_event, show_operation
 
 # If there is no stream of events.
 POLL_SECONDS = 2.0
@@ -63,7 +63,7 @@ class Job(Generic[R_co]):
     def cancel(self) -> Operation:
         """Cancels the operation; it stays Running until its job has stopped. An ended operation is unchanged."""
         answer = self._connection.send(Call("POST", f"{operation_path(self.id)}/cancel"))
-        self.operation = operation_of(json_object(answer, "id"))
+        self.operation = cast("Operation", json_object(answer, "id"))
         return self.operation
 
     def events(self, last_event_id: int | None = None) -> Iterator[Event | Snapshot]:
@@ -73,24 +73,18 @@ class Job(Generic[R_co]):
         service no longer keeps; the kept ones follow it. Raises NoEventStreamError if no stream gets through, and
         ConnectionLostError if twelve connections in a row fail.
         """
-        return EventFollower(self._connection, self.id, last_event_id, Deadline(self.id, None)).follow()
+        return EventFollower(self._connection, self.id, last_event_id).follow()
 
     def wait(self, *, timeout: float | None = None, progress: bool = True) -> R_co:
         """Waits for the end and returns the result.
 
         It follows the events, reconnects after lost connections, and polls if no stream of events gets through. After
-        `timeout` seconds, and at most 15 more, it raises WaitTimeoutError. Raises OperationFailedError or
-        OperationCanceledError with the problem of an operation that did not succeed, and ConnectionLostError if the
-        service stays away for about a minute; in that case and after a timeout, the operation continues.
+        `timeout` seconds, it raises WaitTimeoutError. Raises OperationFailedError or OperationCanceledError with the
+        problem of an operation that did not succeed, and ConnectionLostError if the service stays away for about a
+        minute; in that case and after a timeout, the operation continues.
         """
         if self.status not in ENDS:
-            deadline = Deadline(self.id, timeout)
-            display = open_display(progress)
-            try:
-                display.show_line(f"{self.operation['operation']} {self.id}")
-                self.operation = self._end_by_events(display, deadline) or self._end_by_polling(display, deadline)
-            finally:
-                display.close()
+            self.operation = Deadline(timeout, self.id).run(lambda: self._end(open_display(progress)))
         return self.result()
 
     def result(self) -> R_co:
@@ -108,10 +102,17 @@ class Job(Generic[R_co]):
             raise MucastError(f"operation {self.id} is {self.status}: it has left no output")
         return self._open_result(self._connection, self.operation)
 
-    def _end_by_events(self, display: ProgressDisplay, deadline: Deadline) -> Operation | None:
+    def _end(self, display: TextDisplay) -> Operation:
+        try:
+            display.show_line(f"{self.operation['operation']} {self.id}")
+            return self._end_by_events(display) or self._end_by_polling(display)
+        finally:
+            display.close()
+
+    def _end_by_events(self, display: TextDisplay) -> Operation | None:
         """None if no stream of events gets through."""
         try:
-            for event in EventFollower(self._connection, self.id, None, deadline).follow():
+            for event in EventFollower(self._connection, self.id).follow():
                 show_event(display, event)
                 ended = ended_by(event)
                 if ended is not None:
@@ -120,19 +121,14 @@ class Job(Generic[R_co]):
             return None
         return None
 
-    def _end_by_polling(self, display: ProgressDisplay, deadline: Deadline) -> Operation:
+    def _end_by_polling(self, display: TextDisplay) -> Operation:
         while True:
             operation = self.refresh()
             if operation["status"] in ENDS:
                 return operation
             show_operation(display, operation)
-            deadline.check()
-            pause(deadline.cut(POLL_SECONDS))
+            pause(POLL_SECONDS)
 
 
 def fetch_operation(connection: Connection, operation_id: str) -> Operation:
-    return operation_of(json_object(connection.send(Call("GET", operation_path(operation_id))), "id"))
-
-
-def operation_of(answer: dict[str, object]) -> Operation:
-    return cast("Operation", answer)
+    return cast("Operation", json_object(connection.send(Call("GET", operation_path(operation_id))), "id"))

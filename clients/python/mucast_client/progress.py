@@ -3,28 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Protocol, TextIO
+from io import StringIO
+from typing import Any, TextIO
 
 from .models import Event, Failure, Operation, Progress, Snapshot, Warning
-
-
-class ProgressDisplay(Protocol):
-    def show_progress(self, progress: Progress) -> None: ...
-
-    def show_line(self, text: str) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class NoDisplay:
-    def show_progress(self, progress: Progress) -> None:
-        """Shows nothing."""
-
-    def show_line(self, text: str) -> None:
-        """Shows nothing."""
-
-    def close(self) -> None:
-        """Has nothing to close."""
 
 
 class TextDisplay:
@@ -49,10 +31,11 @@ class TextDisplay:
         """Has nothing to close."""
 
 
-class BarDisplay:
+class BarDisplay(TextDisplay):
     """One bar of tqdm, which starts again with each stage."""
 
     def __init__(self, tqdm: Any) -> None:
+        super().__init__(sys.stderr)
         self._tqdm = tqdm
         self._bar: Any = None
         self._stage: str | None = None
@@ -70,17 +53,17 @@ class BarDisplay:
         self._bar.refresh()
 
     def show_line(self, text: str) -> None:
-        self._tqdm.write(text, file=sys.stderr)
+        self._tqdm.write(text, file=self._stream)
 
     def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
 
 
-def open_display(show: bool) -> ProgressDisplay:
+def open_display(show: bool) -> TextDisplay:
     """A bar if tqdm is installed, otherwise lines of text."""
     if not show:
-        return NoDisplay()
+        return TextDisplay(StringIO())
     try:
         from tqdm.auto import tqdm
     except ImportError:
@@ -88,7 +71,7 @@ def open_display(show: bool) -> ProgressDisplay:
     return BarDisplay(tqdm)
 
 
-def show_event(display: ProgressDisplay, event: Event | Snapshot) -> None:
+def show_event(display: TextDisplay, event: Event | Snapshot) -> None:
     """Shows an event; one of a later version that is unknown here is ignored."""
     if event["type"] == "progress":
         display.show_progress(event["data"])
@@ -100,7 +83,7 @@ def show_event(display: ProgressDisplay, event: Event | Snapshot) -> None:
         show_operation(display, event["data"])
 
 
-def show_operation(display: ProgressDisplay, operation: Operation) -> None:
+def show_operation(display: TextDisplay, operation: Operation) -> None:
     progress = operation["progress"]
     if progress is not None:
         display.show_progress(progress)

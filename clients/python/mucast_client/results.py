@@ -201,8 +201,5 @@ class ReplayResult(VerdictResult):
 
 def open_result(connection: Connection, operation: Operation) -> ForecastResult | AuditResult | ReplayResult:
     """The result of an operation of any kind."""
-    if operation["operation"] == "audit":
-        return AuditResult(connection, operation)
-    if operation["operation"] == "replay":
-        return ReplayResult(connection, operation)
-    return ForecastResult(connection, operation)
+    kinds: dict[str, type[AuditResult | ReplayResult]] = {"audit": AuditResult, "replay": ReplayResult}
+    return kinds.get(operation["operation"], ForecastResult)(connection, operation)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import pickle
 import socket
+import ssl
 import threading
 import traceback
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import httpx
 import pytest
@@ -93,6 +96,29 @@ def test_no_proxy_of_the_environment_sees_requests_to_this_machine(monkeypatch: 
             client.delete_blob("feature_engine_1.json")
         thread.join()
     assert seen[0].startswith(b"DELETE /data/feature_engine_1.json HTTP/1.1\r\n")
+
+
+def test_trusts_the_authority_of_ssl_cert_file_on_this_machine_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    certificates = Path(__file__).parents[3] / "test/certificates"
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "localhost.cert.pem"))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificates / "localhost.cert.pem", certificates / "localhost.key.pem")
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_DELETE(self) -> None:  # a name of http.server
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Prints nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        with Client(f"https://localhost:{server.server_port}", KEY) as client:
+            client.delete_blob("feature_engine_1.json")
+        thread.join()
 
 
 def test_follows_no_redirect_and_names_its_target_without_the_query(fake: Callable[..., FakeService]) -> None:

@@ -22,7 +22,7 @@ from fakes import (
 )
 
 from mucast_client import ApiError, ConnectionLostError, RequestRefusedError, UnexpectedAnswerError
-from mucast_client.connection import MAX_ANSWER_BYTES, backoff
+from mucast_client.connection import MAX_ANSWER_BYTES
 
 Fake = Callable[..., FakeService]
 
@@ -111,10 +111,6 @@ def test_a_problem_with_members_of_another_type_is_no_answer_of_mucast(fake: Fak
     body = {"code": "not_found", "detail": "no operation", "status": 404, **odd}
     with pytest.raises(UnexpectedAnswerError, match="answered 404"):
         fake(json_answer(body, 404)).client.attach("one")
-
-
-def test_the_backoff_stops_growing() -> None:
-    assert 5 <= backoff(50) <= 10
 
 
 def test_an_answer_of_a_proxy_is_no_answer_of_mucast(fake: Fake) -> None:

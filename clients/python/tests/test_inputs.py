@@ -10,8 +10,12 @@ from pathlib import Path
 
 import httpx
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from fakes import JOB, URL, FakeService, json_answer, operation
+
+from mucast_client.inputs import Table
 
 Fake = Callable[..., FakeService]
 DATES = pd.date_range("2024-01-02", periods=3)
@@ -46,6 +50,28 @@ def test_uploads_frames_as_parquet_and_submits_the_urls_of_the_answers(fake: Fak
         "config": CONFIG,
     }
     assert features.headers["content-length"] == str(len(features.content))
+
+
+def test_tables_of_polars_and_pyarrow_are_uploaded_like_frames(fake: Fake) -> None:
+    by_date = PRICES.reset_index(names="date")
+    categories = pl.from_pandas(FEATURES).with_columns(pl.col("ticker").cast(pl.Categorical))
+    for features, prices in [(categories, pl.from_pandas(by_date)), (pa.table(FEATURES), pa.table(by_date))]:
+        made = fake(service)
+        made.client.submit("run_ml_job", features=features, prices=prices, config=CONFIG)
+        uploads = [pd.read_parquet(io.BytesIO(request.content)) for request in made.requests[:2]]
+        for upload, frame in zip(uploads, (FEATURES, by_date), strict=True):
+            pd.testing.assert_frame_equal(upload.astype(frame.dtypes), frame)
+    with pytest.raises(TypeError, match="LazyFrame"):
+        made.client.submit("run_ml_job", features=categories.lazy(), prices="u", config=CONFIG)  # type: ignore[arg-type]  # what is tested
+
+
+@pytest.mark.parametrize("table", [pl.from_pandas(PRICES.reset_index(names="date")), pa.table(PRICES)])
+def test_tables_to_prepare_are_sent_as_parquet(fake: Fake, table: Table) -> None:
+    made = fake(json_answer({"feature_url": "f", "data_extractor_url": "d"}))
+    made.client.prepare(table)
+    made.client.prepare(PRICES, features=table)
+    assert pd.read_parquet(io.BytesIO(made.requests[0].content))["A"].tolist() == [1.0, 2.0, 3.0]
+    assert b"\r\n\r\nPAR1" in made.requests[1].content
 
 
 def test_uploads_the_same_content_once_and_always_under_the_same_name(fake: Fake) -> None:
@@ -86,14 +112,14 @@ def test_refuses_other_inputs_before_it_sends_anything(fake: Fake, tmp_path: Pat
         made.client.submit("run_ml_job", features=tmp_path / "prices.csv", prices="u", config=CONFIG)
     with pytest.raises(FileNotFoundError):
         made.client.submit("run_ml_job", features=tmp_path / "none.parquet", prices="u", config=CONFIG)
-    with pytest.raises(TypeError, match="not dict"):
+    with pytest.raises(TypeError, match="not <class 'dict'>"):
         made.client.submit("run_ml_job", features={}, prices="u", config=CONFIG)  # type: ignore[arg-type]  # what is tested
     for text in ("data/features.parquet", "features.csv"):
         with pytest.raises(ValueError, match=rf"'{text}' is not a URL; for a file, pass pathlib\.Path\('{text}'\)"):
             made.client.submit("run_ml_job", features=text, prices="u", config=CONFIG)
     with pytest.raises(ValueError, match=r"config is not JSON: .*; for a file, pass its text"):
         made.client.submit("run_ml_job", features="u", prices="u", config="config.json")
-    with pytest.raises(TypeError, match=r"prices must be a data frame or a pathlib\.Path, not str"):
+    with pytest.raises(TypeError, match=r"prices must be a table .*, not <class 'str'>"):
         made.client.prepare("prices.csv")  # type: ignore[arg-type]  # what is tested
     assert made.requests == []
 
@@ -150,7 +176,7 @@ def test_features_to_prepare_are_sent_in_a_form(fake: Fake, tmp_path: Path) -> N
     assert b'name="prices"' in prices and prices.split(b"\r\n\r\n")[1].startswith(b",A,B\n")
     assert b'name="features"' in features
     assert features.split(b"\r\n\r\n")[1] == b"date,ticker,f\n2024-01-02,A,1\n\r\n"
-    with pytest.raises(TypeError, match=r"features must be a data frame or a pathlib\.Path, not str"):
+    with pytest.raises(TypeError, match=r"features must be a table .*, not <class 'str'>"):
         made.client.prepare(PRICES, features="own.csv")  # type: ignore[arg-type]  # what is tested
 
 

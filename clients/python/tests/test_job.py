@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import socketserver
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import cast
 
 import pytest
 from fakes import (
@@ -13,6 +17,7 @@ from fakes import (
     FAILED,
     JOB,
     SUCCEEDED,
+    Answer,
     FakeService,
     json_answer,
     no_answer,
@@ -23,12 +28,17 @@ from fakes import (
 )
 
 from mucast_client import (
+    Client,
     ConnectionLostError,
+    Job,
     MucastError,
     OperationCanceledError,
     OperationFailedError,
+    UnexpectedAnswerError,
     WaitTimeoutError,
 )
+from mucast_client.models import Operation
+from mucast_client.results import open_result
 
 Fake = Callable[..., FakeService]
 ACCEPTED = json_answer(operation(), 202)
@@ -119,14 +129,15 @@ def test_a_job_outlives_a_lost_connection_and_can_be_attached_again(fake: Fake) 
     assert [asked for asked in service.asked if asked.startswith("POST")] == ["POST /v1/run_ml_job"]
 
 
-def test_a_timeout_ends_only_the_waiting(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("answer", [json_answer(operation("Running")), problem("unavailable", 503, retry_after="60")])
+def test_a_timeout_ends_only_the_waiting(fake: Fake, monkeypatch: pytest.MonkeyPatch, answer: Answer) -> None:
     now = 0.0
 
     def sleep(seconds: float) -> None:
         nonlocal now
         now += seconds
 
-    service = fake(ACCEPTED, NO_STREAM, json_answer(operation("Running")))
+    service = fake(ACCEPTED, NO_STREAM, answer)
     job = service.client.submit("run_ml_job", **JOB)
     monkeypatch.setattr(time, "monotonic", lambda: now)
     monkeypatch.setattr(time, "sleep", sleep)
@@ -138,10 +149,42 @@ def test_a_timeout_ends_only_the_waiting(fake: Fake, monkeypatch: pytest.MonkeyP
     assert (copy.operation_id, copy.seconds, str(copy)) == ("one", 5, str(caught.value))
 
 
-def test_a_timeout_shortens_how_long_a_silent_stream_is_read(fake: Fake) -> None:
-    service = fake(ACCEPTED, stream([sent(1, "succeeded", SUCCEEDED)]))
-    service.client.submit("run_ml_job", **JOB).wait(timeout=20, progress=False)
-    assert 0 < service.requests[1].extensions["timeout"]["read"] <= 20
+@contextmanager
+def dripping(head: bytes) -> Iterator[Client]:
+    """The client of a service that begins an answer with these bytes and then sends spaces without end."""
+    over = threading.Event()
+
+    class Drip(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65_536)
+            with suppress(OSError):
+                self.request.sendall(head)
+                while not over.wait(0.02):
+                    self.request.sendall(b" ")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Drip) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            with Client(f"http://127.0.0.1:{server.server_address[1]}") as client:
+                yield client
+        finally:
+            over.set()
+            server.shutdown()
+
+
+@pytest.mark.parametrize("head", ["x: ", "\r\n", "content-type: text/event-stream\r\n\r\n"])
+def test_a_timeout_ends_the_wait_for_an_answer_that_never_ends(head: str) -> None:
+    with dripping(f"HTTP/1.1 200 OK\r\n{head}".encode()) as client:
+        with pytest.raises(WaitTimeoutError, match="operation one did not end"):
+            Job(client._connection, cast("Operation", operation()), open_result).wait(timeout=0.2, progress=False)
+        with pytest.raises(WaitTimeoutError, match=r"no submission was confirmed within 0\.2 s$") as caught:
+            client.run_ml_job(**JOB, timeout=0.2, progress=False)
+        assert caught.value.operation_id is None
+
+
+def test_a_timeout_after_the_submission_names_the_operation() -> None:
+    with pytest.raises(WaitTimeoutError, match=r"operation one did not end within 0\.2 s; it continues"):
+        FakeService([ACCEPTED, problem("unavailable", 503)]).client.run_ml_job(**JOB, timeout=0.2, progress=False)
 
 
 def test_a_job_that_has_not_ended_has_no_result(fake: Fake) -> None:
@@ -164,6 +207,14 @@ def test_lists_all_operations_page_by_page(fake: Fake) -> None:
         "GET /v1/operations?status=Failed&limit=100",
         "GET /v1/operations?status=Failed&limit=100&cursor=c",
     ]
+
+
+def test_follows_no_cursor_twice(fake: Fake) -> None:
+    pages: list[object] = [{"blobs": [], "next_cursor": cursor} for cursor in ("a", "b", "a")]
+    service = fake(*map(json_answer, pages))
+    with pytest.raises(UnexpectedAnswerError, match="the cursor 'a' a second time"):
+        list(service.client.blobs())
+    assert len(service.requests) == 3
 
 
 def test_a_refused_job_names_every_fault(fake: Fake) -> None:

@@ -13,8 +13,10 @@ from typing import Literal, TypedDict
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
-from cutting_proxy import CuttingProxy
+from cutting_transport import CuttingTransport
 
 from mucast_client import Client, ForecastResult, OperationFailedError, RequestRefusedError
 
@@ -107,7 +109,10 @@ def test_frames_give_the_same_numbers_as_the_blobs_that_they_are_made_of(client:
     features, wide = tiny_frames()
     long = wide.rename_axis("date").reset_index().melt("date", var_name="ticker", value_name="price")
     indexed = features.assign(date=pd.to_datetime(features["date"])).set_index(["date", "ticker"])
-    for frames in ((features, wide), (indexed, long.dropna())):
+    categories = pl.from_pandas(features).with_columns(pl.col("ticker").cast(pl.Categorical))
+    by_date = pl.from_pandas(wide.rename_axis("date").reset_index())
+    tables = (categories, by_date), (pa.table(features), pa.table(long.dropna()))
+    for frames in ((features, wide), (indexed, long.dropna()), *tables):
         result = client.run_ml_job(**job_of(*frames), timeout=TIMEOUT, progress=False)
         pd.testing.assert_series_equal(result.mu, tiny.mu, check_exact=True)
         pd.testing.assert_frame_equal(result.forecasts, tiny.forecasts, check_exact=True)
@@ -119,6 +124,9 @@ def test_prepared_inputs_have_the_features_of_a_frame(client: Client) -> None:
     own = features.rename(columns={name: f"own_{name}" for name in features.columns.difference(["ticker", "date"])})
     made = client.prepare(wide, features=own, only_features=True, format="parquet")
     assert made["feature_url"].endswith(".parquet")
+    tables = pl.from_pandas(wide.rename_axis("date").reset_index()), pa.table(own)
+    again = client.prepare(tables[0], features=tables[1], only_features=True, format="parquet")
+    assert again == {**made, "written": False}
     result = client.run_ml_job(
         features=made["feature_url"],
         prices=made["data_extractor_url"],
@@ -218,14 +226,14 @@ def test_each_event_comes_once_although_each_connection_breaks_after_one(
 ) -> None:
     cuts = 0
 
-    def cut_in(part: bytes) -> int | None:
+    def cut_in(status: int, part: bytes) -> int | None:
         """After the first event of the part, and a piece of the second if it is there."""
         nonlocal cuts
         event = re.search(rb"^id: .*?\n\n", part, re.MULTILINE | re.DOTALL)
         cuts += event is not None
         return None if event is None else event.end() + 20
 
-    with CuttingProxy(url, cut_in) as proxy, Client(url, key, transport=proxy.transport()) as cut:
+    with Client(url, key, transport=CuttingTransport(cut_in)) as cut:
         job = cut.submit("run_ml_job", **tiny_job())
         followed = [event["seq"] for event in job.events()]
         # Once the job has ended, the service sends all events in one part.
@@ -238,16 +246,16 @@ def test_each_event_comes_once_although_each_connection_breaks_after_one(
 def test_a_job_whose_answer_is_lost_runs_once(url: str, key: str, client: Client, pauses: list[float]) -> None:
     lost = 0
 
-    def cut_in(part: bytes) -> int | None:
+    def cut_in(status: int, part: bytes) -> int | None:
         """In the first two answers to the submission, the first one without a byte."""
         nonlocal lost
-        if not part.startswith(b"HTTP/1.1 202") or lost == 2:
+        if status != 202 or lost == 2:
             return None
         lost += 1
-        return 300 * (lost - 1)
+        return 100 * (lost - 1)
 
     known = {operation["id"] for operation in client.operations()}
-    with CuttingProxy(url, cut_in) as proxy, Client(url, key, transport=proxy.transport()) as cut:
+    with Client(url, key, transport=CuttingTransport(cut_in)) as cut:
         result = cut.run_ml_job(**tiny_job(), timeout=TIMEOUT, progress=False)
     assert lost == 2
     assert {operation["id"] for operation in client.operations()} - known == {result.id}
@@ -256,14 +264,14 @@ def test_a_job_whose_answer_is_lost_runs_once(url: str, key: str, client: Client
 def test_an_output_that_breaks_off_is_read_again(url: str, key: str, tiny: ForecastResult, pauses: list[float]) -> None:
     breaks = 0
 
-    def cut_in(part: bytes) -> int | None:
+    def cut_in(status: int, part: bytes) -> int | None:
         nonlocal breaks
         if breaks == 2 or b"mucast.forecast/1" not in part:
             return None
         breaks += 1
         return len(part) - 10
 
-    with CuttingProxy(url, cut_in) as proxy, Client(url, key, transport=proxy.transport()) as cut:
+    with Client(url, key, transport=CuttingTransport(cut_in)) as cut:
         result = cut.attach(tiny.id).wait()
         assert isinstance(result, ForecastResult)
         assert result.output == tiny.output

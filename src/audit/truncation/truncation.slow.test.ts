@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { engineThatCrashes } from "../../../test/end-to-end/faults/crashing-engine.ts";
 import { removeFolders, writeMarket } from "../../../test/end-to-end/jobs/job-runs.ts";
@@ -31,8 +30,9 @@ const DATES = weekdays(260);
 
 /** Folders of this process under TMPDIR, each with copies of blobs or with an engine's matrices. */
 function workFolders(): string[] {
-  const base = join(tmpdir(), `mucast-${process.geteuid?.()}`);
-  return existsSync(base) ? readdirSync(base).filter((name) => name.includes(`-${process.pid}-`)) : [];
+  return readdirSync(tmpdir()).filter(
+    (name) => /^mucast-[0-9a-f]{8}-/.test(name) && name.includes(`-${process.pid}-`),
+  );
 }
 
 async function audit(

@@ -24,6 +24,7 @@ export const prepareQuery = z.strictObject({
     .optional()
     .describe("Training cut-off: the last date whose labels may be used for training."),
   tickers: z.array(z.string()).min(1).optional().describe("Tickers to keep; all by default."),
+  ticker: z.string().min(1).optional().describe("The security of a file without tickers."),
   only_features: queryFlag
     .optional()
     .describe("Leaves out the features that the service computes. Needs a part `features`."),

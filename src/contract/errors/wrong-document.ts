@@ -19,7 +19,6 @@ export const NOT_A_VERDICT: WrongDocument = {
 };
 
 export const NOT_A_TABLE: WrongDocument = {
-  title: "The file is JSON, not a table",
-  advice:
-    "If it is an input blob, give it to the job as it is, without preparing it. Otherwise save the table as CSV or Parquet.",
+  title: "The file is neither CSV nor Parquet",
+  advice: "Give an input blob to the job as it is; save other tables as CSV or Parquet.",
 };

@@ -58,7 +58,7 @@ describe("a folder that is built", { timeout: 600_000 }, () => {
       (word) => word !== undefined,
     );
     assert.deepEqual(
-      words.filter((word) => word !== "waiting"),
+      words.filter((word) => !word.startsWith("setup: waiting")),
       ["filling", "built"],
     );
     assert.deepEqual(readdirSync(parent).sort(), [".lock", "made"]);
@@ -68,7 +68,10 @@ describe("a folder that is built", { timeout: 600_000 }, () => {
     const first = new SetUp(parent);
     assert.equal(await first.says(), "filling");
     const second = new SetUp(parent);
-    assert.equal(await second.says(), "waiting");
+    assert.equal(
+      await second.says(),
+      `setup: waiting for the set-up of process ${first.process.pid}, which holds ${join(parent, ".lock")}`,
+    );
     first.goOn();
     assert.equal(await first.says(), "built");
     assert.equal(await second.says(), "found");

@@ -9,16 +9,19 @@ const STAMP = "mucast-environment.json";
 
 const UNFINISHED = ".unfinished-";
 
-// The kernel owns the lock: it ends with the process that holds it, so a kill leaves no stale lock. Node has no flock, but Python does. The
-// holder ends when its stdin does, that is when this process ends or releases the lock.
+// The kernel owns the lock, so a kill leaves no stale one. Node has no flock, but Python does. The holder ends when its stdin does, that is
+// when this process ends or releases the lock.
 const HOLD = `
-import fcntl, sys
-with open(sys.argv[1], "a") as file:
+import fcntl, os, sys
+with open(sys.argv[1], "a+") as file:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print("waiting", flush=True)
+        file.seek(0)
+        print("waiting", file.read(), flush=True)
         fcntl.flock(file, fcntl.LOCK_EX)
+    file.truncate(0)
+    print(os.getppid(), file=file, end="", flush=True)
     print("held", flush=True)
     sys.stdin.read()`;
 
@@ -30,16 +33,15 @@ export function isBuilt(folder: string): boolean {
 /**
  * Runs `body`, which builds folders in `parent`, while no other process does. First removes what killed processes left.
  * @param python interpreter that holds the lock.
- * @param onWait called if another process is building.
  */
 export function whileBuildingAlone<T>(
   python: string,
   parent: string,
-  onWait: () => void,
+  report: (line: string) => void,
   body: () => Promise<T>,
 ): Promise<T> {
   makeFolder(parent);
-  return withSetUpLock(python, join(parent, ".lock"), onWait, () => {
+  return withSetUpLock(python, join(parent, ".lock"), report, () => {
     for (const name of readdirSync(parent)) {
       if (name.includes(UNFINISHED)) remove(join(parent, name));
     }
@@ -81,13 +83,12 @@ function remove(folder: string): void {
 
 /**
  * Runs `body` while no other process runs under the same lock file.
- * @param onWait called if another process holds it.
  * @throws MucastError engine_unavailable if the folder cannot hold a lock; errors of `body`.
  */
 async function withSetUpLock<T>(
   python: string,
   file: string,
-  onWait: () => void,
+  report: (line: string) => void,
   body: () => Promise<T>,
 ): Promise<T> {
   const holder = spawn(python, ["-I", "-c", HOLD, file], { stdio: ["pipe", "pipe", "pipe"] });
@@ -97,7 +98,7 @@ async function withSetUpLock<T>(
     holder.once("error", () => resolve());
   });
   try {
-    await held(holder, file, onWait);
+    await held(holder, file, report);
     return await body();
   } finally {
     holder.stdin.end();
@@ -105,13 +106,14 @@ async function withSetUpLock<T>(
   }
 }
 
-function held(holder: ReturnType<typeof spawn>, file: string, onWait: () => void): Promise<void> {
+function held(holder: ReturnType<typeof spawn>, file: string, report: (line: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = "";
     let complaint = "";
     holder.stdout!.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      if (output.endsWith("waiting\n")) onWait();
+      const other = /waiting (\d*)\n$/.exec(output);
+      if (other) report(`setup: waiting for the set-up of process ${other[1]}, which holds ${file}`);
       if (output.endsWith("held\n")) resolve();
     });
     holder.stderr!.setEncoding("utf8").on("data", (text: string) => {

@@ -35,8 +35,7 @@ export async function installEnvironment({ flavour, report }: InstallOptions): P
   if (ready) return ready;
   const base = await findBasePython();
   const folder = environmentFolder(flavour);
-  const onWait = () => report("setup: another set-up is at work here; waiting for it");
-  return whileBuildingAlone(base.path, dirname(folder), onWait, async () => {
+  return whileBuildingAlone(base.path, dirname(folder), report, async () => {
     const meanwhile = installedEnvironment(flavour);
     if (meanwhile) return meanwhile;
     const started = performance.now();

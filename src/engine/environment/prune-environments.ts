@@ -28,8 +28,7 @@ export async function pruneEnvironments(report: (line: string) => void): Promise
     throw new MucastError("invalid_request", message, { path: parent });
   }
   const { path: python } = await findBasePython();
-  const onWait = () => report("setup: another set-up is at work here; waiting for it");
-  await whileBuildingAlone(python, parent, onWait, async () => {
+  await whileBuildingAlone(python, parent, report, async () => {
     const size = new LinkedSize();
     for (const name of othersIn(parent)) {
       const user = userOf(join(parent, name));

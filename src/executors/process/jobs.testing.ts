@@ -110,7 +110,7 @@ export function statusOf({ blobUrl }: Sandbox, { id }: JobOrder) {
 }
 
 export function temporaryFilesOf({ temporary }: Sandbox): string[] {
-  return readdirSync(temporary).flatMap((base) => readdirSync(join(temporary, base)));
+  return readdirSync(temporary);
 }
 
 /** Pid of the job process of an execution. */

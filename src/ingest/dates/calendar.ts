@@ -11,7 +11,6 @@ export class Calendar {
   /**
    * @param days one per row, in the blob's order.
    * @param positionOf the position of row i in the blob, for the error.
-   * @throws MucastError invalid_data if a date occurs twice.
    */
   constructor(days: ArrayLike<Day>, positionOf: (row: number) => Position) {
     this.days = Int32Array.from(days);

@@ -76,7 +76,6 @@ export class DateList {
     this.#add(Number.NaN, offset);
   }
 
-  /** @throws MucastError invalid_data for the first element that is not a date, or for a repeated date. */
   calendar(): Calendar {
     if (this.#fault !== undefined) throw invalid(this.#fault.position, this.#fault.what);
     const days = Int32Array.from(this.#times.copy(), (time) => time / MILLISECONDS_PER_DAY);

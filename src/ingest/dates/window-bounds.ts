@@ -37,10 +37,7 @@ export class WindowBounds {
     return Object.fromEntries([...this.#days].map(([bound, { day }]) => [bound, day]));
   }
 
-  /**
-   * Reads the value of a key that defines a bound; null defines none.
-   * @throws MucastError invalid_data if it is not a date, or differs from the bound under another key.
-   */
+  /** Reads the value of a key that defines a bound; null defines none. */
   *readBound(name: string, bound: Bound): Steps<void> {
     const { json, kind, source } = this.#reading;
     if (kind === "features") {

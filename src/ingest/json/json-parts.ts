@@ -16,7 +16,7 @@ type Reading<Y, T> = Generator<Y | undefined, T, void>;
 
 /**
  * Runs a reading over a document.
- * @yields what the reading yields. @throws MucastError of `chunks`; unreadable_blob; the reason of the signal.
+ * @yields what the reading yields.
  */
 export async function* streamParts<Y, T>(
   source: ByteSource,

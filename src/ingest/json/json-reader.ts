@@ -49,7 +49,6 @@ const ARRAY = 2;
 /**
  * Reads JSON token by token from a window of bytes and checks its grammar. It never waits: at the window's end it returns
  * `Token.more`, and the same call continues after a refill.
- * @throws MucastError unreadable_blob, with the byte offset, if the bytes are not JSON.
  */
 export class JsonReader {
   readonly #window: ByteWindow;
@@ -241,7 +240,6 @@ export class JsonReader {
     return Token.key;
   }
 
-  /** @throws MucastError too_large if the last key or string is too long for a name. */
   checkName(): void {
     // A UTF-16 unit takes at most three bytes.
     if (3 * this.text.length <= MAX_NAME_LENGTH || Buffer.byteLength(this.text) <= MAX_NAME_LENGTH) return;

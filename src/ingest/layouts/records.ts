@@ -61,9 +61,9 @@ export class BlobRecord {
     }
   }
 
-  /** Sets the record's ticker and day. @throws MucastError invalid_data if ticker or date are missing, wrong, or contradict `context`. */
+  /** Sets the record's ticker and day. */
   locate(context: RecordContext): void {
-    const ticker = this.#only("ticker");
+    const ticker = this.#only("ticker") ?? (context.ticker === undefined ? this.#only("name") : undefined);
     if (ticker !== undefined) this.ticker = this.#tickerOf(ticker, context.ticker);
     else if (context.ticker !== undefined) this.ticker = context.ticker;
     else throw invalid(positionOf(this.#reading, this.#offset), "a record has no ticker or symbol");
@@ -73,12 +73,12 @@ export class BlobRecord {
     else throw invalid(positionOf(this.#reading, this.#offset, this.ticker), "has a record without date");
   }
 
-  /** Adds the located record to the rows of its ticker. @throws MucastError invalid_data for a wrong value. */
+  /** Adds the located record to the rows of its ticker. */
   addTo(table: RowTable): void {
     table.begin(this.day, this.#offset);
     for (let i = 0; i < this.#length; i++) {
       const { name, role, token, value, offset } = this.#cells[i]!;
-      if (role.role === "date" || role.role === "ticker") continue;
+      if (role.role !== "price" && role.role !== "value") continue;
       if (token !== Token.number && token !== Token.null) {
         throw invalid(this.#positionOf(name, offset), `is ${nameOf(token)}; a number or null is expected`);
       }
@@ -113,7 +113,7 @@ export class BlobRecord {
    * The cell of a role. A price blob may have several; the one of the lowest rank counts. In a feature blob several are a fault, because
    * the others would silently not become features.
    */
-  #only(role: "date" | "ticker"): Cell | undefined {
+  #only(role: "date" | "ticker" | "name"): Cell | undefined {
     let best: Cell | undefined;
     for (let i = 0; i < this.#length; i++) {
       const cell = this.#cells[i]!;

@@ -118,7 +118,7 @@ export class RowTable {
     }
   }
 
-  /** The whole ticker, with its days in order. @throws MucastError invalid_data for a repeated date. */
+  /** The whole ticker, with its days in order. */
   finish(ticker: string): TickerSeries {
     const offsets = this.#leading(OFFSET);
     const calendar = new Calendar(this.#leading(DAY), (row) =>

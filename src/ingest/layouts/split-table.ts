@@ -102,7 +102,7 @@ export class SplitTable {
     }
   }
 
-  /** The table of one ticker. @throws MucastError invalid_data if parts are missing or do not match. */
+  /** The table of one ticker. */
   finish(ticker: string): TickerSeries {
     const { headers, rows, calendar } = this.#whole();
     const wanted = this.#reading.kind === "prices" ? "price" : "value";

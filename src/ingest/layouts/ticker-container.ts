@@ -92,7 +92,6 @@ export class TickerContainer {
     }
   }
 
-  /** @throws MucastError invalid_data if a reserved key occurs twice. */
   claimName(name: string, offset: number): void {
     if (this.#names.has(name)) throw invalid(positionOf(this.#reading, offset), `${quote(name)} comes twice`);
     this.#names.add(name);

@@ -18,7 +18,6 @@ import type { TickerContainer } from "./ticker-container.ts";
 /**
  * Reads the value of a ticker's key, and detects its layout.
  * @param offset of the key.
- * @throws MucastError invalid_data if it has no known layout.
  */
 export function* readTicker(
   reading: Reading,

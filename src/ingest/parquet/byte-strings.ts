@@ -72,7 +72,6 @@ function readLengths(cursor: Cursor, count: number): Uint32Array {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** @throws MucastError unreadable_blob if it is not UTF-8. */
 export function textAt({ bytes, offsets, lengths }: ByteStrings, index: number, cursor: Cursor): string {
   const start = offsets[index]!;
   try {

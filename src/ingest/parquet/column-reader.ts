@@ -70,7 +70,7 @@ export class ColumnReader {
     }
   }
 
-  /** The day of each row. @throws MucastError invalid_data for a value that is not a date. */
+  /** The day of each row. */
   days(of: GroupColumn): Int32Array {
     const { column, index, group } = of;
     const found = new Int32Array(group.rows);
@@ -90,7 +90,7 @@ export class ColumnReader {
     return found;
   }
 
-  /** The ticker of each row, as a number. @throws MucastError invalid_data for a null. */
+  /** The ticker of each row, as a number. */
   tickers(of: GroupColumn, tickers: TickerNumbers): Uint32Array {
     const { column, index, group } = of;
     const found = new Uint32Array(group.rows);

@@ -341,7 +341,7 @@ describe("the columns of a Parquet table", () => {
       /no price column; one of adj_close, close, price is expected/,
       "prices",
     );
-    await invalid([date, close], /the column "Close", but no column of tickers/, "prices");
+    await invalid([date, close], /the fields of one security \("Close"\)/, "prices");
     await invalid(
       [ticker, date, close, column({ name: "close", ...DOUBLES }, [1, 1, 1])],
       /two columns "Close" and "close" for one price/,

@@ -41,7 +41,6 @@ export class Cursor {
     return faultIn(this.part, what);
   }
 
-  /** @throws MucastError unreadable_blob if fewer than `length` bytes remain. */
   require(length: number): void {
     if (length < 0 || length > this.remaining) throw this.fault("ends in the middle of a value");
   }
@@ -65,7 +64,7 @@ export class Cursor {
     return this.#view.getUint32(this.position - 4, true);
   }
 
-  /** An unsigned LEB128 number. @throws MucastError unreadable_blob beyond 2^53, where a number would not be exact. */
+  /** An unsigned LEB128 number. */
   varint(): number {
     let value = 0;
     let factor = 1;

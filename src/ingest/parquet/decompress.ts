@@ -6,10 +6,7 @@ import { unsnappy } from "./snappy.ts";
 const CODECS = ["UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4_RAW"] as const;
 const READABLE = "UNCOMPRESSED, SNAPPY, GZIP and ZSTD can be read";
 
-/**
- * @param length of the decompressed bytes, as the page declares it; limits the memory.
- * @throws MucastError unreadable_blob for another codec, and for bytes that do not decompress to `length`.
- */
+/** @param length of the decompressed bytes, as the page declares it; limits the memory. */
 export function decompress(bytes: Uint8Array, codec: number, length: number, part: Part): Uint8Array {
   // A page of nulls may have no bytes at all, not even compressed ones.
   if (length === 0 && bytes.length === 0) return bytes;

@@ -13,7 +13,6 @@ const MAX_BLOCK = 2 ** 16;
 /**
  * Reads DELTA_BINARY_PACKED numbers of 32 bits (parquet-format, Encodings.md).
  * @param limit the maximum count.
- * @throws MucastError unreadable_blob.
  */
 export function readDeltas32(cursor: Cursor, limit: number): Int32Array {
   const header = readHeader(cursor, limit);

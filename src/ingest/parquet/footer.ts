@@ -61,10 +61,7 @@ const MAX_SCHEMA_COLUMNS = MAX_COLUMNS + 8;
 /** Rows of a row group. What is kept for each row while a group is read takes about 24 bytes. */
 const MAX_GROUP_ROWS = 2 ** 24;
 
-/**
- * Reads the metadata, and checks that all row groups are within the file and do not overlap.
- * @throws MucastError unreadable_blob, too_large.
- */
+/** Reads the metadata, and checks that all row groups are within the file and do not overlap. */
 export function readFooter({ source, file, size }: StoredFile): Footer {
   const { bytes, offset } = footerBytes({ source, file, size });
   const part: Part = { source, offset };

@@ -62,10 +62,7 @@ export class PageReader {
     this.#stored = stored;
   }
 
-  /**
-   * The pages of a column in a row group. All data pages together have one value, or null, for each row.
-   * @throws MucastError unreadable_blob, too_large.
-   */
+  /** The pages of a column in a row group. All data pages together have one value, or null, for each row. */
   *pages(column: LeafColumn, { codec, start, end }: ColumnChunk, rows: number): Generator<Page, void, void> {
     let at = start;
     let done = 0;

@@ -29,8 +29,6 @@ export function isParquet({ bytes, position, end }: ByteWindow): boolean {
  * order of their first rows, once all rows were read.
  *
  * @returns the window, if the metadata has one.
- * @throws MucastError unreadable_blob for a damaged file or a part of the format that is not supported; invalid_data, too_large,
- * output_failed.
  */
 export function* readTable(window: ByteWindow, reading: Reading): Steps<RequestedWindow> {
   const file = reading.store.newFile();
@@ -54,17 +52,16 @@ function* spool(window: ByteWindow, file: NamelessFile): Steps<number> {
 
 function* readStored(stored: StoredFile, reading: Reading): Steps<RequestedWindow> {
   const footer = readFooter(stored);
-  const { date, ticker, values } = tableColumns(reading, footer);
+  const { date, ticker, values, names } = tableColumns(reading, footer);
   const most = reading.maxTableValues ?? MAX_TABLE_VALUES;
   if (footer.rows * Math.max(1, values.length) > most)
     throw tooLarge(positionOf(reading, 0), `the table has more than ${most} values, columns times rows`);
-  const names = values.map((index) => {
-    const { name } = footer.columns[index]!;
-    return ticker === undefined ? name : reading.names.column(name, positionOf(reading, 0));
-  });
   const found = windowOf(reading, footer);
   const reader = new ColumnReader(stored);
-  if (ticker === undefined) yield* readWidePrices(reading, footer, reader, date, values);
-  else yield* new LongTable(reading, footer, reader, names).read(date, ticker, values);
+  if (ticker === undefined) yield* readWidePrices(reading, footer, reader, date, values, names);
+  else {
+    const kept = names.map((name) => reading.names.column(name, positionOf(reading, 0)));
+    yield* new LongTable(reading, footer, reader, kept).read(date, ticker, values);
+  }
   return found;
 }

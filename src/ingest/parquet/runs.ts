@@ -6,7 +6,6 @@ const MAX_WIDTH = 32;
 /**
  * Reads `into.length` values of the hybrid of run-length encoding and bit packing (parquet-format, Encodings.md, RLE).
  * @param width bits of a value.
- * @throws MucastError unreadable_blob if the bytes end too early.
  */
 export function readRuns(cursor: Cursor, width: number, into: Uint8Array | Uint32Array): void {
   if (width > MAX_WIDTH) throw cursor.fault(`packs values in ${width} bits`);

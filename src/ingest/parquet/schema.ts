@@ -47,7 +47,7 @@ const OPTIONAL = 1;
 const REPEATED = 2;
 const MAX_SCHEMA_DEPTH = 32;
 
-/** Reads the list of schema elements, the next value of `reader`. @throws MucastError unreadable_blob. */
+/** Reads the list of schema elements, the next value of `reader`. */
 export function readSchema(reader: ThriftReader, maxColumns: number): LeafColumn[] {
   const elements: Element[] = [];
   reader.list(() => {

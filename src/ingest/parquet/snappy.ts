@@ -4,7 +4,6 @@ import type { Cursor } from "./cursor.ts";
  * Decompresses a block of Snappy's raw format (google/snappy, format_description.txt).
  * @param cursor at the block, which ends with its bytes.
  * @param length of the decompressed bytes, as the page declares it.
- * @throws MucastError unreadable_blob for a block that is damaged or has another length.
  */
 export function unsnappy(cursor: Cursor, length: number): Uint8Array {
   if (cursor.varint() !== length) throw cursor.fault(`has a snappy block that does not hold ${length} bytes`);

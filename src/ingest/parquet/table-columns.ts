@@ -1,6 +1,7 @@
 import { MAX_COLUMNS } from "../../contract/market/ticker-series.ts";
 import { invalid, type Position, quote, tooLarge } from "../blob-errors.ts";
-import { type ColumnRole, priceColumn } from "../column-names.ts";
+import type { ColumnRole } from "../column-names.ts";
+import { plainName, priceColumn, priceColumns, TICKER_NAMES } from "../field-names.ts";
 import { positionOf, type Reading } from "../reading.ts";
 import type { Footer } from "./footer.ts";
 import { isDated, isNumeric, isText } from "./numbers.ts";
@@ -14,6 +15,8 @@ export interface TableColumns {
   readonly ticker: number | undefined;
   /** Features, the one price column, or a column per ticker. */
   readonly values: readonly number[];
+  /** Of the features or the price, or the tickers. */
+  readonly names: readonly string[];
 }
 
 interface NamedColumn {
@@ -26,34 +29,37 @@ interface NamedColumn {
 /**
  * Finds the columns of a table, by the rules of names that JSON has. An index of pandas without a known name is the date or the ticker by
  * its type, if no column has that name; otherwise it only numbers the rows.
- *
- * @throws MucastError invalid_data if a column is missing, ambiguous or of a type that it may not have; too_large over MAX_COLUMNS.
  */
 export function tableColumns(reading: Reading, footer: Footer): TableColumns {
   const position = positionOf(reading, 0);
   const named = namedColumns(reading, footer);
-  const others = named.filter(({ role }) => role.role === "price" || role.role === "value");
+  const others = named.filter(({ role }) => role.role !== "date" && role.role !== "ticker");
   const date =
     only(reading, named, "date", position) ??
     others.find(({ column, isIndex }) => isIndex && isDated(column));
   const ticker =
     only(reading, named, "ticker", position) ??
-    others.find(({ column, isIndex }) => isIndex && isText(column));
+    others.find(({ column, isIndex }) => isIndex && isText(column)) ??
+    tickersByName(others);
   if (date === undefined) {
     throw invalid(position, "the table has no column of dates; date or timestamp is expected");
   }
   checkDate(date, position);
   if (ticker !== undefined) checkTicker(ticker, position);
   const data = others.filter((each) => each !== date && each !== ticker && !each.isIndex);
-  const values =
-    ticker === undefined ? wideColumns(reading, data, position) : longColumns(reading, data, position);
-  for (const { column } of values) {
+  const values = valueColumns(reading, data, ticker, position);
+  for (const { column } of values.values()) {
     if (isNumeric(column)) continue;
     const what = `the column ${quote(column.name)} is of type ${typeName(column)}; float, double, int32 or int64 is expected`;
     throw invalid(position, what);
   }
-  if (values.length > MAX_COLUMNS) throw tooLarge(position, `the table has more than ${MAX_COLUMNS} columns`);
-  return { date: date.index, ticker: ticker?.index, values: values.map(({ index }) => index) };
+  if (values.size > MAX_COLUMNS) throw tooLarge(position, `the table has more than ${MAX_COLUMNS} columns`);
+  return {
+    date: date.index,
+    ticker: ticker?.index,
+    values: [...values.values()].map(({ index }) => index),
+    names: [...values.keys()],
+  };
 }
 
 function namedColumns(reading: Reading, { columns, metadata }: Footer): readonly NamedColumn[] {
@@ -67,27 +73,37 @@ function namedColumns(reading: Reading, { columns, metadata }: Footer): readonly
   });
 }
 
-function longColumns(
-  reading: Reading,
-  data: readonly NamedColumn[],
-  position: Position,
-): readonly NamedColumn[] {
-  if (reading.kind === "features") return data;
-  const names = data.map(({ column }) => column.name);
-  return [data[priceColumn(reading.roles, names, position)]!];
+/** A column of texts or whole numbers whose name often means a ticker, the best first. */
+function tickersByName(columns: readonly NamedColumn[]): NamedColumn | undefined {
+  const rank = ({ column }: NamedColumn) => TICKER_NAMES.indexOf(plainName(column.name));
+  const hasPrice = columns.some(({ role }) => role.role === "price");
+  return columns
+    .filter((each) => rank(each) >= 0 && (isText(each.column) || (hasPrice && isWhole(each.column))))
+    .sort((a, b) => rank(a) - rank(b))[0];
 }
 
-function wideColumns(
+/** The columns to read, by the name of the feature, the price or the ticker. */
+function valueColumns(
   reading: Reading,
   data: readonly NamedColumn[],
+  ticker: NamedColumn | undefined,
   position: Position,
-): readonly NamedColumn[] {
+): ReadonlyMap<string, NamedColumn> {
+  const names = data.map(({ column }) => column.name);
+  const fault = (what: string) => invalid(position, `the table ${what}`);
   if (reading.kind === "features") {
-    throw invalid(position, "the table has no column of tickers; ticker or symbol is expected");
+    if (ticker === undefined)
+      throw fault(`has no column of tickers; one of ${TICKER_NAMES.join(", ")} is expected`);
+    return new Map(names.map((name, i) => [name, data[i]!]));
   }
-  const price = data.find(({ role }) => role.role === "price");
-  if (price === undefined) return data;
-  throw invalid(position, `the table has the column ${quote(price.column.name)}, but no column of tickers`);
+  if (ticker === undefined) {
+    const columns = priceColumns(names, reading.ticker, fault);
+    return new Map([...columns].map(([name, i]) => [name, data[i]!]));
+  }
+  if (reading.ticker !== undefined)
+    throw fault(`names its tickers in ${quote(ticker.column.name)}; leave out --ticker`);
+  const price = priceColumn(names, (what) => invalid(position, what));
+  return new Map([[names[price]!, data[price]!]]);
 }
 
 /** The column of a role; in a price blob, the one with the lowest rank. */
@@ -116,9 +132,12 @@ function checkDate({ column }: NamedColumn, position: Position): void {
   throw invalid(position, what);
 }
 
+function isWhole(column: LeafColumn): boolean {
+  return isNumeric(column) && (column.physical === "INT32" || column.physical === "INT64");
+}
+
 function checkTicker({ column }: NamedColumn, position: Position): void {
-  const isWhole = isNumeric(column) && (column.physical === "INT32" || column.physical === "INT64");
-  if (isText(column) || isWhole) return;
+  if (isText(column) || isWhole(column)) return;
   const what = `the column ${quote(column.name)} is of type ${typeName(column)}; texts or integers are expected`;
   throw invalid(position, what);
 }

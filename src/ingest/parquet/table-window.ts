@@ -7,10 +7,7 @@ import { positionOf, type Reading } from "../reading.ts";
 import type { Footer } from "./footer.ts";
 import { frameAttributes } from "./pandas-index.ts";
 
-/**
- * The window of a table of prices: entries of its metadata, or attributes of a pandas DataFrame, under the names that JSON has.
- * @throws MucastError invalid_data if a bound is not a date, or differs under two names.
- */
+/** The window of a table of prices: entries of its metadata, or attributes of a pandas DataFrame, under the names that JSON has. */
 export function windowOf(reading: Reading, { metadata }: Footer): RequestedWindow {
   if (reading.kind === "features") return {};
   const days = new Map<keyof RequestedWindow, { readonly day: Day; readonly name: string }>();

@@ -33,10 +33,7 @@ export function isDictionaryEncoded(encoding: number): boolean {
   return encoding === 2 || encoding === 8;
 }
 
-/**
- * Reads `count` values of a page or of a dictionary.
- * @throws MucastError unreadable_blob if bytes are missing, or the type has no such encoding.
- */
+/** Reads `count` values of a page or of a dictionary. */
 export function readValues(cursor: Cursor, encoding: number, physical: PhysicalType, count: number): Values {
   const name = encodingName(encoding);
   const unknown = () =>

@@ -14,6 +14,7 @@ export function* readWidePrices(
   reader: ColumnReader,
   date: number,
   values: readonly number[],
+  tickers: readonly string[],
 ): Steps<void> {
   const { columns, groups } = footer;
   const { store } = reading;
@@ -40,8 +41,7 @@ export function* readWidePrices(
   const calendar = new Calendar(days.view(), () =>
     positionOf(reading, offset, undefined, columns[date]!.name),
   );
-  for (const [j, index] of values.entries()) {
-    const ticker = columns[index]!.name;
+  for (const [j, ticker] of tickers.entries()) {
     claimTicker(reading, { ticker, offset: 0, columns: COLUMNS, n });
     const prices = new Float64Array(n);
     let at = 0;

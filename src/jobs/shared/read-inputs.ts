@@ -16,7 +16,9 @@ import { readFeatures } from "../../ingest/read-features.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { asOf } from "../../panel/as-of.ts";
 import { isShort } from "../../panel/late-ticker.ts";
+import { priceDates } from "../../panel/price-dates.ts";
 import { exposuresFrom, marketReturns } from "../../panel/price-exposures.ts";
+import { nonpositivePrices } from "../../panel/rows.ts";
 import { buildTickerPanel, type TickerInput, type TickerPanel } from "../../panel/ticker-panel.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
@@ -41,8 +43,8 @@ export interface Inputs {
   panels(onShort?: (input: TickerInput) => void): AsyncGenerator<TickerPanel | Failure>;
   /** Of the tickers in both blobs, at their price dates from a day on; complete once `panels` has ended, until `close`. */
   exposures(first: Day): Pausable<ReadonlyMap<string, TickerExposures>>;
-  /** Tickers in only one of the blobs; complete once `panels` has ended. */
-  unpaired(): readonly Warning[];
+  /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
+  unused(): readonly Warning[];
   /** Name and digest of each blob, for provenance; available once `panels` has ended. */
   digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest };
   close(): Promise<void>;
@@ -78,6 +80,7 @@ export async function openInputs(
     const prices = await readPrices(counted[0]!, reading);
     const priced = new Set(prices.tickers);
     const featured = new Set<string>();
+    const short: Warning[] = [];
     const { window: dates, ...resolved } = await windowFromPrices(
       prices,
       request.window,
@@ -97,7 +100,12 @@ export async function openInputs(
       priceTickers: priced.size,
       pairs,
       async *panels(onShort) {
-        for await (const pair of pairs()) yield panelOf(pair, window, onShort);
+        for await (const pair of pairs()) {
+          yield panelOf(pair, window, (input) => {
+            short.push(...nonpositivePrices(input.ticker, priceDates(input.prices, window).nonpositive));
+            onShort?.(input);
+          });
+        }
       },
       *exposures(first) {
         const market = yield* marketReturns(everyPrice(prices), window);
@@ -109,7 +117,10 @@ export async function openInputs(
         }
         return found;
       },
-      unpaired: () => unpairedTickers(priced, featured),
+      unused: () => [
+        ...unpairedTickers(priced, featured),
+        ...short.sort((a, b) => compareCodePoints(a.ticker!, b.ticker!)),
+      ],
       digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
       close: async () => {
         prices.close();
@@ -143,7 +154,7 @@ async function windowFromPrices(
 function panelOf(
   { prices, features }: TickerPair,
   window: ResolvedWindow,
-  onShort: (input: TickerInput) => void = () => undefined,
+  onShort: (input: TickerInput) => void,
 ): TickerPanel | Failure {
   const { ticker } = features;
   const input = { ticker, prices, features, window };

@@ -23,21 +23,22 @@ interface ForecastTicker {
 }
 
 /**
- * The warnings of a job once every ticker has ended. Their order does not depend on which ticker ended first: tickers in only one blob,
+ * The warnings of a job once every ticker has ended. Their order does not depend on which ticker ended first: unused tickers,
  * then each ticker's own, in the given order, then those of all tickers together and those that list tickers.
  * @param done ascending by code point.
  * @param evaluated warnings of the intervals and of the forecasts.
  * @param listed further tickers to list.
  */
 export function tickerWarnings(
-  inputs: Pick<Inputs, "asOf" | "unpaired">,
+  inputs: Pick<Inputs, "asOf" | "unused">,
   done: readonly ForecastTicker[],
   evaluated: readonly Warning[],
   listed: readonly Listed[] = [],
 ): readonly Warning[] {
+  const used = new Set<string | undefined>(done.map(({ ticker }) => ticker));
   const byTicker = Map.groupBy(evaluated, (warning) => warning.ticker);
   return [
-    ...inputs.unpaired(),
+    ...inputs.unused().filter(({ ticker }) => !used.has(ticker)),
     ...done.flatMap(({ ticker, warnings, dates }) => {
       const stale = muRow(dates, inputs.asOf).warning;
       return [...warnings, ...(byTicker.get(ticker) ?? []), ...(stale === undefined ? [] : [stale])];

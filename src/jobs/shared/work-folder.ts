@@ -8,9 +8,9 @@ import { makeFolder } from "../../contract/machine/folders.ts";
 import { isGone, isOfThisMachine, processMark } from "../../contract/machine/process-mark.ts";
 
 /**
- * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name contains the mark of its
- * process, by which the next job finds and removes the folder of a killed process. Containers may share TMPDIR: a job removes the folder of
- * another container's process only once it is a week old.
+ * A private folder for one job's matrices, in the system's folder for temporary files (TMPDIR). Its name contains the mark of its process,
+ * by which the next job of the user finds and removes the folder of a killed process. Containers may share TMPDIR: a job removes the folder
+ * of another container's process only once it is a week old.
  */
 export interface WorkFolder {
   readonly path: string;
@@ -20,11 +20,11 @@ export interface WorkFolder {
 }
 
 /** @throws MucastError output_failed if the folder cannot be made. */
-export function openWorkFolder(base: string = defaultBase()): WorkFolder {
+export function openWorkFolder(base: string = tmpdir()): WorkFolder {
   try {
-    makePrivate(base);
+    makeFolder(base, 0o700);
     for (const folder of abandonedIn(base)) rmSync(folder, { recursive: true, force: true });
-    const path = mkdtempSync(join(base, `${processMark()}-`));
+    const path = mkdtempSync(join(base, `mucast-${processMark()}-`));
     const clear = () => {
       try {
         for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true });
@@ -35,7 +35,6 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
     };
     return { path, clear, remove: () => rmSync(path, { recursive: true, force: true }) };
   } catch (cause) {
-    if (cause instanceof MucastError) throw cause;
     throw new MucastError(
       "output_failed",
       `cannot make a work folder under ${base}: ${causeOf(cause)}; TMPDIR names another place`,
@@ -67,15 +66,6 @@ function isUnwritten(error: unknown, folder: string): error is MucastError {
   return error.cause !== undefined && `${error.data.path}`.startsWith(`${folder}${sep}`);
 }
 
-/** From the process: the system's list of users may lack this user, as with `docker run --user 12345`. */
-function ownUid(): number | undefined {
-  return process.geteuid?.();
-}
-
-function defaultBase(temporary = tmpdir()): string {
-  return join(temporary, `mucast-${ownUid()}`);
-}
-
 /**
  * Removes the folders of killed processes of this machine, without waiting for the next job. Never rejects: the next job tries again to
  * remove a folder that cannot be removed now.
@@ -83,8 +73,7 @@ function defaultBase(temporary = tmpdir()): string {
  */
 export async function sweepWorkFolders(temporary: string): Promise<void> {
   try {
-    for (const folder of abandonedIn(defaultBase(temporary)))
-      await rm(folder, { recursive: true, force: true });
+    for (const folder of abandonedIn(temporary)) await rm(folder, { recursive: true, force: true });
   } catch {
     // There is no such folder, or it cannot be read.
   }
@@ -95,46 +84,43 @@ export async function sweepWorkFolders(temporary: string): Promise<void> {
  * @param temporary TMPDIR of that process.
  */
 export function workFoldersOf(pid: number, temporary: string): string[] {
-  const base = defaultBase(temporary);
+  const isOwn = ({ mark }: Found) =>
+    mark.split("-")[1] === String(pid) && isOfThisMachine(mark) && !isGone(mark);
   try {
-    return readdirSync(base).flatMap((name) => {
-      const mark = NAME.exec(name)?.[1];
-      const isOwn = mark?.split("-")[1] === String(pid) && isOfThisMachine(mark) && !isGone(mark);
-      return isOwn ? [join(base, name)] : [];
-    });
+    return foldersIn(temporary).flatMap((found) => (isOwn(found) ? [found.path] : []));
   } catch {
     // There is no such folder, or it cannot be read.
     return [];
   }
 }
 
-function makePrivate(base: string): void {
-  makeFolder(base, 0o700);
-  const found = lstatSync(base);
-  if (!found.isDirectory() || found.uid !== ownUid() || (found.mode & 0o022) !== 0) {
-    throw new MucastError(
-      "output_failed",
-      `${base} is not a folder of this user alone; remove it or set TMPDIR`,
-      { path: base },
-    );
-  }
+/** A work folder. */
+interface Found {
+  readonly path: string;
+  /** Of its process. */
+  readonly mark: string;
+  readonly changedMs: number;
 }
 
-const NAME = /^([0-9a-f]{8}-\d+-\d+)-/;
+const NAME = /^mucast-([0-9a-f]{8}-\d+-\d+)-/;
+
+/** Those of this user: another one may make folders of any name. */
+function foldersIn(base: string): Found[] {
+  return readdirSync(base).flatMap((name) => {
+    const mark = NAME.exec(name)?.[1];
+    const path = join(base, name);
+    const found = mark === undefined ? undefined : lstatSync(path, { throwIfNoEntry: false });
+    if (mark === undefined || !found?.isDirectory() || found.uid !== process.geteuid?.()) return [];
+    return [{ path, mark, changedMs: found.mtimeMs }];
+  });
+}
 
 /** Much longer than a running job goes without adding or removing a file. */
 const OLD_MILLISECONDS = 7 * 24 * 3_600_000;
 
-/** Paths of the folders under `base` whose process is gone. */
+/** Paths of the folders in `base` whose process is gone. */
 function abandonedIn(base: string): string[] {
-  return readdirSync(base).flatMap((name) => {
-    const mark = NAME.exec(name)?.[1];
-    const path = join(base, name);
-    return mark !== undefined && (isOfThisMachine(mark) ? isGone(mark) : isOld(path)) ? [path] : [];
-  });
-}
-
-function isOld(path: string): boolean {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  return stats !== undefined && Date.now() - stats.mtimeMs > OLD_MILLISECONDS;
+  const isAbandoned = ({ mark, changedMs }: Found) =>
+    isOfThisMachine(mark) ? isGone(mark) : Date.now() - changedMs > OLD_MILLISECONDS;
+  return foldersIn(base).flatMap((found) => (isAbandoned(found) ? [found.path] : []));
 }

@@ -49,10 +49,7 @@ export class DateColumn {
     this.#source = source;
   }
 
-  /**
-   * @returns the token of the date: its index in the later result of `days()`.
-   * @throws MucastError invalid_data if `text` is not a date in any reading.
-   */
+  /** @returns the token of the date: its index in the later result of `days()`. */
   take(text: string, line: number): number {
     const known = this.#tokens.get(text);
     if (known !== undefined) return known;
@@ -76,11 +73,7 @@ export class DateColumn {
     return this.#met[token]!.line;
   }
 
-  /**
-   * The day of every token.
-   * @throws MucastError invalid_data if the order of day and month in slashed dates is not known, or changes within the
-   * column.
-   */
+  /** The day of every token. */
   days(): Day[] {
     if (this.#dayFirst && this.#monthFirst) {
       throw this.#fault(

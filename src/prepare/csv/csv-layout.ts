@@ -1,5 +1,13 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
+import {
+  fieldRank,
+  isPrice,
+  plainName,
+  priceColumn,
+  priceColumns,
+  TICKER_NAMES,
+} from "../../ingest/field-names.ts";
 import { isMissing } from "./csv-numbers.ts";
 
 /** The columns of a price CSV, by index from 0. */
@@ -18,61 +26,44 @@ export interface FeatureLayout {
 }
 
 const DATE_NAMES = ["date", "timestamp", "datetime", "tradedate", "pricedate", "day"];
-const TICKER_NAMES = ["ticker", "symbol", "tic", "asset", "security"];
-/** In order of preference. */
-const PRICE_NAMES = [
-  "adjclose",
-  "adjustedclose",
-  "adjprice",
-  "adjustedprice",
-  "close",
-  "closeprice",
-  "price",
-  "pxlast",
-];
-const BAR_NAMES = ["open", "high", "low", "close", "adjclose", "volume"];
-
 /**
- * Finds the layout by the header. Case, spaces and punctuation in names are ignored (`Adj Close`, `adj_close`).
+ * Finds the layout by the header, by the names of ingest/field-names.ts.
+ * @param ticker the name of the security, if the file does not name it.
  * @param second the first row after the header: a wide file may have a ticker called TIC, whose cells are prices.
- * @throws MucastError invalid_data if the header fits neither a wide nor a long file.
  */
 export function layoutOf(
   header: readonly string[],
   source: string,
+  ticker: string | undefined,
   second: readonly string[] = [],
 ): PriceLayout {
   const names = header.map(plainName);
-  const ticker = firstOf(names, TICKER_NAMES);
-  const price = firstOf(names, PRICE_NAMES);
+  const tickers = firstOf(names, TICKER_NAMES);
   const date = dateColumn(header, names, source, PRICE_FORM);
-  if (ticker !== undefined && price !== undefined) {
-    checkSingle(names, [date, ticker, price], header, source, PRICE_FORM);
-    return { kind: "long", date, ticker, price };
+  const fault = (problem: string) => unfit(source, problem, PRICE_FORM);
+  if (tickers !== undefined) {
+    const rest = header.map((name, column) => (column === date || column === tickers ? "" : name));
+    const isLong = rest.some(isPrice);
+    if (isLong && ticker !== undefined)
+      throw fault(`names its tickers in ${show(header[tickers])}; leave out --ticker`);
+    if (isLong) {
+      checkSingle(names, [date, tickers], header, source, PRICE_FORM);
+      return { kind: "long", date, ticker: tickers, price: priceColumn(rest, fault) };
+    }
+    // No ticker has more than five letters.
+    if (isName(second[tickers]) || names[tickers]!.length > 5)
+      throw fault(
+        `has a ticker column, ${show(header[tickers])}, but no price column; its columns are ${listed(header)}, and none is called a price`,
+      );
   }
-  if (ticker !== undefined && isName(second[ticker])) {
-    throw unfit(
-      source,
-      `has a ticker column, ${show(header[ticker])}, but no price column; its columns are ${listed(header)}, and none is called a price`,
-      PRICE_FORM,
-      PRICE_NAMES,
-    );
-  }
-  const bars = BAR_NAMES.filter((name) => names.includes(name));
-  if (bars.includes("close") && bars.length > 1) {
-    throw unfit(
-      source,
-      `has the bars of one security (${bars.join(", ")}) but no column that names its ticker`,
-      PRICE_FORM,
-    );
-  }
-  return { kind: "wide", date, tickers: tickerColumns(header, date, source) };
+  const columns = namedColumns(header, [date], source, PRICE_FORM);
+  if (columns.size === 0) throw fault("has a date column but no ticker column");
+  const prices = priceColumns([...columns.keys()], ticker, fault);
+  const indices = [...columns.values()];
+  return { kind: "wide", date, tickers: new Map([...prices].map(([name, i]) => [name, indices[i]!])) };
 }
 
-/**
- * Finds the columns of a feature CSV by the header, with the names of date and ticker that a price CSV has.
- * @throws MucastError invalid_data if a column is missing or comes twice.
- */
+/** Finds the columns of a feature CSV by the header, with the names of date and ticker that a price CSV has. */
 export function featureLayoutOf(header: readonly string[], source: string): FeatureLayout {
   const names = header.map(plainName);
   const date = dateColumn(header, names, source, FEATURE_FORM);
@@ -94,40 +85,24 @@ export function featureLayoutOf(header: readonly string[], source: string): Feat
 const PRICE_FORM = "a price CSV is wide (Date, then a column per ticker) or long (Date, Ticker, Adj Close)";
 const FEATURE_FORM = "a table of features is long (Date, Ticker, then a column per feature)";
 
-/** The columns of a security's history from yfinance. */
-const HISTORY_NAMES = [...BAR_NAMES, "dividends", "stocksplits", "capitalgains"];
-
 /**
- * Refuses two header rows, one of prices and one of tickers, in either order.
- * @param second the first row after the header.
- * @throws MucastError invalid_data.
+ * The header of two rows, one of fields and one of tickers, in either order, as yfinance writes it; undefined if `second` is no header.
+ * A third one may have nothing but the name of the dates.
  */
-export function checkSingleHeader(
-  header: readonly string[],
-  second: readonly string[],
-  source: string,
-): void {
-  const [prices, below] = [header, second].map((row) => row.slice(1).filter((cell) => cell !== ""));
-  const arePrices = (names: readonly string[] = []) =>
-    names.length > 0 && names.every((name) => HISTORY_NAMES.includes(plainName(name)));
-  const hasNames = below!.some(isName);
-  const beginsWithDate = /^\d/.test(second[0] ?? "");
-  if (beginsWithDate || (!(arePrices(prices) && hasNames) && !arePrices(below))) return;
-  throw unfit(
-    source,
-    "has a row of tickers beside its row of headers, as yfinance writes it: write the closes alone, " +
-      'as data["Close"].to_csv("prices.csv") does',
-    PRICE_FORM,
-  );
+export function joinedHeader(header: readonly string[], second: readonly string[]): string[] | undefined {
+  const [above, below] = [header, second].map((row) => row.slice(1));
+  const areFields = (names: readonly string[] = []) =>
+    names.length > 0 && names.every((name) => fieldRank(name.replace(/\.\d+$/, "")) !== undefined);
+  if (/\d/.test(second[0] ?? "")) return undefined;
+  if (below!.every((name) => name === "") && /^\(/.test(header.at(-1)!)) return [...header];
+  const areNames = below!.every((name) => name !== "") && below!.some((name) => /[A-Za-z]/.test(name));
+  if (!(areFields(above) && areNames) && !areFields(below)) return undefined;
+  return ["Date", ...above!.map((name, i) => `('${name.replace(/\.\d+$/, "")}', '${below![i]}')`)];
 }
 
 /** Whether a cell has a name, such as a ticker, rather than a number. */
 function isName(cell = ""): boolean {
   return /[A-Za-z]/.test(cell) && !isMissing(cell);
-}
-
-function plainName(name: string): string {
-  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
 
 function firstOf(names: readonly string[], wanted: readonly string[]): number | undefined {
@@ -164,12 +139,6 @@ function checkSingle(
       throw unfit(source, `has two columns called ${show(header[column])}`, form);
     }
   }
-}
-
-function tickerColumns(header: readonly string[], date: number, source: string): ReadonlyMap<string, number> {
-  const tickers = namedColumns(header, [date], source, PRICE_FORM);
-  if (tickers.size === 0) throw unfit(source, "has a date column but no ticker column", PRICE_FORM);
-  return tickers;
 }
 
 /** The columns that have a name, besides those that are used otherwise. */

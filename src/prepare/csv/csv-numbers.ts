@@ -23,7 +23,7 @@ const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 const POINT_THOUSANDS = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
 const COMMA = /^[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d*(?:e[+-]?\d{1,3})?$/i;
 const WHOLE = /^[+-]?\d+(?:e[+-]?\d{1,3})?$/i;
-const COMMA_THOUSANDS = /^[+-]?\d{1,3}(?:\.\d{3})+$/;
+const COMMA_THOUSANDS = /^[+-]?[1-9]\d{0,2}(?:\.\d{3})+$/;
 
 /** Whether a cell means no price: blank, NA, N/A, #N/A, NaN, null, None, -, an infinity, in any case. */
 export function isMissing(text: string): boolean {
@@ -54,8 +54,8 @@ export const PRICE_HINTS: NumberHints = {
 const CURRENCY_SIGN = /\p{Sc}/u;
 
 /**
- * Numbers with a decimal point or a decimal comma, with or without thousands separators. `1,234` by itself can be either, so all
- * cells of a file together decide its decimal mark.
+ * Numbers with a decimal point or a decimal comma, with or without thousands separators. `1,234` by itself can be either, and so can
+ * `1.234` beside `999`, so all cells of a file together decide its decimal mark.
  */
 export class NumberColumn {
   readonly #source: string;
@@ -64,6 +64,10 @@ export class NumberColumn {
   #point: Met | undefined;
   #comma: Met | undefined;
   #either: Met | undefined;
+  /** By column, the first number like 1.234; the columns with numbers like 999, and with numbers like 1234. */
+  readonly #grouped = new Map<string, Met>();
+  readonly #short = new Set<string>();
+  readonly #long = new Set<string>();
 
   /** @param mark the decimal mark that `take` assumes. */
   constructor(source: string, mark: DecimalMark, hints: NumberHints) {
@@ -72,25 +76,17 @@ export class NumberColumn {
     this.#hints = hints;
   }
 
-  /**
-   * @returns the number with the given mark, NaN for a missing one. It is valid only if `mark()` returns the same mark.
-   * @throws MucastError invalid_data for a text that is not a number with either mark.
-   */
+  /** @returns the number with the given mark, NaN for a missing one. It is valid only if `mark()` returns the same mark. */
   take(text: string, line: number, name: string): number {
     if (PLAIN.test(text) && this.#mark === ".") {
-      // A plain number with one group of three decimals, such as 1.234, could also be a whole one elsewhere.
-      if (this.#point === undefined && text.includes(".") && !COMMA_THOUSANDS.test(text))
-        this.#point = { text, line, name };
+      if (this.#point === undefined) this.#weigh(text, line, name);
       return finite(Number(text));
     }
     const bare = text.trim();
     return isMissing(bare) ? Number.NaN : this.#takeMarked(bare, line, name);
   }
 
-  /**
-   * The file's decimal mark; a point if no cell has another.
-   * @throws MucastError invalid_data if cells contradict each other, or if all are like `1,234`.
-   */
+  /** The file's decimal mark; a point if no cell has another. */
   mark(): DecimalMark {
     if (this.#point && this.#comma) {
       throw this.#fault(
@@ -99,9 +95,21 @@ export class NumberColumn {
       );
     }
     if (this.#comma) return ",";
-    if (this.#point || !this.#either) return ".";
-    const message = `the comma in ${quoted(this.#either)} can separate thousands or decimals, and no cell in the file shows which`;
-    throw this.#fault(`${message}; write numbers without thousands separators`, this.#either);
+    if (this.#point) return ".";
+    const grouped = this.#grouped.values().find(({ name }) => this.#short.has(name) && !this.#long.has(name));
+    const either = this.#either ?? grouped;
+    if (either === undefined) return ".";
+    const message = `the ${this.#either ? "comma" : "point"} in ${quoted(either)} can separate thousands or decimals, and no cell in the file shows which`;
+    throw this.#fault(`${message}; write numbers without thousands separators`, either);
+  }
+
+  /** Numbers of up to three digits beside those like 1.234, and none of four digits, may be whole. */
+  #weigh(text: string, line: number, name: string): void {
+    const met = { text, line, name };
+    if (COMMA_THOUSANDS.test(text)) {
+      if (!this.#grouped.has(name)) this.#grouped.set(name, met);
+    } else if (text.includes(".")) this.#point = met;
+    else (/^[+-]?\d{1,3}$/.test(text) ? this.#short : this.#long).add(name);
   }
 
   #takeMarked(text: string, line: number, name: string): number {

@@ -4,8 +4,8 @@ import { openBlob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { cut } from "../../contract/errors/faults.ts";
 import { counted } from "../../contract/errors/wording.ts";
-import { NOT_A_TABLE } from "../../contract/errors/wrong-document.ts";
 import type { FileLimits } from "../file-limits.ts";
+import { checkCsv } from "./other-formats.ts";
 
 /** One record of a CSV. */
 export interface CsvRow {
@@ -16,14 +16,9 @@ export interface CsvRow {
 
 const DELIMITERS = [",", ";", "\t", "|"];
 
-/** How an object or an array of JSON begins, unlike the header of a table. */
-const JSON_START = /^\uFEFF?\s*(?:\{\s*["}]|\[\s*[[{"\]])/;
-
 /**
  * The records of a local CSV, gzip or not. The delimiter is the most frequent one in the header: comma, semicolon, tab or bar. Fields may
  * be quoted, lines may have any line ending, and a byte order mark is skipped. Cells are trimmed, and empty lines are dropped.
- * @throws MucastError of the file like openBlob; invalid_data for JSON, and with the line for broken quoting or bytes that are not UTF-8;
- *   the reason of `signal`.
  */
 export async function* csvRows(
   path: string,
@@ -41,10 +36,6 @@ export async function* csvRows(
   const text = decoded(blob.chunks, path, onBytes);
   const first = await text.next();
   const head = first.done ? "" : first.value;
-  if (JSON_START.test(head)) {
-    const message = `${path} is JSON; prepare reads CSV and Parquet`;
-    throw new MucastError("invalid_data", message, { source: path, ...NOT_A_TABLE });
-  }
   const parser = parse({
     delimiter: delimiterOf(head),
     bom: true,
@@ -85,8 +76,11 @@ async function* decoded(
   onBytes: FileLimits["onBytes"],
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let isChecked = false;
   try {
     for await (const chunk of chunks) {
+      if (!isChecked) checkCsv(chunk, path);
+      isChecked = true;
       onBytes?.(chunk.length);
       yield decoder.decode(chunk, { stream: true });
     }

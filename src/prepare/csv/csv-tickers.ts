@@ -17,7 +17,6 @@ export class CsvTickers<Cells> {
     this.#create = create;
   }
 
-  /** @throws MucastError invalid_data for an empty name; too_large for one that is too long, and for too many tickers. */
   of(ticker: string, line: number): Cells {
     const known = this.cells.get(ticker);
     if (known !== undefined) return known;
@@ -32,7 +31,6 @@ export class CsvTickers<Cells> {
     return cells;
   }
 
-  /** @throws MucastError too_large for more tickers than jobs accept. */
   checkCount(count: number, line: number): void {
     if (count <= this.#most) return;
     const { env } = BLOB_BOUNDS.tickers;

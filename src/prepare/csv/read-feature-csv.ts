@@ -35,8 +35,6 @@ interface FeatureRows {
  * Reads a feature CSV, with a row per ticker and date in any order.
  * @param onColumns called with the names of the features before a row is read.
  * @returns the rows of each ticker, in the order in which the tickers first appear. Days ascend; a missing value is NaN.
- * @throws MucastError of csvRows; invalid_data, with the line, for a file that cannot be read without a guess; too_large for too many
- * tickers; of `onColumns`; the reason of `signal`.
  */
 export async function readFeatureCsv(
   path: string,
@@ -92,7 +90,7 @@ async function readUnder(
   return { columns: [...layout.features.keys()], dates, numbers, tickers };
 }
 
-/** Sorts the rows by date. @throws MucastError invalid_data for a date that comes twice. */
+/** Sorts the rows by date. */
 function tickerFeatures(
   path: string,
   ticker: string,

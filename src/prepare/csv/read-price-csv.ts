@@ -5,7 +5,7 @@ import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints, type TickerPrices } from "../../contract/market/ticker-series.ts";
 import type { FileLimits } from "../file-limits.ts";
 import { DateColumn } from "./csv-dates.ts";
-import { checkSingleHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
+import { joinedHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn, PRICE_HINTS } from "./csv-numbers.ts";
 import { type CsvRow, checkWidth, csvRows } from "./csv-rows.ts";
 import { CsvTickers } from "./csv-tickers.ts";
@@ -27,10 +27,8 @@ interface Cells {
 
 /**
  * Reads a wide or long price CSV.
-
  * @returns every ticker that has a price, in code point order, and the names of those that have none. Days ascend; missing prices are
- *   dropped, zero and negative ones are kept. @throws MucastError of csvRows; invalid_data, with the line, for a file that cannot be read
- *   without a guess; too_large for too many tickers, or one longer than jobs accept; the reason of `signal`.
+ *   dropped, zero and negative ones are kept.
  */
 export async function readPriceCsv(
   path: string,
@@ -38,9 +36,9 @@ export async function readPriceCsv(
   limits: FileLimits = {},
 ): Promise<CsvPrices> {
   const turns = new Turns(signal);
-  const { tickers: most = DEFAULT_BLOB_LIMITS.tickers } = limits;
+  const { tickers: most = DEFAULT_BLOB_LIMITS.tickers, ticker } = limits;
   const read = (mark: DecimalMark) =>
-    readUnder(new PriceCells(path, mark, most), csvRows(path, signal, limits), signal);
+    readUnder(new PriceCells(path, mark, most), csvRows(path, signal, limits), ticker, signal);
   const pointed = await read(".");
   const cells = pointed.numbers.mark() === "." ? pointed : await read(",");
   const days = cells.dates.days();
@@ -66,6 +64,7 @@ export async function readPriceCsv(
 async function readUnder(
   cells: PriceCells,
   rows: AsyncIterable<CsvRow>,
+  ticker: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<PriceCells> {
   const turns = new Turns(signal);
@@ -79,8 +78,12 @@ async function readUnder(
       continue;
     }
     if (layout === undefined) {
-      checkSingleHeader(names, row.cells, path);
-      layout = layoutOf(names, path, row.cells);
+      const joined: string[] | undefined = joinedHeader(names, row.cells);
+      if (joined !== undefined) {
+        names = joined;
+        continue;
+      }
+      layout = layoutOf(names, path, ticker, row.cells);
       if (layout.kind === "wide") cells.tickers.checkCount(layout.tickers.size, 1);
     }
     checkWidth(row, names.length, path);
@@ -92,7 +95,7 @@ async function readUnder(
     }
   }
   if (names === undefined) throw new MucastError("invalid_data", `${path} is empty`, { source: path });
-  if (layout === undefined) layoutOf(names, path);
+  if (layout === undefined) layoutOf(names, path, ticker);
   return cells;
 }
 

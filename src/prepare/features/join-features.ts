@@ -48,7 +48,6 @@ export interface UnusedParts {
 /**
  * Finds the tickers that only the table or only the prices have, rows on dates of the window without a price, and features without a value.
  * @param isAll whether all tickers with prices are prepared, so that another ticker of the table has none.
- * @throws MucastError invalid_data if no ticker or no date of the table is prepared.
  */
 export function unusedParts(
   { path, columns, tickers: rows }: FeatureTable,

@@ -6,7 +6,6 @@ import { MucastError } from "../../contract/errors/errors.ts";
 /** `CompressionCodec` of parquet.thrift. */
 export const CODECS: Readonly<Record<Compression, number>> = { snappy: 1, zstd: 6 };
 
-/** @throws MucastError invalid_request if this version of Node cannot compress like this. */
 export function checkCompression(compression: Compression): void {
   if (compression !== "zstd" || typeof zlib.zstdCompressSync === "function") return;
   const message = "compression: zstd needs Node 22.15 or later; use snappy";

@@ -13,7 +13,7 @@ import { readFeatures } from "../../ingest/read-features.ts";
 import { readPrices } from "../../ingest/read-prices.ts";
 import type { FileLimits } from "../file-limits.ts";
 
-/** Whether a local file, perhaps gzipped, begins like a Parquet table. @throws MucastError of openBlob. */
+/** Whether a local file, perhaps gzipped, begins like a Parquet table. */
 export async function isParquetFile(path: string, signal: AbortSignal | undefined): Promise<boolean> {
   const blob = await openBlob(path, { allowed: [] }, signal ? { signal } : {});
   let head = Buffer.alloc(0);
@@ -27,7 +27,6 @@ export async function isParquetFile(path: string, signal: AbortSignal | undefine
 /**
  * Reads a local Parquet table of prices, by the rules of a job.
  * @returns every ticker, in code point order, with its rows that have a price, and the window in the table's metadata.
- * @throws MucastError of openBlob and of readPrices; the reason of `signal`.
  */
 export async function readPriceParquet(
   path: string,
@@ -47,7 +46,7 @@ export async function readPriceParquet(
   }
 }
 
-/** Reads a local Parquet table of features, by the rules of a job. @throws MucastError of openBlob and of readFeatures. */
+/** Reads a local Parquet table of features, by the rules of a job. */
 export async function readFeatureParquet(
   path: string,
   signal?: AbortSignal,
@@ -84,12 +83,13 @@ const CSV_VALUE_BYTES = 2;
 
 function readOptions(
   signal: AbortSignal | undefined,
-  { csvBytes, tickers = DEFAULT_BLOB_LIMITS.tickers }: FileLimits,
+  { csvBytes, tickers = DEFAULT_BLOB_LIMITS.tickers, ticker }: FileLimits,
 ): ReadOptions {
   return {
     workFolder: tmpdir(),
     signal,
     limits: { ...DEFAULT_BLOB_LIMITS, tickers },
+    ticker,
     maxTableValues: csvBytes === undefined ? undefined : Math.floor(csvBytes / CSV_VALUE_BYTES),
   };
 }

@@ -1,5 +1,6 @@
 import fastify, { type FastifyReply } from "fastify";
 import { settingsSchema } from "../../contract/settings.ts";
+import { aboutToEnd } from "../abort-error.ts";
 import { blobListRoutes } from "./blobs/blob-list-routes.ts";
 import { blobRoutes } from "./blobs/blob-routes.ts";
 import { prepareRoutes } from "./blobs/prepare-routes.ts";
@@ -89,7 +90,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
 function addRoutes(app: HttpApp, options: HttpOptions): void {
   const closing = new AbortController();
   // Event streams and waits would keep open the connections that Fastify waits for when it closes.
-  app.addHook("preClose", async () => closing.abort());
+  app.addHook("preClose", async () => closing.abort(aboutToEnd()));
   for (const addGroup of Object.values(ROUTE_GROUPS)) {
     void app.register(async (group) => addGroup(group as HttpApp, options, closing.signal));
   }

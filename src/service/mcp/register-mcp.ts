@@ -1,6 +1,7 @@
 import { createMcpHandler, type McpRequestContext } from "@modelcontextprotocol/server";
 import type { FastifyRequest } from "fastify";
 import type { Settings } from "../../contract/settings.ts";
+import { aboutToEnd } from "../abort-error.ts";
 import { type HttpApp, publicOrigin } from "../http/server/http-app.ts";
 import { requestAbort } from "../http/server/request-abort.ts";
 import { readBodiesAsBytes } from "../http/server/request-bodies.ts";
@@ -21,7 +22,7 @@ interface McpOptions {
  */
 export function registerMcp(app: HttpApp, { operations, settings, log }: McpOptions): void {
   const closing = new AbortController();
-  app.addHook("preClose", async () => closing.abort());
+  app.addHook("preClose", async () => closing.abort(aboutToEnd()));
   const handler = createMcpHandler(
     (context) =>
       mcpServer({

@@ -12,6 +12,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
+import { aboutToEnd } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type Blobs, spaceOf } from "../blobs/blobs.ts";
 import type { StoredInputs } from "../blobs/input-urls.ts";
@@ -89,11 +90,7 @@ export class StoredOperations implements Operations {
   }
 
   async submit(caller: Caller, submission: Submission) {
-    if (this.#draining) {
-      throw new MucastError("unavailable", "the service is shutting down and accepts no new operations", {
-        retryAfter: 10,
-      });
-    }
+    if (this.#draining) throw aboutToEnd();
     const inserted = await this.#insert(caller, submission, await this.#parts.read(caller, submission));
     if (!("row" in inserted)) throw this.#refusal(inserted);
     if (inserted.kind === "created") this.#parts.onQueued(inserted.row);

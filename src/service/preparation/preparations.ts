@@ -9,7 +9,6 @@ import { type Blobs, storageFailed } from "../blobs/blobs.ts";
 import { BODY_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
 import { storePrepared } from "./store-prepared.ts";
 
-/** Runs an order in a separate process. */
 export type PrepareFiles = (order: PrepareOrder, signal: AbortSignal) => Promise<Buffer>;
 
 export interface PreparationsParts {
@@ -45,7 +44,6 @@ export interface Prepared extends Omit<PreparedFiles, "files"> {
  */
 const MAX_GROWTH = 128;
 
-/** Prepares prices of callers and stores their blobs. */
 export class Preparations {
   readonly #parts: PreparationsParts;
   /** The last preparation of each caller and id that is being stored. */
@@ -98,7 +96,6 @@ export class Preparations {
     }
   }
 
-  /** Writes the body to a file, within its limits of size and time. */
   async #receive(body: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<void> {
     const { prepare_bytes: limit, request_seconds: seconds } = this.#parts.settings;
     const ending = Promise.withResolvers<never>();

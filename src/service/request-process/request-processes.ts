@@ -1,6 +1,7 @@
 import { credentialsFor } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
+import { aboutToEnd } from "../abort-error.ts";
 import type { Storage } from "../blobs/open-storage.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -8,11 +9,9 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { RequestOrder } from "./messages.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
 
-/** Bytes of a page. */
 const MAX_ANSWER = 64 * 2 ** 20;
 
 interface RequestProcessesParts {
-  /** Maximum number of parallel processes. */
   readonly atOnce: number;
   readonly limits: () => ProcessLimits;
   readonly log: Log;
@@ -27,7 +26,6 @@ interface OpenParts extends Omit<RequestProcessesParts, "atOnce" | "limits"> {
 
 const RETRY_SECONDS = 5;
 
-/** Runs the long work of single requests in a limited number of parallel processes. */
 export class RequestProcesses {
   readonly #parts: RequestProcessesParts;
   readonly #running = new Set<Promise<unknown>>();
@@ -48,7 +46,6 @@ export class RequestProcesses {
     return new RequestProcesses({ atOnce: settings.request_processes, limits, log, telemetry });
   }
 
-  /** The number of processes that run. */
   get running(): number {
     return this.#running.size;
   }
@@ -64,7 +61,7 @@ export class RequestProcesses {
 
   /** Kills the running processes, and waits until they have ended. */
   async close(): Promise<void> {
-    this.#closing.abort(new MucastError("unavailable", "the service is about to end", { retryAfter: 10 }));
+    this.#closing.abort(aboutToEnd());
     await Promise.allSettled(this.#running);
   }
 

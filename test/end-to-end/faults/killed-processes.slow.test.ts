@@ -73,7 +73,7 @@ const none = (pids: number[]) => (pids.length === 0 ? true : undefined);
 
 /** Everything below the folder for temporary files. */
 function leftIn(temporary: string): string[] {
-  return readdirSync(temporary).flatMap((base) => readdirSync(join(temporary, base)));
+  return readdirSync(temporary);
 }
 
 /** Asserts that nothing of the job is left. */

@@ -17,15 +17,6 @@ test("each key may use its minute's tokens at once, and then only the refilled o
   assert.equal(buckets.take("a"), 1, "no more than a minute's worth is kept");
 });
 
-test("take returns the whole seconds until the next token", (t) => {
-  let now = 0;
-  t.mock.method(performance, "now", () => now);
-  const buckets = new TokenBuckets(1);
-  assert.deepEqual([buckets.take("a"), buckets.take("a")], [0, 60]);
-  now += 30_500;
-  assert.equal(buckets.take("a"), 30);
-});
-
 test("a new bucket replaces the one that was used longest ago", (t) => {
   t.mock.method(performance, "now", () => 0);
   const buckets = new TokenBuckets(2);

@@ -263,24 +263,6 @@ test("bytes that are not a request close a connection whose answer has started, 
   }
 });
 
-test("bytes that are not a request close a connection on which a request waits, and are not its answer", async (t) => {
-  const host = `Host: 127.0.0.1:${service.port}\r\n`;
-  const body = JSON.stringify(ML_PAYLOAD);
-  const job = `${host}Content-Type: application/json\r\nPrefer: wait=60\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  const socket = connect(service.port, "127.0.0.1").on("error", () => undefined);
-  t.after(() => socket.destroy());
-  const listeners = service.operations.listeners;
-  socket.write(`POST /v1/run_ml_job HTTP/1.1\r\n${job}`);
-  await eventually(() => service.operations.listeners > listeners);
-  let answer = "";
-  socket.on("data", (piece) => {
-    answer += piece;
-  });
-  socket.write("nonsense\r\n\r\n");
-  await once(socket, "close");
-  assert.equal(answer, "");
-});
-
 test("every answer has the headers against sniffing and framing", async () => {
   for (const path of ROUTES) {
     const { headers } = await ask(service.port, { path });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { ERROR_TABLE } from "../../../contract/errors/error-codes.ts";
 import { ask, type Listening, listen, listenFor } from "../listening.testing.ts";
@@ -30,6 +31,18 @@ test("the document lists every error code", () => {
   for (const [code, { status }] of Object.entries(ERROR_TABLE)) {
     assert.ok(description.includes(`\n| \`${code}\` | ${status} |`), code);
   }
+});
+
+test("every page that an error or the document names is served, and nothing else of its folder", async () => {
+  const names = new Set(`${JSON.stringify(ERROR_TABLE)}${description}`.match(/\bdocs\/[\w-]+\.md/g));
+  assert.ok(names.has("docs/config.md"));
+  for (const name of names) {
+    const { status, headers, text } = await ask(service.port, { path: `/${name}` });
+    assert.deepEqual([status, headers["content-type"]], [200, "text/plain; charset=utf-8"], name);
+    assert.equal(text, readFileSync(name, "utf8"));
+  }
+  for (const path of ["/docs/none.md", "/docs/../package.json", "/docs/%2e%2e%2fREADME.md"])
+    assert.equal((await ask(service.port, { path })).status, 404, path);
 });
 
 test("the curl lines name this service, and with keys they send one", async (t) => {

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import type { Settings } from "../../../contract/settings.ts";
 import type { OpenApiDocument } from "../openapi/document.ts";
 import { EXAMPLE_BLOBS, EXAMPLE_NAMES } from "../openapi/examples.ts";
@@ -9,20 +10,19 @@ import { CachedPages } from "./cached-pages.ts";
 import { errorTable, limitTable } from "./document-text.ts";
 import { quickStart } from "./quick-start.ts";
 
-type DocumentOptions = Pick<HttpOptions, "settings">;
-
 /** Four folders up, both from src and from the compiled package. */
-const EXAMPLES = new URL("../../../../examples/sp500-30/data/", import.meta.url);
+const ROOT = new URL("../../../../", import.meta.url);
 
 /**
- * `GET /openapi.json`, and `GET /examples/<name>`, the blobs that the curl lines of the document and of `mucast serve` upload.
+ * `GET /openapi.json`; `GET /examples/<name>`, the blobs that the curl lines of the document and of `mucast serve` upload; and
+ * `GET /docs/<page>.md`, the pages that errors name.
  */
-export function documentRoutes(app: HttpApp, options: DocumentOptions): void {
-  documentRoute(app, options);
-  exampleRoutes(app);
-}
-
-function documentRoute(app: HttpApp, { settings }: DocumentOptions): void {
+export function documentRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "settings">): void {
+  const examples = new URL("examples/sp500-30/data/", ROOT);
+  fileRoutes(app, "/examples", examples, EXAMPLE_NAMES, "application/vnd.apache.parquet");
+  const docs = new URL("docs/", ROOT);
+  const pages = readdirSync(docs).filter((name) => name.endsWith(".md"));
+  fileRoutes(app, "/docs", docs, pages, "text/plain; charset=utf-8");
   const document = new CachedPages(documentWriter(app, settings));
   app.route({
     method: "GET",
@@ -48,16 +48,12 @@ function documentRoute(app: HttpApp, { settings }: DocumentOptions): void {
   });
 }
 
-function exampleRoutes(app: HttpApp): void {
-  for (const name of EXAMPLE_NAMES) {
-    const bytes = readFileSync(new URL(name, EXAMPLES));
-    app.route({
-      method: "GET",
-      url: `/examples/${name}`,
-      config: { access: "anyone" },
-      schema: { hide: true },
-      handler: async (_request, reply) => reply.type("application/vnd.apache.parquet").send(bytes),
-    });
+function fileRoutes(app: HttpApp, path: string, folder: URL, names: readonly string[], type: string): void {
+  for (const name of names) {
+    const options = { config: { access: "anyone", isPage: true }, schema: { hide: true } } as const;
+    app.get(`${path}/${name}`, options, async (_request, reply) =>
+      reply.type(type).send(await readFile(new URL(name, folder))),
+    );
   }
 }
 

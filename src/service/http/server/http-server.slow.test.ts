@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { type TestContext, test } from "node:test";
 import type { Authenticate } from "../../auth/authenticate.ts";
 import { openLog } from "../../telemetry/log.ts";
@@ -87,38 +85,6 @@ test("a client that pipelines more requests gets one answer, and Node parses non
   for (const text of answers)
     assert.match(text, /^HTTP\/1.1 200 OK\r\n[\s\S]*Connection: close\r\n[\s\S]*\/first$/);
   assert.deepEqual([seen(), new Set(handled)], [16, new Set(["/first"])]);
-});
-
-test("a long answer that has started is sent completely although its client pipelines more requests", async (t) => {
-  const size = 16 * 2 ** 20;
-  const { port, seen } = await listening(t, async ({ url }, response) => {
-    response.writeHead(200, { "content-length": size });
-    if (url === "/first") await pipeline(Readable.from(pieces(size)), response);
-  });
-  const socket = connect(port, "127.0.0.1");
-  t.after(() => socket.destroy());
-  socket.write(requestOf("/first"));
-  await once(socket, "readable");
-  socket.write(requestOf("/more").repeat(1_000));
-  await eventually(() => seen() === 2);
-  let got = 0;
-  socket.on("data", (piece: Buffer) => {
-    got += piece.length;
-  });
-  await once(socket, "close");
-  assert.ok(got > size && got < size + 1_000, `${got} bytes`);
-});
-
-test("a client that closes its connection after pipelined requests ends the current one", async (t) => {
-  const aborted = Promise.withResolvers<void>();
-  const { port, seen } = await listening(t, (_request, response) => {
-    response.once("close", aborted.resolve);
-  });
-  const socket = openQuietly(t, port);
-  socket.write(requestOf("/first") + requestOf("/more").repeat(1_000));
-  await eventually(() => seen() === 2);
-  socket.end();
-  await aborted.promise;
 });
 
 test("the last request of a connection is answered although other bytes follow", async (t) => {
@@ -217,11 +183,6 @@ const LONG = "x".repeat(2 ** 25);
 
 function requestOf(path: string, method = "GET"): string {
   return `${method} ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
-}
-
-function* pieces(size: number): Generator<Buffer> {
-  const piece = Buffer.alloc(2 ** 16);
-  for (let sent = 0; sent < size; sent += piece.length) yield piece;
 }
 
 /** The body of an answer with a length; undefined until it is complete. */

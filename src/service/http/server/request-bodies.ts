@@ -27,7 +27,8 @@ function readBodies(app: HttpApp, read: (body: Buffer) => string | Buffer): void
     async (request: FastifyRequest, body: Buffer) => {
       checkEncoding(request);
       await loopTurns.next(request.caller?.subject ?? addressKey(request.ip));
-      if (request.raw.socket.destroyed) throw closed();
+      // Such an answer has no reader, so none is started.
+      if (request.raw.socket.destroyed) throw new MucastError("canceled", "the connection closed");
       return read(body);
     },
   );
@@ -66,11 +67,6 @@ export function limitBodyTime({ raw }: FastifyRequest): void {
   if (raw.complete) return;
   const timer = setTimeout(() => raw.destroy(), SLOWEST_BODY_MILLISECONDS).unref();
   raw.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
-}
-
-/** The answer to such a request has no reader, so none is started. */
-function closed(): MucastError {
-  return new MucastError("canceled", "the connection closed before its request was handled");
 }
 
 function checkEncoding({ headers }: FastifyRequest): void {

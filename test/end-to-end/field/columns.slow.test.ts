@@ -1,0 +1,109 @@
+/** Fields, tickers and adjusted prices in files and blobs as vendors write them. The right prices are those that pandas reads. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { mucast } from "../commands/command.ts";
+import { newFolder, removeFolders } from "../jobs/job-runs.ts";
+
+interface Corpus {
+  /** A Parquet table is a file of its name. */
+  readonly prices: readonly {
+    readonly name: string;
+    readonly text?: string;
+    readonly flags: readonly string[];
+    readonly prices: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  }[];
+  readonly refused: readonly { readonly name: string; readonly text: string; readonly says: string }[];
+}
+
+const FIELD = fileURLToPath(new URL("../../cases/field/", import.meta.url));
+const CORPUS = JSON.parse(readFileSync(join(FIELD, "columns.json"), "utf8")) as Corpus;
+const RIDGE = '{"ML params": {"model": "ridge", "cv_test_size": 10, "n_splits": 2}}';
+
+let folder: string;
+before(async () => {
+  folder = await newFolder();
+});
+after(removeFolders);
+
+async function prepare(name: string, text: string | undefined, flags: readonly string[] = []) {
+  const path = join(text === undefined ? FIELD : folder, name);
+  if (text !== undefined) await writeFile(path, text, "latin1");
+  return mucast(["prepare", "--prices", path, "--out", folder, ...flags]);
+}
+
+describe("prepare", { concurrency: 2 }, () => {
+  for (const { name, text, flags, prices } of CORPUS.prices)
+    test(`reads ${name} as pandas does`, async () => {
+      const { stdout, stderr } = await prepare(name, text, flags);
+      assert.notEqual(stdout, "", stderr);
+      const blob = JSON.parse(readFileSync(JSON.parse(stdout).data_extractor_url, "utf8"));
+      const rows = (column: readonly number[]) =>
+        Object.fromEntries(
+          column.map((price, i) => [blob.dates[i], price]).filter(([, price]) => price !== null),
+        );
+      const found = Object.entries<number[]>(blob.prices).map(([ticker, column]) => [ticker, rows(column)]);
+      assert.deepEqual(Object.fromEntries(found), prices);
+    });
+
+  for (const { name, text, says } of CORPUS.refused)
+    test(`refuses ${name} in words`, async () => {
+      const { code, stdout, stderr } = await prepare(name, text);
+      assert.deepEqual([code === 0, stdout], [false, ""]);
+      assert.ok(stderr.includes(says), stderr);
+    });
+
+  test("refuses --ticker for a file that names its tickers", async () => {
+    const { stderr } = await prepare("Name.parquet", undefined, ["--ticker", "A"]);
+    assert.match(stderr, /names its tickers in "Name"; leave out --ticker/);
+  });
+});
+
+/** Runs a job on the two blobs of a folder; `change` changes the text of the prices. */
+async function job(name: string, change: (text: string) => string, ...flags: string[]) {
+  const prices = join(folder, `${name}.json`);
+  await writeFile(prices, change(readFileSync(join(FIELD, name, "data_extractor_1.json"), "utf8")));
+  const urls = ["--feature-url", join(FIELD, name, "feature_engine_1.json"), "--data-extractor-url", prices];
+  return mucast(["run_ml_job", ...urls, "--config", RIDGE, "--blob-url", folder, ...flags]);
+}
+
+describe("a job", () => {
+  for (const [close, adjusted] of [
+    ["close", "adjusted_close"],
+    ["Close", "Adj. Close"],
+    ["close", "closeadj"],
+    ["price", "AdjustmentClose"],
+  ] as const)
+    test(`learns ${adjusted} rather than ${close}`, async () => {
+      const rename = (text: string) =>
+        text
+          .replaceAll('"close"', JSON.stringify(close))
+          .replaceAll('"adjusted_close"', JSON.stringify(adjusted));
+      const { stdout, stderr } = await job("adjusted", rename, "--learning-end", "2014-06-02");
+      assert.notEqual(stdout, "", stderr);
+      const { dates, realised } = JSON.parse(
+        readFileSync(fileURLToPath(JSON.parse(stdout).output_url), "utf8"),
+      ).forecasts.AAPL;
+      // ln(87.1866 / 85.8134); without the split of 7:1 it would be -1.930.
+      assert.equal(realised[dates.indexOf("2014-06-06")], Math.log(87.1866 / 85.8134));
+    });
+
+  test("refuses the columns of one security in place of tickers", async () => {
+    const bars = (text: string) => text.replace('"AAA"', '"Close"').replace('"SOME"', '"Open"');
+    const { stderr } = await job("negative-prices", bars);
+    assert.match(stderr, /fields of one security \("Open", "Close"\)/);
+  });
+
+  test("warns of prices of zero and below, also of a ticker that fails for them", async () => {
+    const { stderr } = await job("negative-prices", (text) => text);
+    for (const [ticker, count] of [
+      ["NEG", 160],
+      ["SOME", 16],
+      ["Z", 160],
+    ])
+      assert.match(stderr, new RegExp(`nonpositive_price: ${ticker}: ${count} prices are zero or negative`));
+  });
+});
