@@ -9,7 +9,7 @@ import {
   type RequestedWindow,
   type TickerSeries,
 } from "../../contract/market/ticker-series.ts";
-import { type ColumnRole, priceColumn } from "../column-names.ts";
+import { plainName, priceColumn, priceColumns, TICKER_NAMES } from "../field-names.ts";
 import { frameAttributes, indexColumns } from "../parquet/pandas-index.ts";
 import { Calendar, dayOfEpoch, dayOfText, whyNoDate, WindowBounds } from "./dates.ts";
 import { invalid, type Position, quote, tooLarge, unreadable } from "./faults.ts";
@@ -57,7 +57,7 @@ export async function* readParquet(
     table = new Table(await Tables.open([opened], folder), opened, reading.source, options.signal);
     const { window, rows } = await table.facts(reading);
     const columns = tableColumns(reading, table.columns, table.index);
-    if (rows * Math.max(1, columns.values.length) > (options.maxValues ?? MAX_TABLE_VALUES)) {
+    if (rows * Math.max(1, columns.values.size) > (options.maxValues ?? MAX_TABLE_VALUES)) {
       const most = options.maxValues ?? MAX_TABLE_VALUES;
       throw tooLarge(reading.position(), `the table has more than ${most} values, columns times rows`);
     }
@@ -207,8 +207,8 @@ interface TableColumns {
   readonly date: Column;
   /** Undefined for prices with a column per ticker. */
   readonly ticker: Column | undefined;
-  /** Features, the one price column, or a column per ticker. */
-  readonly values: readonly Column[];
+  /** Features, the one price column, or a column per ticker, by the name of the feature, the price or the ticker. */
+  readonly values: ReadonlyMap<string, Column>;
 }
 
 /**
@@ -218,41 +218,60 @@ interface TableColumns {
  * @throws MucastError invalid_data if a column is missing, ambiguous or of a type that it may not have; too_large over MAX_COLUMNS.
  */
 function tableColumns(reading: Reading, all: readonly Column[], index: ReadonlySet<string>): TableColumns {
-  const position = reading.position();
-  const roleOf = ({ name }: Column): ColumnRole => reading.roles.of(name);
-  const others = all.filter((column) => ["price", "value"].includes(roleOf(column).role));
+  const fault = (what: string) => invalid(reading.position(), `the table ${what}`);
+  const others = all.filter(({ name }) => !["date", "ticker"].includes(reading.roles.of(name).role));
   const indexOf = (kinds: readonly ColumnKind[]) =>
     others.find(({ name, kind }) => index.has(name) && kinds.includes(kind));
   const date = only(reading, all, "date") ?? indexOf(["day", "local time", "instant"]);
-  const ticker = only(reading, all, "ticker") ?? indexOf(["text"]);
-  if (date === undefined)
-    throw invalid(position, "the table has no column of dates; date or timestamp is expected");
-  if (date.kind === "other" || date.type === "float") throw typeFault(date, "dates, timestamps or texts");
+  const ticker = only(reading, all, "ticker") ?? indexOf(["text"]) ?? tickersByName(reading, others);
+  if (date === undefined) throw fault("has no column of dates; date or timestamp is expected");
+  if (date.kind === "other" || date.type === "float") throw typeFault(reading, date, "dates, timestamps or texts");
   if (ticker !== undefined && ticker.kind !== "text" && !ticker.isInteger)
-    throw typeFault(ticker, "texts or integers");
+    throw typeFault(reading, ticker, "texts or integers");
   const data = others.filter((column) => column !== date && column !== ticker && !index.has(column.name));
-  const values = ticker === undefined ? wideColumns() : longColumns();
-  for (const column of values) if (column.kind !== "number") throw typeFault(column, "numbers");
-  if (values.length > MAX_COLUMNS) throw tooLarge(position, `the table has more than ${MAX_COLUMNS} columns`);
+  const values = valueColumns(reading, data, ticker);
+  for (const column of values.values())
+    if (column.kind !== "number") throw typeFault(reading, column, "numbers");
+  if (values.size > MAX_COLUMNS)
+    throw tooLarge(reading.position(), `the table has more than ${MAX_COLUMNS} columns`);
   return { date, ticker, values };
+}
 
-  function longColumns(): readonly Column[] {
-    if (reading.kind === "features") return data;
-    const names = data.map(({ name }) => name);
-    return [data[priceColumn(reading.roles, names, { ...position, offset: 0 })]!];
-  }
+/** A column of texts or whole numbers whose name often means a ticker, the best first. */
+function tickersByName(reading: Reading, columns: readonly Column[]): Column | undefined {
+  const rank = ({ name }: Column) => TICKER_NAMES.indexOf(plainName(name));
+  const hasPrice = columns.some(({ name }) => reading.roles.of(name).role === "price");
+  return columns
+    .filter((column) => rank(column) >= 0 && (column.kind === "text" || (hasPrice && column.isInteger)))
+    .sort((a, b) => rank(a) - rank(b))[0];
+}
 
-  function wideColumns(): readonly Column[] {
-    if (reading.kind === "features")
-      throw invalid(position, "the table has no column of tickers; ticker or symbol is expected");
-    const price = data.find((column) => roleOf(column).role === "price");
-    if (price === undefined) return data;
-    throw invalid(position, `the table has the column ${quote(price.name)}, but no column of tickers`);
+/** The columns to read, by the name of the feature, the price or the ticker. */
+function valueColumns(
+  reading: Reading,
+  data: readonly Column[],
+  ticker: Column | undefined,
+): ReadonlyMap<string, Column> {
+  const names = data.map(({ name }) => name);
+  const fault = (what: string) => invalid(reading.position(), `the table ${what}`);
+  if (reading.kind === "features") {
+    if (ticker === undefined) throw fault(`has no column of tickers; one of ${TICKER_NAMES.join(", ")} is expected`);
+    return new Map(names.map((name, i) => [name, data[i]!]));
   }
+  if (ticker === undefined) {
+    const columns = priceColumns(names, reading.ticker, fault);
+    return new Map([...columns].map(([name, i]) => [name, data[i]!]));
+  }
+  if (reading.ticker !== undefined) throw fault(`names its tickers in ${quote(ticker.name)}; leave out --ticker`);
+  const price = priceColumn(names, (what) => invalid(reading.position(), what));
+  return new Map([[names[price]!, data[price]!]]);
+}
 
-  function typeFault({ name, type }: Column, expected: string) {
-    return invalid(position, `the column ${quote(name)} is of type ${type}; ${expected} are expected`);
-  }
+function typeFault(reading: Reading, { name, type }: Column, expected: string) {
+  return invalid(
+    reading.position(),
+    `the column ${quote(name)} is of type ${type}; ${expected} are expected`,
+  );
 }
 
 /** The column of a role; in a price blob, the one with the lowest rank. */
@@ -307,7 +326,7 @@ async function* readLong(
   { date: dates, values }: TableColumns,
   tickers: Column,
 ): AsyncGenerator<TickerSeries, void, void> {
-  const columns = values.map(({ name }) => reading.columnName(name));
+  const columns = [...values.keys()].map((name) => reading.columnName(name));
   const name = `CAST(${tickers.alias} AS VARCHAR)`;
   const counts: { readonly ticker: string; readonly rows: number }[] = [];
   let isGrouped = true;
@@ -323,7 +342,7 @@ async function* readLong(
       counts.push({ ticker: ticker as string, rows: rows! });
     }
   }
-  const select = [date(dates), ...values.map(number)].join(", ");
+  const select = [date(dates), ...[...values.values()].map(number)].join(", ");
   if (!isGrouped) counts.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
   const chunks = table.chunks(select, isGrouped ? "" : `ORDER BY ${name}, ${dates.alias}`);
   let chunk: readonly DuckDBVector[] = [];
@@ -381,17 +400,18 @@ async function* readWide(
   rows: number,
 ): AsyncGenerator<TickerSeries, void, void> {
   const position = { source: reading.source, path: dates.name };
-  reading.hold(rows * values.length);
+  reading.hold(rows * values.size);
+  const select = [date(dates), ...[...values.values()].map(number)].join(", ");
   const days = new Int32Array(rows);
-  const prices = values.map(() => new Float64Array(rows));
+  const prices = Array.from(values, () => new Float64Array(rows));
   let at = 0;
-  for await (const [cells, ...columns] of table.chunks([date(dates), ...values.map(number)].join(", "))) {
+  for await (const [cells, ...columns] of table.chunks(select)) {
     for (const [j, column] of columns.entries()) prices[j]!.set(numbersOf(column), at);
     copyDays(dates, cells!, 0, days.subarray(at, at + cells!.itemCount), () => position);
     at += cells!.itemCount;
   }
   const calendar = new Calendar(days, position);
-  for (const [j, { name }] of values.entries()) {
+  for (const [j, name] of [...values.keys()].entries()) {
     reading.claim(name, ["price"], days.length);
     for (let i = 0; i < rows; i++) if (!Number.isFinite(prices[j]![i])) prices[j]![i] = Number.NaN;
     calendar.arrange(prices[j]!);

@@ -16,6 +16,8 @@ export interface ReadOptions {
   readonly limits?: BlobLimits | undefined;
   /** Maximum number of values of a Parquet table, columns times rows; the limit of the format by default. */
   readonly maxTableValues?: number | undefined;
+  /** The name of the security, if a table of prices does not name it. */
+  readonly ticker?: string | undefined;
 }
 
 /**
@@ -25,9 +27,9 @@ export interface ReadOptions {
 export async function* readBlob(
   kind: BlobKind,
   source: ByteSource,
-  { workFolder, signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues }: ReadOptions,
+  { workFolder, signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues, ticker }: ReadOptions,
 ): AsyncGenerator<TickerSeries, RequestedWindow, void> {
-  const reading = new Reading(kind, source.name, limits);
+  const reading = new Reading(kind, source.name, limits, ticker);
   const scanner = new JsonScanner(source, signal);
   try {
     let head = await scanner.head(MAX_SCHEMA_BYTES);

@@ -4,7 +4,8 @@ import {
   type RequestedWindow,
   type TickerPrices,
 } from "../../contract/market/ticker-series.ts";
-import { ColumnRoles, priceColumn } from "../column-names.ts";
+import { priceColumn, priceColumns } from "../field-names.ts";
+import { invalid, quote } from "./faults.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
 
 /** A data-extraction blob, read to its end. */
@@ -25,15 +26,23 @@ export interface PriceBlob {
  *   source and of the signal.
  */
 export async function readPrices(source: ByteSource, options: ReadOptions): Promise<PriceBlob> {
-  const roles = new ColumnRoles("prices");
+  const fault = (what: string) => invalid({ source: source.name }, what);
   const tickers = new Map<string, TickerPrices>();
+  /** Whether the tickers have nothing but a price, as those of a table with a column per ticker. */
+  let isWide = true;
   const steps = readBlob("prices", source, options);
   for (;;) {
     const step = await steps.next();
-    if (step.done === true) return blobOf(step.value, tickers, source.name);
+    if (step.done === true) {
+      const names = [...tickers.keys()];
+      if (isWide && priceColumns(names, undefined, fault).size < names.length)
+        throw fault(`has several fields of a ticker, such as ${quote(names[0]!)}; keep one price of each`);
+      return blobOf(step.value, tickers, source.name);
+    }
     const { ticker, days, columns, values } = step.value;
     const n = days.length;
-    const column = n === 0 ? 0 : priceColumn(roles, columns, { source: source.name, offset: 0, ticker });
+    const column = n === 0 ? 0 : priceColumn(columns, fault);
+    isWide &&= columns.length === 1 && columns[0] === "price";
     tickers.set(ticker, { ticker, days, prices: values.slice(column * n, (column + 1) * n) });
   }
 }

@@ -1,6 +1,7 @@
 import { BLOB_BOUNDS, type BlobLimits } from "../../contract/blob-limits.ts";
 import { MAX_COLUMNS } from "../../contract/market/ticker-series.ts";
-import { type BlobKind, BlobNames, ColumnRoles, priceColumn } from "../column-names.ts";
+import { type BlobKind, BlobNames, ColumnRoles } from "../column-names.ts";
+import { priceColumn } from "../field-names.ts";
 import { Calendar, dayOf } from "./dates.ts";
 import { invalid, kindOf, pathOf, type Position, tooLarge } from "./faults.ts";
 
@@ -17,15 +18,18 @@ export class Reading {
   readonly kind: BlobKind;
   readonly source: string;
   readonly roles: ColumnRoles;
+  /** The name of the security, if a table of prices does not name it. */
+  readonly ticker: string | undefined;
   /** All complete tickers. */
   readonly tickers = new Set<string>();
   readonly #limits: BlobLimits;
   readonly #names: BlobNames;
   #held = 0;
 
-  constructor(kind: BlobKind, source: string, limits: BlobLimits) {
+  constructor(kind: BlobKind, source: string, limits: BlobLimits, ticker?: string) {
     this.kind = kind;
     this.source = source;
+    this.ticker = ticker;
     this.roles = new ColumnRoles(kind);
     this.#limits = limits;
     this.#names = new BlobNames(limits);
@@ -47,7 +51,7 @@ export class Reading {
     if (Math.max(1, columns.length) * n > MAX_VALUES)
       throw tooLarge(position, `has more than ${MAX_VALUES} values, columns times rows`);
     if (this.tickers.has(ticker)) throw invalid(position, "comes twice");
-    if (this.kind === "prices") priceColumn(this.roles, columns, { ...position, offset: 0 });
+    if (this.kind === "prices") priceColumn(columns, (what) => invalid(position, what));
     this.tickers.add(this.tickerName(ticker, this.tickers.size));
   }
 

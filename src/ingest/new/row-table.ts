@@ -17,6 +17,8 @@ export class RecordShape {
   readonly keys: readonly string[];
   readonly date: string | undefined;
   readonly ticker: string | undefined;
+  /** The ticker if there is no other. */
+  readonly name: string | undefined;
   readonly values: readonly string[];
 
   constructor(reading: Reading, keys: readonly string[], order: RowPlace["order"]) {
@@ -25,6 +27,7 @@ export class RecordShape {
     this.keys = keys;
     this.date = only(reading, keys, "date");
     this.ticker = only(reading, keys, "ticker");
+    this.name = only(reading, keys, "name");
     const isValue = reading.kind === "features" ? ["value", "price"] : ["price"];
     this.values = keys.filter((key) => isValue.includes(reading.roles.of(key).role));
     if (order !== undefined) this.values = this.values.toSorted((a, b) => order.get(a)! - order.get(b)!);
@@ -39,7 +42,7 @@ export class RecordShape {
  * The key of a role. A price blob may have several; the one of the lowest rank counts. In a feature blob several are a fault, because
  * the others would silently not become features.
  */
-function only(reading: Reading, keys: readonly string[], role: "date" | "ticker"): string | undefined {
+function only(reading: Reading, keys: readonly string[], role: "date" | "ticker" | "name"): string | undefined {
   const rank = (key: string) => reading.roles.of(key).rank;
   const [best, next] = keys.filter((key) => reading.roles.of(key).role === role).sort((a, b) => rank(a) - rank(b));
   if (next !== undefined && (reading.kind === "features" || rank(best!) === rank(next))) {
@@ -51,14 +54,15 @@ function only(reading: Reading, keys: readonly string[], role: "date" | "ticker"
 
 /** The ticker of a record. @throws MucastError invalid_data if it is missing, wrong, or not that of its place. */
 export function tickerOf(reading: Reading, record: Members, shape: RecordShape, place: string | undefined): string {
-  if (shape.ticker === undefined) {
+  const key = shape.ticker ?? (place === undefined ? shape.name : undefined);
+  if (key === undefined) {
     if (place !== undefined) return place;
     throw invalid({ source: reading.source }, "a record has no ticker or symbol");
   }
-  const value = record[shape.ticker];
+  const value = record[key];
   const ticker = Number.isSafeInteger(value) ? String(value) : value;
   if (typeof ticker !== "string") {
-    const what = `${quote(shape.ticker)} is ${kindOf(value)}; a string is expected`;
+    const what = `${quote(key)} is ${kindOf(value)}; a string is expected`;
     throw invalid(reading.position(place), what);
   }
   if (place === undefined || ticker === place) return ticker;
