@@ -35,6 +35,7 @@ interface ForecastFlags extends ReportFlags {
   readonly out: string;
   readonly features?: string;
   readonly tickers?: string;
+  readonly timeZone?: string;
   readonly learningEnd?: string;
   readonly delay?: string;
   readonly report?: boolean;
@@ -69,6 +70,7 @@ export function addForecast(program: Command): void {
     .option("--out <dir>", "folder of the blobs, the output and mu.csv", "forecasts")
     .option("--features <file>", "features of your own, with one row per (date, ticker)")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
+    .option("--time-zone <name>", "zone of the market, to read times of day as dates, such as Europe/Berlin")
     .option("--learning-end <date>", "last date to learn from; shows what the forecasts after it were worth")
     .addOption(
       new Option("--delay <n>", "closes between the forecast and the trade (default: that of the config)"),
@@ -101,6 +103,7 @@ async function forecast(
     outFolder: resolve(flags.out),
     options: {
       learningEnd: flags.learningEnd,
+      timeZone: flags.timeZone,
       tickers: flags.tickers?.split(",").map((ticker) => ticker.trim()),
     },
     ...following,

@@ -42,6 +42,7 @@ export function addPrepare(program: Command): void {
     .option("--end <date>", "last date, YYYY-MM-DD")
     .option("--learning-end <date>", "last date whose labels a job may learn from")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
+    .option("--time-zone <name>", "zone of the market, to read times of day as dates, such as Europe/Berlin")
     .addOption(new Option("--format <name>", "format of the blobs").choices(INPUT_FORMATS).default("json"))
     .addOption(
       new Option("--compression <name>", "compression of Parquet (default: snappy)").choices(COMPRESSIONS),

@@ -3,6 +3,7 @@ import type { ByteSource, RequestedWindow, TickerSeries } from "../contract/mark
 import { invalid, unreadable } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
+import type { ZoneCalendar } from "./dates/date-text.ts";
 import { ByteWindow } from "./json/byte-window.ts";
 import { Doubles } from "./json/doubles.ts";
 import { runSteps } from "./json/json-parts.ts";
@@ -20,6 +21,8 @@ export interface ReadOptions {
   readonly limits?: BlobLimits | undefined;
   /** Maximum number of values of a Parquet table, columns times rows; the limit of the format by default. */
   readonly maxTableValues?: number | undefined;
+  /** Of the times of day in a Parquet table. */
+  readonly zone?: ZoneCalendar | undefined;
 }
 
 /**
@@ -30,7 +33,7 @@ export async function* readBlob(
   kind: BlobKind,
   source: ByteSource,
   store: BlockStore,
-  { signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues }: Omit<ReadOptions, "workFolder">,
+  { signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues, zone }: Omit<ReadOptions, "workFolder">,
 ): AsyncGenerator<TickerSeries, RequestedWindow, void> {
   const bytes = new ByteWindow(source, signal);
   const reading: Reading = {
@@ -41,6 +44,7 @@ export async function* readBlob(
     roles: new ColumnRoles(kind),
     limits,
     maxTableValues,
+    zone,
     names: new BlobNames(limits),
     tickers: new Set(),
     buffer: new Doubles(),

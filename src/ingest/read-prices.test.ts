@@ -129,7 +129,7 @@ describe("a data-extraction blob", () => {
     const prices = { dates: [D1], prices: { A: [1] } };
     const documents = [
       { start: D1, end: D2, Learning_end: D1, ...prices },
-      { ...prices, start_date: `${D1}T23:00:00-09:00`, sample_end: E2, LEARNING_END: D1 },
+      { ...prices, start_date: `${D1}T00:00:00-09:00`, sample_end: E2, LEARNING_END: D1 },
       { ...prices, window: { sample_start: D1, end_date: D2, learning_end: D1, horizon: { days: 1 } } },
       { metadata: { start: D1, source: ["?"] }, sample: { end: D2 }, learning_end: D1, ...prices },
       { prices: { A: { dates: [D1], close: [1] } }, dates: { start: D1, end: D2, learning_END: D1 } },
@@ -259,13 +259,18 @@ describe("a data-extraction blob", () => {
     await refused({ dates: { start: D1 }, prices: { A: [1] } }, /"A" has no dates/, "A");
   });
 
-  it("refuses a date that is followed by something other than a time", async () => {
-    for (const date of ["2021-01-04T25:00:00Z", "2021-01-04 garbage"]) {
-      const message = new RegExp(`"${date}",? (?:which )?is not a date: YYYY-MM-DD, optionally with a time`);
+  it("refuses a date that is followed by a time of day, or by something other than a time", async () => {
+    for (const [date, why] of [
+      ["2021-01-04T25:00:00Z", "is not a date: YYYY-MM-DD is expected"],
+      ["2021-01-04 garbage", "is not a date"],
+      ["2021-01-04T22:00:00.000Z", "is not midnight in its own zone; write dates as YYYY-MM-DD"],
+    ] as const) {
+      const message = new RegExp(`"${date}",? (?:which )?${why}`);
       await refused({ dates: [D1, date], prices: { A: [1, 2] } }, message);
       await refused({ start: date, dates: [D1], prices: { A: [1] } }, message);
       await refused({ A: [{ date, close: 1 }] }, message, "A");
       await refused({ A: { close: { [D1]: 1, [date]: 1 } } }, message, "A");
+      await refused({ A: { [date]: { close: 1 } } }, message, "A");
     }
   });
 

@@ -8,6 +8,7 @@ import {
 import { type BlockSpan, BlockStore } from "./block-store.ts";
 import { ColumnRoles, priceColumn } from "./column-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
+import { isRowNumber } from "./row-numbers.ts";
 
 /** A data-extraction blob, read to its end. */
 export interface PriceBlob {
@@ -71,6 +72,7 @@ class StoredPrices {
     const column =
       n === 0 ? 0 : priceColumn(this.#roles, columns, { source: this.#source, offset: 0, ticker });
     const prices = values.subarray(column * n, (column + 1) * n);
+    if (isRowNumber(ticker, prices)) return;
     this.#tickers.set(ticker, { days: this.#storeDays(days), prices: this.#store.append(prices) });
   }
 

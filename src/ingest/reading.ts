@@ -4,6 +4,7 @@ import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, type BlobNames, type ColumnRoles, priceColumn } from "./column-names.ts";
 import type { Doubles } from "./json/doubles.ts";
+import type { ZoneCalendar } from "./dates/date-text.ts";
 import { type JsonReader, Token } from "./json/json-reader.ts";
 
 /**
@@ -27,6 +28,8 @@ export interface Reading {
   readonly roles: ColumnRoles;
   readonly limits: BlobLimits;
   readonly maxTableValues: number | undefined;
+  /** The zone that the caller names for times of day; without one they have no date. */
+  readonly zone?: ZoneCalendar | undefined;
   readonly names: BlobNames;
   /** All tickers found so far. */
   readonly tickers: Set<string>;

@@ -14,7 +14,7 @@ import { joinedFeatures, unusedParts } from "./features/join-features.ts";
 import type { FileLimits } from "./file-limits.ts";
 import { readPriceFile } from "./price-file.ts";
 import { publishBlobs } from "./publish-blobs.ts";
-import { type PrepareWindow, tickersOf, windowOf } from "./selection.ts";
+import { type PrepareWindow, tickersOf, windowOf, zoneOf } from "./selection.ts";
 import { checkNotFuture, loneDates } from "./unlikely-dates.ts";
 
 export interface PrepareOptions extends FormatOptions {
@@ -25,6 +25,8 @@ export interface PrepareOptions extends FormatOptions {
   readonly end?: string | undefined;
   readonly learningEnd?: string | undefined;
   readonly tickers?: readonly string[] | undefined;
+  /** The zone in which a time of day has its date, such as `Europe/Berlin`. */
+  readonly timeZone?: string | undefined;
   /** Leaves out the features that prepare computes; needs a table of features. */
   readonly onlyFeatures?: boolean | undefined;
 }
@@ -50,7 +52,7 @@ export type PrepareProgress =
   | { readonly stage: "read"; readonly done: number }
   | { readonly stage: "write"; readonly done: number; readonly total: number };
 
-export interface PrepareLimits extends Omit<FileLimits, "onBytes"> {
+export interface PrepareLimits extends Omit<FileLimits, "onBytes" | "zone"> {
   /** Limit of each blob in bytes; one more is too_large. */
   readonly blobBytes?: number;
 }
@@ -84,7 +86,7 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
     bytes += count;
     onProgress({ stage: "read", done: bytes });
   };
-  const limits = { ...request.limits, onBytes };
+  const limits = { ...request.limits, onBytes, zone: zoneOf(options.timeZone) };
   if (options.id !== undefined) checkId(options.id, "id");
   const format = blobFormat(options);
   const computed = computedNames(request);

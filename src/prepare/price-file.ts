@@ -1,6 +1,7 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { RequestedWindow, TickerPrices } from "../contract/market/ticker-series.ts";
+import { isRowNumber } from "../ingest/row-numbers.ts";
 import { readPriceCsv } from "./csv/read-price-csv.ts";
 import type { FileLimits } from "./file-limits.ts";
 import { isParquetFile, readPriceParquet } from "./parquet/read-tables.ts";
@@ -25,8 +26,10 @@ export async function readPriceFile(
   signal: AbortSignal | undefined,
   limits: FileLimits = {},
 ): Promise<PricedTickers> {
-  if (!(await isParquetFile(path, signal)))
-    return { ...(await readPriceCsv(path, signal, limits)), window: {} };
+  if (!(await isParquetFile(path, signal))) {
+    const { tickers, ...rest } = await readPriceCsv(path, signal, limits);
+    return { ...rest, tickers: tickers.filter((t) => !isRowNumber(t.ticker, t.prices)), window: {} };
+  }
   const { tickers, window } = await readPriceParquet(path, signal, limits);
   const [priced, unpriced] = [
     tickers.filter(({ days }) => days.length > 0),

@@ -24,6 +24,11 @@ export const prepareQuery = z.strictObject({
     .optional()
     .describe("Training cut-off: the last date whose labels may be used for training."),
   tickers: z.array(z.string()).min(1).optional().describe("Tickers to keep; all by default."),
+  time_zone: z
+    .string()
+    .max(64)
+    .optional()
+    .describe("Zone in which times of day have their date, such as Europe/Berlin. Without it, they are errors."),
   only_features: queryFlag
     .optional()
     .describe("Leaves out the features that the service computes. Needs a part `features`."),

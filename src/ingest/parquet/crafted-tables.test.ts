@@ -357,12 +357,15 @@ describe("the columns of a Parquet table", () => {
       logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
     } as const;
     const local = { ...utc, logical_type: { ...utc.logical_type, isAdjustedToUTC: false } } as const;
-    const noon = [0n, 1n, 2n].map((day) => (18_000n + day) * 86_400_000_000n + 43_200_000_000n);
-    assert.deepEqual(await read(tableBytes([ticker, dates(noon, local), value])), { A: [1, 2], B: [3] });
-    await invalid(
-      [ticker, dates(noon, utc), value],
-      /"date"\[0\] is 1555243200000000 us since 1970, which is not midnight UTC/,
-    );
+    const midnight = [0n, 1n, 2n].map((day) => (18_000n + day) * 86_400_000_000n);
+    const noon = midnight.map((time) => time + 43_200_000_000n);
+    for (const type of [local, utc]) {
+      assert.deepEqual(await read(tableBytes([ticker, dates(midnight, type), value])), { A: [1, 2], B: [3] });
+      await invalid(
+        [ticker, dates(noon, type), value],
+        /"date"\[0\] is 1555243200000000 us since 1970, which is not midnight in its own zone/,
+      );
+    }
     await invalid(
       [ticker, dates(["2020-01-02", "2020-02-30", "2020-01-02"], text), value],
       /"date"\[1\] is "2020-02-30", which is not a date/,

@@ -6,6 +6,7 @@ import { positionOf, type Reading, type Steps } from "../reading.ts";
 import { ColumnReader } from "./column-reader.ts";
 import { MAGIC, readFooter, type StoredFile } from "./footer.ts";
 import { LongTable } from "./long-table.ts";
+import { timeZones } from "./pandas-index.ts";
 import { tableColumns } from "./table-columns.ts";
 import { windowOf } from "./table-window.ts";
 import { readWidePrices } from "./wide-prices.ts";
@@ -63,7 +64,8 @@ function* readStored(stored: StoredFile, reading: Reading): Steps<RequestedWindo
     return ticker === undefined ? name : reading.names.column(name, positionOf(reading, 0));
   });
   const found = windowOf(reading, footer);
-  const reader = new ColumnReader(stored);
+  const own = timeZones(footer.metadata);
+  const reader = new ColumnReader(stored, (column) => ({ named: reading.zone, own: own.get(column) }));
   if (ticker === undefined) yield* readWidePrices(reading, footer, reader, date, values);
   else yield* new LongTable(reading, footer, reader, names).read(date, ticker, values);
   return found;

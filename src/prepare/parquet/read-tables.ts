@@ -84,12 +84,13 @@ const CSV_VALUE_BYTES = 2;
 
 function readOptions(
   signal: AbortSignal | undefined,
-  { csvBytes, tickers = DEFAULT_BLOB_LIMITS.tickers }: FileLimits,
+  { csvBytes, tickers = DEFAULT_BLOB_LIMITS.tickers, zone }: FileLimits,
 ): ReadOptions {
   return {
     workFolder: tmpdir(),
     signal,
     limits: { ...DEFAULT_BLOB_LIMITS, tickers },
+    zone,
     maxTableValues: csvBytes === undefined ? undefined : Math.floor(csvBytes / CSV_VALUE_BYTES),
   };
 }
