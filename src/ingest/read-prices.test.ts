@@ -235,7 +235,7 @@ describe("a data-extraction blob", () => {
     await refused(
       [
         { ticker: "A", date: D1, close: 1 },
-        { ticker: "A", date: `${D1} 10:00`, close: 2 },
+        { ticker: "A", date: `${D1} 00:00`, close: 2 },
       ],
       /twice/,
       "A",
@@ -265,7 +265,7 @@ describe("a data-extraction blob", () => {
       ["2021-01-04 garbage", "is not a date"],
       ["2021-01-04T22:00:00.000Z", "is not midnight in its own zone; write dates as YYYY-MM-DD"],
     ] as const) {
-      const message = new RegExp(`"${date}",? (?:which )?${why}`);
+      const message = new RegExp(`"${date}"\\]?,? (?:is among dates, but |which )?${why}`);
       await refused({ dates: [D1, date], prices: { A: [1, 2] } }, message);
       await refused({ start: date, dates: [D1], prices: { A: [1] } }, message);
       await refused({ A: [{ date, close: 1 }] }, message, "A");

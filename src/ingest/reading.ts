@@ -3,8 +3,8 @@ import { MAX_COLUMNS, type TickerSeries } from "../contract/market/ticker-series
 import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, type BlobNames, type ColumnRoles, priceColumn } from "./column-names.ts";
-import type { Doubles } from "./json/doubles.ts";
 import type { ZoneCalendar } from "./dates/date-text.ts";
+import type { Doubles } from "./json/doubles.ts";
 import { type JsonReader, Token } from "./json/json-reader.ts";
 
 /**

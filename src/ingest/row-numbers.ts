@@ -18,7 +18,7 @@ export function isUnnamed(name: string): boolean {
 export function isRowNumber(name: string, values: Float64Array): boolean {
   if (UNNAMED.test(name)) return true;
   if (!RESET.test(name) || !values.every((value) => Number.isInteger(value) && value >= 0)) return false;
-  const direction = Math.sign(values.at(-1)! - values[0]!);
+  const direction = Math.sign(values.at(-1)! - values[0]!) || 1;
   return values.every((value, i) => i === 0 || Math.sign(value - values[i - 1]!) === direction);
 }
 
@@ -27,7 +27,9 @@ export function rowNumbers(tickers: readonly TickerSeries[]): ReadonlySet<string
   const columns = tickers[0]?.columns ?? [];
   return new Set(
     columns.filter((name, c) =>
-      tickers.every(({ days: { length: n }, values }) => isRowNumber(name, values.subarray(c * n, (c + 1) * n))),
+      tickers.every(({ days: { length: n }, values }) =>
+        isRowNumber(name, values.subarray(c * n, (c + 1) * n)),
+      ),
     ),
   );
 }

@@ -28,7 +28,9 @@ export const prepareQuery = z.strictObject({
     .string()
     .max(64)
     .optional()
-    .describe("Zone in which times of day have their date, such as Europe/Berlin. Without it, they are errors."),
+    .describe(
+      "Zone in which times of day have their date, such as Europe/Berlin. Without it, they are errors.",
+    ),
   only_features: queryFlag
     .optional()
     .describe("Leaves out the features that the service computes. Needs a part `features`."),

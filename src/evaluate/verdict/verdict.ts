@@ -1,6 +1,7 @@
 import type { Intervals } from "../../contract/config/intervals.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { JudgedRows, RowsVerdict, Verdict, VerdictState } from "../../contract/output/verdict.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import {
   datesText,
@@ -72,6 +73,15 @@ export function headlined(judged: readonly RowsVerdict[]): Verdict {
     ].join(" "),
     judged: [headline, ...others],
   };
+}
+
+/** Says in the verdict what may be behind it: features on other dates than prices may know the returns. */
+export function withWarning<V extends Pick<Verdict, "sentence">>(
+  verdict: V,
+  warnings: readonly Warning[],
+): V {
+  const dates = warnings.find(({ code }) => code === "unpriced_dates");
+  return dates === undefined ? verdict : { ...verdict, sentence: `${verdict.sentence} ${dates.message}` };
 }
 
 const TITLES: Readonly<Record<VerdictState, string>> = {

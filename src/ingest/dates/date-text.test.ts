@@ -47,7 +47,8 @@ describe("a date of a blob", () => {
       assert.ok(Number.isNaN(dayOfEpoch(epoch)), String(epoch));
     }
     const others = "|-|2020|2020-1-2|2020-02-30|2020-01-02x| 2020-01-02|1e3|0.0|20200102|AAPL";
-    const times = "T| |T25:00:00Z|T24:00:00Z|T00:60|T00:00:61|T00:00 +25:00|T00:00Zebra|T00:0|T000000|\n|T00:00:00\n";
+    const times =
+      "T| |T25:00:00Z|T24:00:00Z|T00:60|T00:00:61|T00:00 +25:00|T00:00Zebra|T00:0|T000000|\n|T00:00:00\n";
     for (const text of [...others.split("|"), ...times.split("|").map((time) => `2020-01-02${time}`)]) {
       assert.ok(Number.isNaN(dayOfText(text)), text);
       assert.match(whyNoDate(text), /^is not a date/);

@@ -60,7 +60,9 @@ export function dayAt(day: Day, time: string | undefined, zone?: ZoneCalendar): 
   if (minutes === 0 && /^[0.,]*$/.test(`${second}`)) return day;
   if (zone === undefined || offset === undefined) return zone === undefined ? Number.NaN : day;
   const east = minutesEast(offset);
-  return Number.isNaN(east) ? east : zone(day * MILLISECONDS_PER_DAY + (minutes - east) * MILLISECONDS_PER_MINUTE);
+  return Number.isNaN(east)
+    ? east
+    : zone(day * MILLISECONDS_PER_DAY + (minutes - east) * MILLISECONDS_PER_MINUTE);
 }
 
 export function isTime(text: string): boolean {

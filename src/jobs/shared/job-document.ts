@@ -22,6 +22,7 @@ import {
   METHOD_CONSTANTS,
 } from "../../evaluate/intervals/ticker-intervals.ts";
 import type { Levels } from "../../evaluate/levels.ts";
+import { withWarning } from "../../evaluate/verdict/verdict.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { EngineNeed, RecordedInputs } from "./job.ts";
@@ -85,7 +86,7 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       ...recordedDelay(window),
     } satisfies Members<Omit<OutputBlob["window"], "delay">>,
     ...muOf(tickers, parts.asOf),
-    ...(parts.tables.verdict === undefined ? {} : { verdict: plain(parts.tables.verdict) }),
+    ...(parts.tables.verdict && { verdict: plain(withWarning(parts.tables.verdict, parts.warnings)) }),
     forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
     fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),
     ...parts.fitting,

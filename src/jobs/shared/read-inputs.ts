@@ -16,11 +16,13 @@ import { readFeatures } from "../../ingest/read-features.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { asOf } from "../../panel/as-of.ts";
 import { isShort } from "../../panel/late-ticker.ts";
+import { priceDates } from "../../panel/price-dates.ts";
 import { exposuresFrom, marketReturns } from "../../panel/price-exposures.ts";
 import { buildTickerPanel, type TickerInput, type TickerPanel } from "../../panel/ticker-panel.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { jobWindow } from "./job-window.ts";
+import { type Listed, unpricedDates } from "./listed-warnings.ts";
 
 /** Both blobs: the prices have been read, the features are ready to be streamed. */
 export interface Inputs {
@@ -43,6 +45,8 @@ export interface Inputs {
   exposures(first: Day): Pausable<ReadonlyMap<string, TickerExposures>>;
   /** Tickers in only one of the blobs; complete once `panels` has ended. */
   unpaired(): readonly Warning[];
+  /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
+  unpricedDates(): readonly Listed[];
   /** Name and digest of each blob, for provenance; available once `panels` has ended. */
   digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest };
   close(): Promise<void>;
@@ -85,6 +89,8 @@ export async function openInputs(
       signal,
     );
     const window = { ...dates, delay };
+    const unpriced: Listed[] = [];
+    let traded: Int32Array | undefined;
     async function* pairs() {
       for await (const features of readFeatures(counted[1]!, reading)) {
         featured.add(features.ticker);
@@ -97,7 +103,14 @@ export async function openInputs(
       priceTickers: priced.size,
       pairs,
       async *panels(onShort) {
-        for await (const pair of pairs()) yield panelOf(pair, window, onShort);
+        for await (const pair of pairs()) {
+          const own = priceDates(pair.prices, window).days;
+          if (unpricedDates(pair.features, own).length > 0) {
+            traded ??= tradedDays(everyPrice(prices), window);
+            unpriced.push(...unpricedDates(pair.features, traded));
+          }
+          yield panelOf(pair, window, onShort);
+        }
       },
       *exposures(first) {
         const market = yield* marketReturns(everyPrice(prices), window);
@@ -110,6 +123,7 @@ export async function openInputs(
         return found;
       },
       unpaired: () => unpairedTickers(priced, featured),
+      unpricedDates: () => unpriced.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker)),
       digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
       close: async () => {
         prices.close();
@@ -154,6 +168,13 @@ function panelOf(
     onShort(input);
     return { ticker, code: error.code, message: error.message };
   }
+}
+
+/** The dates in the window with a price of any ticker, ascending. */
+function tradedDays(prices: Iterable<TickerPrices>, window: ResolvedWindow): Int32Array {
+  const days = new Set<Day>();
+  for (const each of prices) for (const day of priceDates(each, window).days) days.add(day);
+  return Int32Array.from(days).sort();
 }
 
 function* everyPrice(prices: PriceBlob): Generator<TickerPrices> {

@@ -30,7 +30,7 @@ interface ForecastTicker {
  * @param listed further tickers to list.
  */
 export function tickerWarnings(
-  inputs: Pick<Inputs, "asOf" | "unpaired">,
+  inputs: Pick<Inputs, "asOf" | "unpaired" | "unpricedDates">,
   done: readonly ForecastTicker[],
   evaluated: readonly Warning[],
   listed: readonly Listed[] = [],
@@ -45,6 +45,7 @@ export function tickerWarnings(
     ...(byTicker.get(undefined) ?? []),
     ...warmUpWarning(done),
     ...listedWarnings([
+      ...inputs.unpricedDates(),
       ...done.flatMap(({ dates }) => olderForecast(dates, inputs.asOf)),
       ...done.flatMap((ticker) => ticker.listed),
       ...listed,

@@ -28,7 +28,10 @@ const MONTHS = "january february march april may june july august september octo
 const yearFirst = (year: string, month: string, day: string) =>
   dayOfCivil(Number(year), Number(month), Number(day));
 /** How dates are written: three parts, perhaps a time, and how the parts are read. */
-const FORMS: readonly (readonly [RegExp, (...parts: [string, string, string]) => Stamp["date"] | undefined])[] = [
+const FORMS: readonly (readonly [
+  RegExp,
+  (...parts: [string, string, string]) => Stamp["date"] | undefined,
+])[] = [
   [/^(\d{4})(\d{2})(\d{2})([T ].*)?$/, yearFirst],
   [/^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})([T ].*)?$/, yearFirst],
   [/^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})([T ].*)?$/, undecided],

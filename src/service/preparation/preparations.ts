@@ -69,7 +69,12 @@ export class Preparations {
     const { path: folder } = workFolder();
     try {
       await this.#receive(bytes, join(folder, BODY_NAME), signal);
-      const options = { ...query, learningEnd: learning_end, onlyFeatures: only_features, timeZone: time_zone };
+      const options = {
+        ...query,
+        learningEnd: learning_end,
+        onlyFeatures: only_features,
+        timeZone: time_zone,
+      };
       const blobBytes = Math.min(
         settings.upload_bytes,
         settings.stored_bytes_per_caller,
