@@ -57,10 +57,6 @@ function bare(name: string): string {
   return name.toLowerCase().replaceAll(/[\s_]/g, "");
 }
 
-/**
- * The column that holds a ticker's prices: the first of adj_close, close, price.
- * @throws MucastError invalid_data if there is none, or one in two spellings.
- */
 export function priceColumn(roles: ColumnRoles, columns: readonly string[], position: Position): number {
   const rankOf = (name: string) => {
     const { role, rank } = roles.of(name);

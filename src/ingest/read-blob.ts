@@ -25,10 +25,6 @@ export interface ReadOptions {
   readonly zone?: ZoneCalendar | undefined;
 }
 
-/**
- * Reads a blob and yields each ticker once it is complete. Only when the generator has returned is the whole blob known to be valid.
- * @returns the window of the blob.
- */
 export async function* readBlob(
   kind: BlobKind,
   source: ByteSource,

@@ -31,7 +31,6 @@ export interface Reading {
   /** The zone that the caller names for times of day; without one they have no date. */
   readonly zone?: ZoneCalendar | undefined;
   readonly names: BlobNames;
-  /** All tickers found so far. */
   readonly tickers: Set<string>;
   /** The buffer for the columns of the ticker that is being read. */
   readonly buffer: Doubles;
@@ -52,14 +51,9 @@ export interface FoundTicker {
   /** Byte offset of its key, or of its first record. */
   readonly offset: number;
   readonly columns: readonly string[];
-  /** Rows. */
   readonly n: number;
 }
 
-/**
- * Records a complete ticker.
- * @throws MucastError invalid_data if the ticker occurs twice, or has no price column in a price blob; too_large over a limit.
- */
 export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
   const position = positionOf(reading, offset, ticker);
   // The dates of a ticker without columns take memory too.
@@ -69,10 +63,6 @@ export function claimTicker(reading: Reading, { ticker, offset, columns, n }: Fo
   reading.tickers.add(recordTicker(reading, reading.tickers.size, ticker, offset));
 }
 
-/**
- * Records the name of a ticker in addition to `count` others.
- * @throws MucastError too_large over the limit of tickers, or of their names' bytes.
- */
 export function recordTicker(reading: Reading, count: number, ticker: string, offset: number): string {
   const { tickers } = reading.limits;
   if (count < tickers) return reading.names.ticker(ticker, positionOf(reading, offset));
@@ -93,7 +83,6 @@ export function checkValueCount(reading: Reading, count: number, offset: number,
   throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
-/** The name of a token in errors. */
 export function nameOf(token: Token): string {
   switch (token) {
     case Token.objectStart:

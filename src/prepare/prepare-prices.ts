@@ -32,14 +32,11 @@ export interface PrepareOptions extends FormatOptions {
 }
 
 export interface PrepareRequest {
-  /** A price CSV, or a Parquet table of prices. */
   readonly csvPath: string;
-  /** A table of further features, CSV or Parquet. */
   readonly featuresPath?: string | undefined;
   /** The blobs are written to its `data` folder. */
   readonly outFolder: string;
   readonly options?: PrepareOptions;
-  /** Receives sentences about what was read. */
   readonly report?: (sentence: string) => void;
   /** Called while the files are read and the blobs are written, many times a second. */
   readonly onProgress?: (progress: PrepareProgress) => void;
@@ -53,7 +50,6 @@ export type PrepareProgress =
   | { readonly stage: "write"; readonly done: number; readonly total: number };
 
 export interface PrepareLimits extends Omit<FileLimits, "onBytes" | "zone"> {
-  /** Limit of each blob in bytes; one more is too_large. */
   readonly blobBytes?: number;
 }
 
@@ -67,7 +63,6 @@ export interface PreparedBlobs {
   readonly end: string;
   readonly learningEnd?: string;
   readonly features: readonly string[];
-  /** False if both blobs existed before, with the same bytes. */
   readonly written: boolean;
 }
 
@@ -102,10 +97,17 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
     `${csvPath}: ${counted(tickers.length, "ticker")}, ${counted(dates.length, "date")} from ${first} to ${last}`,
   );
   warnOf(loneDates(dates, { source: csvPath, lineOf }), report);
-  if (options.tickers === undefined) reportUnpriced(unpriced, report);
+  const left = options.tickers === undefined ? unpriced : [];
+  warnOf(
+    left.map((ticker) => `${ticker} has no price and is left out`),
+    report,
+  );
   reportNonpositive(tickers, report);
   reportSparse(tickers, window, report);
-  const table = await tableOf({ ...request, limits }, computed);
+  const table =
+    request.featuresPath === undefined
+      ? undefined
+      : await readFeatureFile(request.featuresPath, computed, signal, limits);
   if (table !== undefined) {
     const unused = unusedParts(table, tickers, dates, options.tickers === undefined);
     warnOf(unused.tickers, report);
@@ -137,7 +139,6 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   };
 }
 
-/** @param onCount called with the number of items that have been taken. */
 function* counting<T>(items: Iterable<T>, onCount: (count: number) => void): Generator<T> {
   let count = 0;
   for (const item of items) {
@@ -153,27 +154,6 @@ function computedNames({ featuresPath, options }: PrepareRequest): readonly stri
   if (featuresPath !== undefined) return [];
   const message = "only_features: needs a table of features";
   throw new MucastError("invalid_request", message, { path: "only_features" });
-}
-
-async function tableOf(
-  {
-    featuresPath,
-    signal,
-    limits,
-  }: Pick<PrepareRequest, "featuresPath" | "signal"> & {
-    readonly limits: FileLimits;
-  },
-  computed: readonly string[],
-): Promise<FeatureTable | undefined> {
-  return featuresPath === undefined ? undefined : readFeatureFile(featuresPath, computed, signal, limits);
-}
-
-/** Reports tickers that neither blob has. */
-function reportUnpriced(tickers: readonly string[], report: (sentence: string) => void): void {
-  warnOf(
-    tickers.map((ticker) => `${ticker} has no price and is left out`),
-    report,
-  );
 }
 
 function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: string) => void): void {
@@ -195,12 +175,10 @@ function reportSparse(
 ): void {
   const sparse = tickers.flatMap(({ ticker, days, prices }) => {
     const gapDays = sparseGapDays(days.filter((day, i) => day >= start && day <= end && prices[i]! > 0));
-    return gapDays === undefined ? [] : [`${ticker} ${sparsePrices(gapDays)}: no job can learn from it`];
+    if (gapDays === undefined) return [];
+    return [`${ticker} ${sparsePrices(gapDays)}: no job can learn from it; give daily or weekly prices`];
   });
-  warnOf(
-    sparse.map((sentence) => `${sentence}; give daily or weekly prices`),
-    report,
-  );
+  warnOf(sparse, report);
 }
 
 /** The first ones, and how many more there are. */

@@ -48,7 +48,6 @@ function boundOf(
   throw invalid(path, `${formatDay(day)} differs from ${formatDay(ofFile)} in the metadata of ${source}`);
 }
 
-/** @throws MucastError invalid_request for an unknown zone. */
 export function zoneOf(name: string | undefined): ZoneCalendar | undefined {
   try {
     return name === undefined ? undefined : zoneCalendar(name);
@@ -64,10 +63,6 @@ function dayOf(text: string | undefined, path: string): Day | undefined {
   return day;
 }
 
-/**
- * The tickers that the options name; by default all.
- * @throws MucastError invalid_request for a ticker that has no price.
- */
 export function tickersOf(
   requested: readonly string[] | undefined,
   all: readonly TickerPrices[],

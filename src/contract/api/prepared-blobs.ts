@@ -41,7 +41,6 @@ export const prepareQuery = z.strictObject({
 
 export type PrepareQuery = z.infer<typeof prepareQuery>;
 
-/** The result of preparing prices. */
 export const preparedBlobsSchema = z
   .strictObject({
     id: z.string().describe("Id in the names of both blobs."),

@@ -14,7 +14,6 @@ import {
   sizesFinding,
 } from "./findings.ts";
 
-/** The number of score dates that make the headline: a year of trading. */
 const MIN_HEADLINE_DATES = 250;
 
 /** One set of rows that the models did not learn from. */
@@ -26,7 +25,6 @@ export interface JudgedSet {
   readonly coverage?: IntervalEvidence | undefined;
 }
 
-/** The name of each set of rows in sentences. */
 const ROWS: Readonly<Record<JudgedRows, string>> = {
   score: "score rows",
   out_of_fold: "out-of-fold rows",
@@ -92,7 +90,6 @@ const TITLES: Readonly<Record<VerdictState, string>> = {
   too_few: "Too few dates to judge",
 };
 
-/** The name of the state of one set of rows. */
 export function verdictTitle({ order }: RowsVerdict, state: VerdictState): string {
   return state === "worse" && order.state === "worse" ? "Worse than chance" : TITLES[state];
 }
@@ -102,7 +99,6 @@ export function hasSkill({ order, sizes }: RowsVerdict): boolean {
   return order.state === "evidence" || sizes.informative;
 }
 
-/** The state that follows from the findings on one set of rows. */
 export function verdictState(set: RowsVerdict): VerdictState {
   const { order, sizes } = set;
   if (sizes.state === "too_few") return "too_few";

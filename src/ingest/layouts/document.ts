@@ -18,7 +18,6 @@ const WRAPPERS: Record<BlobKind, readonly string[]> = {
   features: ["features", "data", "prices"],
 };
 
-/** Keys of an array with the dates of all tickers of a container. */
 const SHARED_DATES = new Set(["dates", "date", "Date", "timestamp"]);
 
 /**
@@ -88,7 +87,6 @@ class Document {
     );
   }
 
-  /** Reads the keys of an object whose start was just read. */
   *#readContainer(container: TickerContainer): Steps<void> {
     const { json } = this.#reading;
     for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {

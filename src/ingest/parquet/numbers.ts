@@ -5,7 +5,6 @@ import type { Cursor } from "./cursor.ts";
 import type { LeafColumn, TimeUnit } from "./schema.ts";
 import type { Values } from "./values.ts";
 
-/** Whether the values of a column are numbers. */
 export function isNumeric({ physical, logical, isNested }: LeafColumn): boolean {
   if (isNested || (logical.kind !== "plain" && logical.kind !== "unsigned")) return false;
   return ["INT32", "INT64", "FLOAT", "DOUBLE"].includes(physical);
@@ -18,7 +17,6 @@ export function isDated({ physical, logical, isNested }: LeafColumn): boolean {
   return logical.kind === "timestamp" && physical === "INT64";
 }
 
-/** Whether the values of a column are texts. */
 export function isText({ physical, logical, isNested }: LeafColumn): boolean {
   return !isNested && physical === "BYTE_ARRAY" && (logical.kind === "text" || logical.kind === "plain");
 }
@@ -126,7 +124,6 @@ function textDays(
   return days;
 }
 
-/** A value in an error. */
 export function valueText(values: Values, index: number, cursor: Cursor): string {
   return "offsets" in values ? textAt(values, index, cursor) : String(values[index]);
 }

@@ -17,7 +17,6 @@ import { readWidePrices } from "./wide-prices.ts";
  */
 const MAX_TABLE_VALUES = 2 ** 31;
 
-/** Whether the bytes in the window are the start of a Parquet file. */
 export function isParquet({ bytes, position, end }: ByteWindow): boolean {
   return (
     end - position >= MAGIC.length &&

@@ -29,7 +29,6 @@ export interface Inputs {
   readonly window: ResolvedWindow;
   /** Last price date of any ticker in the window. */
   readonly asOf: Day;
-  /** The number of tickers in the data-extraction blob. */
   readonly priceTickers: number;
   readonly warnings: readonly Warning[];
   /**

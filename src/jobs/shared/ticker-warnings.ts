@@ -11,12 +11,10 @@ import type { Inputs } from "./read-inputs.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
 import type { RowFacts } from "./ticker-fits.ts";
 
-/** A ticker with forecasts. */
 interface ForecastTicker {
   readonly ticker: string;
   readonly dates: PanelDates;
   readonly rows: Pick<RowFacts, "warmUp">;
-  /** Warnings of its rows, its plan and its model. */
   readonly warnings: readonly Warning[];
   /** The warnings of the job that list it. */
   readonly listed: readonly Listed[];
@@ -133,7 +131,6 @@ function pooledCure(factor: number): string {
   return `Set shrinkage to pooled: it multiplies every forecast by ${Math.min(MAX_FACTOR, Number(factor.toPrecision(2)))} and keeps their order.`;
 }
 
-/** Lists the tickers whose forecasts are too large. */
 export function wildForecasts(tickers: readonly ScoredTicker[]): Listed[] {
   const wild = tickers.filter((ticker) => ticker.isWild);
   return wild.map(({ score: { ticker } }) => ({ code: "wild_forecast", ticker }));
@@ -143,7 +140,6 @@ export function wildForecasts(tickers: readonly ScoredTicker[]): Listed[] {
 export interface FailedRefit {
   readonly block: number;
   readonly rows: number;
-  /** Text of the error. */
   readonly message: string;
 }
 
@@ -165,7 +161,6 @@ export function failedRefits(failed: readonly FailedRefit[], ticker?: string): W
   ];
 }
 
-/** The warning that there is nothing to refit for. */
 export function noRefit(
   blocks: readonly RefitBlock[],
   { refitEvery }: Pick<RefitSettings, "refitEvery">,

@@ -3,7 +3,6 @@ import { show } from "../../contract/errors/faults.ts";
 import { type Day, dayOfCivil, formatDay, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import { dayAt, isTime, NO_MIDNIGHT, type ZoneCalendar } from "../../ingest/dates/date-text.ts";
 
-/** A text and the line of its first occurrence. */
 interface Met {
   readonly text: string;
   readonly line: number;
@@ -65,10 +64,6 @@ export class DateColumn {
     this.#zone = zone;
   }
 
-  /**
-   * @returns the token of the date: its index in the later result of `days()`.
-   * @throws MucastError invalid_data if `text` is not a date in any reading, or a time without a date.
-   */
   take(text: string, line: number): number {
     const known = this.#tokens.get(text);
     if (known !== undefined) return known;
@@ -85,16 +80,10 @@ export class DateColumn {
     return this.#stamps.push(stamp) - 1;
   }
 
-  /** The line of the first occurrence of a token. */
   lineOf(token: number): number {
     return this.#met[token]!.line;
   }
 
-  /**
-   * The day of every token.
-   * @throws MucastError invalid_data if the order of day and month in slashed dates is not known, or changes within the
-   * column.
-   */
   days(): Day[] {
     if (this.#dayFirst && this.#monthFirst) {
       throw this.#fault(

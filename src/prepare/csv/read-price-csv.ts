@@ -10,15 +10,12 @@ import { type DecimalMark, NumberColumn, PRICE_HINTS } from "./csv-numbers.ts";
 import { type CsvRow, checkWidth, csvRows } from "./csv-rows.ts";
 import { CsvTickers } from "./csv-tickers.ts";
 
-/** The prices of a CSV. */
 export interface CsvPrices {
   readonly tickers: TickerPrices[];
   readonly unpriced: readonly string[];
-  /** The first line with a date. */
   readonly lineOf: (day: Day) => number | undefined;
 }
 
-/** The cells of one ticker, in the order of the file. */
 interface Cells {
   readonly dates: number[];
   readonly prices: number[];
@@ -61,7 +58,6 @@ export async function readPriceCsv(
   return { tickers, unpriced: unpriced.sort(compareCodePoints), lineOf };
 }
 
-/** @returns `cells`, filled. */
 async function readUnder(
   cells: PriceCells,
   rows: AsyncIterable<CsvRow>,

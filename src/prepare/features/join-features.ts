@@ -38,13 +38,6 @@ function place({ days, columns, values }: TickerSeries, dates: Int32Array, into:
   }
 }
 
-/** What of a table is not used, in sentences: about tickers, rows and features. */
-export interface UnusedParts {
-  readonly tickers: readonly string[];
-  readonly rows: readonly string[];
-  readonly features: readonly string[];
-}
-
 /**
  * Finds the tickers that only the table or only the prices have, rows on dates of the window without a price, and features without a value.
  * @param isAll whether all tickers with prices are prepared, so that another ticker of the table has none.
@@ -55,7 +48,7 @@ export function unusedParts(
   tickers: readonly TickerPrices[],
   dates: Int32Array,
   isAll: boolean,
-): UnusedParts {
+) {
   const fault = (what: string) => new MucastError("invalid_data", `${path}: ${what}`, { source: path });
   const chosen = new Set(tickers.map(({ ticker }) => ticker));
   const shared = [...rows.values()].filter(({ ticker }) => chosen.has(ticker));

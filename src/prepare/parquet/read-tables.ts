@@ -24,11 +24,6 @@ export async function isParquetFile(path: string, signal: AbortSignal | undefine
   return head.toString("latin1", 0, MAGIC.length) === MAGIC;
 }
 
-/**
- * Reads a local Parquet table of prices, by the rules of a job.
- * @returns every ticker, in code point order, with its rows that have a price, and the window in the table's metadata.
- * @throws MucastError of openBlob and of readPrices; the reason of `signal`.
- */
 export async function readPriceParquet(
   path: string,
   signal?: AbortSignal,

@@ -9,7 +9,6 @@ import { type Blobs, storageFailed } from "../blobs/blobs.ts";
 import { BODY_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
 import { storePrepared } from "./store-prepared.ts";
 
-/** Runs an order in a separate process. */
 export type PrepareFiles = (order: PrepareOrder, signal: AbortSignal) => Promise<Buffer>;
 
 export interface PreparationsParts {
@@ -24,14 +23,12 @@ export interface PreparationsParts {
   };
 }
 
-/** The body of a request. */
 export interface PrepareBody {
   /** Prices, possibly gzip, or multipart/form-data. */
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly multipartType: string | undefined;
 }
 
-/** Both blobs of a request, stored. */
 export interface Prepared extends Omit<PreparedFiles, "files"> {
   readonly names: { readonly prices: string; readonly features: string };
   /** The prefix of URLs of the store, see `BlobStore`. */
@@ -45,7 +42,6 @@ export interface Prepared extends Omit<PreparedFiles, "files"> {
  */
 const MAX_GROWTH = 128;
 
-/** Prepares prices of callers and stores their blobs. */
 export class Preparations {
   readonly #parts: PreparationsParts;
   /** The last preparation of each caller and id that is being stored. */
@@ -103,7 +99,6 @@ export class Preparations {
     }
   }
 
-  /** Writes the body to a file, within its limits of size and time. */
   async #receive(body: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<void> {
     const { prepare_bytes: limit, request_seconds: seconds } = this.#parts.settings;
     const ending = Promise.withResolvers<never>();
