@@ -70,7 +70,7 @@ export function addForecast(program: Command): void {
     .option("--out <dir>", "folder of the blobs, the output and mu.csv", "forecasts")
     .option("--features <file>", "features of your own, with one row per (date, ticker)")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
-    .option("--time-zone <name>", "zone of the market, to read times of day as dates, such as Europe/Berlin")
+    .option("--time-zone <name>", "time zone of stamps with a time, such as Europe/Berlin")
     .option("--learning-end <date>", "last date to learn from; shows what the forecasts after it were worth")
     .addOption(
       new Option("--delay <n>", "closes between the forecast and the trade (default: that of the config)"),
@@ -133,7 +133,6 @@ async function forecast(
   if (flags.report === true) await writeJobReport(record.output_url, { policy, signal }, reporter);
 }
 
-/** @throws MucastError invalid_request. */
 function namedConfig(value: string): string {
   if (!/^[a-z][a-z-]*$/.test(value)) return configText(value);
   return exampleConfigText(entryNamed("example", value, new Map(EXAMPLE_CONFIGS.map((e) => [e.name, e]))));

@@ -42,7 +42,7 @@ export function addPrepare(program: Command): void {
     .option("--end <date>", "last date, YYYY-MM-DD")
     .option("--learning-end <date>", "last date whose labels a job may learn from")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
-    .option("--time-zone <name>", "zone of the market, to read times of day as dates, such as Europe/Berlin")
+    .option("--time-zone <name>", "time zone of stamps with a time, such as Europe/Berlin")
     .addOption(new Option("--format <name>", "format of the blobs").choices(INPUT_FORMATS).default("json"))
     .addOption(
       new Option("--compression <name>", "compression of Parquet (default: snappy)").choices(COMPRESSIONS),
@@ -77,7 +77,6 @@ export function addPrepare(program: Command): void {
     });
 }
 
-/** A preparation that takes no longer shows no progress. */
 const QUIET_MS = 2_000;
 
 /**
@@ -100,7 +99,6 @@ export function follow(
   };
 }
 
-/** What a person needs for the next command. */
 export function preparedText(prepared: PreparedBlobs): string {
   const { featurePath, dataExtractorPath, tickers, dates, start, end, features, written } = prepared;
   const cut = prepared.learningEnd === undefined ? "" : `, learning ends ${prepared.learningEnd}`;

@@ -48,16 +48,16 @@ export interface PrepareOptions {
   readonly start?: string | undefined;
   readonly end?: string | undefined;
   readonly learning_end?: string | undefined;
-  /** Only these; all by default. */
+  /** All by default. */
   readonly tickers?: readonly string[] | undefined;
+  /** Such as `Europe/Berlin`. */
+  readonly time_zone?: string | undefined;
   /** A table of further features, CSV or Parquet, with a row for each ticker and date. */
   readonly features?: Blob | undefined;
   /** Leaves out the features that the service computes. */
   readonly only_features?: boolean | undefined;
   readonly format?: InputFormat | undefined;
-  /** Of Parquet. */
   readonly compression?: Compression | undefined;
-  /** Writes features to Parquet as float32. */
   readonly float32?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }

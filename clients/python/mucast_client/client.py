@@ -242,6 +242,7 @@ class Client:
         end: Day | None = None,
         learning_end: Day | None = None,
         tickers: Sequence[str] | None = None,
+        time_zone: str | None = None,
         features: pd.DataFrame | os.PathLike[str] | None = None,
         only_features: bool = False,
         format: Literal["json", "parquet"] | None = None,
@@ -251,7 +252,7 @@ class Client:
         `prices`: the `pathlib.Path` of a CSV or a Parquet table, or a data frame with an index of dates and a column
         per ticker. `features`: features of your own, as the path of such a file or as a data frame with the columns or
         index levels `date` and `ticker`; with `only_features`, they replace the others. `format`: of both inputs.
-        Raises TypeError for anything else.
+        `time_zone`: of stamps with a time of day, such as `Europe/Berlin`.
         Pass `feature_url` and `data_extractor_url` of the answer as `features` and `prices`.
         """
         bounds = {"start": day_text(start), "end": day_text(end), "learning_end": day_text(learning_end)}
@@ -260,7 +261,7 @@ class Client:
             "POST",
             "/v1/prepare",
             query={
-                **{"id": id, **bounds, "tickers": tickers, "format": format},
+                **{"id": id, **bounds, "tickers": tickers, "time_zone": time_zone, "format": format},
                 "only_features": "true" if only_features else None,
             },
             headers={"content-type": content_type},

@@ -9,7 +9,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -53,10 +53,7 @@ class Uploads:
         self._lock = Lock()
 
     def url_of(self, kind: Kind, source: Input) -> str:
-        """The URL of a blob with this content; uploads it if this client has not done so before.
-
-        Raises ValueError for a text that names a file, because the service would refuse it as a URL.
-        """
+        """The URL of a blob with this content; uploads it if this client has not done so before."""
         if isinstance(source, str):
             if "://" not in source and source.lower().endswith(FILE_SUFFIXES):
                 raise ValueError(f"{source!r} is not a URL; for a file, pass pathlib.Path({source!r})")
@@ -105,8 +102,8 @@ def parquet_of(frame: pd.DataFrame) -> bytes:
 
 
 def day_text(day: Day | None) -> str | None:
-    """YYYY-MM-DD of a date, a pandas Timestamp or a text."""
-    if isinstance(day, datetime):
+    """YYYY-MM-DD of a date or a midnight. The service refuses other times."""
+    if isinstance(day, datetime) and day.time() == time():
         return day.date().isoformat()
     return day.isoformat() if isinstance(day, date) else day
 
@@ -114,10 +111,7 @@ def day_text(day: Day | None) -> str | None:
 def prepare_body(
     prices: pd.DataFrame | os.PathLike[str], features: pd.DataFrame | os.PathLike[str] | None
 ) -> tuple[bytes | Path, str]:
-    """The body of a preparation and its content type: the prices, or a form of both tables.
-
-    Raises TypeError for anything but data frames and paths.
-    """
+    """The body of a preparation and its content type: the prices, or a form of both tables."""
     for name, table in (("prices", prices), ("features", features)):
         if table is not None and not isinstance(table, os.PathLike) and not hasattr(table, "to_csv"):
             raise TypeError(f"{name} must be a data frame or a pathlib.Path, not {type(table).__name__}")

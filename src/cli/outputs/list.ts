@@ -56,7 +56,6 @@ export function addList(program: Command): void {
     );
 }
 
-/** @throws MucastError invalid_request. */
 function limitOf(text: string): number {
   const limit = Number(text);
   if (Number.isSafeInteger(limit) && limit > 0) return limit;
