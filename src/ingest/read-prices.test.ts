@@ -274,18 +274,6 @@ describe("a data-extraction blob", () => {
     }
   });
 
-  it("shows a number that is not a date as the blob writes it, even if it is beyond float64", async () => {
-    await refused(`{"dates":[${E1},1e400],"prices":{"A":[1,2]}}`, /dates\[1\] "1e400" is not a date/);
-    await refused(`{"dates":["${D1}"],"prices":{"A":[1]},"end":-1e400}`, /end "-1e400" is not a date/);
-    await refused('{"A":[{"date":1e400,"close":1}]}', /A.date "1e400" is not a date/, "A");
-    await refused('{"A":[{"date":NaN,"close":1}]}', /A.date "NaN" is not a date/, "A");
-    await refused(
-      `{"A":{"columns":["close"],"index":[${E1},1e400],"data":[[1],[2]]}}`,
-      /null, or a number that is not finite, is not a date/,
-      "A",
-    );
-  });
-
   it("refuses prices that are not numbers, with their position", async () => {
     await refused({ dates: [D1, D2], prices: { A: [1, "2"] } }, /A\[1\] is a string/, "A");
     await refused({ dates: [D1], prices: { A: [true] } }, /A is true or false/, "A");
@@ -318,15 +306,6 @@ describe("a data-extraction blob", () => {
     await refused({ columns: ["A", "A"], index: [], data: [] }, /columns\[1\] is "A", which comes twice/);
     await refused({ dates: [D1], Date: [D1], prices: { A: [1] } }, /second array of dates/);
     await refused({ dates: [D1], prices: { A: [1], dates: [D2], B: [1] } }, /dates come after tickers/);
-  });
-
-  it("names the byte of the fault", async () => {
-    const text = `{"dates":["${D1}"],"prices":{"A":[1],"Bé":["x"]}}`;
-    const offset = Buffer.from(text.slice(0, text.indexOf('"x"'))).length;
-    await assert.rejects(open(text), {
-      code: "invalid_data",
-      data: { source: "prices.json", ticker: "Bé", path: "Bé", offset },
-    });
   });
 
   it("throws for a ticker that it does not have", async () => {

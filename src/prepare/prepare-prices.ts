@@ -108,21 +108,23 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
     request.featuresPath === undefined
       ? undefined
       : await readFeatureFile(request.featuresPath, computed, signal, limits);
+  let rows = dates;
   if (table !== undefined) {
     const unused = unusedParts(table, tickers, dates, options.tickers === undefined);
+    rows = unused.dates;
     warnOf(unused.tickers, report);
     warnOf(unused.rows, report);
     warnOf(unused.features, report, "feature");
   }
   const id = options.id ?? digestOf(tickers, window, format, table, computed);
   const own = computed.length > 0 ? await inTurns(featuresOf(tickers), signal) : undefined;
-  const features = counting(table === undefined ? own! : joinedFeatures(own, table, tickers, dates), (done) =>
+  const features = counting(table === undefined ? own! : joinedFeatures(own, table, tickers, rows), (done) =>
     onProgress({ stage: "write", done, total: tickers.length }),
   );
   const columns = [...computed, ...(table?.columns ?? [])];
   const { paths, written } = await publishBlobs(
     folder,
-    blobFiles(id, format, { window, dates, tickers, features, columns }),
+    blobFiles(id, format, { window, dates, rows, tickers, features, columns }),
     { signal, limit: limits.blobBytes },
   );
   return {

@@ -3,7 +3,7 @@ import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
 import { invalid, quote } from "../blob-errors.ts";
 import type { BlobKind } from "../column-names.ts";
 import { DateList } from "../dates/date-list.ts";
-import { isDateText } from "../dates/date-text.ts";
+import { isDateText, whyNoDate } from "../dates/date-text.ts";
 import { boundOf, WINDOW_HOLDERS, WindowBounds } from "../dates/window-bounds.ts";
 import { Token } from "../json/json-reader.ts";
 import { nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
@@ -94,7 +94,9 @@ class Document {
     }
     if (container.wrapper === undefined) {
       if (container.unknownKey !== undefined) throw container.unknownKey;
-      if (container.table !== undefined) yield* container.table.finishWide();
+      // Beside tickers, an index alone numbers their rows.
+      const isNumbers = container.hasTickers && container.table?.isBegun === false;
+      if (container.table !== undefined && !isNumbers) yield* container.table.finishWide();
       if (container.tables !== undefined) yield* container.tables.finish();
     }
     yield* container.close();
@@ -199,7 +201,9 @@ class Document {
 
   *#readDay(container: TickerContainer, name: string): Steps<void> {
     const { json } = this.#reading;
-    const { day } = json;
+    const { day, offset } = json;
+    if (Number.isNaN(day))
+      throw invalid(positionOf(this.#reading, offset), `${quote(name)} ${whyNoDate(name)}`);
     const token = yield* json.take();
     if (token !== Token.objectStart) throw this.#unknown(token, name);
     container.tables ??= new TablesByTicker(this.#reading);

@@ -58,36 +58,18 @@ describe("a Parquet table with hostile metadata", () => {
 
   it("is refused if a column lies outside the file, or on another one", async () => {
     const outside = /column "x" lies outside the file/;
-    await damaged(
-      changed((all) => {
-        chunkOf(all).total_compressed_size = 10_000n;
-      }),
-      outside,
-    );
-    await damaged(
-      changed((all) => {
-        chunkOf(all).total_compressed_size = -1n;
-      }),
-      outside,
-    );
-    await damaged(
-      changed((all) => {
-        chunkOf(all).data_page_offset = 2n ** 40n;
-      }),
-      outside,
-    );
-    await damaged(
-      changed((all) => {
-        chunkOf(all).data_page_offset = -5n;
-      }),
-      outside,
-    );
-    await damaged(
-      changed((all) => {
-        chunkOf(all).data_page_offset = 2n ** 62n;
-      }),
-      /an integer beyond 2\^53/,
-    );
+    for (const [change, message] of [
+      [{ total_compressed_size: 10_000n }, outside],
+      [{ total_compressed_size: -1n }, outside],
+      [{ data_page_offset: 2n ** 40n }, outside],
+      [{ data_page_offset: -5n }, outside],
+      [{ data_page_offset: 2n ** 62n }, /an integer beyond 2\^53/],
+    ] as const) {
+      await damaged(
+        changed((all) => Object.assign(chunkOf(all), change)),
+        message,
+      );
+    }
     const overlapping = changed((all) => {
       chunkOf(all).data_page_offset = chunkOf(all, 1).data_page_offset;
       delete chunkOf(all).dictionary_page_offset;
@@ -96,36 +78,15 @@ describe("a Parquet table with hostile metadata", () => {
   });
 
   it("is refused if its counts contradict each other", async () => {
-    await damaged(
-      changed((all) => {
-        all.num_rows = 4n;
-      }),
-      /the row groups have 3 rows together, the table 4/,
-    );
-    await damaged(
-      changed((all) => {
-        all.row_groups[0]!.num_rows = -3n;
-      }),
-      /no number of rows/,
-    );
-    await damaged(
-      changed((all) => {
-        chunkOf(all).num_values = 2n ** 40n;
-      }),
-      /column "x" has \d+ values in a row group of 3 rows/,
-    );
-    await damaged(
-      changed((all) => {
-        all.row_groups[0]!.columns.pop();
-      }),
-      /fewer columns than the schema/,
-    );
-    await damaged(
-      changed((all) => {
-        all.row_groups[0]!.columns.push(all.row_groups[0]!.columns[0]!);
-      }),
-      /more columns than the schema/,
-    );
+    for (const [change, message] of [
+      [(all) => (all.num_rows = 4n), /the row groups have 3 rows together, the table 4/],
+      [(all) => (all.row_groups[0]!.num_rows = -3n), /no number of rows/],
+      [(all) => (chunkOf(all).num_values = 2n ** 40n), /column "x" has \d+ values in a row group of 3 rows/],
+      [(all) => all.row_groups[0]!.columns.pop(), /fewer columns than the schema/],
+      [({ row_groups: [g] }) => g!.columns.push(g!.columns[0]!), /more columns than the schema/],
+    ] as readonly [Parameters<typeof changed>[0], RegExp][]) {
+      await damaged(changed(change), message);
+    }
     const huge = changed((all) => {
       all.num_rows = 2n ** 30n;
       all.row_groups[0]!.num_rows = all.num_rows;
