@@ -32,7 +32,6 @@ function file(name: string, text: string): string {
   return path;
 }
 
-/** A wide CSV of prices, or a long one of the signals. */
 const wide = (index: readonly string[], name = "Date") =>
   file(
     "p.csv",
@@ -56,7 +55,6 @@ async function prepared(prices: string, ...more: string[]) {
   return { id, tickers, features, prices: read(data_extractor_url), values: read(feature_url) };
 }
 
-/** The blobs of a job. */
 const blob = (content: object) => file("b.json", JSON.stringify(content));
 const job = (features: string, prices: string, command = "run_ml_job") =>
   mucast([command, ...inputArguments({ folder, features, prices }, RIDGE), "--log", "json"]);
