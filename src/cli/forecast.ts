@@ -36,6 +36,7 @@ interface ForecastFlags extends ReportFlags {
   readonly features?: string;
   readonly tickers?: string;
   readonly ticker?: string;
+  readonly timeZone?: string;
   readonly learningEnd?: string;
   readonly delay?: string;
   readonly report?: boolean;
@@ -71,6 +72,7 @@ export function addForecast(program: Command): void {
     .option("--features <file>", "features of your own, with one row per (date, ticker)")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
     .option("--ticker <name>", "the security of a file without tickers")
+    .option("--time-zone <name>", "time zone of stamps with a time, such as Europe/Berlin")
     .option("--learning-end <date>", "last date to learn from; shows what the forecasts after it were worth")
     .addOption(
       new Option("--delay <n>", "closes between the forecast and the trade (default: that of the config)"),
@@ -104,6 +106,7 @@ async function forecast(
     options: {
       learningEnd: flags.learningEnd,
       ticker: flags.ticker,
+      timeZone: flags.timeZone,
       tickers: flags.tickers?.split(",").map((ticker) => ticker.trim()),
     },
     ...following,
@@ -133,7 +136,6 @@ async function forecast(
   if (flags.report === true) await writeJobReport(record.output_url, { policy, signal }, reporter);
 }
 
-/** @throws MucastError invalid_request. */
 function namedConfig(value: string): string {
   if (!/^[a-z][a-z-]*$/.test(value)) return configText(value);
   return exampleConfigText(entryNamed("example", value, new Map(EXAMPLE_CONFIGS.map((e) => [e.name, e]))));

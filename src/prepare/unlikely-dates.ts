@@ -25,10 +25,6 @@ export function checkNotFuture(dates: Int32Array, { source, lineOf }: DatedFile)
   });
 }
 
-/**
- * Sentences about a first or last date with a long gap to its only neighbour, which may be mistyped.
- * @param dates ascending.
- */
 export function loneDates(dates: Int32Array, { source, lineOf }: DatedFile): readonly string[] {
   if (dates.length < 3 || sparseGapDays(dates) !== undefined) return [];
   return [

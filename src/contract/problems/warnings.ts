@@ -43,6 +43,11 @@ export const WARNING_TABLE = {
       "The mu of the listed tickers is a forecast from a date before as_of, because their prices end earlier than those of other tickers.",
     cure: "Update their prices and features. mu_dates gives the date of each forecast.",
   },
+  unpriced_dates: {
+    cause:
+      "More than a tenth of the feature dates of the listed tickers, between the first and the last price, have no price of any ticker. The features may be dated a day early or late. The verdict's sentence says so too.",
+    cure: "Give features the date at whose close they are known. If they have values on days without trading, such as Sundays, remove those rows.",
+  },
   not_daily: {
     cause:
       "The median distance between prices of the listed tickers is 2 calendar days or more, for example because prices are weekly. This is so in the fit rows or in the last 11 rows before mu, so mu is a return over such a span, or comes from a model that learned such returns.",

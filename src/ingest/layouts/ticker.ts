@@ -15,10 +15,6 @@ import { CellColumns } from "./cell-columns.ts";
 import { readByDate, readTickerRecords } from "./row-layouts.ts";
 import type { TickerContainer } from "./ticker-container.ts";
 
-/**
- * Reads the value of a ticker's key, and detects its layout.
- * @param offset of the key.
- */
 export function* readTicker(
   reading: Reading,
   container: TickerContainer,
@@ -33,7 +29,6 @@ export function* readTicker(
   else throw unknown(reading, ticker, token);
 }
 
-/** Reads an array: records, or prices if the dates are shared. */
 function* readArray(
   reading: Reading,
   container: TickerContainer,
@@ -70,7 +65,6 @@ function* readArray(
     );
 }
 
-/** Detects the layout of an object by the first key that only one layout has. */
 function* readObject(
   reading: Reading,
   container: TickerContainer,
@@ -110,7 +104,6 @@ function* readObject(
   yield rowless(reading, ticker, offset);
 }
 
-/** A ticker without columns and rows. */
 function rowless(reading: Reading, ticker: string, offset: number) {
   claimTicker(reading, { ticker, offset, columns: ["price"], n: 0 });
   return { ticker, columns: [], days: new Int32Array(0), values: new Float64Array(0) };

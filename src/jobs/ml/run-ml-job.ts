@@ -118,7 +118,6 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   });
 }
 
-/** The settings of every candidate; a job without `choice` has one. */
 function candidatesOf(settings: MlSettings): readonly MlSettings[] {
   return settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
 }

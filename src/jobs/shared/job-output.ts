@@ -10,19 +10,16 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { joinedPieces, type OrderedJson, orderedPieces } from "./ordered-json.ts";
 
-/** The output blob of a job, not written yet. */
 interface JobOutput {
   /** Reports errors of single tickers and the summary, then writes the output. @throws MucastError output_failed; the job then leaves no output. */
   write(document: OrderedJson, reports: FinalReports, context: JobContext): Promise<ResultRecord>;
 }
 
-/** The blob of an operation, not written yet. */
 interface ResultBlob {
   /** @returns the record that names it. @throws MucastError output_failed; then no blob is left. */
   write(content: Content, context: JobContext): Promise<ResultRecord>;
 }
 
-/** The final report of a job, once all tickers have ended. */
 interface FinalReports {
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];

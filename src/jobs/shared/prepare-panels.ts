@@ -118,7 +118,6 @@ interface CrossSectionPlan<P extends PanelRows> {
 }
 
 interface CrossSectionMember<P extends PanelRows> {
-  /** The panel as it was read. */
   readonly source: P;
   /** Ascending rows of `source` that have all their z-scores. */
   readonly kept: Int32Array;

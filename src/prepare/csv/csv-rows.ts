@@ -7,10 +7,8 @@ import { counted } from "../../contract/errors/wording.ts";
 import type { FileLimits } from "../file-limits.ts";
 import { checkCsv } from "./other-formats.ts";
 
-/** One record of a CSV. */
 export interface CsvRow {
   readonly cells: readonly string[];
-  /** The line on which it ends, from 1. */
   readonly line: number;
 }
 
