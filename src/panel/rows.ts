@@ -1,5 +1,6 @@
 import { counted } from "../contract/errors/wording.ts";
 import { type Day, formatDay } from "../contract/market/dates.ts";
+import type { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
 import { MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 
@@ -221,6 +222,7 @@ export function rowWarnings(facts: {
   /** The two successive price dates that are furthest apart. */
   readonly largestGap: Int32Array;
   readonly delay: number;
+  readonly suspicious: ReturnType<typeof suspiciousPrices>;
 }): Warning[] {
   const { ticker, counts, emptyNames, columns, warmUpRows, missingByColumn, largestGap, delay } = facts;
   const lacking = counts.rowsWithMissing - warmUpRows;
@@ -233,6 +235,8 @@ export function rowWarnings(facts: {
     counts.nonpositivePrices,
     `${ticker}: ${counts.nonpositivePrices === 1 ? "1 price is zero or negative and counts" : `${counts.nonpositivePrices} prices are zero or negative and count`} as missing.`,
   );
+  const { count = 0, text } = facts.suspicious ?? {};
+  warn("suspicious_price", count, `${ticker}: ${text}.`);
   warn(
     "long_gap",
     counts.longGaps,

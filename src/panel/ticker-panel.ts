@@ -1,6 +1,7 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Day } from "../contract/market/dates.ts";
+import { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
 import {
   sparseGapDays,
   sparsePrices,
@@ -194,6 +195,7 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
       ...{ ticker, counts, emptyNames, columns, warmUpRows, missingByColumn },
       largestGap: priced.days.subarray(labels.largestGap, labels.largestGap + 2),
       delay: window.delay ?? 0,
+      suspicious: suspiciousPrices(priced.days, priced.prices),
     }),
     counts,
   };

@@ -7,6 +7,11 @@ export const WARNING_TABLE = {
     cause: "A price is zero or negative. The job treats that date as a date without a price.",
     cure: "Correct the price at its source.",
   },
+  suspicious_price: {
+    cause:
+      "Prices of the ticker jump by n:1 or revert after a jump, at least 15 in a row are equal, or weekends repeat the price before. The message has the dates of the worst.",
+    cure: "Provide adjusted prices in one unit, on trading days only. If the company really moved so, do nothing.",
+  },
   long_gap: {
     cause:
       "Two successive price dates are more than 10 calendar days apart, so the first one has no label, and with delay neither have the dates before it whose label spans the gap. The message says how many dates of the ticker are lost and which gap is the largest.",
