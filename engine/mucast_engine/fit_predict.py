@@ -46,7 +46,11 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
             started = time.perf_counter()
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                by_count, of_groups = _one_fit(task, fit, x, y, strata, check)
+                try:
+                    by_count, of_groups = _one_fit(task, fit, x, y, strata, check)
+                except TaskError as error:
+                    error.data |= _largest(x, fit)
+                    raise
             result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
             seconds.append(time.perf_counter() - started)
             for own, its_diagnoses, (predicted, diagnosis) in zip(predictions, diagnoses, by_count, strict=True):
@@ -117,7 +121,9 @@ def _one_fit(
             train_x = check("Scaled X", scaler.fit_transform(train_x))
         # Before a fit that works in place.
         columns = columns_of(train_x) if fit.get("diagnose") else None
-        model = make_estimator(task["estimator"], _params(task))
+        model: Any = make_estimator(task["estimator"], _params(task))
+        if task["estimator"]["library"] == "catboost" and (train_y == train_y[0]).all():
+            model = _OneLabel(train_y[0])
         model.fit(train_x, train_y)
 
     def scaled(rows: Matrix) -> Matrix:
@@ -132,7 +138,11 @@ def _one_fit(
     for count in _tree_counts(task):
         with _library_errors(predicting, fit):
             library = task["estimator"]["library"]
-            own = model if count is None else first_trees(library, model, count, train_x, train_y)
+            own = (
+                model
+                if count is None or isinstance(model, _OneLabel)
+                else first_trees(library, model, count, train_x, train_y)
+            )
             raw = _predict(own, score_x) if d > c else np.empty(0)
         predicted = _usable(raw, d - c, fit)
         found = None if columns is None else _diagnosis(task, own, columns, train_x, train_y, predicted)
@@ -237,6 +247,29 @@ def _usable(raw: Any, rows: int, fit: Message) -> Matrix:
     if bad:
         raise TaskError("fit_failed", f"{bad} of {rows} predictions are not finite", _rows(fit))
     return predicted
+
+
+class _OneLabel:
+    """What other libraries learn from equal labels; catboost refuses them."""
+
+    def __init__(self, label: float) -> None:
+        self.label = label
+
+    def fit(self, x: Matrix, y: Matrix) -> None:
+        pass
+
+    def predict(self, x: Matrix) -> Matrix:
+        return np.full(len(x), self.label)
+
+
+def _largest(x: Matrix, fit: Message) -> Message:
+    """The row, column and value of the largest absolute value of a failed fit, if it is too large for a float32."""
+    rows = np.r_[slice(*fit["train"]), slice(*fit["predict"])]
+    sizes = np.nan_to_num(np.abs(x[rows]), nan=0)
+    row, column = np.unravel_index(sizes.argmax(), sizes.shape)
+    if sizes[row, column] <= np.finfo(np.float32).max:
+        return {}
+    return {"largest": {"row": int(rows[row]), "column": int(column), "value": float(x[rows[row], column])}}
 
 
 def _rows(fit: Message) -> Message:

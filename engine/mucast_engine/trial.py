@@ -40,6 +40,8 @@ def _refusal(spec: Message, params: Params, scaler: str, width: int) -> str | No
     """The sentence with which the library refuses `params`; None if it accepts them."""
     generator = np.random.default_rng(7)
     x = generator.standard_normal((ROWS, width))
+    categorical = np.array(spec["params"].get("feature_types") or []) == "c"
+    x[:, : len(categorical)][:, categorical] = np.arange(ROWS)[:, None] % 4
     y = 0.01 * generator.standard_normal(ROWS)
     with warnings.catch_warnings(record=True) as caught, lightgbm_log(spec["library"]) as logged:
         warnings.simplefilter("always")

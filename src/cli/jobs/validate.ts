@@ -4,7 +4,7 @@ import { requestedWindow } from "../../contract/config/requested-window.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { returnsText } from "../../contract/output/later-close.ts";
 import { namedFailure } from "../../contract/problems/problem.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
+import { isNote, type Warning } from "../../contract/problems/warnings.ts";
 import type {
   ChoicePreview,
   JobPreview,
@@ -48,8 +48,9 @@ export function addValidate(program: Command): void {
         const { error, ...preview } = await untilSignal((signal) =>
           validateJob(request, { workers, policy, report: reporter.report, signal }),
         );
-        if (flags.log === "json") for (const warning of preview.warnings) reporter.warn(warning);
-        else for (const line of warningLines(preview.warnings)) reporter.write({}, line);
+        const shown = preview.warnings.filter((warning) => !isNote(warning));
+        if (flags.log === "json") for (const warning of shown) reporter.warn(warning);
+        else for (const line of warningLines(shown)) reporter.write({}, line);
         process.stdout.write(flags.log === "json" ? `${JSON.stringify(preview)}\n` : asText(preview));
         if (error !== undefined) throw error;
       } finally {

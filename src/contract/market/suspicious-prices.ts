@@ -45,8 +45,12 @@ function jumps(days: Int32Array, prices: Float64Array): Finding[] {
     const next = returns.subarray(i + 1, i + 1 + (isLarge ? MAX_DATES_BACK : size > 10 * usual ? 1 : 0));
     const back = next.findIndex((other) => Math.abs(jump + other) < size / 10) + 1;
     if (back === 0 && !isLarge && !isSplit(returns, i, usual)) continue;
-    const end = back === 0 ? ", like a split or another unit" : ` and is back on ${formatDay(days[i + 1 + back]!)}`;
-    found.push({ sentence: `on ${formatDay(days[i + 1]!)} the price ${inWords(jump)}${end}`, size: 100 * size });
+    const end =
+      back === 0 ? ", like a split or another unit" : ` and is back on ${formatDay(days[i + 1 + back]!)}`;
+    found.push({
+      sentence: `on ${formatDay(days[i + 1]!)} the price ${inWords(jump)}${end}`,
+      size: 100 * size,
+    });
     i += back;
   }
   return found;

@@ -28,8 +28,9 @@ export const WARNING_TABLE = {
   },
   warm_up_rows: {
     cause:
-      "The job excludes rows at the start of tickers where a feature has no value yet, for example because its window is not full.",
+      "The job excludes rows at the start of tickers where a feature has no value yet, for example because its window is not full. This is a note: only the output lists it.",
     cure: "If the window is that long, do nothing. Otherwise provide earlier values of the named feature, or remove it.",
+    isNote: true,
   },
   no_prices: {
     cause: "The ticker is in the feature blob only.",
@@ -62,6 +63,11 @@ export const WARNING_TABLE = {
     cause:
       "ridge, lasso or elastic_net runs without a scaler on features whose standard deviations differ more than tenfold. The penalty then favours features by their units.",
     cure: "Set scaler to standard.",
+  },
+  uncoded_categories: {
+    cause:
+      "categorical_feature of lightgbm names features with fractions or negative values on the fit rows, or a scaler changes them. lightgbm cuts fractions off and takes negative codes for missing values.",
+    cure: "Code the categories as 0, 1, 2, …, remove them from categorical_feature, or set scaler to none.",
   },
   chosen_early: {
     cause:
@@ -167,6 +173,11 @@ export const WARNING_TABLE = {
 } as const;
 
 type WarningCode = keyof typeof WARNING_TABLE;
+
+/** Whether a warning needs no attention: the output lists it, and nothing else shows or counts it. */
+export function isNote({ code }: { readonly code: string }): boolean {
+  return Object.hasOwn(WARNING_TABLE, code) && "isNote" in WARNING_TABLE[code as WarningCode];
+}
 
 export const warningSchema = z
   .strictObject({

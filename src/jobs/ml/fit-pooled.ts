@@ -17,7 +17,7 @@ import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
-import type { FitOptions } from "./fit-ticker.ts";
+import { type FitOptions, namingLargest } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
 import { importancesOf, notConverged, type SpreadImportance } from "./fitted-ticker.ts";
 import { splitPredictions } from "./importance/permuted-predictions.ts";
@@ -85,7 +85,7 @@ export async function fitPooled(
   const shuffle = groups && pooledShuffle(plan, groups, union.names, workFolder);
   const fits = await runFits(
     plan,
-    { ...matrix, hasAbsent: union.warnings.length > 0, shuffle },
+    { ...matrix, names: union.names, hasAbsent: union.warnings.length > 0, shuffle },
     run,
     options,
   );
@@ -216,6 +216,7 @@ const NODE_ENGINE_BYTES = 128 * 2 ** 20;
 
 /** The matrix of all fits. */
 interface FittedRows extends PooledMatrix {
+  readonly names: readonly string[];
   readonly hasAbsent: boolean;
   readonly shuffle: PooledShuffle | undefined;
 }
@@ -237,10 +238,12 @@ async function runFits(
   onFits(0, total);
   const runFit = async (fit: PlannedFit, label: string, signal: AbortSignal) => {
     const task = fitTask(fit, label, tasks++, rows, options);
-    const result = await runTask(learnedRows(fit), task, {
-      signal,
-      onProgress: ({ seconds }) => timings.add(POOLED, seconds),
-    });
+    const onProgress = ({ seconds }: { readonly seconds: number }) => timings.add(POOLED, seconds);
+    const result = await namingLargest(
+      runTask(learnedRows(fit), task, { signal, onProgress }),
+      rows.names,
+      (row) => placeOf(plan, row),
+    );
     const split = splitPredictions(readArray(result.predictions), [fit], groups.length);
     if (!("base64" in result.predictions)) removeArray(task.predictions.ref);
     done = Math.min(done + 1, total);
@@ -270,6 +273,12 @@ async function runFits(
     for (const [fold, fit] of [...folds.entries()].reverse()) start(runFold(fold, fit, signal));
   });
   return { folds: results, blocks: [...byBlock, ...refitted] };
+}
+
+function placeOf({ members }: PooledPlan, row: number) {
+  const { panel, learn, places } = members.find((member) => member.places.includes(row))!;
+  const day = panel.days[[...learn, ...panel.score][places.indexOf(row)]!]!;
+  return { ticker: panel.ticker, day };
 }
 
 function fitTask(

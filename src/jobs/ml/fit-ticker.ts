@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { formatDay } from "../../contract/market/dates.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import { type ArrayRef, removeArray, writeNpy } from "../../engine/npy.ts";
@@ -134,6 +134,25 @@ function failureOf(
   };
 }
 
+/**
+ * Adds to the error of a failed fit where its largest value is, if that is too large for many libraries.
+ * @param at the ticker and date of a row of the matrix.
+ */
+export function namingLargest(
+  fitted: Promise<FitPredictResult>,
+  columns: readonly string[],
+  at: (row: number) => { readonly ticker: string; readonly day: Day },
+): Promise<FitPredictResult> {
+  return fitted.catch((error: unknown) => {
+    if (!(error instanceof MucastError && error.data.largest)) throw error;
+    const { largest, ...data } = error.data;
+    const { row, column, value } = largest as { row: number; column: number; value: number };
+    const { ticker, day } = at(row);
+    const what = `${columns[column]} of ${ticker} is ${value} on ${formatDay(day)}, too large for many models`;
+    throw new MucastError(error.code, `${error.message.replace(/\.$/, "")}; ${what}`, data);
+  });
+}
+
 /** Codes of errors that affect one ticker and not the job. */
 const TICKER_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["fit_failed", "engine_crashed"]);
 
@@ -156,6 +175,7 @@ class TickerTasks {
   readonly #panel: FitRows;
   readonly #matrix: TickerMatrix;
   readonly #index: number;
+  readonly #learn: Int32Array;
   readonly #options: FitOptions;
   readonly #onFit: () => void;
   /** Each with the path that its predictions may use. */
@@ -175,6 +195,7 @@ class TickerTasks {
     this.#panel = panel;
     this.#matrix = matrix;
     this.#index = index;
+    this.#learn = plan.learn;
     this.#options = options;
     this.#onFit = onFit;
     this.#untold = new Set([...plan.fits, ...plan.refits].map(predictedRows));
@@ -182,21 +203,21 @@ class TickerTasks {
 
   run(fits: readonly PlannedFit[]): Promise<FitPredictResult> {
     const { settings, pool, workFolder, signal, timings, groups } = this.#options;
-    const { ticker, columns } = this.#panel;
+    const { ticker, columns, days, score } = this.#panel;
+    const rows = [...this.#learn, ...score];
     const predictions = join(workFolder, `p${this.#index}-${this.#started.length}.npy`);
     const task = {
       ...fitTask(ticker, settings, this.#matrix, fits, predictions),
       ...(groups && { permutation: permutationOf(groups, columns, ticker) }),
     };
-    const result = pool.run(task, {
-      signal,
-      onProgress: ({ fit, seconds }) => {
-        // A worker that dies may have reported some; the second attempt reports them again.
-        if (!this.#untold.delete(predictedRows(fits[fit]!))) return;
-        timings.add(ticker, seconds);
-        this.#onFit();
-      },
-    });
+    const onProgress = ({ fit, seconds }: { readonly fit: number; readonly seconds: number }) => {
+      // A worker that dies may have reported some; the second attempt reports them again.
+      if (!this.#untold.delete(predictedRows(fits[fit]!))) return;
+      timings.add(ticker, seconds);
+      this.#onFit();
+    };
+    const at = (row: number) => ({ ticker, day: days[rows[row]!]! });
+    const result = namingLargest(pool.run(task, { signal, onProgress }), columns, at);
     this.#started.push({ predictions, result });
     return result;
   }

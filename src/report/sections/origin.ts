@@ -1,5 +1,5 @@
 import type { OutputImportance } from "../../contract/output/importance.ts";
-import { WARNING_TABLE } from "../../contract/problems/warnings.ts";
+import { isNote, WARNING_TABLE } from "../../contract/problems/warnings.ts";
 import { escapeHtml, visibleLines } from "../../contract/visible-text.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
@@ -65,14 +65,14 @@ export function originOf({ whole: { document }, replay, audit }: ReportedOutput)
   const { config, ...provenance } = document.provenance;
   return {
     config: config ?? undefined,
-    warnings: document.warnings.map(({ code, ticker, message }) => ({
-      code,
-      ticker,
-      message,
-      cure: Object.hasOwn(WARNING_TABLE, code)
-        ? WARNING_TABLE[code as keyof typeof WARNING_TABLE].cure
-        : undefined,
-    })),
+    warnings: document.warnings
+      .filter((warning) => !isNote(warning))
+      .map(({ code, ticker, message }) => ({
+        ...{ code, ticker, message },
+        cure: Object.hasOwn(WARNING_TABLE, code)
+          ? WARNING_TABLE[code as keyof typeof WARNING_TABLE].cure
+          : undefined,
+      })),
     failures: document.failures,
     provenance: named({ ...provenance, machine: document.machine, tags: document.tags }),
     model: named(document.model),
