@@ -49,7 +49,7 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
                 try:
                     by_count, of_groups = _one_fit(task, fit, x, y, strata, check)
                 except TaskError as error:
-                    error.data |= _largest(x, fit)
+                    error.data |= _too_large(x, fit)
                     raise
             result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
             seconds.append(time.perf_counter() - started)
@@ -123,7 +123,10 @@ def _one_fit(
         columns = columns_of(train_x) if fit.get("diagnose") else None
         model: Any = make_estimator(task["estimator"], _params(task))
         if task["estimator"]["library"] == "catboost" and (train_y == train_y[0]).all():
-            model = _OneLabel(train_y[0])
+            # catboost refuses equal labels; the other libraries forecast them.
+            from sklearn.dummy import DummyRegressor
+
+            model = DummyRegressor(strategy="constant", constant=train_y[0])
         model.fit(train_x, train_y)
 
     def scaled(rows: Matrix) -> Matrix:
@@ -140,7 +143,7 @@ def _one_fit(
             library = task["estimator"]["library"]
             own = (
                 model
-                if count is None or isinstance(model, _OneLabel)
+                if count is None or hasattr(model, "constant")
                 else first_trees(library, model, count, train_x, train_y)
             )
             raw = _predict(own, score_x) if d > c else np.empty(0)
@@ -249,27 +252,12 @@ def _usable(raw: Any, rows: int, fit: Message) -> Matrix:
     return predicted
 
 
-class _OneLabel:
-    """What other libraries learn from equal labels; catboost refuses them."""
-
-    def __init__(self, label: float) -> None:
-        self.label = label
-
-    def fit(self, x: Matrix, y: Matrix) -> None:
-        pass
-
-    def predict(self, x: Matrix) -> Matrix:
-        return np.full(len(x), self.label)
-
-
-def _largest(x: Matrix, fit: Message) -> Message:
-    """The row, column and value of the largest absolute value of a failed fit, if it is too large for a float32."""
-    rows = np.r_[slice(*fit["train"]), slice(*fit["predict"])]
-    sizes = np.nan_to_num(np.abs(x[rows]), nan=0)
-    row, column = np.unravel_index(sizes.argmax(), sizes.shape)
-    if sizes[row, column] <= np.finfo(np.float32).max:
-        return {}
-    return {"largest": {"row": int(rows[row]), "column": int(column), "value": float(x[rows[row], column])}}
+def _too_large(x: Matrix, fit: Message) -> Message:
+    """The place and the value of a number in the rows of a failed fit that is too large for a float32."""
+    for row in chain(range(*fit["train"]), range(*fit["predict"])):
+        for column in np.flatnonzero(np.abs(x[row]) > np.finfo(np.float32).max):
+            return {"too_large": {"row": row, "column": int(column), "value": float(x[row, column])}}
+    return {}
 
 
 def _rows(fit: Message) -> Message:

@@ -39,10 +39,7 @@ const POOLED_LIGHTGBM = {
   ...PUBLISHED,
 };
 
-/**
- * Configs for panels of daily equities, the recommended one first. docs/skill.md has the evidence for each. `npm run generate` writes
- * them to examples/configs.
- */
+/** Configs for panels of daily equities. docs/skill.md has the evidence for each. `npm run generate` writes them to examples/configs. */
 export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
   {
     name: "pooled-lightgbm",

@@ -135,7 +135,7 @@ export interface Diagnosis {
 type TrialResult = Record<string, never>;
 
 /** One fit of a `fit_predict` task has ended. */
-interface FitProgress {
+export interface FitProgress {
   readonly fit: number;
   readonly seconds: number;
 }

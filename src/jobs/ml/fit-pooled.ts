@@ -5,7 +5,7 @@ import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import { removeArray } from "../../engine/npy.ts";
-import type { FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
+import type { FitPredictResult, FitPredictTask, FitProgress } from "../../engine/pool/protocol.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { OrderForm } from "../../evaluate/verdict/order.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
@@ -17,7 +17,7 @@ import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
-import { type FitOptions, namingLargest } from "./fit-ticker.ts";
+import { type FitOptions, namingTooLarge } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
 import { importancesOf, notConverged, type SpreadImportance } from "./fitted-ticker.ts";
 import { splitPredictions } from "./importance/permuted-predictions.ts";
@@ -178,7 +178,7 @@ function sizeOf(rows: number, { names, warnings }: FeatureUnion): FitSize {
 type FitRunner = (
   rows: number,
   task: FitPredictTask,
-  options: { readonly signal: AbortSignal; readonly onProgress: (progress: { seconds: number }) => void },
+  options: { readonly signal: AbortSignal; readonly onProgress: (progress: FitProgress) => void },
 ) => Promise<FitPredictResult>;
 
 /** @throws MucastError out_of_memory if there is not enough for the largest. */
@@ -238,8 +238,8 @@ async function runFits(
   onFits(0, total);
   const runFit = async (fit: PlannedFit, label: string, signal: AbortSignal) => {
     const task = fitTask(fit, label, tasks++, rows, options);
-    const onProgress = ({ seconds }: { readonly seconds: number }) => timings.add(POOLED, seconds);
-    const result = await namingLargest(
+    const onProgress = ({ seconds }: FitProgress) => timings.add(POOLED, seconds);
+    const result = await namingTooLarge(
       runTask(learnedRows(fit), task, { signal, onProgress }),
       rows.names,
       (row) => placeOf(plan, row),

@@ -45,7 +45,7 @@ describe("models", { concurrency: 2 }, () => {
   test("xgboost takes categorical features, and forecasts what a plain XGBRegressor does", async () => {
     const params = { feature_types: ["q", "q", "c"], enable_categorical: true };
     const { output } = await run(await categories(), "xgboost", params);
-    assert.ok(Math.abs(output.mu.X - -0.0007192189) < 1e-9);
+    assert.ok(Math.abs(output.mu.X! - -0.0007192189) < 1e-9);
   });
 
   test("lightgbm's categories are reported if they are fractions, negative or scaled, and not if they are codes", async () => {
