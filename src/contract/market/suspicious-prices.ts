@@ -11,7 +11,7 @@ const FINDINGS_SHOWN = 3;
 
 /**
  * Prices that are rarely right: jumps by n:1, as at a split in raw prices; jumps that revert; long runs of one price; weekends that repeat
- * the last price. bench/warnings/suspicious-prices.ts measures the thresholds.
+ * the last price. bench/warnings/planted-prices.ts measures the thresholds.
  * @param days shape (m), price dates, ascending. @param prices shape (m), finite and above zero.
  * @returns the number of findings and the worst in words; undefined without any.
  */
