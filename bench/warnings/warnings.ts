@@ -40,7 +40,12 @@ export async function benchWarnings(): Promise<readonly Table[]> {
         }
       }
     }
-    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs)), magnifiedTable(), await plantedPricesTable()];
+    return [
+      byMarket(jobs),
+      ...BY_MODEL.map((code) => byModel(code, jobs)),
+      magnifiedTable(),
+      await plantedPricesTable(),
+    ];
   } finally {
     await closeSharedEngines();
     rmSync(folder, { recursive: true });

@@ -82,18 +82,6 @@ describe("models", { concurrency: 2 }, () => {
     assert.ok((await run(blobs, "ridge", {}, { fit: "pooled" })).stderr.includes(words));
   });
 
-  test("ordered boosting that would take minutes or gigabytes is refused", async () => {
-    const blobs = await categories();
-    for (const [params, words] of [
-      [{ fold_len_multiplier: 1e300 }, /fold_len_multiplier: may be at most 1000000/],
-      [{ fold_len_multiplier: 1.0001 }, /fold_len_multiplier: must be at least 1.05/],
-      [{ max_depth: 16 }, /max_depth: may be at most 12 with/],
-    ] as const) {
-      const { stderr } = await run(blobs, "catboost", { boosting_type: "Ordered", ...params });
-      assert.match(stderr, words);
-    }
-  });
-
   test("blobs that share no ticker are refused with one ticker of each", async () => {
     const blobs = await writeTexts(
       '{"dates": ["2023-01-02", "2023-01-03"], "features": {"1": {"f": [1, 2]}}}',
