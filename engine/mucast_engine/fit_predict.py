@@ -21,18 +21,8 @@ from mucast_engine.tree_counts import first_trees
 def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     """Runs the fits of `task` in order and returns their predictions, concatenated, as one array.
 
-    `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
-    `x` (n, k) and `y` (m), m <= n. With `task["views"]` fits do not copy rows that their library copies; with
-    `task["absent"]` NaN in `x` is filled from the training rows of each fit. With `task["tree_counts"]`, each fit also
-    predicts with its first trees: predictions and diagnoses are those of all fits for the first count, then those for
-    the next, up to the estimator's own. With `task["permutation"]`,
-    `{"groups": [[column, ...], ...], "seed": [...], "strata"?: (m)}`, each fit that has `"pool": [a, b]` also predicts
-    its rows once per group, the columns of the group taken from random rows of the pool (`Replacements`). These
-    predictions follow all others: fit by fit, then group by group.
-    Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...], "unconverged_fits": count, "diagnoses": [...]}`.
-    `diagnoses` has an entry for each fit marked `diagnose`, in order: `"importances": [[column, value], ...]` if its
-    library has them, and `"constant": {...}` if it predicts one constant for at least two rows.
-    Raises TaskError `fit_failed` if the library raises or its predictions cannot be used.
+    Tasks and results are described in `src/engine/pool/protocol.ts`. With `task["views"]` fits do not copy rows that
+    their library copies. Raises TaskError `fit_failed` if the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])
     strata = store.read(task["permutation"]["strata"]) if "strata" in task.get("permutation", {}) else None
@@ -76,11 +66,8 @@ Check = Callable[[str, Matrix], Matrix]
 
 @contextmanager
 def _own_checks(estimator: Message) -> Iterator[Check]:
-    """The context that checks the matrices of a fit for NaN and infinity.
-
-    For linear models and their scalers it uses `_finite` and switches scikit-learn's own checks off, including those of
-    arguments, which the trial fit has tried: they take a fifth of a small fit and do not affect its numbers. Everything
-    else checks for itself, such as trees, for which a value has to fit a float32.
+    """Checks the matrices of linear models and scalers for NaN and infinity in place of scikit-learn, whose checks take
+    a fifth of a small fit. Everything else checks for itself, such as trees, for which a value has to fit a float32.
     """
     if not is_linear(estimator):
         yield lambda _, values: values

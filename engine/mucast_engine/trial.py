@@ -24,9 +24,7 @@ Params = dict[str, Any]
 def trial(task: Message) -> Message:
     """Fits `task["estimator"]`, after `task["scaler"]`, to 60 synthetic rows in at most 2 iterations.
 
-    The rows have `task["columns"]` columns, as many as the arguments refer to. Raises TaskError `invalid_model_params`
-    with the library's own sentence and, if it is clear, `parameter` and `value`; `device_unavailable` if the arguments
-    request a device.
+    Raises TaskError `invalid_model_params`, if it is clear with `parameter` and `value`, or `device_unavailable`.
     """
     spec = task["estimator"]
     params = shortened(spec)

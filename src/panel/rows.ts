@@ -209,8 +209,7 @@ export function describeCounts(counts: RowCounts, cut: Day): string {
 const NAMES_SHOWN = 20;
 
 /**
- * The warnings of one ticker's rows, in the order of the steps that caused them.
- * @param facts `warmUpRows` wait for the window of a feature; the job counts the rows of all tickers in one warning.
+ * The warnings of one ticker's rows, in the order of the steps that caused them, except those that wait for the window of a feature.
  */
 export function rowWarnings(facts: {
   readonly ticker: string;
@@ -240,7 +239,7 @@ export function rowWarnings(facts: {
   warn(
     "long_gap",
     counts.longGaps,
-    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has" : "have"} no label, because ${delay === 0 ? "the next price is" : `one of the next ${delay + 1} prices is`} more than ${MAX_GAP_DAYS} calendar days ${delay === 0 ? "later" : "after the one before it"}. The largest gap is from ${formatDay(largestGap[0]!)} to ${formatDay(largestGap.at(-1)!)}.`,
+    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${Number(((100 * counts.longGaps) / counts.priceDates).toPrecision(2))}%) ${counts.longGaps === 1 ? "has" : "have"} no label, because ${delay === 0 ? "the next price is" : `one of the next ${delay + 1} prices is`} more than ${MAX_GAP_DAYS} calendar days ${delay === 0 ? "later" : "after the one before it"}. The largest gap is from ${formatDay(largestGap[0]!)} to ${formatDay(largestGap.at(-1)!)}.`,
   );
   warn(
     "empty_feature",
@@ -255,11 +254,6 @@ export function rowWarnings(facts: {
       `${columns[worst]} is missing most often, on ${counted(missingByColumn[worst]!, "row")}.`,
   );
   return warnings;
-}
-
-/** At least one digit, however small the share. */
-function sharePercent(share: number): string {
-  return `${Number((100 * share).toPrecision(2))}%`;
 }
 
 /** Names for a sentence: the first ones, and how many more there are. */

@@ -81,7 +81,7 @@ export interface WarmUp {
   readonly feature: string | undefined;
 }
 
-/** A panel without its features, which are on disk or not needed: thousands of these fit into memory. */
+/** A panel without its features. */
 export type PanelRows = Omit<TickerPanel, "x">;
 
 /** Shape (fit): the labels of the fit rows. */
@@ -124,7 +124,7 @@ export interface TickerInput {
 }
 
 /**
- * Prices and features of one ticker become rows: price dates, labels, feature rows, fit and score.
+ * Prices and features of one ticker become rows.
  *
  * A row is a candidate to learn from if its label date is at or before `window.cut`. Only candidates decide which features are empty, so
  * that no later row affects it; each row decides by itself whether it is complete.

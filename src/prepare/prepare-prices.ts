@@ -101,10 +101,17 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
     `${csvPath}: ${counted(tickers.length, "ticker")}, ${counted(dates.length, "date")} from ${first} to ${last}`,
   );
   warnOf(loneDates(dates, { source: csvPath, lineOf }), report);
-  if (options.tickers === undefined) reportUnpriced(unpriced, report);
+  const left = options.tickers === undefined ? unpriced : [];
+  warnOf(
+    left.map((ticker) => `${ticker} has no price and is left out`),
+    report,
+  );
   reportNonpositive(tickers, report);
   reportDoubtful(tickers, window, report);
-  const table = await tableOf({ ...request, limits }, computed);
+  const table =
+    request.featuresPath === undefined
+      ? undefined
+      : await readFeatureFile(request.featuresPath, computed, signal, limits);
   if (table !== undefined) {
     const unused = unusedParts(table, tickers, dates, options.tickers === undefined);
     warnOf(unused.tickers, report);
@@ -152,27 +159,6 @@ function computedNames({ featuresPath, options }: PrepareRequest): readonly stri
   if (featuresPath !== undefined) return [];
   const message = "only_features: needs a table of features";
   throw new MucastError("invalid_request", message, { path: "only_features" });
-}
-
-async function tableOf(
-  {
-    featuresPath,
-    signal,
-    limits,
-  }: Pick<PrepareRequest, "featuresPath" | "signal"> & {
-    readonly limits: FileLimits;
-  },
-  computed: readonly string[],
-): Promise<FeatureTable | undefined> {
-  return featuresPath === undefined ? undefined : readFeatureFile(featuresPath, computed, signal, limits);
-}
-
-/** Reports tickers that neither blob has. */
-function reportUnpriced(tickers: readonly string[], report: (sentence: string) => void): void {
-  warnOf(
-    tickers.map((ticker) => `${ticker} has no price and is left out`),
-    report,
-  );
 }
 
 function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: string) => void): void {

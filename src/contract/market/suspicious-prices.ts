@@ -1,19 +1,14 @@
 import { counted } from "../errors/wording.ts";
 import { formatDay } from "./dates.ts";
 
-interface Finding {
-  readonly sentence: string;
-  /** Larger is worse: percent of a jump, prices of a run. */
-  readonly size: number;
-}
+/** A larger size is worse: percent of a jump, prices of a run. */
+type Finding = Readonly<{ sentence: string; size: number }>;
 
 const FINDINGS_SHOWN = 3;
 
 /**
- * Prices that are rarely right: jumps by n:1, as at a split in raw prices; jumps that revert; long runs of one price; weekends that repeat
- * the last price. bench/warnings/planted-prices.ts measures the thresholds.
- * @param days shape (m), price dates, ascending. @param prices shape (m), finite and above zero.
- * @returns the number of findings and the worst in words; undefined without any.
+ * The number of prices that are rarely right, and the worst in words; undefined without any. bench/warnings/planted-prices.ts measures the
+ * thresholds. @param days shape (m), ascending. @param prices shape (m), finite and above zero.
  */
 export function suspiciousPrices(days: Int32Array, prices: Float64Array) {
   const found = [...jumps(days, prices), ...frozenRuns(days, prices), ...filledWeekends(days, prices)];

@@ -174,9 +174,9 @@ export const WARNING_TABLE = {
 
 type WarningCode = keyof typeof WARNING_TABLE;
 
-/** Whether a warning needs no attention: the output lists it, and nothing else shows or counts it. */
-export function isNote({ code }: { readonly code: string }): boolean {
-  return Object.hasOwn(WARNING_TABLE, code) && "isNote" in WARNING_TABLE[code as WarningCode];
+/** Undefined for a code of another version. With `isNote`, the output lists the warning, and nothing else shows or counts it. */
+export function warningEntry(code: string): { readonly cure: string; readonly isNote?: true } | undefined {
+  return Object.hasOwn(WARNING_TABLE, code) ? WARNING_TABLE[code as WarningCode] : undefined;
 }
 
 export const warningSchema = z

@@ -134,7 +134,7 @@ export interface Diagnosis {
 
 type TrialResult = Record<string, never>;
 
-/** One fit of a `fit_predict` task has ended. */
+/** One fit of a task has ended. */
 export interface FitProgress {
   readonly fit: number;
   readonly seconds: number;
