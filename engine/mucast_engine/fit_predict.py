@@ -39,7 +39,7 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
                 try:
                     by_count, of_groups = _one_fit(task, fit, x, y, strata, check)
                 except TaskError as error:
-                    error.data |= _too_large(x, fit)
+                    error.data |= _too_large(x, fit) if error.code == "fit_failed" else {}
                     raise
             result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
             seconds.append(time.perf_counter() - started)

@@ -62,7 +62,7 @@ export function addValidate(program: Command): void {
 /** Tickers that a line names. */
 const MAX_NAMES = 3;
 
-/** One line for all tickers with a code. */
+/** A line for tickers with a code. */
 export function warningLines(warnings: readonly Warning[]): string[] {
   const groups = Map.groupBy(warnings, ({ code, ticker }) => (ticker === undefined ? undefined : code));
   const single = (groups.get(undefined) ?? []).map(({ code, message }) => `${code}: ${message}`);
