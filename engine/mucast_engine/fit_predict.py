@@ -215,11 +215,8 @@ PREDICTED_ROWS = 1024
 
 
 def _predict(model: Any, x: Matrix) -> Any:
-    """Predictions of `x` (n, k), each independent of later rows.
-
-    BLAS sums the last n mod 4 rows of a product in another order, so the last bit of a linear model's forecast would
-    depend on how many rows come later. These models predict blocks of one size, and the last one is padded.
-    """
+    """Predictions of `x` (n, k), each independent of later rows: BLAS sums the last n mod 4 rows in another order, so
+    linear models predict blocks of one size, and the last one is padded."""
     if not hasattr(model, "coef_"):
         return model.predict(x)
     filled = np.concatenate([x, np.repeat(x[-1:], -len(x) % PREDICTED_ROWS, axis=0)])

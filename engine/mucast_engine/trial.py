@@ -22,10 +22,8 @@ Params = dict[str, Any]
 
 
 def trial(task: Message) -> Message:
-    """Fits `task["estimator"]`, after `task["scaler"]`, to 60 synthetic rows in at most 2 iterations.
-
-    Raises TaskError `invalid_model_params`, if it is clear with `parameter` and `value`, or `device_unavailable`.
-    """
+    """Fits the scaler and the estimator to 60 synthetic rows in at most 2 iterations, or raises `invalid_model_params`
+    (if it is clear with `parameter` and `value`) or `device_unavailable`."""
     spec = task["estimator"]
     params = shortened(spec)
     sentence = _refusal(spec, params, task["scaler"], task["columns"])
@@ -77,7 +75,6 @@ DEVICE_WORDS = (
 
 
 def _is_refusal(warning: str) -> bool:
-    """Whether a warning is about an argument that the library otherwise ignores."""
     return any(words in warning for words in REFUSING_WARNINGS + DEVICE_WORDS)
 
 

@@ -172,7 +172,7 @@ function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: 
 
 const SENTENCES_SHOWN = 10;
 
-/** Reports tickers that a job would refuse or warn of. */
+/** Tickers that a job would refuse or warn of. */
 function reportDoubtful(
   tickers: readonly TickerPrices[],
   { start, end }: PrepareWindow,
