@@ -6,6 +6,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { inTurns } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
+import { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
 import { sparseGapDays, sparsePrices, type TickerPrices } from "../contract/market/ticker-series.ts";
 import { type BlobFormat, blobFiles, blobFormat, type FormatOptions } from "./blob-files.ts";
 import { type FeatureTable, readFeatureFile } from "./feature-file.ts";
@@ -105,7 +106,7 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
     report,
   );
   reportNonpositive(tickers, report);
-  reportSparse(tickers, window, report);
+  reportDoubtful(tickers, window, report);
   const table =
     request.featuresPath === undefined
       ? undefined
@@ -171,18 +172,31 @@ function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: 
 
 const SENTENCES_SHOWN = 10;
 
-/** Reports tickers that a job would refuse as `sparse_prices`; the blobs are still written. */
-function reportSparse(
+/** Tickers that a job would refuse or warn of. */
+function reportDoubtful(
   tickers: readonly TickerPrices[],
   { start, end }: PrepareWindow,
   report: (sentence: string) => void,
 ): void {
-  const sparse = tickers.flatMap(({ ticker, days, prices }) => {
-    const gapDays = sparseGapDays(days.filter((day, i) => day >= start && day <= end && prices[i]! > 0));
-    if (gapDays === undefined) return [];
-    return [`${ticker} ${sparsePrices(gapDays)}: no job can learn from it; give daily or weekly prices`];
+  const doubts = tickers.map(({ ticker, days, prices }) => {
+    const isUsed = (_: number, i: number) => days[i]! >= start && days[i]! <= end && prices[i]! > 0;
+    const used = days.filter(isUsed);
+    const gapDays = sparseGapDays(used);
+    const suspicious = suspiciousPrices(used, prices.filter(isUsed));
+    return {
+      sparse: gapDays === undefined ? [] : [`${ticker} ${sparsePrices(gapDays)}: no job can learn from it`],
+      suspicious: suspicious === undefined ? [] : [`${ticker}: ${suspicious.text}`],
+    };
   });
-  warnOf(sparse, report);
+  const sparse = doubts.flatMap((one) => one.sparse);
+  warnOf(
+    sparse.map((sentence) => `${sentence}; give daily or weekly prices`),
+    report,
+  );
+  warnOf(
+    doubts.flatMap((one) => one.suspicious),
+    report,
+  );
 }
 
 /** The first ones, and how many more there are. */

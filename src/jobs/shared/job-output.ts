@@ -6,7 +6,7 @@ import type { Operation, SubmittedOperation } from "../../contract/config/job-op
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
+import { type Warning, warningEntry } from "../../contract/problems/warnings.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { joinedPieces, type OrderedJson, orderedPieces } from "./ordered-json.ts";
 
@@ -38,7 +38,8 @@ export async function openJobOutput(
   const blob = await openResult(operation, operation, request, context);
   return {
     write(document, { warnings, failures, summary }, context) {
-      for (const warning of warnings) context.report({ kind: "warning", warning });
+      for (const warning of warnings)
+        if (!warningEntry(warning.code)?.isNote) context.report({ kind: "warning", warning });
       for (const failure of failures) context.report({ kind: "failure", failure });
       context.report({ kind: "summary", summary });
       return blob.write(joinedPieces(orderedPieces(document)), context);

@@ -130,9 +130,7 @@ export async function previewJob(
   const joined = [...tickers.map(({ panel }) => panel), ...planned.failures];
   const short = failuresWithout(joined, read.failures);
   const failures = [...short, ...prepared.failures, ...planned.failures];
-  const error = config.trains
-    ? errorBeforeTraining(prepared.panels, tickers, failures, inputs.asOf)
-    : undefined;
+  const error = config.trains ? errorBeforeTraining(prepared.panels, tickers, failures, inputs) : undefined;
   return {
     model: config.model,
     window: {
@@ -197,14 +195,14 @@ function errorBeforeTraining(
   panels: readonly PanelRows[],
   planned: readonly PlannedTicker[],
   failures: readonly Failure[],
-  asOf: number,
+  inputs: Inputs,
 ): MucastError | undefined {
   try {
-    requireCurrentTicker(panels.map(datesOf), asOf);
+    requireCurrentTicker(panels.map(datesOf), inputs.asOf);
     requireForecasts(
       planned.map(({ panel }) => datesOf(panel)),
       failures,
-      asOf,
+      inputs,
     );
     return undefined;
   } catch (error) {

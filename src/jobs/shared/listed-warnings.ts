@@ -33,6 +33,8 @@ const SENTENCES = {
     `Forecasts of ${tickers} begin with a later refit and have no folds or intervals, because there are too few training rows at the cut`,
   unscaled_features: (tickers) =>
     `No scaler is set, so the penalty favours features by their units; standard deviations of features differ more than tenfold for ${tickers}`,
+  uncoded_categories: (tickers) =>
+    `lightgbm reads categories that are not coded as 0, 1, 2, … (it cuts fractions off, and negative codes count as missing), for ${tickers}`,
   wild_forecast: (tickers) => `Forecasts of ${tickers} are far larger than the returns justify`,
   chosen_early: (networks, watched = "loss") =>
     `The first epoch was the best by the validation ${watched}, for ${networks}`,
