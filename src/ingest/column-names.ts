@@ -71,7 +71,8 @@ export function priceColumn(roles: ColumnRoles, columns: readonly string[], posi
   if (best === PRICE_COLUMNS.length) {
     throw invalid(
       position,
-      `has no price column; one of ${PRICE_COLUMNS.join(", ")} is expected (are the two URLs swapped?)`,
+      `has no price column; one of ${PRICE_COLUMNS.join(", ")} is expected`,
+      "Exchange the two URLs if this is the feature blob. Otherwise rename the column of the prices.",
     );
   }
   const column = found.indexOf(best);

@@ -39,8 +39,9 @@ export async function newestOutput(folder: string): Promise<string> {
   const [newest] = await findOutputs(folder);
   if (newest !== undefined) return newest.path;
   const name = folder === "." ? "the current folder" : folder;
-  const message = `${name} has no output: no file ml_engine_*.json or nn_engine_*.json in it or in its folder data; name another folder, or an output`;
-  throw new MucastError("invalid_request", message, { path: "output", value: folder });
+  const message = `${name} has no output: no file ml_engine_*.json or nn_engine_*.json in it or in its folder data`;
+  const advice = "Run a job first, or name another folder or an output.";
+  throw new MucastError("invalid_request", message, { path: "output", value: folder, advice });
 }
 
 export function isFolder(path: string): boolean {

@@ -3,6 +3,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { show } from "../contract/errors/faults.ts";
 import { MAX_COLUMNS, type TickerFeatures } from "../contract/market/ticker-series.ts";
 import { ColumnRoles } from "../ingest/column-names.ts";
+import { emptyTable } from "./csv/csv-rows.ts";
 import { readFeatureCsv } from "./csv/read-feature-csv.ts";
 import type { FileLimits } from "./file-limits.ts";
 import { isParquetFile, readFeatureParquet } from "./parquet/read-tables.ts";
@@ -34,7 +35,7 @@ export async function readFeatureFile(
     ? await readFeatureParquet(path, signal, limits)
     : await readFeatureCsv(path, check, signal, limits);
   const [first] = series;
-  if (first === undefined) throw new MucastError("invalid_data", `${path} has no row`, { source: path });
+  if (first === undefined) throw emptyTable(path, "has no row");
   const { columns } = first;
   if (isParquet) check(columns);
   return { path, columns, tickers: new Map(series.map((each) => [each.ticker, each])) };

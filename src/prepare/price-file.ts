@@ -1,6 +1,6 @@
-import { MucastError } from "../contract/errors/errors.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { RequestedWindow, TickerPrices } from "../contract/market/ticker-series.ts";
+import { emptyTable } from "./csv/csv-rows.ts";
 import { readPriceCsv } from "./csv/read-price-csv.ts";
 import type { FileLimits } from "./file-limits.ts";
 import { isParquetFile, readPriceParquet } from "./parquet/read-tables.ts";
@@ -32,7 +32,6 @@ export async function readPriceFile(
     tickers.filter(({ days }) => days.length > 0),
     tickers.filter(({ days }) => days.length === 0),
   ];
-  if (priced.length === 0)
-    throw new MucastError("invalid_data", `${path} contains no price`, { source: path });
+  if (priced.length === 0) throw emptyTable(path, "contains no price");
   return { tickers: priced, unpriced: unpriced.map(({ ticker }) => ticker), window };
 }

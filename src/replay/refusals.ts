@@ -11,6 +11,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "invalid_data",
   "insufficient_history",
   "sparse_prices",
+  "few_tickers",
   "all_failed",
   "no_forecast",
   "fit_failed",

@@ -40,8 +40,7 @@ function hasMu(panel: PanelDates, asOf: Day): boolean {
 
 /**
  * The error of a job that has lost every ticker: `insufficient_history` if that is the reason of each, or if the blobs share no ticker;
- * `invalid_model_params`, `sparse_prices` or `engine_crashed` if that is the reason of each ticker with enough history; `all_failed`, with
- * the reasons, otherwise.
+ * one of COMMON_CODES if that is the reason of each ticker with enough history; `all_failed`, with the reasons, otherwise.
  */
 function noTickerLeft(failures: readonly Failure[]): MucastError {
   const listed = [...failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
@@ -49,6 +48,7 @@ function noTickerLeft(failures: readonly Failure[]): MucastError {
     return new MucastError(
       "insufficient_history",
       "No ticker is in both the feature blob and the data-extraction blob",
+      { advice: "Give the two blobs of one market, with the same names for its tickers." },
     );
   }
   const others = listed.filter(({ code }) => code !== "insufficient_history");
@@ -63,7 +63,7 @@ function allFailed(count: number): string {
 }
 
 /** Codes that become the job's own if they are the reason of every ticker. */
-const COMMON_CODES = ["invalid_model_params", "sparse_prices", "engine_crashed"] as const;
+const COMMON_CODES = ["invalid_model_params", "sparse_prices", "few_tickers", "engine_crashed"] as const;
 
 function commonCode(others: readonly Failure[]): ErrorCode {
   if (others.length === 0) return "insufficient_history";

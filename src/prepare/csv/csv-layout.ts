@@ -195,9 +195,10 @@ function listed(header: readonly string[]): string {
 
 /** @param form what a file of this kind looks like. */
 function unfit(source: string, problem: string, form: string, accepted?: readonly string[]): MucastError {
-  return new MucastError("invalid_data", `${source} ${problem}; ${form}`, {
+  return new MucastError("invalid_data", `${source} ${problem}`, {
     source,
     line: 1,
+    advice: `Save the table in another form: ${form} (docs/prepare.md).`,
     ...(accepted ? { accepted } : {}),
   });
 }
