@@ -19,6 +19,7 @@ import {
   type JobFlags,
   jobInputs,
   noticeOf,
+  pairedFlags,
   reporterOf,
   windowMembers,
   withEngineFlags,
@@ -90,7 +91,10 @@ export function addAudit(program: Command): void {
     .option("--portable", "pin the kernels of the jobs that it runs, as --portable does for a job")
     .addHelpText("after", HELP)
     .action(async (flags: AuditFlags) => {
-      const { workers, memoryBytes, cluster, clusterTasks, ...request } = jobInputs(flags, process.env);
+      const { workers, memoryBytes, cluster, clusterTasks, ...request } = jobInputs(
+        await pairedFlags(flags, process.env),
+        process.env,
+      );
       const options = auditOptions(flags);
       const checks = CHECKS.filter(({ name }) => options.checks?.includes(name) ?? true);
       const operation = auditedJob(request.config, options.operation, "--operation");

@@ -320,7 +320,7 @@ describe("a data-extraction blob", () => {
     const offset = Buffer.from(text.slice(0, text.indexOf('"x"'))).length;
     await assert.rejects(open(text), {
       code: "invalid_data",
-      data: { source: "prices.json", ticker: "Bé", path: "Bé", offset },
+      message: `prices.json: Bé is a string, which is not a known layout of a ticker, at byte ${offset}.`,
     });
   });
 

@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
 import { withoutSignature } from "../../blob/policy.ts";
+import { EXAMPLE_CONFIGS, exampleConfigText } from "../../contract/config/example-configs.ts";
 import { LIMITS } from "../../contract/config/limits.ts";
 import { requestedWindowSchema, type WindowMembers } from "../../contract/config/requested-window.ts";
 import { tagsSchema } from "../../contract/config/tags.ts";
@@ -15,6 +16,8 @@ import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { printable } from "../../contract/errors/wording.ts";
 import type { JobContext } from "../../jobs/shared/job.ts";
+import { newestPair } from "../../outputs/find-outputs.ts";
+import { namedFolder } from "../outputs/output-arguments.ts";
 import { Reporter, type ReporterOptions } from "../terminal/reporter.ts";
 
 /** The flags that name a cluster. */
@@ -79,13 +82,13 @@ export function withJobFlags(command: Command): Command {
   const inputs = command
     .option(
       "--feature-url <location>",
-      "feature blob: a path, or a file:, https: or s3: URL [env: FEATURE_URL]",
+      "feature blob: a path, or a file:, https: or s3: URL; a folder or latest for the newest pair of blobs in it [env: FEATURE_URL]",
     )
     .option(
       "--data-extractor-url <location>",
-      "data-extraction blob: a path, or a file:, https: or s3: URL [env: DATA_EXTRACTOR_URL]",
+      "data-extraction blob, likewise (default: of a folder, that of the pair) [env: DATA_EXTRACTOR_URL]",
     )
-    .option("--config <file|json>", "the job's config: a file or JSON text [env: CONFIG]")
+    .option("--config <file|json|name>", "a config: a file, JSON text or an example's name [env: CONFIG]")
     .option(
       "--blob-url <location>",
       "folder, Azure container or bucket of S3; the output goes to its data/ (default: beside the feature file) [env: BLOB_URL]",
@@ -150,6 +153,20 @@ export function withReportFlags(command: Command): Command {
       new Option("--log <format>", "format of stderr").choices(["text", "json"] as const).default("text"),
     )
     .option("--quiet", "hide progress; warnings and errors are still shown");
+}
+
+/** The flags of a job, with the newest pair of blobs in place of a folder. */
+export async function pairedFlags<F extends JobFlags>(flags: F, env: NodeJS.ProcessEnv): Promise<F> {
+  const { featureUrl = env.FEATURE_URL, dataExtractorUrl = env.DATA_EXTRACTOR_URL || featureUrl } = flags;
+  const [featured, priced] = [featureUrl, dataExtractorUrl].map((named) => named && namedFolder(named));
+  if (!featured && !priced) return flags;
+  const inputs = {
+    ...(featured && { featureUrl: (await newestPair(featured)).features }),
+    ...(priced && { dataExtractorUrl: (await newestPair(priced)).prices }),
+  };
+  const message = `inputs: ${Object.values(inputs).join(", ")}`;
+  reporterOf(flags).write({ level: "info", message }, printable(message));
+  return { ...flags, ...inputs };
 }
 
 /**
@@ -260,15 +277,21 @@ export function reporterOf(
   return new Reporter({ format: log, quiet, stream: process.stderr, ...more });
 }
 
-/** The config's JSON text: the value itself if it starts like JSON, otherwise the content of the file that it names. */
+const NO_CONFIG =
+  "Name a file with a config. `mucast examples` lists the examples and prints one to start with.";
+
+/** The config's JSON text: the value itself if it starts like JSON, the example that it names, or the content of a file. */
 export function configText(value: string): string {
   if (/^\s*[{["]/.test(value)) return value;
+  const example = EXAMPLE_CONFIGS.find((known) => known.name === value);
+  if (example !== undefined) return exampleConfigText(example);
   const name = withoutSignature(value);
   const bytes = configBytes(value, name);
   if (bytes.length <= LIMITS.configBytes) return bytes.toString("utf8");
   throw new MucastError("too_large", `${name} has more than the ${LIMITS.configBytes} bytes of a config`, {
     path: "--config",
     limit: LIMITS.configBytes,
+    advice: NO_CONFIG,
   });
 }
 
@@ -290,8 +313,8 @@ function configBytes(path: string, name: string): Buffer {
     const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
     throw new MucastError(
       "invalid_request",
-      `--config ${name} is neither JSON text nor a file that can be read (${reason})`,
-      { path: "--config", value: name },
+      `--config ${name} is neither JSON text nor an example nor a file that can be read (${reason})`,
+      { path: "--config", value: name, advice: NO_CONFIG },
       { cause },
     );
   }

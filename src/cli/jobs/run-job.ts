@@ -25,6 +25,7 @@ import {
   type JobFlags,
   jobInputs,
   noticeOf,
+  pairedFlags,
   reporterOf,
   tagMember,
   windowMembers,
@@ -79,7 +80,7 @@ function addJobCommand(program: Command, job: JobCommand): void {
       const kind = operationKind(job.name, process.env);
       const mayLack = kind.operation === "replay" ? "any" : "nothing";
       const { workers, memoryBytes, cluster, clusterTasks, ...inputs } = jobInputs(
-        flags,
+        await pairedFlags(flags, process.env),
         process.env,
         mayLack,
       );

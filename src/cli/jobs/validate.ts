@@ -18,6 +18,7 @@ import { untilSignal } from "../terminal/signals.ts";
 import {
   type JobFlags,
   jobInputs,
+  pairedFlags,
   reporterOf,
   windowMembers,
   withJobFlags,
@@ -39,7 +40,10 @@ export function addValidate(program: Command): void {
     .description("show what a job reads from both blobs and the config, without training")
     .addHelpText("after", HELP)
     .action(async (flags: JobFlags) => {
-      const { workers, featureUrl, dataExtractorUrl, config, blobUrl } = jobInputs(flags, process.env);
+      const { workers, featureUrl, dataExtractorUrl, config, blobUrl } = jobInputs(
+        await pairedFlags(flags, process.env),
+        process.env,
+      );
       const window = requestedWindow(windowMembers(flags));
       const request = { featureUrl, dataExtractorUrl, config, blobUrl, window, id: "validate" };
       const reporter = reporterOf(flags);

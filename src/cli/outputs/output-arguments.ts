@@ -61,11 +61,16 @@ export function nameFound(
   }
 }
 
-/** A folder or `latest` stands for its newest output; a file called latest is that file only as ./latest. */
 async function outputLocation(location: string): Promise<string> {
-  if (location === LATEST) return newestOutput(outputFolder());
+  const folder = namedFolder(location);
+  return folder === undefined ? location : newestOutput(folder);
+}
+
+/** The folder that a location or `latest` names; undefined for a file, which may be called ./latest. */
+export function namedFolder(location: string): string | undefined {
+  if (location === LATEST) return outputFolder();
   const path = localPath(location);
-  return path !== undefined && isFolder(path) ? newestOutput(path) : location;
+  return path !== undefined && isFolder(path) ? path : undefined;
 }
 
 /**

@@ -218,9 +218,10 @@ function problemText(problem: Problem): string {
   lines.push(...(faults.length > 0 ? faults.map(faultLine) : [problem.detail]).map(indented));
   // The sentence of unknown_model already lists its few names.
   if (problem.code === "invalid_model_params" && Array.isArray(problem.accepted)) {
+    const more = problem.accepted.length - MAX_ACCEPTED_SHOWN;
     const near = byNearness(String(problem.path?.split(".").at(-1)), problem.accepted);
-    const more = near.splice(MAX_ACCEPTED_SHOWN).length;
-    lines.push(`  accepted: ${near.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);
+    const shown = more > 0 ? near.slice(0, MAX_ACCEPTED_SHOWN) : problem.accepted;
+    lines.push(`  accepted: ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);
   }
   const failures = problem.failures as
     | readonly { ticker: string; code: string; message: string }[]

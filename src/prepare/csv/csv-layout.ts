@@ -198,7 +198,7 @@ function unfit(source: string, problem: string, form: string, accepted?: readonl
   return new MucastError("invalid_data", `${source} ${problem}`, {
     source,
     line: 1,
-    advice: `Save the table in another form: ${form} (docs/prepare.md).`,
+    advice: `Change the header: ${form}. docs/prepare.md has examples.`,
     ...(accepted ? { accepted } : {}),
   });
 }

@@ -59,35 +59,11 @@ interface NamedRefusal extends Partial<Omit<Refusal, "says">>, Pick<Refusal, "sa
   readonly config: string;
 }
 
-const cnn = (models: object, lookback: number) =>
-  networkConfig("cnn", { models: { cnn: models }, data: { lookback } });
-
 const REFUSALS: readonly NamedRefusal[] = [
-  {
-    name: "nhead that does not divide d_model",
-    says: /nhead.*(64|3)|(64|3).*nhead/,
-    config: networkConfig("transformer", { models: { transformer: { nhead: 3 } } }),
-  },
-  {
-    name: "nhead that does not divide d_model in the joint one",
-    says: /models_params\.portfolio_transformer/,
-    config: networkConfig("portfolio_transformer", { models: { portfolio_transformer: { d_model: 10 } } }),
-  },
-  { name: "a lookback too short for the pooling of two layers", says: /lookback/, config: cnn({}, 3) },
-  {
-    name: "a lookback too short for a wide pool",
-    says: /pool_size/,
-    config: cnn({ filters: [4], pool_size: 8 }, 5),
-  },
   {
     name: "a misspelt key, with the nearest",
     says: /training_params\.learning_rat\b.*learning_rate/,
     config: networkConfig("mlp", { training: { learning_rat: 0.1 } }),
-  },
-  {
-    name: "a misspelt section, with the nearest",
-    says: /data_processing/,
-    config: '{"NN params": {"Dot prediction": {"current option": "mlp", "data_procesing": {}}}}',
   },
   {
     name: "an unknown option, with the nearest",
@@ -95,8 +71,6 @@ const REFUSALS: readonly NamedRefusal[] = [
     config: networkConfig("transfomer" as "mlp"),
   },
   { name: "no option", says: /current option/, config: '{"NN params": {"Dot prediction": {}}}' },
-  { name: "no section", says: /Dot prediction/, config: '{"NN params": {}}' },
-  { name: "the other job's config", says: /NN params/, config: '{"ML params": {"model": "ridge"}}' },
   {
     name: "text where a number belongs",
     says: /training_params\.epochs/,
@@ -175,11 +149,6 @@ const REFUSALS: readonly NamedRefusal[] = [
   },
   { name: "status as text", says: /status/, config: networkConfig("mlp", { status: "off" as never }) },
   {
-    name: "a network of more parameters than the limit",
-    says: /50[,_. ]?000[,_. ]?000/,
-    config: networkConfig("lstm", { models: { lstm: { hidden_dims: Array(16).fill(4096) } } }),
-  },
-  {
     name: "a width beyond the limit",
     says: /hidden_dims/,
     config: networkConfig("mlp", { models: { mlp: { hidden_dims: [1e9] } } }),
@@ -197,7 +166,7 @@ describe("a job is refused, and creates nothing, with", { concurrency: 2 }, () =
   for (const { name, code = "invalid_request", exit = 2, says, config } of REFUSALS) {
     test(`${code} (${exit}) for ${name}`, () => {
       // Faults of the config alone are reported before an engine is looked for.
-      const engine = exit === 2 && !name.includes("parameters") ? noEngine : openSharedEngine;
+      const engine = exit === 2 ? noEngine : openSharedEngine;
       return assertRefused(runDlJob, small, config, { code, exit, says }, engine);
     });
   }

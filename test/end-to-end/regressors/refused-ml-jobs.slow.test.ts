@@ -36,25 +36,11 @@ const params = (text: string) => `{"ML params": ${text}}`;
 
 const REFUSALS: readonly JobRefusal[] = [
   {
-    name: "a blob that is a folder",
-    code: "blob_not_found",
-    exit: 3,
-    says: /not a file/,
-    blobs: () => ({ ...clean, prices: dirname(clean.prices) }),
-  },
-  {
     name: "a truncated data-extraction blob",
     code: "unreadable_blob",
     exit: 3,
     says: /"offset":7000/,
     blobs: () => changed("prices", (text) => text.slice(0, 7_000)),
-  },
-  {
-    name: "an empty blob",
-    code: "unreadable_blob",
-    exit: 3,
-    says: /data_extractor_1/,
-    blobs: () => changed("prices", () => ""),
   },
   {
     name: "a date that stands twice",
@@ -71,44 +57,6 @@ const REFUSALS: readonly JobRefusal[] = [
     blobs: () => changed("features", (text) => text.replace(/"vol_20": \[[^,]*, /, '"vol_20": [')),
   },
   {
-    name: "a Learning_end outside the window",
-    code: "invalid_data",
-    exit: 3,
-    says: /2031-01-01/,
-    blobs: () => changed("prices", (text) => text.replace("2021-10-29", "2031-01-01")),
-  },
-  {
-    name: "a window that ends before it starts",
-    code: "invalid_data",
-    exit: 3,
-    says: /2001-01-01/,
-    blobs: () =>
-      changed("prices", (text) =>
-        text.replace(/"end": "[^"]*", "Learning_end": "[^"]*"/, '"end": "2001-01-01"'),
-      ),
-  },
-  {
-    name: "an unknown model",
-    code: "unknown_model",
-    exit: 2,
-    says: /lightgbm/,
-    config: params('{"model": "lightgmb"}'),
-  },
-  {
-    name: "a misspelt key",
-    code: "invalid_request",
-    exit: 2,
-    says: /n_splits/,
-    config: params('{"model": "ridge", "n_split": 3}'),
-  },
-  {
-    name: "a parameter that the constructor does not know",
-    code: "invalid_model_params",
-    exit: 2,
-    says: /alpha/,
-    config: params('{"model": "ridge", "model_params": {"alhpa": 3}}'),
-  },
-  {
     name: "a classification objective",
     code: "invalid_model_params",
     exit: 2,
@@ -121,20 +69,6 @@ const REFUSALS: readonly JobRefusal[] = [
     exit: 2,
     says: /intervals\.alpha/,
     config: params('{"model": "ridge", "intervals": {"alpha": 1}}'),
-  },
-  {
-    name: "a config that is broken JSON",
-    code: "invalid_request",
-    exit: 2,
-    says: /config/i,
-    config: '{"ML params": ',
-  },
-  {
-    name: "a blob that is not there",
-    code: "blob_not_found",
-    exit: 3,
-    says: /nowhere\.json/,
-    blobs: () => ({ ...clean, features: join(clean.folder, "nowhere.json") }),
   },
   {
     name: "a truncated feature blob",
