@@ -20,7 +20,6 @@ import { newestPair } from "../../outputs/find-outputs.ts";
 import { namedFolder } from "../outputs/output-arguments.ts";
 import { Reporter, type ReporterOptions } from "../terminal/reporter.ts";
 
-/** The flags that name a cluster. */
 export interface EngineFlags {
   readonly engine?: string;
   readonly engineInsecure?: boolean;
@@ -33,7 +32,6 @@ export interface WindowFlags {
   readonly learningEnd?: string;
 }
 
-/** How many workers run, where they run, and the format of stderr. */
 export interface ReportFlags extends EngineFlags {
   readonly workers?: string;
   /** For the commands that run a job. */
@@ -60,7 +58,6 @@ interface JobResources extends Pick<JobContext, "workers" | "memoryBytes" | "clu
   readonly memoryBytes: number | undefined;
 }
 
-/** The inputs of a job, from flags and environment. */
 interface JobInputs extends JobResources {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
@@ -77,7 +74,6 @@ const INPUTS = [
 
 const MEMORY_VARIABLE = "MUCAST_MEMORY_BYTES";
 
-/** Adds the flags that every job command takes. */
 export function withJobFlags(command: Command): Command {
   const inputs = command
     .option(
@@ -96,7 +92,6 @@ export function withJobFlags(command: Command): Command {
   return withReportFlags(inputs);
 }
 
-/** Adds the flags of the window. */
 export function withWindowFlags(command: Command): Command {
   return command
     .option("--start <date>", "first date of the window, if the data-extraction blob does not say it")
@@ -145,7 +140,6 @@ export function withEngineFlags(
     );
 }
 
-/** Adds the flags of every command that reads blobs as a job does. */
 export function withReportFlags(command: Command): Command {
   return command
     .option("--workers <n>", "number of parallel fits (default: one per core, or all slots of a cluster)")
@@ -198,7 +192,6 @@ export function jobInputs(
   };
 }
 
-/** @throws MucastError invalid_request. */
 export function jobResources(flags: ReportFlags, env: NodeJS.ProcessEnv): JobResources {
   const faults: Fault[] = [];
   const resources = resourcesOf(flags, env, faults);
@@ -269,7 +262,6 @@ export function noticeOf(reporter: Reporter): (line: string) => void {
   return (line) => reporter.write({ level: "info", engine: line }, printable(`engine: ${line}`));
 }
 
-/** Reports on stderr, in the format that the flags request. */
 export function reporterOf(
   { log, quiet = false }: ReportFlags,
   more: Pick<ReporterOptions, "tickersShown" | "workers"> = {},
@@ -277,8 +269,7 @@ export function reporterOf(
   return new Reporter({ format: log, quiet, stream: process.stderr, ...more });
 }
 
-const NO_CONFIG =
-  "Name a file with a config. `mucast examples` lists the examples and prints one to start with.";
+const NO_CONFIG = `Name a file with a config, or an example: ${EXAMPLE_CONFIGS.map(({ name }) => name).join(", ")}.`;
 
 /** The config's JSON text: the value itself if it starts like JSON, the example that it names, or the content of a file. */
 export function configText(value: string): string {
@@ -313,7 +304,7 @@ function configBytes(path: string, name: string): Buffer {
     const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
     throw new MucastError(
       "invalid_request",
-      `--config ${name} is neither JSON text nor an example nor a file that can be read (${reason})`,
+      `--config ${name} is neither JSON text nor a file that can be read (${reason})`,
       { path: "--config", value: name, advice: NO_CONFIG },
       { cause },
     );

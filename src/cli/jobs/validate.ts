@@ -27,8 +27,7 @@ import {
 
 const HELP = `
 Example:
-  mucast validate --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json \\
-      --config '{"ML params": {"model": "lightgbm", "intervals": {}}}'
+  mucast validate --feature-url blobs --config ridge
 
 stdout carries a table, in which tickers with the same figures share a row, or one JSON object with every ticker with --log json;
 stderr carries the warnings, one line for all tickers with the same warning, or every warning with --log json. The command takes

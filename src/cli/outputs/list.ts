@@ -22,7 +22,6 @@ BLOB_URL, or the current one.`;
 
 const DEFAULT_LIMIT = 20;
 
-/** An output in the list. */
 interface ListedOutput {
   readonly path: string;
   /** When the job created it, or the file was written if it cannot be read; ISO 8601. */
@@ -58,7 +57,6 @@ export function addList(program: Command): void {
     );
 }
 
-/** @throws MucastError invalid_request. */
 function limitOf(text: string): number {
   const limit = Number(text);
   if (Number.isSafeInteger(limit) && limit > 0) return limit;

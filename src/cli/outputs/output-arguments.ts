@@ -38,10 +38,7 @@ export async function outputLocations(
   return Promise.all(all.map((location) => outputLocation(location)));
 }
 
-/**
- * The location of one output.
- * @throws MucastError invalid_request if not exactly one is named; of a folder without an output.
- */
+/** @throws MucastError invalid_request if not exactly one is named; of a folder without an output. */
 export async function oneOutput(named: readonly string[], flags: OutputFlags): Promise<string> {
   const locations = await outputLocations(named, flags);
   if (locations.length === 1) return locations[0]!;
