@@ -4,7 +4,6 @@ import { basename, dirname, join } from "node:path";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 
-/** An output in a folder. */
 export interface FoundOutput {
   readonly path: string;
   /** When the file was written, milliseconds since 1970. */
@@ -15,7 +14,6 @@ export interface FoundOutput {
 const OUTPUT_NAME = /^(ml|nn)_engine_.+\.json$/;
 const FEATURES_NAME = /^feature_engine_.+\.(json|parquet)$/;
 
-/** Maximum number of names that are read in a folder. */
 const MAX_NAMES = 100_000;
 
 /**
@@ -33,10 +31,7 @@ export async function findOutputs(folder: string, names = OUTPUT_NAME): Promise<
     .sort((a, b) => b.writtenAt - a.writtenAt || (a.path < b.path ? -1 : 1));
 }
 
-/**
- * The newest output in a folder.
- * @throws MucastError invalid_request if it has none; of `findOutputs`.
- */
+/** @throws MucastError invalid_request if the folder has none; of `findOutputs`. */
 export async function newestOutput(folder: string): Promise<string> {
   const [newest] = await findOutputs(folder);
   if (newest !== undefined) return newest.path;
@@ -46,10 +41,7 @@ export async function newestOutput(folder: string): Promise<string> {
   throw new MucastError("invalid_request", message, { path: "output", value: folder, advice });
 }
 
-/**
- * The newest feature blob in a folder that has its data-extraction blob beside it, and that blob.
- * @throws MucastError invalid_request if there is none; of `findOutputs`.
- */
+/** The newest feature blob that has its data-extraction blob beside it, and that blob. @throws like `newestOutput`. */
 export async function newestPair(folder: string): Promise<{ features: string; prices: string }> {
   for (const { path: features } of await findOutputs(folder, FEATURES_NAME)) {
     const prices = join(dirname(features), basename(features).replace("feature_engine", "data_extractor"));

@@ -166,7 +166,6 @@ async function tableOf(
   return featuresPath === undefined ? undefined : readFeatureFile(featuresPath, computed, signal, limits);
 }
 
-/** Reports tickers that neither blob has. */
 function reportUnpriced(tickers: readonly string[], report: (sentence: string) => void): void {
   warnOf(
     tickers.map((ticker) => `${ticker} has no price and is left out`),

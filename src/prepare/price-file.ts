@@ -5,7 +5,6 @@ import { readPriceCsv } from "./csv/read-price-csv.ts";
 import type { FileLimits } from "./file-limits.ts";
 import { isParquetFile, readPriceParquet } from "./parquet/read-tables.ts";
 
-/** The prices of a file. */
 export interface PricedTickers {
   /** Every ticker that has a price, in code point order. Days ascend; zero and negative prices are kept. */
   readonly tickers: readonly TickerPrices[];

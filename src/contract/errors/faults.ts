@@ -18,13 +18,11 @@ export function faultsOf(error: z.ZodError, schema: z.ZodType, root: string, inp
   });
 }
 
-/** The fault of one unknown key, with the nearest of the known keys. */
 export function unknownKey(path: string, key: string, known: readonly string[]): Fault {
   const names = known.length === 0 ? "" : `; known here: ${known.join(", ")}`;
   return fault(path, `unknown key ${show(key)}${names}`, nearestName(key, known));
 }
 
-/** The number of faults that one error lists. */
 export const MAX_FAULTS = 100;
 const MAX_PATH_LENGTH = 300;
 

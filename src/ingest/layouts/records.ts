@@ -6,7 +6,6 @@ import { type JsonReader, Token } from "../json/json-reader.ts";
 import { checkColumnCount, nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
 import type { RowTable } from "./row-table.ts";
 
-/** One key and its value. */
 interface Cell {
   name: string;
   role: ColumnRole;

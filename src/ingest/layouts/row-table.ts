@@ -69,7 +69,6 @@ export class RowTable {
     return true;
   }
 
-  /** Ends the row. */
   end(): void {
     checkValueCount(this.#reading, this.rows * this.columns.length, this.#row[OFFSET]!);
     const needed = LEADING + this.columns.length;

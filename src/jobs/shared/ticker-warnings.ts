@@ -11,7 +11,6 @@ import type { Inputs } from "./read-inputs.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
 import type { RowFacts } from "./ticker-fits.ts";
 
-/** A ticker with forecasts. */
 interface ForecastTicker {
   readonly ticker: string;
   readonly dates: PanelDates;

@@ -9,7 +9,6 @@ import {
   TIME_PATTERN,
 } from "../../contract/market/dates.ts";
 
-/** A text and the line of its first occurrence. */
 interface Met {
   readonly text: string;
   readonly line: number;

@@ -7,7 +7,6 @@ import { counted } from "../../contract/errors/wording.ts";
 import { NOT_A_TABLE } from "../../contract/errors/wrong-document.ts";
 import type { FileLimits } from "../file-limits.ts";
 
-/** One record of a CSV. */
 export interface CsvRow {
   readonly cells: readonly string[];
   /** The line on which it ends, from 1. */

@@ -15,7 +15,6 @@ const FEATURE_HINTS: NumberHints = {
   letters: "; leave out columns that are not numbers",
 };
 
-/** The rows of one ticker, in the order of the file. */
 interface Rows {
   readonly dates: number[];
   readonly lines: number[];

@@ -10,7 +10,6 @@ import { type DecimalMark, NumberColumn, PRICE_HINTS } from "./csv-numbers.ts";
 import { type CsvRow, checkWidth, csvRows, emptyTable } from "./csv-rows.ts";
 import { CsvTickers } from "./csv-tickers.ts";
 
-/** The prices of a CSV. */
 export interface CsvPrices {
   readonly tickers: TickerPrices[];
   readonly unpriced: readonly string[];
@@ -18,7 +17,6 @@ export interface CsvPrices {
   readonly lineOf: (day: Day) => number | undefined;
 }
 
-/** The cells of one ticker, in the order of the file. */
 interface Cells {
   readonly dates: number[];
   readonly prices: number[];

@@ -79,7 +79,6 @@ export function* tableBytes(
   yield MAGIC;
 }
 
-/** Rows of successive tickers. */
 interface RowGroup {
   readonly rows: number;
   readonly days: Int32Array;
@@ -144,7 +143,6 @@ function fillRows(
   return next;
 }
 
-/** A column of a row group. */
 interface ColumnPages {
   readonly name: string;
   readonly type: number;
