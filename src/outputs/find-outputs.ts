@@ -37,7 +37,7 @@ export async function newestOutput(folder: string): Promise<string> {
   if (newest !== undefined) return newest.path;
   const name = folder === "." ? "the current folder" : folder;
   const message = `${name} has no output: no file ml_engine_*.json or nn_engine_*.json in it or in its folder data`;
-  const advice = "Run a job first, or name another folder or an output.";
+  const advice = "Run a job first, or name the folder of its output, such as forecasts.";
   throw new MucastError("invalid_request", message, { path: "output", value: folder, advice });
 }
 

@@ -228,7 +228,6 @@ export function engineOf(flags: EngineFlags, env: NodeJS.ProcessEnv): ClusterEng
   return cluster;
 }
 
-/** Undefined if jobs compute on this machine. */
 function clusterOf(flags: EngineFlags, env: NodeJS.ProcessEnv, faults: Fault[]): ClusterEngine | undefined {
   const given = flags.engine ?? (env[ENGINE_VARIABLES.url] || undefined);
   const insecure = flags.engineInsecure ?? isInsecure(env, faults);

@@ -135,13 +135,6 @@ interface CommandRefusal extends Refusal {
 /** Refusals that only a command can have; refused-ml-jobs.slow.test.ts has the others. */
 const OF_THE_COMMAND: readonly CommandRefusal[] = [
   {
-    name: "no blob at all",
-    code: "invalid_request",
-    exit: 2,
-    says: /--feature-url.*--data-extractor-url/,
-    args: () => ["run_ml_job", "--config", QUICK],
-  },
-  {
     name: "an interpreter that is not there",
     code: "engine_unavailable",
     exit: 4,

@@ -37,12 +37,6 @@ const REFUSALS: readonly [name: string, code: ErrorCode, says: RegExp, of: Blobs
     changed("prices", (text) => text.slice(0, 7_000)),
   ],
   [
-    "a truncated feature blob",
-    "unreadable_blob",
-    /"offset":20000/,
-    changed("features", (text) => text.slice(0, 20_000)),
-  ],
-  [
     "a date that stands twice",
     "invalid_data",
     /2021-01-05/,
