@@ -1,4 +1,4 @@
-/** Plausible mistakes: the code of each one's error, and advice that fits the cause. */
+/** The errors of plausible mistakes, with advice that fits the cause. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,12 +7,8 @@ import { after, test } from "node:test";
 import { ERROR_TABLE, type ErrorCode } from "../contract/errors/error-codes.ts";
 import { refusedCommand } from "./refused-command.testing.ts";
 
-const origin = process.cwd();
-process.chdir(mkdtempSync(join(tmpdir(), "mucast-advice-")));
-after(() => {
-  rmSync(process.cwd(), { recursive: true });
-  process.chdir(origin);
-});
+const folder = mkdtempSync(join(tmpdir(), "mucast-advice-"));
+after(() => rmSync(folder, { recursive: true }));
 
 const DATES = Array.from({ length: 60 }, (_, i) => new Date(Date.UTC(2024, 0, 1 + i)).toJSON().slice(0, 10));
 const PRICES = DATES.map((_, i) => 100 + (i % 7));
@@ -24,7 +20,7 @@ const features = (n: number, ticker = "A") => ({
 const prices = (window = {}, ticker = "A") => ({ ...window, dates: DATES, prices: { [ticker]: PRICES } });
 const ml = (params: object) => ({ "ML params": { model: "ridge", ...params } });
 
-mkdirSync("none");
+mkdirSync(join(folder, "none"));
 for (const [name, content] of Object.entries({
   "prices.csv": csv("date,A"),
   "empty.csv": "",
@@ -40,7 +36,6 @@ for (const [name, content] of Object.entries({
   "empty.json": "",
   "output.json": '{"schema": "mucast.forecast/1"}',
   "f.json": features(60),
-  "f-early.json": features(50),
   "f-short.json": features(9),
   "p.json": prices(),
   "p-cut.json": prices({ Learning_end: "2030-01-01" }),
@@ -48,15 +43,16 @@ for (const [name, content] of Object.entries({
   "p-other.json": prices({ start: "2030-01-01", end: "2031-01-01" }),
   "p-names.json": prices({}, "A.US"),
 })) {
-  writeFileSync(name, typeof content === "string" ? content : JSON.stringify(content));
+  writeFileSync(join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
 }
 
-const prepare = (file: string, ...more: string[]) => ["prepare", "--prices", file, "--out", "out", ...more];
-const job = (features: string, prices = "p.json", config = "ridge.json", ...more: string[]) =>
-  `validate --feature-url ${features} --data-extractor-url ${prices} --config ${config}`
+const prepare = (file: string, ...more: string[]) =>
+  `prepare --prices ${folder}/${file} --out ${folder}/out`.split(" ").concat(more);
+const job = (features: string, prices = "p.json", config = `${folder}/ridge.json`, ...more: string[]) =>
+  `validate --feature-url ${folder}/${features} --data-extractor-url ${folder}/${prices} --config ${config}`
     .split(" ")
     .concat(more);
-const config = (text: string, ...more: string[]) => job("f.json", "p.json", text, ...more);
+const config = (name: string, ...more: string[]) => job("f.json", "p.json", `${folder}/${name}`, ...more);
 
 const MISTAKES: readonly [mistake: string, command: string[], code: ErrorCode, advice: RegExp][] = [
   ["an empty CSV", prepare("empty.csv"), "invalid_data", /^Write the file again: a header, and /],
@@ -79,19 +75,33 @@ const MISTAKES: readonly [mistake: string, command: string[], code: ErrorCode, a
   ["a window without prices", job("f.json", "p-other.json"), "insufficient_history", /`start` and `end`/],
   ["no common ticker", job("f.json", "p-names.json"), "insufficient_history", /same names for its tickers/],
   ["too few rows", job("f-short.json"), "insufficient_history", /^Provide earlier prices, a later/],
-  ["features that end early", job("f-early.json"), "no_forecast", /^Extend the blob that ends early/],
   ["one ticker to compare", config("relative.json"), "few_tickers", /^Add tickers, or use a config that/],
-  ["a date that is none", config("ridge", "--end", "soon"), "invalid_request", /--help/],
-  ["no config", ["validate", "--feature-url", "f.json"], "invalid_request", /--help/],
+  ["a date that is none", config("ridge.json", "--end", "soon"), "invalid_request", /--help/],
+  ["no config", ["validate", "--feature-url", "f"], "invalid_request", /--help/],
   ["a config that is not there", config("nowhere"), "invalid_request", /or an example: pooled-/],
-  ["a large file as config", config("/dev/zero"), "too_large", /^Name a file with a config/],
+  ["a large file as config", job("f.json", "p.json", "/dev/zero"), "too_large", /^Name a file with a config/],
   ["a config that is broken JSON", config("broken.json"), "invalid_request", /what the message names/],
   ["a misspelt key", config("key.json"), "invalid_request", /^docs\/config\.md describes/],
   ["an unknown model", config("model.json"), "unknown_model", /^Use one of the listed names/],
   ["an unknown parameter", config("typo.json"), "invalid_model_params", /docs\/model-params\.md/],
-  ["latest without an output", ["show", "latest"], "invalid_request", /^Run a job first, or name the folder/],
-  ["an input in place of an output", ["show", "f.json"], "unreadable_blob", /^Give an output of run_ml/],
-  ["a table in place of an output", ["show", "prices.csv"], "unreadable_blob", /^Name a file that mucast/],
+  [
+    "a folder without outputs",
+    ["show", join(folder, "none")],
+    "invalid_request",
+    /^Run a job first, or name the folder/,
+  ],
+  [
+    "an input in place of an output",
+    ["show", join(folder, "f.json")],
+    "unreadable_blob",
+    /^Give an output of run_ml/,
+  ],
+  [
+    "a table in place of an output",
+    ["show", join(folder, "prices.csv")],
+    "unreadable_blob",
+    /^Name a file that mucast/,
+  ],
 ];
 
 for (const [mistake, command, code, advice] of MISTAKES) {

@@ -15,7 +15,7 @@ import {
   unfold,
 } from "./console-forms.testing.ts";
 
-test("an example config that is chosen becomes the config, at a click if that was edited; the URLs stay", async () => {
+test("an example config that is chosen becomes the config, at a click if that was edited", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=x&operation=run_dl_job");
   const choose = (name: string) => page.selectOption("text=Start from an example config", name);
   const sent = async () => JSON.parse(await sentText(page)) as Record<string, unknown>;
