@@ -1,6 +1,6 @@
 import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
 import type { ByteSource, RequestedWindow, TickerSeries } from "../contract/market/ticker-series.ts";
-import { invalid, unreadable } from "./blob-errors.ts";
+import { invalid, NOT_A_BLOB, unreadable } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
 import type { ZoneCalendar } from "./dates/date-text.ts";
@@ -99,11 +99,10 @@ function* checkContent(window: ByteWindow, kind: BlobKind): Waiting<void> {
   let text = yield* beginning(window, MAX_SCHEMA_BYTES);
   if (/^"?[A-Za-z]/.test(text)) text = yield* beginning(window, MAX_HEADER_BYTES);
   const { source } = window;
-  if (CSV_LINE.test(text))
-    throw unreadable(source, 0, "the blob looks like CSV; `mucast prepare` makes both blobs of one");
+  if (CSV_LINE.test(text)) throw unreadable(source, 0, "the blob looks like CSV", NOT_A_BLOB);
   if (/^\s*\{\s*"schema"\s*:\s*"mucast\.forecast\//.test(text)) {
     const blob = kind === "prices" ? "data-extraction" : "feature";
-    throw invalid({ source, offset: 0 }, `this is the output of a job, not a ${blob} blob`);
+    throw invalid({ source, offset: 0 }, `this is the output of a job, not a ${blob} blob`, NOT_A_BLOB);
   }
 }
 

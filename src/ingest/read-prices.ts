@@ -92,7 +92,8 @@ class StoredPrices {
     };
   }
 
-  readonly #fault = (what: string) => invalid({ source: this.#source, offset: 0 }, what);
+  readonly #fault = (what: string, advice?: string) =>
+    invalid({ source: this.#source, offset: 0 }, what, advice);
 
   #storeDays(days: Int32Array): BlockSpan {
     const isSame = days.length === this.#lastDays.length && days.every((day, i) => day === this.#lastDays[i]);

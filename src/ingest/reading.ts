@@ -62,7 +62,7 @@ export function claimTicker(reading: Reading, { ticker, offset, columns, n }: Fo
   // The dates of a ticker without columns take memory too.
   checkValueCount(reading, Math.max(1, columns.length) * n, offset, ticker);
   if (reading.tickers.has(ticker)) throw invalid(position, "comes twice");
-  if (reading.kind === "prices") priceColumn(columns, (what) => invalid(position, what));
+  if (reading.kind === "prices") priceColumn(columns, (what, advice) => invalid(position, what, advice));
   reading.tickers.add(recordTicker(reading, reading.tickers.size, ticker, offset));
 }
 

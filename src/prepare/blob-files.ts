@@ -19,7 +19,6 @@ export interface FormatOptions {
   readonly float32?: boolean | undefined;
 }
 
-/** How the blobs are written, with defaults. */
 export type BlobFormat =
   | { readonly format: "json" }
   | { readonly format: "parquet"; readonly compression: Compression; readonly float32: boolean };
@@ -34,7 +33,6 @@ export function blobFormat({ format = "json", compression, float32 }: FormatOpti
   throw new MucastError("invalid_request", `${path}: needs the format parquet`, { path });
 }
 
-/** What both blobs consist of. */
 export interface BlobContents {
   readonly window: PrepareWindow;
   /** The rows of each ticker, ascending: of prices, and of features. */

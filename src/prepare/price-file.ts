@@ -1,6 +1,6 @@
-import { MucastError } from "../contract/errors/errors.ts";
 import type { RequestedWindow } from "../contract/market/ticker-series.ts";
 import { isRowNumber } from "../ingest/row-numbers.ts";
+import { emptyTable } from "./csv/csv-rows.ts";
 import { readPriceCsv } from "./csv/read-price-csv.ts";
 import type { FileLimits } from "./file-limits.ts";
 import { isParquetFile, readPriceParquet } from "./parquet/read-tables.ts";
@@ -16,7 +16,6 @@ export async function readPriceFile(path: string, signal: AbortSignal | undefine
     tickers.filter(({ days }) => days.length > 0),
     tickers.filter(({ days }) => days.length === 0),
   ];
-  if (priced.length === 0)
-    throw new MucastError("invalid_data", `${path} contains no price`, { source: path });
+  if (priced.length === 0) throw emptyTable(path, "contains no price");
   return { tickers: priced, unpriced: unpriced.map(({ ticker }) => ticker), window, lineOf: undefined };
 }

@@ -2,7 +2,6 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { type Day, formatDay, MILLISECONDS_PER_DAY } from "../contract/market/dates.ts";
 import { MAX_GAP_DAYS, sparseGapDays } from "../contract/market/ticker-series.ts";
 
-/** Where the dates of a price file are. */
 interface DatedFile {
   readonly source: string;
   /** The first line with a date; undefined for a Parquet table. */

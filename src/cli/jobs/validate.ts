@@ -18,6 +18,7 @@ import { untilSignal } from "../terminal/signals.ts";
 import {
   type JobFlags,
   jobInputs,
+  pairedFlags,
   reporterOf,
   windowMembers,
   withJobFlags,
@@ -26,8 +27,7 @@ import {
 
 const HELP = `
 Example:
-  mucast validate --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json \\
-      --config '{"ML params": {"model": "lightgbm", "intervals": {}}}'
+  mucast validate --feature-url blobs --config ridge
 
 stdout carries a table, in which tickers with the same figures share a row, or one JSON object with every ticker with --log json;
 stderr carries the warnings, one line for all tickers with a code, or all with --log json. The command takes
@@ -39,7 +39,10 @@ export function addValidate(program: Command): void {
     .description("show what a job reads from both blobs and the config, without training")
     .addHelpText("after", HELP)
     .action(async (flags: JobFlags) => {
-      const { workers, featureUrl, dataExtractorUrl, config, blobUrl } = jobInputs(flags, process.env);
+      const { workers, featureUrl, dataExtractorUrl, config, blobUrl } = jobInputs(
+        await pairedFlags(flags, process.env),
+        process.env,
+      );
       const window = requestedWindow(windowMembers(flags));
       const request = { featureUrl, dataExtractorUrl, config, blobUrl, window, id: "validate" };
       const reporter = reporterOf(flags);

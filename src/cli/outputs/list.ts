@@ -97,7 +97,7 @@ async function listed({ path, writtenAt }: FoundOutput, reading: Reading): Promi
 const HEADER = ["output", "created", "job", "model", "as of", "tickers", "verdict"];
 
 function listText(outputs: readonly ListedOutput[], count: number): string {
-  if (outputs.length === 0) return "There is no output.\n";
+  if (outputs.length === 0) return "There is no output here; name another folder.\n";
   const rows = outputs.map(({ path, created_at, operation, model, as_of, tickers, verdict, problem }) =>
     [
       path,

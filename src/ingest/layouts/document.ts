@@ -1,6 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
-import { invalid, quote } from "../blob-errors.ts";
+import { invalid, NOT_A_BLOB, quote } from "../blob-errors.ts";
 import type { BlobKind } from "../column-names.ts";
 import { DateList } from "../dates/date-list.ts";
 import { isDateText, whyNoDate } from "../dates/date-text.ts";
@@ -57,6 +57,7 @@ export function* readDocument(reading: Reading): Steps<RequestedWindow> {
     throw invalid(
       positionOf(reading, json.offset),
       `the blob is ${nameOf(token)}, which is not a known layout`,
+      NOT_A_BLOB,
     );
   yield* json.take();
   return document.window();
@@ -83,7 +84,8 @@ class Document {
     if (isKnown || this.#reading.tickers.size > 0) return;
     throw invalid(
       positionOf(this.#reading, 0),
-      "the blob contains no tickers in any known layout (docs/blobs.md shows them)",
+      "the blob contains no tickers in any known layout",
+      NOT_A_BLOB,
     );
   }
 
@@ -237,6 +239,6 @@ class Document {
 
   #unknown(token: Token, ...keys: [string, ...number[]]): MucastError {
     const position = positionOf(this.#reading, this.#reading.json.offset, undefined, pathOf(...keys));
-    return invalid(position, `is ${nameOf(token)}, which is not a known layout (docs/blobs.md shows them)`);
+    return invalid(position, `is ${nameOf(token)}, which is not a known layout`, NOT_A_BLOB);
   }
 }

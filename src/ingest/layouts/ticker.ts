@@ -1,4 +1,4 @@
-import { invalid } from "../blob-errors.ts";
+import { invalid, NOT_A_BLOB } from "../blob-errors.ts";
 import { isDateText } from "../dates/date-text.ts";
 import { Token } from "../json/json-reader.ts";
 import {
@@ -62,6 +62,7 @@ function* readArray(
     throw invalid(
       positionOf(reading, offset, ticker),
       "is an array of numbers without the names of its features",
+      NOT_A_BLOB,
     );
 }
 
@@ -113,6 +114,7 @@ function unknown(reading: Reading, ticker: string, token: Token, name?: string) 
   const path = pathOf(ticker, ...(name === undefined ? [] : [name]));
   return invalid(
     positionOf(reading, reading.json.offset, ticker, path),
-    `is ${nameOf(token)}, which is not a known layout of a ticker (docs/blobs.md shows them)`,
+    `is ${nameOf(token)}, which is not a known layout of a ticker`,
+    NOT_A_BLOB,
   );
 }

@@ -9,7 +9,6 @@ import { readRuns } from "./runs.ts";
 import type { LeafColumn } from "./schema.ts";
 import { encodingName, isDictionaryEncoded, readValues, type Values } from "./values.ts";
 
-/** A column in a row group. */
 export interface GroupColumn {
   readonly column: LeafColumn;
   readonly index: number;

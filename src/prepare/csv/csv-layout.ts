@@ -168,9 +168,10 @@ function listed(header: readonly string[]): string {
 
 /** @param form what a file of this kind looks like. */
 function unfit(source: string, problem: string, form: string, accepted?: readonly string[]): MucastError {
-  return new MucastError("invalid_data", `${source} ${problem}; ${form}`, {
+  return new MucastError("invalid_data", `${source} ${problem}`, {
     source,
     line: 1,
+    advice: `Change the header: ${form}. docs/prepare.md has examples.`,
     ...(accepted ? { accepted } : {}),
   });
 }

@@ -103,6 +103,11 @@ function delimiterOf(head: string): string {
 /** Maximum length of the parser's message, which may quote a cell. */
 const MAX_QUOTED_LENGTH = 300;
 
+export function emptyTable(path: string, what: string): MucastError {
+  const advice = "Write the file again: a header, and below it rows with values.";
+  return new MucastError("invalid_data", `${path} ${what}`, { source: path, advice });
+}
+
 function broken(path: string, error: CsvError): MucastError {
   const line = Number((error as CsvError & { lines?: number }).lines);
   const message = cut(error.message, MAX_QUOTED_LENGTH);

@@ -7,7 +7,7 @@ import type { FileLimits } from "../file-limits.ts";
 import { DateColumn } from "./csv-dates.ts";
 import { type FeatureLayout, featureLayoutOf } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn, type NumberHints } from "./csv-numbers.ts";
-import { type CsvRow, checkWidth, csvRows } from "./csv-rows.ts";
+import { type CsvRow, checkWidth, csvRows, emptyTable } from "./csv-rows.ts";
 import { CsvTickers } from "./csv-tickers.ts";
 
 const FEATURE_HINTS: NumberHints = {
@@ -87,7 +87,7 @@ async function readUnder(
     own.lines.push(line);
     for (const [name, column] of layout.features) own.values.push(numbers.take(cells[column]!, line, name));
   }
-  if (header === undefined) throw new MucastError("invalid_data", `${path} is empty`, { source: path });
+  if (header === undefined) throw emptyTable(path, "is empty");
   layout ??= layoutUnder(header);
   return { columns: [...layout.features.keys()], dates, numbers, tickers };
 }

@@ -7,7 +7,7 @@ import type { FileLimits } from "../file-limits.ts";
 import { DateColumn } from "./csv-dates.ts";
 import { joinedHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn, PRICE_HINTS } from "./csv-numbers.ts";
-import { type CsvRow, checkWidth, csvRows } from "./csv-rows.ts";
+import { type CsvRow, checkWidth, csvRows, emptyTable } from "./csv-rows.ts";
 import { CsvTickers } from "./csv-tickers.ts";
 
 export interface CsvPrices {
@@ -46,8 +46,7 @@ export async function readPriceCsv(
     if (prices.days.length > 0) priced.push(prices);
     else unpriced.push(ticker);
   }
-  if (priced.length === 0)
-    throw new MucastError("invalid_data", `${path} contains no price`, { source: path });
+  if (priced.length === 0) throw emptyTable(path, "contains no price");
   const tickers = priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
   const lineOf = (day: Day) => {
     const token = days.indexOf(day);
@@ -89,7 +88,7 @@ async function readUnder(
       for (const [ticker, column] of layout.tickers) cells.add(ticker, date, row.cells[column]!, row.line);
     }
   }
-  if (names === undefined) throw new MucastError("invalid_data", `${path} is empty`, { source: path });
+  if (names === undefined) throw emptyTable(path, "is empty");
   if (layout === undefined) layoutOf(names, path, ticker);
   return cells;
 }

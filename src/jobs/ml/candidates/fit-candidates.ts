@@ -101,7 +101,7 @@ export async function fitCandidates(
     outcomes.push({ candidate, outcome, forecasts });
     const lost = lostTickers(outcomes);
     if (panels.every(({ ticker }) => lost.has(ticker)))
-      requireForecasts([], [...lost.values()], { asOf, unpaired: () => [] });
+      requireForecasts([], [...lost.values()], { asOf, unused: () => [] });
   }
   shared.remove();
   return { outcomes, bases };
