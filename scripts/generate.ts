@@ -53,16 +53,15 @@ function errorsPage(): string {
 
 Generated from \`src/contract/errors/error-codes.ts\`; do not edit.
 
-Bad input causes one error that names the place, the value and what to do. The command line prints it on stderr (as one JSON
+Bad input causes one error that names the place, the value and what to do, often in words that fit better than these. The command line prints it on stderr (as one JSON
 object with \`--log json\`), leaves stdout empty, and exits with the code below (\`canceled\`: 143 for SIGTERM, 129 for SIGHUP).
 \`status\` is the HTTP status of the same problem (RFC 9457).
 
 Some errors fail only one ticker, which the output lists in \`failures\` while the others go on: \`fit_failed\`, \`diverged\`,
-\`constant_target\`, \`insufficient_history\` and \`invalid_model_params\` for a single ticker, and \`engine_crashed\` if a worker died
+\`constant_target\`, \`insufficient_history\`, \`few_tickers\` and \`invalid_model_params\` for a single ticker, and \`engine_crashed\` if a worker died
 twice on one task, or the workers' host twice. If a network for all tickers fails, the job fails.
 
-A problem lists at most the first 200 failures, or as many as fit, and \`failure_counts\` counts all of them by code. A problem has at
-most 96 KiB; its longest texts are cut.
+A problem has at most 96 KiB: it lists up to 200 failures, \`failure_counts\` counts all by code, and its longest texts are cut.
 
 \`mucast validate\` prints what it understood before an error that only the job itself would end with. \`mucast replay\` exits with 6
 if the output differs and 7 if it cannot be replayed; its verdict on stdout says why ([replay.md](replay.md)).

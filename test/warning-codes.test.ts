@@ -69,6 +69,9 @@ const NOT_IN_TWIN: Partial<Record<keyof typeof WARNING_TABLE, string>> = {
   late_ticker: "regressors/refit-jobs.slow.test.ts",
   no_refit: "regressors/refit-jobs.slow.test.ts",
   thin_dates: "regressors/panel-settings.slow.test.ts",
+  unpriced_dates: "field/dates.slow.test.ts",
+  suspicious_price: "field/models-and-prices.slow.test.ts",
+  uncoded_categories: "field/models-and-prices.slow.test.ts",
 };
 
 test("the slow twin raises every warning code, or a test expects it of a whole job", () => {

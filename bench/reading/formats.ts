@@ -86,7 +86,10 @@ async function writeFiles(folder: string): Promise<ReadonlyMap<string, string>> 
   const paths = new Map<string, string>();
   for (const [file, format] of Object.entries(FORMATS)) {
     const features = atOnce(featuresOf(tickers));
-    const [, blob] = blobFiles("1", format, { window, dates, tickers, features, columns: FEATURE_NAMES });
+    const [, blob] = blobFiles("1", format, {
+      ...{ window, dates, rows: dates, tickers, features },
+      columns: FEATURE_NAMES,
+    });
     const path = join(folder, `${file.replaceAll(" ", "-")}-${blob!.name}`);
     await pipeline(Readable.from(blob!.content), createWriteStream(path));
     paths.set(file, path);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { closeSharedEngines } from "../../test/end-to-end/jobs/shared-engines.ts";
 import type { Table } from "../table.ts";
 import { magnifiedTable } from "./magnified-forecasts.ts";
+import { plantedPricesTable } from "./planted-prices.ts";
 import { shrinkageCoverageTable } from "./shrinkage-coverage.ts";
 import { shrinkageBenchTable } from "./shrinkage-table.ts";
 import { skillPowerTable } from "./skill-power.ts";
@@ -39,7 +40,12 @@ export async function benchWarnings(): Promise<readonly Table[]> {
         }
       }
     }
-    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs)), magnifiedTable()];
+    return [
+      byMarket(jobs),
+      ...BY_MODEL.map((code) => byModel(code, jobs)),
+      magnifiedTable(),
+      await plantedPricesTable(),
+    ];
   } finally {
     await closeSharedEngines();
     rmSync(folder, { recursive: true });

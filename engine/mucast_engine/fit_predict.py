@@ -21,18 +21,8 @@ from mucast_engine.tree_counts import first_trees
 def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     """Runs the fits of `task` in order and returns their predictions, concatenated, as one array.
 
-    `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
-    `x` (n, k) and `y` (m), m <= n. With `task["views"]` fits do not copy rows that their library copies; with
-    `task["absent"]` NaN in `x` is filled from the training rows of each fit. With `task["tree_counts"]`, each fit also
-    predicts with its first trees: predictions and diagnoses are those of all fits for the first count, then those for
-    the next, up to the estimator's own. With `task["permutation"]`,
-    `{"groups": [[column, ...], ...], "seed": [...], "strata"?: (m)}`, each fit that has `"pool": [a, b]` also predicts
-    its rows once per group, the columns of the group taken from random rows of the pool (`Replacements`). These
-    predictions follow all others: fit by fit, then group by group.
-    Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...], "unconverged_fits": count, "diagnoses": [...]}`.
-    `diagnoses` has an entry for each fit marked `diagnose`, in order: `"importances": [[column, value], ...]` if its
-    library has them, and `"constant": {...}` if it predicts one constant for at least two rows.
-    Raises TaskError `fit_failed` if the library raises or its predictions cannot be used.
+    Tasks and results are described in `src/engine/pool/protocol.ts`. With `task["views"]` fits do not copy rows that
+    their library copies. Raises TaskError `fit_failed` if the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])
     strata = store.read(task["permutation"]["strata"]) if "strata" in task.get("permutation", {}) else None
@@ -46,7 +36,11 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
             started = time.perf_counter()
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                by_count, of_groups = _one_fit(task, fit, x, y, strata, check)
+                try:
+                    by_count, of_groups = _one_fit(task, fit, x, y, strata, check)
+                except TaskError as error:
+                    error.data |= _too_large(x, fit) if error.code == "fit_failed" else {}
+                    raise
             result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
             seconds.append(time.perf_counter() - started)
             for own, its_diagnoses, (predicted, diagnosis) in zip(predictions, diagnoses, by_count, strict=True):
@@ -72,11 +66,8 @@ Check = Callable[[str, Matrix], Matrix]
 
 @contextmanager
 def _own_checks(estimator: Message) -> Iterator[Check]:
-    """The context that checks the matrices of a fit for NaN and infinity.
-
-    For linear models and their scalers it uses `_finite` and switches scikit-learn's own checks off, including those of
-    arguments, which the trial fit has tried: they take a fifth of a small fit and do not affect its numbers. Everything
-    else checks for itself, such as trees, for which a value has to fit a float32.
+    """Checks the matrices of linear models and scalers for NaN and infinity in place of scikit-learn, whose checks take
+    a fifth of a small fit. Everything else checks for itself, such as trees, for which a value has to fit a float32.
     """
     if not is_linear(estimator):
         yield lambda _, values: values
@@ -117,7 +108,12 @@ def _one_fit(
             train_x = check("Scaled X", scaler.fit_transform(train_x))
         # Before a fit that works in place.
         columns = columns_of(train_x) if fit.get("diagnose") else None
-        model = make_estimator(task["estimator"], _params(task))
+        model: Any = make_estimator(task["estimator"], _params(task))
+        if task["estimator"]["library"] == "catboost" and (train_y == train_y[0]).all():
+            # catboost refuses equal labels; the other libraries forecast them.
+            from sklearn.dummy import DummyRegressor
+
+            model = DummyRegressor(strategy="constant", constant=train_y[0])
         model.fit(train_x, train_y)
 
     def scaled(rows: Matrix) -> Matrix:
@@ -132,7 +128,11 @@ def _one_fit(
     for count in _tree_counts(task):
         with _library_errors(predicting, fit):
             library = task["estimator"]["library"]
-            own = model if count is None else first_trees(library, model, count, train_x, train_y)
+            own = (
+                model
+                if count is None or hasattr(model, "constant")
+                else first_trees(library, model, count, train_x, train_y)
+            )
             raw = _predict(own, score_x) if d > c else np.empty(0)
         predicted = _usable(raw, d - c, fit)
         found = None if columns is None else _diagnosis(task, own, columns, train_x, train_y, predicted)
@@ -215,11 +215,8 @@ PREDICTED_ROWS = 1024
 
 
 def _predict(model: Any, x: Matrix) -> Any:
-    """Predictions of `x` (n, k), each independent of later rows.
-
-    BLAS sums the last n mod 4 rows of a product in another order, so the last bit of a linear model's forecast would
-    depend on how many rows come later. These models predict blocks of one size, and the last one is padded.
-    """
+    """Predictions of `x` (n, k), each independent of later rows: BLAS sums the last n mod 4 rows in another order, so
+    linear models predict blocks of one size, and the last one is padded."""
     if not hasattr(model, "coef_"):
         return model.predict(x)
     filled = np.concatenate([x, np.repeat(x[-1:], -len(x) % PREDICTED_ROWS, axis=0)])
@@ -237,6 +234,14 @@ def _usable(raw: Any, rows: int, fit: Message) -> Matrix:
     if bad:
         raise TaskError("fit_failed", f"{bad} of {rows} predictions are not finite", _rows(fit))
     return predicted
+
+
+def _too_large(x: Matrix, fit: Message) -> Message:
+    """The place and the value of a number in the rows of a failed fit that is too large for a float32."""
+    for row in chain(range(*fit["train"]), range(*fit["predict"])):
+        for column in np.flatnonzero(np.abs(x[row]) > np.finfo(np.float32).max):
+            return {"too_large": {"row": row, "column": int(column), "value": float(x[row, column])}}
+    return {}
 
 
 def _rows(fit: Message) -> Message:

@@ -10,9 +10,8 @@ from mucast_engine.estimator import Library
 def first_trees(library: Library, model: Any, count: int, x: Matrix, y: Matrix) -> Any:
     """A model of the first `count` trees of `model`, which was fitted to `x` (n, k) and `y` (n).
 
-    Its predictions and importances are bit for bit those of a model that was fitted with `count` trees, if the caller
-    asks only for arguments under which this holds; `src/jobs/ml/candidates/tree-counts.ts` lists them. With lightgbm it
-    may be `model` itself, which then uses only these trees.
+    Its predictions and importances are those of a model fitted with `count` trees, bit for bit, for the arguments in
+    `src/jobs/ml/candidates/tree-counts.ts`. With lightgbm it may be `model` itself, which then uses only these trees.
     """
     match library:
         case "lightgbm":

@@ -22,12 +22,8 @@ Params = dict[str, Any]
 
 
 def trial(task: Message) -> Message:
-    """Fits `task["estimator"]`, after `task["scaler"]`, to 60 synthetic rows in at most 2 iterations.
-
-    The rows have `task["columns"]` columns, as many as the arguments refer to. Raises TaskError `invalid_model_params`
-    with the library's own sentence and, if it is clear, `parameter` and `value`; `device_unavailable` if the arguments
-    request a device.
-    """
+    """Fits the scaler and the estimator to 60 synthetic rows in at most 2 iterations, or raises `invalid_model_params`
+    (if it is clear with `parameter` and `value`) or `device_unavailable`."""
     spec = task["estimator"]
     params = shortened(spec)
     sentence = _refusal(spec, params, task["scaler"], task["columns"])
@@ -40,6 +36,8 @@ def _refusal(spec: Message, params: Params, scaler: str, width: int) -> str | No
     """The sentence with which the library refuses `params`; None if it accepts them."""
     generator = np.random.default_rng(7)
     x = generator.standard_normal((ROWS, width))
+    categorical = np.array(spec["params"].get("feature_types") or []) == "c"
+    x[:, : len(categorical)][:, categorical] = np.arange(ROWS)[:, None] % 4
     y = 0.01 * generator.standard_normal(ROWS)
     with warnings.catch_warnings(record=True) as caught, lightgbm_log(spec["library"]) as logged:
         warnings.simplefilter("always")
@@ -77,7 +75,6 @@ DEVICE_WORDS = (
 
 
 def _is_refusal(warning: str) -> bool:
-    """Whether a warning is about an argument that the library otherwise ignores."""
     return any(words in warning for words in REFUSING_WARNINGS + DEVICE_WORDS)
 
 

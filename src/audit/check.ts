@@ -4,7 +4,6 @@ import type { JobContext } from "../jobs/shared/job.ts";
 import type { AuditedBlobs, AuditInputs } from "./audit-inputs.ts";
 import type { AuditedJob } from "./job/audited-job.ts";
 
-/** One part of an audit. */
 export interface AuditCheck {
   readonly name: AuditCheckName;
   /**
@@ -52,7 +51,6 @@ export interface Finding {
   readonly advice: string;
 }
 
-/** The result of a check that ran. */
 export function ranCheck(result: Pick<CheckResult, "tests" | "findings" | "facts">): CheckResult {
   const isFound = result.findings.some(({ severity }) => severity !== "note");
   return { status: isFound ? "found" : "clean", ...result };

@@ -78,7 +78,6 @@ const INPUT = new RegExp(
   `^(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\\.(?:${INPUT_FORMATS.join("|")})$`,
 );
 
-/** Whether a name is that of an input blob. */
 export function isInputName(name: string): boolean {
   return INPUT.test(name);
 }

@@ -14,13 +14,10 @@ import { finiteOrNull, rootMeanSquare } from "../evaluate/statistics.ts";
 import { requireOneDelay } from "../outputs/output-summary.ts";
 import type { OutputRows } from "./output-rows.ts";
 
-/** An output among which to choose. */
 export interface CandidateOutput {
   readonly name: string;
   readonly sha256: string;
-  /** The name of its model. */
   readonly model: string;
-  /** Of its labels. */
   readonly delay: number;
   /** Tickers ascending by code point. */
   readonly rows: readonly OutputRows[];

@@ -96,11 +96,6 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
       ["--config", RIDGE, "--operation", "run_dl_job"],
       /no section of "run_dl_job"; it is one of run_ml_job/,
     ],
-    [
-      "prices",
-      ["--config", RIDGE, "--prices", "prices.csv"],
-      /--prices: was removed in 0\.3\.0 \(see CHANGELOG/,
-    ],
   ];
   for (const [what, args, told] of refused) {
     test(`refuses ${what}`, async () => {

@@ -19,6 +19,7 @@ import {
   type JobFlags,
   jobInputs,
   noticeOf,
+  pairedFlags,
   reporterOf,
   windowMembers,
   withEngineFlags,
@@ -44,8 +45,7 @@ const FOUND = 8;
 
 const HELP = `
 Examples:
-  mucast audit --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json \\
-      --config '{"ML params": {"model": "lightgbm"}}' --checks truncation --quick
+  mucast audit --feature-url blobs --config pooled-lightgbm --checks truncation --quick
   mucast audit … --previous-feature-url yesterday/feature_engine_1.json \\
       --previous-data-extractor-url yesterday/data_extractor_1.json
 
@@ -70,7 +70,6 @@ export function addAudit(program: Command): void {
         .argParser(appended)
         .default([], "none"),
     )
-    .addOption(new Option("--prices <csv>").hideHelp().argParser(refusePrices))
     .option("--start <date>", "first date of the window, as for a job")
     .option("--end <date>", "last date of the window")
     .option("--learning-end <date>", "last date whose labels the job may learn from")
@@ -90,7 +89,10 @@ export function addAudit(program: Command): void {
     .option("--portable", "pin the kernels of the jobs that it runs, as --portable does for a job")
     .addHelpText("after", HELP)
     .action(async (flags: AuditFlags) => {
-      const { workers, memoryBytes, cluster, clusterTasks, ...request } = jobInputs(flags, process.env);
+      const { workers, memoryBytes, cluster, clusterTasks, ...request } = jobInputs(
+        await pairedFlags(flags, process.env),
+        process.env,
+      );
       const options = auditOptions(flags);
       const checks = CHECKS.filter(({ name }) => options.checks?.includes(name) ?? true);
       const operation = auditedJob(request.config, options.operation, "--operation");
@@ -121,12 +123,6 @@ export function addAudit(program: Command): void {
 
 function appended(value: string, before: readonly string[]): readonly string[] {
   return [...before, value];
-}
-
-function refusePrices(): never {
-  const message =
-    "was removed in 0.3.0 (see CHANGELOG.md); make both blobs with mucast prepare, and give their URLs";
-  throw invalidRequest([{ path: "--prices", message }]);
 }
 
 function upTo(most: number) {

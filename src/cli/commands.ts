@@ -75,7 +75,6 @@ const HELP = `
 Example, from a price CSV to forecasts:
   mucast setup
   mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31
-  mucast run_ml_job --feature-url blobs/data/feature_engine_ID.json \\
-      --data-extractor-url blobs/data/data_extractor_ID.json --config '{"ML params": {"model": "lightgbm"}}'
+  mucast run_ml_job --feature-url blobs --config ridge
 
 Each command has its own --help.`;

@@ -1,6 +1,5 @@
 import { Argument, type Command } from "commander";
 
-/** Shells that `mucast completion` writes a script for. */
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
 

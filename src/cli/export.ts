@@ -64,7 +64,6 @@ export function addExport(program: Command): void {
     });
 }
 
-/** @throws MucastError invalid_request. */
 function requiredTracker(): Tracker {
   const tracker = trackerOf(process.env);
   if (tracker !== undefined) return tracker;

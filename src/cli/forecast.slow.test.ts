@@ -59,11 +59,8 @@ test("one command goes from prices to mu.csv, a table, and what to do next, at t
   }
 });
 
-test("an error names the resolved path, and an unknown example the nearest one", async () => {
+test("an error names the resolved path", async () => {
   const missing = await mucast(["forecast", "nowhere.csv"]);
   assert.equal(missing.code, 3);
   assert.match(missing.stderr, /\/nowhere\.csv cannot be opened/);
-  const unknown = await mucast(["forecast", "nowhere.csv", "--config", "pooled-lightgb"]);
-  assert.equal(unknown.code, 2);
-  assert.match(unknown.stderr, /pooled-lightgbm/);
 });

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import { blobLimits } from "../contract/blob-limits.ts";
-import { EXAMPLE_CONFIGS, exampleConfigText } from "../contract/config/example-configs.ts";
+import { EXAMPLE_CONFIGS } from "../contract/config/example-configs.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
@@ -15,7 +15,6 @@ import { runOperation } from "../executors/run-operation.ts";
 import { csvCell } from "../export/export-forecasts.ts";
 import { type OutputDocument, openDocument } from "../outputs/open-document.ts";
 import { preparePrices } from "../prepare/prepare-prices.ts";
-import { entryNamed } from "./arguments/known-name.ts";
 import {
   configText,
   jobResources,
@@ -36,6 +35,7 @@ interface ForecastFlags extends ReportFlags {
   readonly features?: string;
   readonly tickers?: string;
   readonly ticker?: string;
+  readonly timeZone?: string;
   readonly learningEnd?: string;
   readonly delay?: string;
   readonly report?: boolean;
@@ -71,6 +71,7 @@ export function addForecast(program: Command): void {
     .option("--features <file>", "features of your own, with one row per (date, ticker)")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
     .option("--ticker <name>", "the security of a file without tickers")
+    .option("--time-zone <name>", "time zone of stamps with a time, such as Europe/Berlin")
     .option("--learning-end <date>", "last date to learn from; shows what the forecasts after it were worth")
     .addOption(
       new Option("--delay <n>", "closes between the forecast and the trade (default: that of the config)"),
@@ -95,7 +96,7 @@ async function forecast(
   signal: AbortSignal,
 ): Promise<void> {
   const { cluster: _, ...resources } = jobResources(flags, process.env);
-  const chosen = flags.config === undefined ? undefined : namedConfig(flags.config);
+  const chosen = flags.config === undefined ? undefined : configText(flags.config);
   const { finish, ...following } = follow(process.stderr, flags.quiet === true);
   const prepared = await preparePrices({
     csvPath: resolve(prices),
@@ -104,6 +105,7 @@ async function forecast(
     options: {
       learningEnd: flags.learningEnd,
       ticker: flags.ticker,
+      timeZone: flags.timeZone,
       tickers: flags.tickers?.split(",").map((ticker) => ticker.trim()),
     },
     ...following,
@@ -111,7 +113,7 @@ async function forecast(
     limits: { tickers: blobLimits(process.env).tickers },
   }).finally(finish);
   const isPanel = prepared.tickers.length >= PANEL_TICKERS;
-  const text = delayed(chosen ?? namedConfig(isPanel ? "pooled-lightgbm" : "ridge"), flags.delay);
+  const text = delayed(chosen ?? configText(isPanel ? "pooled-lightgbm" : "ridge"), flags.delay);
   const policy = { allowed: [] };
   const request = {
     featureUrl: prepared.featurePath,
@@ -131,12 +133,6 @@ async function forecast(
   process.stdout.write(`${muTable(rows)}\n\n${await tableOf([output], { policy, signal })}\n`);
   process.stdout.write(`${nextSteps(document)}\n\nmu:      ${muPath}\noutput:  ${output}\n`);
   if (flags.report === true) await writeJobReport(record.output_url, { policy, signal }, reporter);
-}
-
-/** @throws MucastError invalid_request. */
-function namedConfig(value: string): string {
-  if (!/^[a-z][a-z-]*$/.test(value)) return configText(value);
-  return exampleConfigText(entryNamed("example", value, new Map(EXAMPLE_CONFIGS.map((e) => [e.name, e]))));
 }
 
 /** The config with the delay of the flag, and every number as the caller wrote it. */

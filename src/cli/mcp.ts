@@ -69,7 +69,6 @@ async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS.Proces
   });
 }
 
-/** @throws MucastError invalid_request. */
 function checkUrl(url: string, hasKey: boolean): void {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw invalidRequest([{ path: "--url", message: `must be an http or https URL, got ${show(url)}` }]);

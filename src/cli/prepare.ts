@@ -43,6 +43,7 @@ export function addPrepare(program: Command): void {
     .option("--learning-end <date>", "last date whose labels a job may learn from")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
     .option("--ticker <name>", "the security of a file without tickers")
+    .option("--time-zone <name>", "time zone of stamps with a time, such as Europe/Berlin")
     .addOption(new Option("--format <name>", "format of the blobs").choices(INPUT_FORMATS).default("json"))
     .addOption(
       new Option("--compression <name>", "compression of Parquet (default: snappy)").choices(COMPRESSIONS),
@@ -77,7 +78,6 @@ export function addPrepare(program: Command): void {
     });
 }
 
-/** A preparation that takes no longer shows no progress. */
 const QUIET_MS = 2_000;
 
 /**

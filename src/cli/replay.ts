@@ -85,7 +85,6 @@ export function addReplay(program: Command): void {
     });
 }
 
-/** The verdict as text for a person. */
 function asText(replay: ReplayBlob): string {
   const { verdict, reason, compared, differences, lacks, inputs, problem } = replay;
   const lines = [`${replay.output.url}: ${TITLES[verdict as keyof typeof TITLES]}`];

@@ -51,13 +51,14 @@ export interface PrepareOptions {
   readonly tickers?: readonly string[] | undefined;
   /** The security of a file without tickers. */
   readonly ticker?: string | undefined;
+  /** Such as `Europe/Berlin`. */
+  readonly time_zone?: string | undefined;
   /** A table of further features, CSV or Parquet, with a row for each ticker and date. */
   readonly features?: Blob | undefined;
   /** Leaves out the features that the service computes. */
   readonly only_features?: boolean | undefined;
   readonly format?: InputFormat | undefined;
   readonly compression?: Compression | undefined;
-  /** Writes features to Parquet as float32. */
   readonly float32?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }

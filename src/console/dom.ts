@@ -33,7 +33,6 @@ export function svgElement<K extends keyof SVGElementTagNameMap>(
   return made;
 }
 
-/** Replaces the children of an element. */
 export function fill(parent: Element, ...children: readonly Child[]): void {
   parent.replaceChildren(...presentChildren(children));
 }

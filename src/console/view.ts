@@ -43,7 +43,6 @@ export interface ViewContext {
  */
 export type View = (container: HTMLElement, context: ViewContext) => void | Promise<void>;
 
-/** A view with its heading. */
 export interface ViewRoute {
   readonly title: string;
   readonly view: View;

@@ -108,10 +108,8 @@ export function stageWords(stage: string): string {
   return Object.hasOwn(STAGE_WORDS, stage) ? STAGE_WORDS[stage]! : shortVisibleText(stage, 40);
 }
 
-/** A term and its description. */
 export type Fact = readonly [term: string, ...what: (Node | string)[]];
 
-/** A list of terms and their descriptions. */
 export function facts(...pairs: readonly (Fact | false)[]): HTMLElement {
   const items = pairs
     .filter((pair) => pair !== false)
@@ -119,7 +117,6 @@ export function facts(...pairs: readonly (Fact | false)[]): HTMLElement {
   return element("dl", { class: "facts" }, ...items);
 }
 
-/** A code of the API. */
 export function code(text: string): HTMLElement {
   return element("code", {}, textElement(text, 200));
 }

@@ -11,7 +11,6 @@ import {
   trackerUrlFault,
 } from "./tracker-url.ts";
 
-/** The unit of a limit. */
 export type LimitUnit = "bytes" | "seconds" | "days" | "count";
 
 /** A setting's names beside its key in the settings file. */

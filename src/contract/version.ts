@@ -5,7 +5,6 @@ import { COMMIT_PATTERN, headCommit, textOf } from "./machine/git-commit.ts";
 /** The folder of the package: two folders up, both here and in the compiled package. */
 const PACKAGE = new URL("../../", import.meta.url);
 
-/** The version of mucast, from its package. */
 export const MUCAST_VERSION: string = JSON.parse(
   readFileSync(new URL("package.json", PACKAGE), "utf8"),
 ).version;

@@ -1,12 +1,10 @@
 import type { Day } from "../contract/market/dates.ts";
 import type { ForecastPart } from "./forecast-parts.ts";
 
-/** How the values of a column are written. */
 export type ColumnKind = "text" | "date" | "integer" | "number";
 
 type Value<K extends ColumnKind> = K extends "text" ? string : K extends "date" ? Day : number;
 
-/** One column of the tidy table, in which a row is one forecast. */
 interface ColumnOf<K extends ColumnKind> {
   readonly name: string;
   readonly kind: K;

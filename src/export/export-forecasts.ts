@@ -11,7 +11,6 @@ import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { COLUMNS, type Column, type ColumnKind } from "./columns.ts";
 import { type ForecastPart, forecastParts } from "./forecast-parts.ts";
 
-/** How a table is written. */
 export interface TableOptions {
   /** CSV: keeps texts that begin as formulas do; a spreadsheet would compute them. */
   readonly isRaw?: boolean;
@@ -25,7 +24,6 @@ const FORMATS: Readonly<
   ".parquet": async (parts) => (await import("./export-forecasts.ts")).forecastsParquet(parts),
 };
 
-/** A request for an export. */
 interface ExportRequest extends TableOptions {
   /** The output of a job: a path, a file: URL or an https URL. */
   readonly output: string;
@@ -136,7 +134,6 @@ const ELEMENTS: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
   number: { type: "DOUBLE" },
 };
 
-/** The number of rows that a reader decodes at a time. */
 const ROW_GROUP = 100_000;
 
 /** The forecasts as one Parquet file, compressed with Snappy. Missing values are null. The same forecasts give the same bytes. */

@@ -12,14 +12,19 @@ export interface Position {
 }
 
 /** @returns the `unreadable_blob` error for bytes that are not JSON; `what` is a clause without full stop. */
-export function unreadable(source: string, offset: number, what: string): MucastError {
-  return new MucastError("unreadable_blob", `${source}: ${what}, at byte ${offset}.`, { source, offset });
+export function unreadable(source: string, offset: number, what: string, advice?: string): MucastError {
+  const data = { source, offset, advice };
+  return new MucastError("unreadable_blob", `${source}: ${what}, at byte ${offset}.`, data);
 }
 
 /** @returns the `invalid_data` error for JSON without usable data at `position`. */
-export function invalid(position: Position, what: string): MucastError {
-  return new MucastError("invalid_data", describe(position, what), { ...position });
+export function invalid(position: Position, what: string, advice?: string): MucastError {
+  return new MucastError("invalid_data", describe(position, what), { ...position, advice });
 }
+
+/** The advice on a document that is no blob. */
+export const NOT_A_BLOB =
+  "Give the blob that `mucast prepare` writes from a table of prices, or one in a layout of docs/blobs.md.";
 
 /** @returns the `too_large` error for a blob over one of the reader's limits. */
 export function tooLarge(position: Position, what: string): MucastError {

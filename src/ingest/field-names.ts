@@ -23,7 +23,7 @@ const ADJUSTED = 0;
 const NO_PRICE = Number.POSITIVE_INFINITY;
 
 /** How the caller of this module reports a problem. */
-export type Fault = (problem: string) => Error;
+export type Fault = (problem: string, advice?: string) => Error;
 
 /** A name without case, spaces, punctuation and the number that Alpha Vantage puts before it (`4. close`). */
 export function plainName(name: string): string {
@@ -56,7 +56,8 @@ export function priceColumn(columns: readonly string[], fault: Fault): number {
   const best = Math.min(NO_PRICE, ...ranks);
   if (best === NO_PRICE)
     throw fault(
-      "has no price column; one of adj_close, close, price is expected (are the two URLs swapped?)",
+      "has no price column; one of adj_close, close, price is expected",
+      "Exchange the two URLs if this is the feature blob. Otherwise rename the column of the prices.",
     );
   const column = ranks.indexOf(best);
   const other = ranks.indexOf(best, column + 1);

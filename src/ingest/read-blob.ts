@@ -1,8 +1,9 @@
 import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
 import type { ByteSource, RequestedWindow, TickerSeries } from "../contract/market/ticker-series.ts";
-import { invalid, unreadable } from "./blob-errors.ts";
+import { invalid, NOT_A_BLOB, unreadable } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
+import type { ZoneCalendar } from "./dates/date-text.ts";
 import { ByteWindow } from "./json/byte-window.ts";
 import { Doubles } from "./json/doubles.ts";
 import { runSteps } from "./json/json-parts.ts";
@@ -22,17 +23,15 @@ export interface ReadOptions {
   readonly maxTableValues?: number | undefined;
   /** The name of the security, if a table of prices does not name it. */
   readonly ticker?: string | undefined;
+  /** Of the times of day in a Parquet table. */
+  readonly zone?: ZoneCalendar | undefined;
 }
 
-/**
- * Reads a blob and yields each ticker once it is complete. Only when the generator has returned is the whole blob known to be valid.
- * @returns the window of the blob.
- */
 export async function* readBlob(
   kind: BlobKind,
   source: ByteSource,
   store: BlockStore,
-  { signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues, ticker }: Omit<ReadOptions, "workFolder">,
+  { signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues, ticker, zone }: Omit<ReadOptions, "workFolder">,
 ): AsyncGenerator<TickerSeries, RequestedWindow, void> {
   const bytes = new ByteWindow(source, signal);
   const reading: Reading = {
@@ -44,6 +43,7 @@ export async function* readBlob(
     limits,
     maxTableValues,
     ticker,
+    zone,
     names: new BlobNames(limits),
     tickers: new Set(),
     buffer: new Doubles(),
@@ -99,11 +99,10 @@ function* checkContent(window: ByteWindow, kind: BlobKind): Waiting<void> {
   let text = yield* beginning(window, MAX_SCHEMA_BYTES);
   if (/^"?[A-Za-z]/.test(text)) text = yield* beginning(window, MAX_HEADER_BYTES);
   const { source } = window;
-  if (CSV_LINE.test(text))
-    throw unreadable(source, 0, "the blob looks like CSV; `mucast prepare` makes both blobs of one");
+  if (CSV_LINE.test(text)) throw unreadable(source, 0, "the blob looks like CSV", NOT_A_BLOB);
   if (/^\s*\{\s*"schema"\s*:\s*"mucast\.forecast\//.test(text)) {
     const blob = kind === "prices" ? "data-extraction" : "feature";
-    throw invalid({ source, offset: 0 }, `this is the output of a job, not a ${blob} blob`);
+    throw invalid({ source, offset: 0 }, `this is the output of a job, not a ${blob} blob`, NOT_A_BLOB);
   }
 }
 

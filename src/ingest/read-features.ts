@@ -1,6 +1,7 @@
 import type { ByteSource, TickerFeatures } from "../contract/market/ticker-series.ts";
 import { BlockStore } from "./block-store.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
+import { rowNumbers, withoutColumns } from "./row-numbers.ts";
 
 /**
  * Reads a feature blob, in any of the layouts of docs/blobs.md.
@@ -18,7 +19,9 @@ export async function* readFeatures(
 ): AsyncGenerator<TickerFeatures, void, void> {
   const store = new BlockStore(workFolder);
   try {
-    yield* readBlob("features", source, store, options);
+    for await (const series of readBlob("features", source, store, options)) {
+      yield withoutColumns(series, rowNumbers([series]));
+    }
   } finally {
     store.close();
   }

@@ -9,6 +9,7 @@ import { invalid, quote } from "./blob-errors.ts";
 import { type BlockSpan, BlockStore } from "./block-store.ts";
 import { priceColumn, priceColumns } from "./field-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
+import { isRowNumber } from "./row-numbers.ts";
 
 /** A data-extraction blob, read to its end. */
 export interface PriceBlob {
@@ -73,6 +74,7 @@ class StoredPrices {
     const column = n === 0 ? 0 : priceColumn(columns, this.#fault);
     this.#isWide &&= columns.length === 1 && columns[0] === "price";
     const prices = values.subarray(column * n, (column + 1) * n);
+    if (isRowNumber(ticker, prices)) return;
     this.#tickers.set(ticker, { days: this.#storeDays(days), prices: this.#store.append(prices) });
   }
 
@@ -90,7 +92,8 @@ class StoredPrices {
     };
   }
 
-  readonly #fault = (what: string) => invalid({ source: this.#source, offset: 0 }, what);
+  readonly #fault = (what: string, advice?: string) =>
+    invalid({ source: this.#source, offset: 0 }, what, advice);
 
   #storeDays(days: Int32Array): BlockSpan {
     const isSame = days.length === this.#lastDays.length && days.every((day, i) => day === this.#lastDays[i]);

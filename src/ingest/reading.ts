@@ -3,6 +3,7 @@ import { MAX_COLUMNS, type TickerSeries } from "../contract/market/ticker-series
 import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
 import type { BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
+import type { ZoneCalendar } from "./dates/date-text.ts";
 import { priceColumn } from "./field-names.ts";
 import type { Doubles } from "./json/doubles.ts";
 import { type JsonReader, Token } from "./json/json-reader.ts";
@@ -30,8 +31,9 @@ export interface Reading {
   readonly maxTableValues: number | undefined;
   /** The name of the security, if a table of prices does not name it. */
   readonly ticker?: string | undefined;
+  /** The zone that the caller names for times of day; without one they have no date. */
+  readonly zone?: ZoneCalendar | undefined;
   readonly names: BlobNames;
-  /** All tickers found so far. */
   readonly tickers: Set<string>;
   /** The buffer for the columns of the ticker that is being read. */
   readonly buffer: Doubles;
@@ -52,21 +54,18 @@ export interface FoundTicker {
   /** Byte offset of its key, or of its first record. */
   readonly offset: number;
   readonly columns: readonly string[];
-  /** Rows. */
   readonly n: number;
 }
 
-/** Records a complete ticker. */
 export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
   const position = positionOf(reading, offset, ticker);
   // The dates of a ticker without columns take memory too.
   checkValueCount(reading, Math.max(1, columns.length) * n, offset, ticker);
   if (reading.tickers.has(ticker)) throw invalid(position, "comes twice");
-  if (reading.kind === "prices") priceColumn(columns, (what) => invalid(position, what));
+  if (reading.kind === "prices") priceColumn(columns, (what, advice) => invalid(position, what, advice));
   reading.tickers.add(recordTicker(reading, reading.tickers.size, ticker, offset));
 }
 
-/** Records the name of a ticker in addition to `count` others. */
 export function recordTicker(reading: Reading, count: number, ticker: string, offset: number): string {
   const { tickers } = reading.limits;
   if (count < tickers) return reading.names.ticker(ticker, positionOf(reading, offset));
@@ -85,7 +84,6 @@ export function checkValueCount(reading: Reading, count: number, offset: number,
   throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
-/** The name of a token in errors. */
 export function nameOf(token: Token): string {
   switch (token) {
     case Token.objectStart:

@@ -1,28 +1,28 @@
-import { type Dirent, type Stats, statSync } from "node:fs";
+import { existsSync, type Stats, statSync } from "node:fs";
 import { opendir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 
-/** An output in a folder. */
 export interface FoundOutput {
   readonly path: string;
   /** When the file was written, milliseconds since 1970. */
   readonly writtenAt: number;
 }
 
-/** Names that jobs give to their outputs. */
+/** Names that jobs give to their outputs, and `prepare` to feature blobs. */
 const OUTPUT_NAME = /^(ml|nn)_engine_.+\.json$/;
+const FEATURES_NAME = /^feature_engine_.+\.(json|parquet)$/;
 
-/** Maximum number of names that are read in a folder. */
 const MAX_NAMES = 100_000;
 
 /**
  * Outputs in a folder and in its `data` folder, where jobs write them, newest first.
  * @throws MucastError invalid_request if there is no such folder, or it has too many files.
  */
-export async function findOutputs(folder: string): Promise<readonly FoundOutput[]> {
-  const paths = [...(await outputsIn(folder)), ...(await outputsIn(join(folder, "data"), true))];
+export async function findOutputs(folder: string, names = OUTPUT_NAME): Promise<readonly FoundOutput[]> {
+  const data = join(folder, "data");
+  const paths = [...(await filesIn(folder, names)), ...(isFolder(data) ? await filesIn(data, names) : [])];
   return paths
     .flatMap((path) => {
       const found = statSync(path, { throwIfNoEntry: false });
@@ -31,16 +31,25 @@ export async function findOutputs(folder: string): Promise<readonly FoundOutput[
     .sort((a, b) => b.writtenAt - a.writtenAt || (a.path < b.path ? -1 : 1));
 }
 
-/**
- * The newest output in a folder.
- * @throws MucastError invalid_request if it has none; of `findOutputs`.
- */
+/** @throws MucastError invalid_request if the folder has none; of `findOutputs`. */
 export async function newestOutput(folder: string): Promise<string> {
   const [newest] = await findOutputs(folder);
   if (newest !== undefined) return newest.path;
   const name = folder === "." ? "the current folder" : folder;
-  const message = `${name} has no output: no file ml_engine_*.json or nn_engine_*.json in it or in its folder data; name another folder, or an output`;
-  throw new MucastError("invalid_request", message, { path: "output", value: folder });
+  const message = `${name} has no output: no file ml_engine_*.json or nn_engine_*.json in it or in its folder data`;
+  const advice = "Run a job first, or name the folder of its output, such as forecasts.";
+  throw new MucastError("invalid_request", message, { path: "output", value: folder, advice });
+}
+
+/** The newest feature blob that has its data-extraction blob beside it, and that blob. @throws like `newestOutput`. */
+export async function newestPair(folder: string): Promise<{ features: string; prices: string }> {
+  for (const { path: features } of await findOutputs(folder, FEATURES_NAME)) {
+    const prices = join(dirname(features), basename(features).replace("feature_engine", "data_extractor"));
+    if (existsSync(prices)) return { features, prices };
+  }
+  const message = `${folder} has no pair of blobs feature_engine_ID and data_extractor_ID, nor has its folder data`;
+  const advice = "Name the --out folder of `mucast prepare`, or both blobs.";
+  throw new MucastError("invalid_request", message, { path: "--feature-url", value: folder, advice });
 }
 
 export function isFolder(path: string): boolean {
@@ -56,14 +65,13 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-async function outputsIn(folder: string, isOptional = false): Promise<string[]> {
-  if (isOptional && !isFolder(folder)) return [];
+async function filesIn(folder: string, pattern: RegExp): Promise<string[]> {
   const paths: string[] = [];
   try {
     let names = 0;
     for await (const entry of await opendir(folder)) {
       if (++names > MAX_NAMES) throw tooMany(folder);
-      if (isOutput(entry)) paths.push(join(folder, entry.name));
+      if (entry.isFile() && pattern.test(entry.name)) paths.push(join(folder, entry.name));
     }
   } catch (cause) {
     if (cause instanceof MucastError) throw cause;
@@ -71,10 +79,6 @@ async function outputsIn(folder: string, isOptional = false): Promise<string[]> 
     throw new MucastError("invalid_request", message, { path: "folder", value: folder }, { cause });
   }
   return paths;
-}
-
-function isOutput(entry: Dirent): boolean {
-  return entry.isFile() && OUTPUT_NAME.test(entry.name);
 }
 
 function tooMany(folder: string): MucastError {

@@ -115,9 +115,9 @@ async function readValue(name: string, chunks: AsyncIterable<Uint8Array>): Promi
   const read = await readWholeJson(chunks, DOCUMENT_BYTES);
   if ("value" in read) return read.value;
   if ("fault" in read) {
-    throw new MucastError("unreadable_blob", `${name} is not a JSON document: ${read.fault}`, {
-      source: name,
-    });
+    const message = `${name} is not a JSON document: ${read.fault}`;
+    const advice = "Name a file that mucast has written. `mucast list` shows the outputs in a folder.";
+    throw new MucastError("unreadable_blob", message, { source: name, advice });
   }
   const message = `${name} has more than ${DOCUMENT_BYTES} bytes, the most that an output may have here`;
   throw new MucastError("too_large", message, { source: name, limit: DOCUMENT_BYTES });

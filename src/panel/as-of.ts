@@ -7,7 +7,7 @@ import type { Warning } from "../contract/problems/warnings.ts";
 import { lastPriceDay } from "./price-dates.ts";
 import { MIN_DATE_TICKERS } from "./relative-target.ts";
 import type { TickerPanel } from "./ticker-panel.ts";
-import type { ResolvedWindow } from "./window.ts";
+import { OTHER_WINDOW, type ResolvedWindow } from "./window.ts";
 
 /**
  * The date of the forecasts: the last price date of any ticker in the window, with or without features.
@@ -24,6 +24,7 @@ export function* asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): P
   throw new MucastError(
     "insufficient_history",
     `No ticker has a price between ${formatDay(window.start)} and ${formatDay(window.end)}`,
+    { advice: OTHER_WINDOW },
   );
 }
 
@@ -117,6 +118,7 @@ export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastErro
     `No ticker has a mu at ${formatDay(asOf)}: ${cause}. The features end on ${lastFeature ?? "no date"}, ` +
       `the prices of the same tickers on ${lastPrice}`,
     {
+      advice: blobs.length > 0 ? undefined : "Give the last price date values of all features.",
       as_of: formatDay(asOf),
       ends_early: blobs.map((entry) => entry.blob),
       last_feature_date: lastFeature ?? null,

@@ -82,7 +82,6 @@ export function* planJoint<P extends JointRows>(
 }
 
 interface JointOptions extends WindowOptions {
-  /** Of the labels. */
   readonly delay: number;
 }
 
@@ -122,7 +121,6 @@ function fullWindows(rows: Int32Array, lookback: number): Int32Array {
   return rows.filter((row) => row >= lookback - 1);
 }
 
-/** Later than any date. */
 const NEVER = 2_147_483_647;
 
 function memberOf<P extends JointRows>(

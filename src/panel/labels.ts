@@ -61,7 +61,7 @@ const VOLATILITY_RETURNS = 20;
 
 /**
  * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of each price date: those from earlier
- * price dates to the next one, whatever the delay of the labels. The work grows only with the dates, even if long gaps leave few returns.
+ * price dates to the next one, whatever the delay of the labels.
  * @param returns shape (m), from `labelPrices`.
  * @returns shape (m), NaN if there are fewer returns.
  */

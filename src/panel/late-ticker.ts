@@ -34,7 +34,6 @@ export interface Peers {
   readonly targetsOf?: (rows: Omit<LabelledRows, "fit">) => RelativeTarget;
 }
 
-/** Codes of errors that say that a ticker has too few fit rows. */
 const SHORT_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["insufficient_history", "sparse_prices"]);
 
 /** Whether an error removes a ticker that may have enough fit rows at a later cut. */
@@ -152,7 +151,6 @@ function joinedRows({ prices, features, window }: TickerInput) {
   };
 }
 
-/** The part of a panel that plans of networks read. */
 export type PlanRows = Pick<
   TickerPanel,
   "ticker" | "columns" | "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins"

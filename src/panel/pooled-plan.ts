@@ -37,7 +37,6 @@ export interface PooledBlock extends RefitBlock {
   readonly scoreEnd: number;
 }
 
-/** The rows of one ticker in a pooled fit. */
 export interface PooledMember<P extends PooledRows = PooledRows> {
   readonly panel: P;
   /** Shape (learn), ascending rows of the panel: the fit rows, then those that a later block learns from. */

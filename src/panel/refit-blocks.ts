@@ -13,7 +13,6 @@ export interface RefitBlock {
   readonly known: Day | undefined;
 }
 
-/** The blocks of a job without refits. */
 export const ONE_BLOCK: readonly RefitBlock[] = [{ from: 0, known: undefined }];
 
 type ScoredRows = Pick<PanelRows, "days" | "labelDays" | "fit" | "score">;

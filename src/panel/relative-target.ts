@@ -27,7 +27,6 @@ export interface RelativeTargets {
   ofOther(rows: Omit<LabelledRows, "fit">): RelativeTarget;
 }
 
-/** The part of one ticker. */
 export interface RelativeTarget {
   /** Shape (rows): for fit rows, and for score rows with a label, from which a later refit learns; NaN if a row is not used. */
   readonly values: Float64Array;
@@ -102,7 +101,6 @@ function targetIn({ mean, deviation }: Cohort, label: number): number {
   return Math.max(-MAX_TARGET, Math.min(MAX_TARGET, (label - mean) / deviation));
 }
 
-/** Kinds of rows with a target. */
 const [FIT, LATER] = [1, 2];
 
 /** Shape (n) each: the labelled rows of all panels, ascending by date, then by the date of their label, then by ticker. */

@@ -1,5 +1,6 @@
 import { counted } from "../contract/errors/wording.ts";
 import { type Day, formatDay } from "../contract/market/dates.ts";
+import type { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
 import { MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 
@@ -210,8 +211,7 @@ export function describeCounts(counts: RowCounts, cut: Day): string {
 const NAMES_SHOWN = 20;
 
 /**
- * The warnings of one ticker's rows, in the order of the steps that caused them.
- * @param facts `warmUpRows` wait for the window of a feature; the job counts the rows of all tickers in one warning.
+ * The warnings of one ticker's rows, in the order of the steps that caused them, except those that wait for the window of a feature.
  */
 export function rowWarnings(facts: {
   readonly ticker: string;
@@ -223,6 +223,7 @@ export function rowWarnings(facts: {
   /** The two successive price dates that are furthest apart. */
   readonly largestGap: Int32Array;
   readonly delay: number;
+  readonly suspicious: ReturnType<typeof suspiciousPrices>;
 }): Warning[] {
   const { ticker, counts, emptyNames, columns, warmUpRows, missingByColumn, largestGap, delay } = facts;
   const lacking = counts.rowsWithMissing - warmUpRows;
@@ -230,10 +231,12 @@ export function rowWarnings(facts: {
   const warn = (code: Warning["code"], count: number, message: string): void => {
     if (count > 0) warnings.push({ code, message, ticker, count });
   };
+  const { count = 0, text } = facts.suspicious ?? {};
+  warn("suspicious_price", count, `${ticker}: ${text}.`);
   warn(
     "long_gap",
     counts.longGaps,
-    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has" : "have"} no label, because ${delay === 0 ? "the next price is" : `one of the next ${delay + 1} prices is`} more than ${MAX_GAP_DAYS} calendar days ${delay === 0 ? "later" : "after the one before it"}. The largest gap is from ${formatDay(largestGap[0]!)} to ${formatDay(largestGap.at(-1)!)}.`,
+    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${Number(((100 * counts.longGaps) / counts.priceDates).toPrecision(2))}%) ${counts.longGaps === 1 ? "has" : "have"} no label, because ${delay === 0 ? "the next price is" : `one of the next ${delay + 1} prices is`} more than ${MAX_GAP_DAYS} calendar days ${delay === 0 ? "later" : "after the one before it"}. The largest gap is from ${formatDay(largestGap[0]!)} to ${formatDay(largestGap.at(-1)!)}.`,
   );
   warn(
     "empty_feature",
@@ -257,11 +260,6 @@ export function nonpositivePrices(ticker: string, count: number): Warning[] {
   return count === 0
     ? []
     : [{ code: "nonpositive_price", message: `${ticker}: ${what} as missing.`, ticker, count }];
-}
-
-/** At least one digit, however small the share. */
-function sharePercent(share: number): string {
-  return `${Number((100 * share).toPrecision(2))}%`;
 }
 
 /** Names for a sentence: the first ones, and how many more there are. */

@@ -1,6 +1,7 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Day } from "../contract/market/dates.ts";
+import { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
 import {
   sparseGapDays,
   sparsePrices,
@@ -80,7 +81,7 @@ export interface WarmUp {
   readonly feature: string | undefined;
 }
 
-/** A panel without its features, which are on disk or not needed: thousands of these fit into memory. */
+/** A panel without its features. */
 export type PanelRows = Omit<TickerPanel, "x">;
 
 /** Shape (fit): the labels of the fit rows. */
@@ -123,7 +124,7 @@ export interface TickerInput {
 }
 
 /**
- * Prices and features of one ticker become rows: price dates, labels, feature rows, fit and score.
+ * Prices and features of one ticker become rows.
  *
  * A row is a candidate to learn from if its label date is at or before `window.cut`. Only candidates decide which features are empty, so
  * that no later row affects it; each row decides by itself whether it is complete.
@@ -194,6 +195,7 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
       ...{ ticker, counts, emptyNames, columns, warmUpRows, missingByColumn },
       largestGap: priced.days.subarray(labels.largestGap, labels.largestGap + 2),
       delay: window.delay ?? 0,
+      suspicious: suspiciousPrices(priced.days, priced.prices),
     }),
     counts,
   };

@@ -3,7 +3,6 @@ import { counted } from "../contract/errors/wording.ts";
 import { countBefore } from "./rows.ts";
 import { type TickerPanel, targetsOf } from "./ticker-panel.ts";
 
-/** How to cut sequences from a ticker's rows. */
 export interface WindowOptions {
   /** Rows of one window, at least 1. */
   readonly lookback: number;
@@ -23,7 +22,6 @@ export interface WindowPlan {
   readonly score: Int32Array;
 }
 
-/** The members of a panel that decide its windows. */
 export type WindowRows = Pick<
   TickerPanel,
   "ticker" | "days" | "labelDays" | "y" | "relative" | "fit" | "score"
@@ -85,7 +83,6 @@ function tooFewWindows(panel: WindowRows, windows: number, train: number, lookba
   );
 }
 
-/** The error of a ticker whose training labels are all the same. */
 export function constantTarget(ticker: string, count: number): MucastError {
   return new MucastError("constant_target", `${ticker}: all ${count} training labels are equal`, { ticker });
 }

@@ -5,6 +5,11 @@ import type { RequestedWindow, TickerPrices } from "../contract/market/ticker-se
 import type { Warning } from "../contract/problems/warnings.ts";
 import { isPrice } from "./price-dates.ts";
 
+/** The advice on a window without prices. */
+export const OTHER_WINDOW = "Correct `start` and `end`, or give prices of these dates.";
+const LEARNING_END =
+  "Move `Learning_end` of the blob, or `learning_end` of the request (--learning-end), into the window, or leave it out.";
+
 /** The window of a job. Dates outside [start, end] do not exist for it. */
 export interface ResolvedWindow {
   readonly start: Day;
@@ -51,9 +56,8 @@ export function* resolveWindow(
   if (learningEnd !== undefined && (learningEnd < start || learningEnd > end)) {
     throw new MucastError(
       "invalid_data",
-      `${source}: Learning_end ${formatDay(learningEnd)} is outside the window ` +
-        `${formatDay(start)} to ${formatDay(end)}`,
-      { source, path: "Learning_end", value: formatDay(learningEnd) },
+      `Learning_end ${formatDay(learningEnd)} is outside the window ${formatDay(start)} to ${formatDay(end)} of ${source}`,
+      { source, path: "Learning_end", value: formatDay(learningEnd), advice: LEARNING_END },
     );
   }
   const window = { start, end, cut: learningEnd ?? end };
@@ -71,7 +75,7 @@ function defaulted(
     throw new MucastError(
       "insufficient_history",
       `${source}: no ticker has a price that could replace the missing ${bound}`,
-      { source, path: bound },
+      { source, path: bound, advice: "Give a data-extraction blob with prices." },
     );
   }
   warnings.push({
@@ -86,7 +90,7 @@ function noPriceInWindow(start: Day, end: Day, source: string): MucastError {
     "insufficient_history",
     `${source}: no price date is in the window; with the missing bound filled in from the prices ` +
       `it would run from ${formatDay(start)} to ${formatDay(end)}`,
-    { source },
+    { source, advice: OTHER_WINDOW },
   );
 }
 

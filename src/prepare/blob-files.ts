@@ -19,7 +19,6 @@ export interface FormatOptions {
   readonly float32?: boolean | undefined;
 }
 
-/** How the blobs are written, with defaults. */
 export type BlobFormat =
   | { readonly format: "json" }
   | { readonly format: "parquet"; readonly compression: Compression; readonly float32: boolean };
@@ -34,11 +33,11 @@ export function blobFormat({ format = "json", compression, float32 }: FormatOpti
   throw new MucastError("invalid_request", `${path}: needs the format parquet`, { path });
 }
 
-/** What both blobs consist of. */
 export interface BlobContents {
   readonly window: PrepareWindow;
-  /** The rows of each ticker, ascending. */
+  /** The rows of each ticker, ascending: of prices, and of features. */
   readonly dates: Int32Array;
+  readonly rows: Int32Array;
   readonly tickers: readonly TickerPrices[];
   readonly features: Iterable<TickerFeatures>;
   /** The columns of `features`. */
@@ -49,13 +48,13 @@ export interface BlobContents {
 export function blobFiles(
   id: string,
   format: BlobFormat,
-  { window, dates, tickers, features, columns }: BlobContents,
+  { window, dates, rows, tickers, features, columns }: BlobContents,
 ): readonly { readonly name: string; readonly content: Content }[] {
   const names = inputNames(id, format.format);
   if (format.format === "json") {
     return [
       { name: names.prices, content: dataExtractorText(window, dates, tickers) },
-      { name: names.features, content: featureEngineText(dates, features) },
+      { name: names.features, content: featureEngineText(rows, features) },
     ];
   }
   const { compression, float32 } = format;
@@ -69,6 +68,6 @@ export function blobFiles(
   const table = { columns, isFloat32: float32, compression, metadata: {} };
   return [
     { name: names.prices, content: tableBytes(prices, dates, tickers.values().map(priceSeries)) },
-    { name: names.features, content: tableBytes(table, dates, features) },
+    { name: names.features, content: tableBytes(table, rows, features) },
   ];
 }

@@ -3,6 +3,8 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { show } from "../contract/errors/faults.ts";
 import { MAX_COLUMNS, type TickerFeatures } from "../contract/market/ticker-series.ts";
 import { ColumnRoles } from "../ingest/column-names.ts";
+import { rowNumbers, withoutColumns } from "../ingest/row-numbers.ts";
+import { emptyTable } from "./csv/csv-rows.ts";
 import { readFeatureCsv } from "./csv/read-feature-csv.ts";
 import type { FileLimits } from "./file-limits.ts";
 import { isParquetFile, readFeatureParquet } from "./parquet/read-tables.ts";
@@ -30,13 +32,15 @@ export async function readFeatureFile(
 ): Promise<FeatureTable> {
   const check = (columns: readonly string[]) => checkColumns(path, columns, computed);
   const isParquet = await isParquetFile(path, signal);
-  const series = isParquet
+  const read = isParquet
     ? await readFeatureParquet(path, signal, limits)
     : await readFeatureCsv(path, check, signal, limits);
+  const numbers = rowNumbers(read);
+  const series = read.map((each) => withoutColumns(each, numbers));
   const [first] = series;
-  if (first === undefined) throw new MucastError("invalid_data", `${path} has no row`, { source: path });
+  if (first === undefined) throw emptyTable(path, "has no row");
   const { columns } = first;
-  if (isParquet) check(columns);
+  if (isParquet || numbers.size > 0) check(columns);
   return { path, columns, tickers: new Map(series.map((each) => [each.ticker, each])) };
 }
 

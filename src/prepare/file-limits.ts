@@ -1,5 +1,9 @@
-/** Limits of a file of prices or of features, and how its reading is followed. One more than a limit is too_large. */
+import type { ZoneCalendar } from "../ingest/dates/date-text.ts";
+
+/** Limits of a file of prices or of features, and how it is read. One more than a limit is too_large. */
 export interface FileLimits {
+  /** Of the times of day; without it they have no date. */
+  readonly zone?: ZoneCalendar | undefined;
   /** Bytes, decompressed. A Parquet table may have as many values as a CSV of this size. */
   readonly csvBytes?: number;
   /** As many as a job accepts by default. */

@@ -6,6 +6,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { inTurns } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
+import { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
 import { sparseGapDays, sparsePrices, type TickerPrices } from "../contract/market/ticker-series.ts";
 import { type BlobFormat, blobFiles, blobFormat, type FormatOptions } from "./blob-files.ts";
 import { type FeatureTable, readFeatureFile } from "./feature-file.ts";
@@ -14,7 +15,7 @@ import { joinedFeatures, unusedParts } from "./features/join-features.ts";
 import type { FileLimits } from "./file-limits.ts";
 import { readPriceFile } from "./price-file.ts";
 import { publishBlobs } from "./publish-blobs.ts";
-import { type PrepareWindow, tickersOf, windowOf } from "./selection.ts";
+import { type PrepareWindow, tickersOf, windowOf, zoneOf } from "./selection.ts";
 import { checkNotFuture, loneDates } from "./unlikely-dates.ts";
 
 export interface PrepareOptions extends FormatOptions {
@@ -27,19 +28,18 @@ export interface PrepareOptions extends FormatOptions {
   readonly tickers?: readonly string[] | undefined;
   /** The name of the security, if the prices are the fields of one and do not name it. */
   readonly ticker?: string | undefined;
+  /** The zone in which a time of day has its date, such as `Europe/Berlin`. */
+  readonly timeZone?: string | undefined;
   /** Leaves out the features that prepare computes; needs a table of features. */
   readonly onlyFeatures?: boolean | undefined;
 }
 
 export interface PrepareRequest {
-  /** A price CSV, or a Parquet table of prices. */
   readonly csvPath: string;
-  /** A table of further features, CSV or Parquet. */
   readonly featuresPath?: string | undefined;
   /** The blobs are written to its `data` folder. */
   readonly outFolder: string;
   readonly options?: PrepareOptions;
-  /** Receives sentences about what was read. */
   readonly report?: (sentence: string) => void;
   /** Called while the files are read and the blobs are written, many times a second. */
   readonly onProgress?: (progress: PrepareProgress) => void;
@@ -52,8 +52,7 @@ export type PrepareProgress =
   | { readonly stage: "read"; readonly done: number }
   | { readonly stage: "write"; readonly done: number; readonly total: number };
 
-export interface PrepareLimits extends Omit<FileLimits, "onBytes" | "ticker"> {
-  /** Limit of each blob in bytes; one more is too_large. */
+export interface PrepareLimits extends Omit<FileLimits, "onBytes" | "ticker" | "zone"> {
   readonly blobBytes?: number;
 }
 
@@ -67,7 +66,6 @@ export interface PreparedBlobs {
   readonly end: string;
   readonly learningEnd?: string;
   readonly features: readonly string[];
-  /** False if both blobs existed before, with the same bytes. */
   readonly written: boolean;
 }
 
@@ -86,7 +84,7 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
     bytes += count;
     onProgress({ stage: "read", done: bytes });
   };
-  const limits = { ...request.limits, onBytes, ticker: options.ticker };
+  const limits = { ...request.limits, onBytes, ticker: options.ticker, zone: zoneOf(options.timeZone) };
   if (options.id !== undefined) checkId(options.id, "id");
   const format = blobFormat(options);
   const computed = computedNames(request);
@@ -102,25 +100,34 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
     `${csvPath}: ${counted(tickers.length, "ticker")}, ${counted(dates.length, "date")} from ${first} to ${last}`,
   );
   warnOf(loneDates(dates, { source: csvPath, lineOf }), report);
-  if (options.tickers === undefined) reportUnpriced(unpriced, report);
+  const left = options.tickers === undefined ? unpriced : [];
+  warnOf(
+    left.map((ticker) => `${ticker} has no price and is left out`),
+    report,
+  );
   reportNonpositive(tickers, report);
-  reportSparse(tickers, window, report);
-  const table = await tableOf({ ...request, limits }, computed);
+  reportDoubtful(tickers, window, report);
+  const table =
+    request.featuresPath === undefined
+      ? undefined
+      : await readFeatureFile(request.featuresPath, computed, signal, limits);
+  let rows = dates;
   if (table !== undefined) {
     const unused = unusedParts(table, tickers, dates, options.tickers === undefined);
+    rows = unused.dates;
     warnOf(unused.tickers, report);
     warnOf(unused.rows, report);
     warnOf(unused.features, report, "feature");
   }
   const id = options.id ?? digestOf(tickers, window, format, table, computed);
   const own = computed.length > 0 ? await inTurns(featuresOf(tickers), signal) : undefined;
-  const features = counting(table === undefined ? own! : joinedFeatures(own, table, tickers, dates), (done) =>
+  const features = counting(table === undefined ? own! : joinedFeatures(own, table, tickers, rows), (done) =>
     onProgress({ stage: "write", done, total: tickers.length }),
   );
   const columns = [...computed, ...(table?.columns ?? [])];
   const { paths, written } = await publishBlobs(
     folder,
-    blobFiles(id, format, { window, dates, tickers, features, columns }),
+    blobFiles(id, format, { window, dates, rows, tickers, features, columns }),
     { signal, limit: limits.blobBytes },
   );
   return {
@@ -137,7 +144,6 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   };
 }
 
-/** @param onCount called with the number of items that have been taken. */
 function* counting<T>(items: Iterable<T>, onCount: (count: number) => void): Generator<T> {
   let count = 0;
   for (const item of items) {
@@ -155,27 +161,6 @@ function computedNames({ featuresPath, options }: PrepareRequest): readonly stri
   throw new MucastError("invalid_request", message, { path: "only_features" });
 }
 
-async function tableOf(
-  {
-    featuresPath,
-    signal,
-    limits,
-  }: Pick<PrepareRequest, "featuresPath" | "signal"> & {
-    readonly limits: FileLimits;
-  },
-  computed: readonly string[],
-): Promise<FeatureTable | undefined> {
-  return featuresPath === undefined ? undefined : readFeatureFile(featuresPath, computed, signal, limits);
-}
-
-/** Reports tickers that neither blob has. */
-function reportUnpriced(tickers: readonly string[], report: (sentence: string) => void): void {
-  warnOf(
-    tickers.map((ticker) => `${ticker} has no price and is left out`),
-    report,
-  );
-}
-
 function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: string) => void): void {
   for (const { ticker, prices } of tickers) {
     const count = prices.filter((price) => price <= 0).length;
@@ -187,18 +172,29 @@ function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: 
 
 const SENTENCES_SHOWN = 10;
 
-/** Reports tickers that a job would refuse as `sparse_prices`; the blobs are still written. */
-function reportSparse(
+/** Tickers that a job would refuse or warn of. */
+function reportDoubtful(
   tickers: readonly TickerPrices[],
   { start, end }: PrepareWindow,
   report: (sentence: string) => void,
 ): void {
-  const sparse = tickers.flatMap(({ ticker, days, prices }) => {
-    const gapDays = sparseGapDays(days.filter((day, i) => day >= start && day <= end && prices[i]! > 0));
-    return gapDays === undefined ? [] : [`${ticker} ${sparsePrices(gapDays)}: no job can learn from it`];
+  const doubts = tickers.map(({ ticker, days, prices }) => {
+    const isUsed = (_: number, i: number) => days[i]! >= start && days[i]! <= end && prices[i]! > 0;
+    const used = days.filter(isUsed);
+    const gapDays = sparseGapDays(used);
+    const suspicious = suspiciousPrices(used, prices.filter(isUsed));
+    return {
+      sparse: gapDays === undefined ? [] : [`${ticker} ${sparsePrices(gapDays)}: no job can learn from it`],
+      suspicious: suspicious === undefined ? [] : [`${ticker}: ${suspicious.text}`],
+    };
   });
+  const sparse = doubts.flatMap((one) => one.sparse);
   warnOf(
     sparse.map((sentence) => `${sentence}; give daily or weekly prices`),
+    report,
+  );
+  warnOf(
+    doubts.flatMap((one) => one.suspicious),
     report,
   );
 }

@@ -1,8 +1,9 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { show } from "../contract/errors/faults.ts";
 import { nearestName } from "../contract/errors/nearest-name.ts";
-import { type Day, formatDay, parseDay } from "../contract/market/dates.ts";
+import { type Day, formatDay } from "../contract/market/dates.ts";
 import type { RequestedWindow, TickerPrices } from "../contract/market/ticker-series.ts";
+import { dayOfText, type ZoneCalendar, zoneCalendar } from "../ingest/dates/date-text.ts";
 
 export interface PrepareWindow {
   readonly start: Day;
@@ -43,14 +44,21 @@ function boundOf(
   throw invalid(path, `${formatDay(day)} differs from ${formatDay(ofFile)} in the metadata of ${source}`);
 }
 
+export function zoneOf(name: string | undefined): ZoneCalendar | undefined {
+  try {
+    return name === undefined ? undefined : zoneCalendar(name);
+  } catch {
+    throw invalid("time_zone", `${show(name)} is not a time zone; write a name such as Europe/Berlin`);
+  }
+}
+
 function dayOf(text: string | undefined, path: string): Day | undefined {
   if (text === undefined) return undefined;
-  const day = parseDay(text);
-  if (day === undefined) throw invalid(path, `${show(text)} is not a date; write YYYY-MM-DD`);
+  const day = dayOfText(text);
+  if (Number.isNaN(day)) throw invalid(path, `${show(text)} is not a date; write YYYY-MM-DD`);
   return day;
 }
 
-/** The tickers that the options name; by default all. */
 export function tickersOf(
   requested: readonly string[] | undefined,
   all: readonly TickerPrices[],

@@ -2,7 +2,6 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { type Day, formatDay, MILLISECONDS_PER_DAY } from "../contract/market/dates.ts";
 import { MAX_GAP_DAYS, sparseGapDays } from "../contract/market/ticker-series.ts";
 
-/** Where the dates of a price file are. */
 interface DatedFile {
   readonly source: string;
   /** The first line with a date; undefined for a Parquet table. */
@@ -25,10 +24,6 @@ export function checkNotFuture(dates: Int32Array, { source, lineOf }: DatedFile)
   });
 }
 
-/**
- * Sentences about a first or last date with a long gap to its only neighbour, which may be mistyped.
- * @param dates ascending.
- */
 export function loneDates(dates: Int32Array, { source, lineOf }: DatedFile): readonly string[] {
   if (dates.length < 3 || sparseGapDays(dates) !== undefined) return [];
   return [

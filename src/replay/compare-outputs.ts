@@ -152,7 +152,6 @@ function changedMachine(
   return changedFacts(factsOf(recorded), factsOf(replayed));
 }
 
-/** Limits far beyond anything that a job writes. */
 const MAX_DEPTH = 8;
 const MAX_LEAVES = 1_000;
 

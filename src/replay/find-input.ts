@@ -7,13 +7,11 @@ import { MucastError } from "../contract/errors/errors.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 
-/** The parameters for reading blobs. */
 export type Reading = Pick<JobContext, "policy" | "report" | "signal"> & {
   /** BLOB_URL, possibly with its SAS; for blobs in that container. */
   readonly blobUrl?: string | undefined;
 };
 
-/** The result of the search for one input. */
 export interface FoundInput {
   /** The blob for the job to read: the one with the recorded digest, or else the first readable one. */
   readonly location: string | undefined;
@@ -28,7 +26,6 @@ interface Wanted {
   /** As recorded in the output: an https URL, or the name of a local file. */
   readonly url: string;
   readonly sha256: string;
-  /** The caller's replacement. */
   readonly given: string | undefined;
   readonly output: string;
 }

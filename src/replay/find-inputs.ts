@@ -42,7 +42,6 @@ export async function findInputs(
   };
 }
 
-/** Why a replay lacks inputs; undefined if it has both. */
 export function missingInputs(inputs: FoundInputs): string | undefined {
   const gone = Object.values(inputs).filter(({ location }) => location === undefined);
   if (gone.length === 0) return undefined;

@@ -11,7 +11,6 @@ export function reasonOf(code: ReplayReason, message: string): Reason {
 const ADVICE_WITHOUT_COMMIT =
   "Install the version of mucast that the output records, run its `mucast setup`, and replay there. The output records no commit, so builds of that version differ only by date (`created_at`). Another version may compute other last digits.";
 
-/** The facts that a reason is derived from. */
 export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine" | "lacks" | "differences"> {
   /** Blobs that changed while the replay ran. */
   readonly inputs: readonly string[];
@@ -92,7 +91,6 @@ function isSpelling(differences: ReplayBlob["differences"]): boolean {
   return differences !== undefined && differences.numbers + differences.others === 0;
 }
 
-/** The extent of the differences, in words. */
 function sizeOf(differences: ReplayBlob["differences"]): string {
   if (differences === undefined) return "all that was compared is the same";
   const { numbers, others, spellings = 0, first: example, largest } = differences;

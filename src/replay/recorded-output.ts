@@ -9,12 +9,10 @@ import { OUTPUT_SCHEMA_NAME } from "../contract/output/output-blob.ts";
 import type { Reading } from "./find-input.ts";
 import { JsonFile, writeCompact } from "./json-file.ts";
 
-/** The output to replay. */
 export interface RecordedOutput {
   readonly file: JsonFile;
   /** Its path, or its URL without a secret. */
   readonly name: string;
-  /** As stored. */
   readonly sha256: string;
   /** Members of any shape. */
   readonly schema: unknown;
@@ -52,7 +50,6 @@ const provenanceSchema = z.looseObject({
 });
 export type RecordedProvenance = z.infer<typeof provenanceSchema>;
 
-/** The parts of an output that a replay reads. */
 export interface RecordedFacts {
   readonly operation: Operation;
   readonly provenance: RecordedProvenance;

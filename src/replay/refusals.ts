@@ -11,6 +11,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "invalid_data",
   "insufficient_history",
   "sparse_prices",
+  "few_tickers",
   "all_failed",
   "no_forecast",
   "fit_failed",
@@ -19,7 +20,6 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "constant_target",
 ]);
 
-/** Codes of an input that is gone or unavailable. */
 const NOT_READABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["blob_not_found", "blob_unavailable"]);
 
 /** Whether a job's error says that it could not read a blob. */

@@ -14,7 +14,6 @@ import { reasonOf } from "./likely-reason.ts";
 import { openRecorded, type RecordedFacts, type RecordedOutput } from "./recorded-output.ts";
 import { type FailedRun, replayConfig, runRecorded } from "./run-recorded.ts";
 
-/** A caller's request for a replay. */
 export interface ReplayRequest {
   /** The name of the verdict. */
   readonly id: string;
@@ -107,7 +106,6 @@ async function failedVerdict(
   return ended("job_refused", message.slice(0, MAX_REASON), { inputs, problem });
 }
 
-/** The verdict without a comparison of documents. */
 function ended(code: ReplayReason, message: string, more: Partial<ReplayBlob> = {}): Found {
   return { verdict: REPLAY_REASONS[code].verdict, reason: reasonOf(code, message), ...more };
 }

@@ -15,17 +15,25 @@ import {
   unfold,
 } from "./console-forms.testing.ts";
 
-test("an example config replaces the config, and the URLs stay", async () => {
+test("an example config that is chosen becomes the config, at a click if that was edited", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=x&operation=run_dl_job");
+  const choose = (name: string) => page.selectOption("text=Start from an example config", name);
+  const sent = async () => JSON.parse(await sentText(page)) as Record<string, unknown>;
+  const configOf = (name: string) => EXAMPLE_CONFIGS.find((example) => example.name === name)!.config;
   await page.click("text=Regressors (run_ml_job)");
-  await page.selectOption("text=Start from an example config", "pooled-ridge");
+  for (const name of ["pooled-ridge", "ridge"]) {
+    await choose(name);
+    await page.waitForSelector(`text=The form now has the config ${name}.`);
+    assert.deepEqual(await sent(), { feature_url: "x", config: configOf(name) });
+  }
+  await page.selectOption(control("model"), "lasso");
+  await choose("pooled-ridge");
+  await page.waitForSelector("text=would replace the config that you have edited");
+  assert.match(await sentText(page), /lasso/);
   await page.click("button:text-is('Use this config')");
-  await page.waitForSelector("text=The form now has the config pooled-ridge.");
-  const { feature_url, config } = JSON.parse(await sentText(page)) as Record<string, unknown>;
-  assert.equal(feature_url, "x");
-  assert.deepEqual(config, EXAMPLE_CONFIGS.find(({ name }) => name === "pooled-ridge")!.config);
+  assert.deepEqual((await sent()).config, configOf("pooled-ridge"));
   await page.fill("textarea.raw", "{");
-  await page.click("button:text-is('Use this config')");
+  await choose("ridge");
   await page.waitForSelector("text=Fix the JSON first.");
   assert.equal(await sentText(page), "{");
   assert.deepEqual(unwanted, []);

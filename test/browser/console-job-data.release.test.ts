@@ -91,7 +91,7 @@ test("a job without data is not sent, and a fault goes when an example config se
   await page.click(submit);
   await page.waitForSelector(".refusal:not(:empty)");
   assert.deepEqual(await faults(), ["config: is required"]);
-  await page.click("button:text-is('Use this config')");
+  await page.selectOption("text=Start from an example config", "ridge");
   assert.deepEqual(await faults(), []);
   assert.equal(await page.textContent(".payload .refusal"), "");
   assert.equal((await operations()).length, before);

@@ -210,6 +210,7 @@ class Client:
         learning_end: Day | None = None,
         tickers: Sequence[str] | None = None,
         ticker: str | None = None,
+        time_zone: str | None = None,
         features: Table | os.PathLike[str] | None = None,
         only_features: bool = False,
         format: Literal["json", "parquet"] | None = None,
@@ -219,7 +220,7 @@ class Client:
         `prices`: the `pathlib.Path` of a CSV or a Parquet table, or a data frame with an index of dates and a column
         per ticker, or with the fields of one `ticker`. `features`: features of your own, as the path of such a file or
         as a data frame with the columns or index levels `date` and `ticker`; with `only_features`, they replace the
-        others. `format`: of both inputs.
+        others. `format`: of both inputs. `time_zone`: of stamps with a time of day, such as `Europe/Berlin`.
         Pass `feature_url` and `data_extractor_url` of the answer as `features` and `prices`.
         """
         bounds = {"start": day_text(start), "end": day_text(end), "learning_end": day_text(learning_end)}
@@ -228,7 +229,7 @@ class Client:
             "POST",
             "/v1/prepare",
             query={
-                **{"id": id, **bounds, "tickers": tickers, "ticker": ticker, "format": format},
+                **{"id": id, **bounds, "tickers": tickers, "ticker": ticker, "time_zone": time_zone, "format": format},
                 "only_features": "true" if only_features else None,
             },
             headers={"content-type": content_type},

@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import io
 import os
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -54,10 +54,7 @@ class Uploads:
         self._lock = Lock()
 
     def url_of(self, kind: Kind, source: Input) -> str:
-        """The URL of a blob with this content; uploads it if this client has not done so before.
-
-        Raises ValueError for a text that names a file, because the service would refuse it as a URL.
-        """
+        """The URL of a blob with this content; uploads it if this client has not done so before."""
         if isinstance(source, str):
             if "://" not in source and source.lower().endswith(FILE_SUFFIXES):
                 raise ValueError(f"{source!r} is not a URL; for a file, pass pathlib.Path({source!r})")
@@ -116,8 +113,8 @@ def parquet_of(table: Any, name: str) -> bytes:
 
 
 def day_text(day: Day | None) -> str | None:
-    """YYYY-MM-DD of a date, a pandas Timestamp or a text."""
-    if isinstance(day, datetime):
+    """YYYY-MM-DD of a date or a midnight. The service refuses other times."""
+    if isinstance(day, datetime) and day.time() == time():
         return day.date().isoformat()
     return day.isoformat() if isinstance(day, date) else day
 

@@ -138,7 +138,7 @@ def test_sends_the_text_of_a_config_unchanged(fake: Fake) -> None:
     [
         "2024-01-03",
         datetime.date(2024, 1, 3),
-        datetime.datetime(2024, 1, 3, 17, tzinfo=datetime.UTC),
+        datetime.datetime(2024, 1, 3, tzinfo=datetime.UTC),
         pd.Timestamp("2024-01-03"),
     ],
 )

@@ -75,7 +75,6 @@ export async function outputChoice(path: string, signal: AbortSignal): Promise<O
   return choice === null || choice === undefined ? undefined : choiceSchema.parse(withNulls(choice));
 }
 
-/** A value as JSON.parse gives it. */
 function withNulls(value: ReadValue): unknown {
   if (value instanceof Float64Array) return Array.from(value, (each) => (Number.isNaN(each) ? null : each));
   if (Array.isArray(value)) return value.map(withNulls);

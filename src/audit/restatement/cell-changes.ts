@@ -1,4 +1,3 @@
-/** The change of one value. */
 export const Change = {
   same: 0,
   /** Within ROUNDING: computed or printed in another way. */

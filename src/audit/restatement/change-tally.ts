@@ -10,7 +10,6 @@ export type TallyKind = "rewritten" | "rescaled" | "standardised" | "filled" | "
 /** Tickers that a tally names. */
 const MAX_EXAMPLES = 5;
 
-/** The value that changed most. */
 export interface LargestChange {
   readonly ticker: string;
   readonly day: Day;

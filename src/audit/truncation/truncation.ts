@@ -41,7 +41,12 @@ interface NotCompared {
 }
 
 /** Codes of a job without any ticker with forecasts; the job on the whole blobs has one. */
-const NO_TICKER: ReadonlySet<string> = new Set(["insufficient_history", "sparse_prices", "all_failed"]);
+const NO_TICKER: ReadonlySet<string> = new Set([
+  "insufficient_history",
+  "sparse_prices",
+  "few_tickers",
+  "all_failed",
+]);
 
 /** The job on each pair of cut blobs, compared with the one on the whole blobs. */
 class Cuts {

@@ -3,7 +3,6 @@ import { BlobServiceClient, StorageSharedKeyCredential } from "@azure/storage-bl
 import { MucastError } from "../../contract/errors/errors.ts";
 import { withOptionalPackages } from "../../contract/machine/optional-packages.ts";
 
-/** The credentials for an Azure container. */
 export type AzureCredentials =
   | { readonly kind: "key"; readonly key: StorageSharedKeyCredential }
   /** Without its question mark. */

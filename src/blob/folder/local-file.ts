@@ -38,7 +38,8 @@ function unopened(name: string, error: unknown): MucastError {
 
 function notAFile(name: string, { kind }: NotAFileError): MucastError {
   const message = `${name} is a ${kind}, not a file`;
-  if (kind === "folder") return new MucastError("blob_not_found", message, { source: name });
+  const advice = "Name a file in the folder.";
+  if (kind === "folder") return new MucastError("blob_not_found", message, { source: name, advice });
   return new MucastError("invalid_request", `${message}; write its bytes to a file and name that`, {
     value: name,
   });

@@ -51,7 +51,6 @@ async function inDatabase<T>(
   }
 }
 
-/** What the commands do with keys. */
 export type Keys = Pick<KeyStore, "create" | "list" | "revoke">;
 
 /** The keys of a running service, which admits its operator by the token in its lock file. */

@@ -11,7 +11,6 @@ import type { ToolOperations } from "../../service/mcp/call-tool.ts";
 import type { RunningService } from "../../service/service.ts";
 import type { ServiceSettings } from "../../service/settings/load-settings.ts";
 
-/** The address of a service, and the token that it accepts. */
 export interface ServiceAddress {
   readonly address: string;
   readonly token: string | undefined;

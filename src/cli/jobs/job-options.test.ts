@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { Command } from "commander";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { type JobFlags, jobInputs, tagMember, withEngineFlags, withJobFlags } from "./job-options.ts";
+import {
+  configText,
+  type JobFlags,
+  jobInputs,
+  pairedFlags,
+  tagMember,
+  withEngineFlags,
+  withJobFlags,
+} from "./job-options.ts";
 
 const NAMED = ["--feature-url", "f.json", "--data-extractor-url", "p.json", "--config", "{}"];
 
@@ -34,17 +45,41 @@ test("the memory of a job is a number of bytes, or depends on the machine", () =
 });
 
 test("one error names every missing input", () => {
-  try {
-    jobInputs(flags("--workers", "0"), {});
-  } catch (error) {
-    assert.ok(error instanceof MucastError);
-    assert.deepEqual(
-      error.data.faults?.map(({ path }) => path),
-      ["--feature-url", "--data-extractor-url", "--config", "--workers"],
-    );
-    return;
+  assert.throws(() => jobInputs(flags("--workers", "0"), {}), {
+    message: /^--feature-url: .*; --data-extractor-url: .*; --config: .*; --workers: /,
+  });
+});
+
+test("a folder stands for its newest pair of blobs, for both flags or one", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-pairs-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  for (const [i, name] of [
+    "feature_engine_1",
+    "data_extractor_1",
+    "feature_engine_2",
+    "data_extractor_2",
+    "feature_engine_3",
+  ].entries()) {
+    writeFileSync(join(folder, `${name}.json`), "");
+    utimesSync(join(folder, `${name}.json`), i, i);
   }
-  assert.fail("nothing was thrown");
+  const paired = async (...args: string[]) => {
+    const { featureUrl, dataExtractorUrl } = await pairedFlags(flags("--quiet", ...args), {});
+    return [featureUrl, dataExtractorUrl].map((path) => path && basename(path));
+  };
+  const pair = ["feature_engine_2.json", "data_extractor_2.json"];
+  assert.deepEqual(await paired("--feature-url", folder), pair);
+  assert.deepEqual(await paired("--feature-url", folder, "--data-extractor-url", folder), pair);
+  assert.deepEqual(await paired("--feature-url", folder, "--data-extractor-url", "p.json"), [
+    pair[0],
+    "p.json",
+  ]);
+  assert.deepEqual(await paired(...NAMED), ["f.json", "p.json"]);
+});
+
+test("a config is JSON text, an example or a file", () => {
+  assert.equal(configText(' {"a": 1.0}'), ' {"a": 1.0}');
+  assert.match(configText("ridge"), /"model": ?"ridge"/);
 });
 
 test("a job computes on the cluster that a flag or a variable names, with all its slots unless --workers says how many", () => {
@@ -105,8 +140,4 @@ test("an error names a config that is not a file without the signature of a SAS,
     error.code === code && !/SECRET/.test(error.message + JSON.stringify(error.data));
   assert.throws(() => withConfig("https://a.example/c.json?sv=1&sig=SECRET"), isRefusal("invalid_request"));
   assert.throws(() => withConfig("/dev/zero"), isRefusal("too_large"));
-  assert.throws(
-    () => withConfig("nowhere.json"),
-    /--config nowhere\.json is neither JSON text nor a file .*ENOENT/,
-  );
 });

@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
 import { withoutSignature } from "../../blob/policy.ts";
+import { EXAMPLE_CONFIGS, exampleConfigText } from "../../contract/config/example-configs.ts";
 import { LIMITS } from "../../contract/config/limits.ts";
 import { requestedWindowSchema, type WindowMembers } from "../../contract/config/requested-window.ts";
 import { tagsSchema } from "../../contract/config/tags.ts";
@@ -15,9 +16,10 @@ import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { printable } from "../../contract/errors/wording.ts";
 import type { JobContext } from "../../jobs/shared/job.ts";
+import { newestPair } from "../../outputs/find-outputs.ts";
+import { namedFolder } from "../outputs/output-arguments.ts";
 import { Reporter, type ReporterOptions } from "../terminal/reporter.ts";
 
-/** The flags that name a cluster. */
 export interface EngineFlags {
   readonly engine?: string;
   readonly engineInsecure?: boolean;
@@ -30,7 +32,6 @@ export interface WindowFlags {
   readonly learningEnd?: string;
 }
 
-/** How many workers run, where they run, and the format of stderr. */
 export interface ReportFlags extends EngineFlags {
   readonly workers?: string;
   /** For the commands that run a job. */
@@ -57,7 +58,6 @@ interface JobResources extends Pick<JobContext, "workers" | "memoryBytes" | "clu
   readonly memoryBytes: number | undefined;
 }
 
-/** The inputs of a job, from flags and environment. */
 interface JobInputs extends JobResources {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
@@ -74,18 +74,17 @@ const INPUTS = [
 
 const MEMORY_VARIABLE = "MUCAST_MEMORY_BYTES";
 
-/** Adds the flags that every job command takes. */
 export function withJobFlags(command: Command): Command {
   const inputs = command
     .option(
       "--feature-url <location>",
-      "feature blob: a path, or a file:, https: or s3: URL [env: FEATURE_URL]",
+      "feature blob: a path, or a file:, https: or s3: URL; a folder or latest for the newest pair of blobs in it [env: FEATURE_URL]",
     )
     .option(
       "--data-extractor-url <location>",
-      "data-extraction blob: a path, or a file:, https: or s3: URL [env: DATA_EXTRACTOR_URL]",
+      "data-extraction blob, likewise (default: of a folder, that of the pair) [env: DATA_EXTRACTOR_URL]",
     )
-    .option("--config <file|json>", "the job's config: a file or JSON text [env: CONFIG]")
+    .option("--config <file|json|name>", "a config: a file, JSON text or an example's name [env: CONFIG]")
     .option(
       "--blob-url <location>",
       "folder, Azure container or bucket of S3; the output goes to its data/ (default: beside the feature file) [env: BLOB_URL]",
@@ -93,7 +92,6 @@ export function withJobFlags(command: Command): Command {
   return withReportFlags(inputs);
 }
 
-/** Adds the flags of the window. */
 export function withWindowFlags(command: Command): Command {
   return command
     .option("--start <date>", "first date of the window, if the data-extraction blob does not say it")
@@ -142,7 +140,6 @@ export function withEngineFlags(
     );
 }
 
-/** Adds the flags of every command that reads blobs as a job does. */
 export function withReportFlags(command: Command): Command {
   return command
     .option("--workers <n>", "number of parallel fits (default: one per core, or all slots of a cluster)")
@@ -150,6 +147,20 @@ export function withReportFlags(command: Command): Command {
       new Option("--log <format>", "format of stderr").choices(["text", "json"] as const).default("text"),
     )
     .option("--quiet", "hide progress; warnings and errors are still shown");
+}
+
+/** The flags of a job, with the newest pair of blobs in place of a folder. */
+export async function pairedFlags<F extends JobFlags>(flags: F, env: NodeJS.ProcessEnv): Promise<F> {
+  const { featureUrl = env.FEATURE_URL, dataExtractorUrl = env.DATA_EXTRACTOR_URL || featureUrl } = flags;
+  const [featured, priced] = [featureUrl, dataExtractorUrl].map((named) => named && namedFolder(named));
+  if (!featured && !priced) return flags;
+  const inputs = {
+    ...(featured && { featureUrl: (await newestPair(featured)).features }),
+    ...(priced && { dataExtractorUrl: (await newestPair(priced)).prices }),
+  };
+  const message = `inputs: ${Object.values(inputs).join(", ")}`;
+  reporterOf(flags).write({ level: "info", message }, printable(message));
+  return { ...flags, ...inputs };
 }
 
 /**
@@ -181,7 +192,6 @@ export function jobInputs(
   };
 }
 
-/** @throws MucastError invalid_request. */
 export function jobResources(flags: ReportFlags, env: NodeJS.ProcessEnv): JobResources {
   const faults: Fault[] = [];
   const resources = resourcesOf(flags, env, faults);
@@ -218,7 +228,6 @@ export function engineOf(flags: EngineFlags, env: NodeJS.ProcessEnv): ClusterEng
   return cluster;
 }
 
-/** Undefined if jobs compute on this machine. */
 function clusterOf(flags: EngineFlags, env: NodeJS.ProcessEnv, faults: Fault[]): ClusterEngine | undefined {
   const given = flags.engine ?? (env[ENGINE_VARIABLES.url] || undefined);
   const insecure = flags.engineInsecure ?? isInsecure(env, faults);
@@ -252,7 +261,6 @@ export function noticeOf(reporter: Reporter): (line: string) => void {
   return (line) => reporter.write({ level: "info", engine: line }, printable(`engine: ${line}`));
 }
 
-/** Reports on stderr, in the format that the flags request. */
 export function reporterOf(
   { log, quiet = false }: ReportFlags,
   more: Pick<ReporterOptions, "tickersShown" | "workers"> = {},
@@ -260,15 +268,20 @@ export function reporterOf(
   return new Reporter({ format: log, quiet, stream: process.stderr, ...more });
 }
 
-/** The config's JSON text: the value itself if it starts like JSON, otherwise the content of the file that it names. */
+const NO_CONFIG = `Name a file with a config, or an example: ${EXAMPLE_CONFIGS.map(({ name }) => name).join(", ")}.`;
+
+/** The config's JSON text: the value itself if it starts like JSON, the example that it names, or the content of a file. */
 export function configText(value: string): string {
   if (/^\s*[{["]/.test(value)) return value;
+  const example = EXAMPLE_CONFIGS.find((known) => known.name === value);
+  if (example !== undefined) return exampleConfigText(example);
   const name = withoutSignature(value);
   const bytes = configBytes(value, name);
   if (bytes.length <= LIMITS.configBytes) return bytes.toString("utf8");
   throw new MucastError("too_large", `${name} has more than the ${LIMITS.configBytes} bytes of a config`, {
     path: "--config",
     limit: LIMITS.configBytes,
+    advice: NO_CONFIG,
   });
 }
 
@@ -291,7 +304,7 @@ function configBytes(path: string, name: string): Buffer {
     throw new MucastError(
       "invalid_request",
       `--config ${name} is neither JSON text nor a file that can be read (${reason})`,
-      { path: "--config", value: name },
+      { path: "--config", value: name, advice: NO_CONFIG },
       { cause },
     );
   }

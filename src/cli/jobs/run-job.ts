@@ -25,6 +25,7 @@ import {
   type JobFlags,
   jobInputs,
   noticeOf,
+  pairedFlags,
   reporterOf,
   tagMember,
   windowMembers,
@@ -39,7 +40,7 @@ export function addRunMlJob(program: Command): void {
   addJobCommand(program, {
     name: "run_ml_job",
     description: "train regressors, one per ticker or one for all, and write the output blob",
-    exampleConfig: '{"ML params": {"model": "lightgbm", "intervals": {}}}',
+    exampleConfig: "pooled-lightgbm",
   });
 }
 
@@ -47,39 +48,31 @@ export function addRunDlJob(program: Command): void {
   addJobCommand(program, {
     name: "run_dl_job",
     description: "train neural networks, one per ticker or one for all, and write the output blob",
-    exampleConfig: '{"NN params": {"Dot prediction": {"current option": "lstm", "intervals": {}}}}',
+    exampleConfig: "portfolio-lstm",
   });
 }
 
-/** A job as a command. */
 interface JobCommand {
   readonly name: Operation;
   readonly description: string;
-  /** Config of the examples, as JSON text. */
   readonly exampleConfig: string;
 }
 
 /** The number of tickers for which stderr repeats the same warning; the output lists them all. */
 const TICKERS_SHOWN = 3;
 
-const PORTABLE = "write the same bytes on every x86-64-v3 processor, with slower kernels";
-const REPORT = "write an HTML report beside the output (see mucast report)";
-
-const TAG = "a label for the output, such as an experiment; several are possible";
-
-/** Adds a command that runs a job and prints its result record. */
 function addJobCommand(program: Command, job: JobCommand): void {
   withEngineFlags(withWindowFlags(withJobFlags(program.command(job.name))))
-    .option("--portable", PORTABLE)
-    .option("--report", REPORT)
-    .option("--tag <tag...>", TAG)
+    .option("--portable", "write the same bytes on every x86-64-v3 processor, with slower kernels")
+    .option("--report", "write an HTML report beside the output (see mucast report)")
+    .option("--tag <tag...>", "a label for the output, such as an experiment; several are possible")
     .description(job.description)
     .addHelpText("after", helpOf(job))
     .action(async (flags: JobFlags) => {
       const kind = operationKind(job.name, process.env);
       const mayLack = kind.operation === "replay" ? "any" : "nothing";
       const { workers, memoryBytes, cluster, clusterTasks, ...inputs } = jobInputs(
-        flags,
+        await pairedFlags(flags, process.env),
         process.env,
         mayLack,
       );
@@ -184,8 +177,8 @@ function callerSpace({ MUCAST_BLOB_SPACE: space = "" }: NodeJS.ProcessEnv): stri
 function helpOf({ name, exampleConfig }: JobCommand): string {
   return `
 Examples:
-  mucast ${name} --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json \\
-      --config '${exampleConfig}'
+  mucast ${name} --feature-url blobs --config ${exampleConfig}
+  mucast ${name} --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json --config my.json
   FEATURE_URL=… DATA_EXTRACTOR_URL=… CONFIG=… BLOB_URL=/mnt/blobs OPERATION_ID=42 mucast ${name} --log json
 
 stdout carries only the result record, one JSON object. If OPERATION_ID is set, it names the output.

@@ -4,7 +4,7 @@ import { requestedWindow } from "../../contract/config/requested-window.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { returnsText } from "../../contract/output/later-close.ts";
 import { namedFailure } from "../../contract/problems/problem.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
+import { type Warning, warningEntry } from "../../contract/problems/warnings.ts";
 import type {
   ChoicePreview,
   JobPreview,
@@ -18,6 +18,7 @@ import { untilSignal } from "../terminal/signals.ts";
 import {
   type JobFlags,
   jobInputs,
+  pairedFlags,
   reporterOf,
   windowMembers,
   withJobFlags,
@@ -26,11 +27,10 @@ import {
 
 const HELP = `
 Example:
-  mucast validate --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json \\
-      --config '{"ML params": {"model": "lightgbm", "intervals": {}}}'
+  mucast validate --feature-url blobs --config ridge
 
 stdout carries a table, in which tickers with the same figures share a row, or one JSON object with every ticker with --log json;
-stderr carries the warnings, one line for all tickers with the same warning, or every warning with --log json. The command takes
+stderr carries the warnings, one line for all tickers with a code, or all with --log json. The command takes
 the flags of the jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or
 to forecast, its error follows, with its exit code.`;
 
@@ -39,7 +39,10 @@ export function addValidate(program: Command): void {
     .description("show what a job reads from both blobs and the config, without training")
     .addHelpText("after", HELP)
     .action(async (flags: JobFlags) => {
-      const { workers, featureUrl, dataExtractorUrl, config, blobUrl } = jobInputs(flags, process.env);
+      const { workers, featureUrl, dataExtractorUrl, config, blobUrl } = jobInputs(
+        await pairedFlags(flags, process.env),
+        process.env,
+      );
       const window = requestedWindow(windowMembers(flags));
       const request = { featureUrl, dataExtractorUrl, config, blobUrl, window, id: "validate" };
       const reporter = reporterOf(flags);
@@ -48,8 +51,9 @@ export function addValidate(program: Command): void {
         const { error, ...preview } = await untilSignal((signal) =>
           validateJob(request, { workers, policy, report: reporter.report, signal }),
         );
-        if (flags.log === "json") for (const warning of preview.warnings) reporter.warn(warning);
-        else for (const line of warningLines(preview.warnings)) reporter.write({}, line);
+        const shown = preview.warnings.filter(({ code }) => !warningEntry(code)?.isNote);
+        if (flags.log === "json") for (const warning of shown) reporter.warn(warning);
+        else for (const line of warningLines(shown)) reporter.write({}, line);
         process.stdout.write(flags.log === "json" ? `${JSON.stringify(preview)}\n` : asText(preview));
         if (error !== undefined) throw error;
       } finally {
@@ -61,7 +65,7 @@ export function addValidate(program: Command): void {
 /** Tickers that a line names. */
 const MAX_NAMES = 3;
 
-/** A line for each warning, and one for all tickers with the same code, with its first message. */
+/** A line for tickers with a code. */
 export function warningLines(warnings: readonly Warning[]): string[] {
   const groups = Map.groupBy(warnings, ({ code, ticker }) => (ticker === undefined ? undefined : code));
   const single = (groups.get(undefined) ?? []).map(({ code, message }) => `${code}: ${message}`);

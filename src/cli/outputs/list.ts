@@ -22,7 +22,6 @@ BLOB_URL, or the current one.`;
 
 const DEFAULT_LIMIT = 20;
 
-/** An output in the list. */
 interface ListedOutput {
   readonly path: string;
   /** When the job created it, or the file was written if it cannot be read; ISO 8601. */
@@ -30,7 +29,6 @@ interface ListedOutput {
   readonly operation: string | null;
   readonly model: string | null;
   readonly as_of: string | null;
-  /** Tickers with a forecast. */
   readonly tickers: number | null;
   readonly verdict: string | null;
   /** Why the file could not be read; null otherwise. */
@@ -58,7 +56,6 @@ export function addList(program: Command): void {
     );
 }
 
-/** @throws MucastError invalid_request. */
 function limitOf(text: string): number {
   const limit = Number(text);
   if (Number.isSafeInteger(limit) && limit > 0) return limit;
@@ -100,7 +97,7 @@ async function listed({ path, writtenAt }: FoundOutput, reading: Reading): Promi
 const HEADER = ["output", "created", "job", "model", "as of", "tickers", "verdict"];
 
 function listText(outputs: readonly ListedOutput[], count: number): string {
-  if (outputs.length === 0) return "There is no output.\n";
+  if (outputs.length === 0) return "There is no output here; name another folder.\n";
   const rows = outputs.map(({ path, created_at, operation, model, as_of, tickers, verdict, problem }) =>
     [
       path,

@@ -38,10 +38,7 @@ export async function outputLocations(
   return Promise.all(all.map((location) => outputLocation(location)));
 }
 
-/**
- * The location of one output.
- * @throws MucastError invalid_request if not exactly one is named; of a folder without an output.
- */
+/** @throws MucastError invalid_request if not exactly one is named; of a folder without an output. */
 export async function oneOutput(named: readonly string[], flags: OutputFlags): Promise<string> {
   const locations = await outputLocations(named, flags);
   if (locations.length === 1) return locations[0]!;
@@ -61,11 +58,16 @@ export function nameFound(
   }
 }
 
-/** A folder or `latest` stands for its newest output; a file called latest is that file only as ./latest. */
 async function outputLocation(location: string): Promise<string> {
-  if (location === LATEST) return newestOutput(outputFolder());
+  const folder = namedFolder(location);
+  return folder === undefined ? location : newestOutput(folder);
+}
+
+/** The folder that a location or `latest` names; undefined for a file, which may be called ./latest. */
+export function namedFolder(location: string): string | undefined {
+  if (location === LATEST) return outputFolder();
   const path = localPath(location);
-  return path !== undefined && isFolder(path) ? newestOutput(path) : location;
+  return path !== undefined && isFolder(path) ? path : undefined;
 }
 
 /**

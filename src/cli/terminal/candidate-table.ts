@@ -9,7 +9,6 @@ import { table } from "./output-table.ts";
 const GAIN_UNIT =
   " Gains are shares of the mean squared return of the rows from which the first fold learned.";
 
-/** What a table of candidates shows. */
 type TableChoice = Pick<OutputChoice, "honest" | "best" | "measure" | "method" | "losses"> & {
   readonly candidates: readonly (Omit<OutputChoice["candidates"][number], "settings"> & {
     readonly later?: LaterFigures | undefined;

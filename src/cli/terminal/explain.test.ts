@@ -18,15 +18,20 @@ function told(body: () => unknown): { text: string; exit: number } {
   return assert.fail("nothing was thrown");
 }
 
-test("the error of an unknown parameter names its path, the nearest name, and all accepted ones", () => {
-  const config = '{"ML params": {"model": "ridge", "model_params": {"alhpa": 1}}}';
-  assert.deepEqual(told(() => parseMlSettings(config)).text.split("\n"), [
+test("the error of an unknown parameter names its path and the accepted ones, of many the nearest", () => {
+  const textOf = (model: string, name: string) =>
+    told(() => parseMlSettings(`{"ML params": {"model": "${model}", "model_params": {"${name}": 1}}}`)).text;
+  assert.deepEqual(textOf("ridge", "alhpa").split("\n"), [
     "error: invalid_model_params: Invalid model parameters",
     '  config.ML params.model_params.alhpa: Ridge of scikit-learn has no parameter called "alhpa" (did you mean alpha?)',
     "  accepted: alpha, copy_X, fit_intercept, max_iter, positive, random_state, solver, tol",
     "  Correct the named parameter. docs/model-params.md lists the accepted parameters.",
     "",
   ]);
+  assert.match(
+    textOf("lightgbm", "n_estimatros"),
+    /^ {2}accepted: n_estimators, (\w+, ){6}\w+ and \d+ more$/m,
+  );
 });
 
 test("every fault of a config has its own line", () => {

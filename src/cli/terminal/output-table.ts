@@ -6,7 +6,6 @@ import { datesQuantile, meanMethod } from "../../contract/output/test-quantile.t
 import type { FindingState, JudgedRows, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 
-/** An output and the name of its column. */
 export interface OutputColumn {
   readonly name: string;
   readonly output: Pick<OutputSummary, "mu" | "window" | "metrics" | "refits">;

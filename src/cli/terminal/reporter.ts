@@ -1,6 +1,7 @@
 import { withoutSignature } from "../../blob/policy.ts";
 import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultLine } from "../../contract/errors/faults.ts";
+import { byNearness } from "../../contract/errors/nearest-name.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import type { JobEvent, Progress, Report, Stage } from "../../contract/output/job-events.ts";
 import { type Failure, namedFailure, type Problem, problemOf } from "../../contract/problems/problem.ts";
@@ -208,13 +209,19 @@ export function explain(error: unknown, reporter: Reporter): number {
   return error instanceof MucastError ? (error.entry.exit ?? 1) : 1;
 }
 
+/** Parameters of a model that an error names, of more those nearest to the unknown one. */
+const MAX_ACCEPTED_SHOWN = 8;
+
 function problemText(problem: Problem): string {
   const lines = [`error: ${problem.code}: ${problem.title}`];
   const faults = (problem.faults ?? []) as readonly Fault[];
   lines.push(...(faults.length > 0 ? faults.map(faultLine) : [problem.detail]).map(indented));
   // The sentence of unknown_model already lists its few names.
   if (problem.code === "invalid_model_params" && Array.isArray(problem.accepted)) {
-    lines.push(`  accepted: ${problem.accepted.join(", ")}`);
+    const more = problem.accepted.length - MAX_ACCEPTED_SHOWN;
+    const near = byNearness(String(problem.path?.split(".").at(-1)), problem.accepted);
+    const shown = more > 0 ? near.slice(0, MAX_ACCEPTED_SHOWN) : problem.accepted;
+    lines.push(`  accepted: ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);
   }
   const failures = problem.failures as
     | readonly { ticker: string; code: string; message: string }[]

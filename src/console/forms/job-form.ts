@@ -140,24 +140,33 @@ function makeJobForm(
 
 const CONFIG = ["config"];
 
-/** Offers the example configs of a job. The selected one replaces the form's config. */
+/** Offers the example configs of a job. The selected one becomes the config at once, or at a click if the reader has edited the config. */
 function exampleChooser(form: PayloadForm, examples: readonly ExampleConfig[]): HTMLElement {
   const id = newId();
   const about = element("p", { class: "hint", id: `${id}-hint`, role: "status" });
   const chosen = element(
     "select",
     { id, "aria-describedby": `${id}-hint` },
+    element("option", { value: "", disabled: true, selected: true }, "choose one"),
     ...examples.map(({ name }) => element("option", { value: name }, name)),
   );
+  const use = element("button", { type: "button", hidden: true }, "Use this config");
   const found = () => examples.find(({ name }) => name === chosen.value)!;
-  const describe = () => fill(about, `${found().summary}.`);
-  const use = element("button", { type: "button" }, "Use this config");
-  chosen.addEventListener("change", describe);
-  use.addEventListener("click", () => {
-    const isTaken = form.set(CONFIG, rawNumbersOf(JSON.stringify(found().config)) as RawJson);
-    fill(about, isTaken ? `The form now has the config ${found().name}.` : "Fix the JSON first.");
+  let used: string | undefined;
+  const take = () => {
+    const { name, config, summary } = found();
+    const text = JSON.stringify(config);
+    const isTaken = form.set(CONFIG, rawNumbersOf(text) as RawJson);
+    if (isTaken) used = text;
+    use.hidden = isTaken;
+    fill(about, isTaken ? `The form now has the config ${name}. ${summary}.` : "Fix the JSON first.");
+  };
+  chosen.addEventListener("change", () => {
+    if (JSON.stringify(form.valueAt(CONFIG)) === used) return take();
+    use.hidden = false;
+    fill(about, `${found().summary}. It would replace the config that you have edited.`);
   });
-  describe();
+  use.addEventListener("click", take);
   return element(
     "div",
     { class: "field examples" },

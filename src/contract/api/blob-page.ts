@@ -26,7 +26,6 @@ export const blobContentsSchema = preparedBlobsSchema.pick({
 
 export type BlobContents = z.infer<typeof blobContentsSchema>;
 
-/** A blob in a list. */
 export const storedBlobSchema = z
   .strictObject({
     name: z.string(),
@@ -46,7 +45,6 @@ export const storedBlobSchema = z
 
 export type StoredBlobView = z.infer<typeof storedBlobSchema>;
 
-/** One page of blobs, newest first. */
 export const blobPageSchema = z
   .strictObject({
     blobs: z.array(storedBlobSchema),

@@ -25,6 +25,13 @@ export const prepareQuery = z.strictObject({
     .describe("Training cut-off: the last date whose labels may be used for training."),
   tickers: z.array(z.string()).min(1).optional().describe("Tickers to keep; all by default."),
   ticker: z.string().min(1).optional().describe("The security of a file without tickers."),
+  time_zone: z
+    .string()
+    .max(64)
+    .optional()
+    .describe(
+      "Zone in which times of day have their date, such as Europe/Berlin. Without it, they are errors.",
+    ),
   only_features: queryFlag
     .optional()
     .describe("Leaves out the features that the service computes. Needs a part `features`."),
@@ -35,7 +42,6 @@ export const prepareQuery = z.strictObject({
 
 export type PrepareQuery = z.infer<typeof prepareQuery>;
 
-/** The result of preparing prices. */
 export const preparedBlobsSchema = z
   .strictObject({
     id: z.string().describe("Id in the names of both blobs."),

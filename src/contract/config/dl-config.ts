@@ -72,5 +72,3 @@ export const dotPredictionSchema = z.strictObject({
 export const dlConfigSchema = z
   .looseObject({ "NN params": z.looseObject({ "Dot prediction": dotPredictionSchema }) })
   .meta({ id: "DlConfig", title: "Config of run_dl_job" });
-
-export type DotPrediction = z.infer<typeof dotPredictionSchema>;

@@ -1,6 +1,5 @@
 import type { Operation } from "./job-operations.ts";
 
-/** A config to start from. */
 export interface ExampleConfig {
   /** Lower-case words with hyphens: the name of its file, and the argument of `mucast examples`. */
   readonly name: string;

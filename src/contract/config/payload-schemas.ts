@@ -113,7 +113,6 @@ const replayOptionsSchema = z.strictObject({
 
 export type ReplayOptions = z.infer<typeof replayOptionsSchema>;
 
-/** The payload of a replay. */
 export const replayPayloadSchema = z
   .strictObject({
     ...replayOptionsSchema.shape,
@@ -130,7 +129,6 @@ export const replayPayloadSchema = z
   })
   .meta({ id: "ReplayPayload", title: "Payload of replay" });
 
-/** The payload of each operation. */
 export const PAYLOAD_SCHEMAS = {
   run_ml_job: payloadSchema,
   run_dl_job: payloadSchema,

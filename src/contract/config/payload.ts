@@ -35,7 +35,6 @@ export interface ParsedPayload {
   readonly canonical: string;
 }
 
-/** The fault of a blob's URL. */
 export interface UrlFault {
   readonly message: string;
   /** Takes the place of the title and the advice of `url_not_allowed`. */

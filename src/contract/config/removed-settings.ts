@@ -1,7 +1,6 @@
 import type { Fault } from "../errors/errors.ts";
 import { invalidRequest, joinPath, show } from "../errors/faults.ts";
 
-/** A setting of an earlier version. */
 interface RemovedSetting {
   /** Its keys, from the top of the config. */
   readonly path: readonly [string, ...string[]];

@@ -10,7 +10,6 @@ export const tagSchema = z
     `must be 1 to ${TAG_LIMITS.characters} printable ASCII characters without a space at either end`,
   );
 
-/** Different tags. */
 export const tagsSchema = z
   .array(tagSchema)
   .max(TAG_LIMITS.tags)

@@ -9,8 +9,7 @@ export const ERROR_TABLE = {
     status: 400,
     exit: 2,
     title: "The payload or the config is invalid",
-    advice:
-      "Correct the named values. docs/config.md, the service's /openapi.json, `mucast schema` and `--help` describe what is accepted.",
+    advice: "Correct what the message names.",
   },
   unknown_model: {
     status: 400,
@@ -59,14 +58,14 @@ export const ERROR_TABLE = {
     status: 422,
     exit: 3,
     title: "An input contains unusable data",
-    advice: "Correct the value at the given position.",
+    advice: "Correct the input at the place that the message names.",
   },
   insufficient_history: {
     status: 422,
     exit: 3,
     title: "Too few rows to learn from",
     advice:
-      "Provide a longer window, features with fewer gaps or a smaller lookback. A ticker needs 30 fit rows, and a network needs 30 training windows.",
+      "Provide earlier prices, a later learning end or features with fewer gaps. A ticker needs 30 fit rows. A network needs 30 training windows, and has more with a smaller lookback.",
   },
   sparse_prices: {
     status: 422,
@@ -74,6 +73,13 @@ export const ERROR_TABLE = {
     title: "Prices are too far apart to learn from",
     advice:
       "Provide daily or weekly prices. A label is the return to the next price, which must be at most 10 calendar days later.",
+  },
+  few_tickers: {
+    status: 422,
+    exit: 3,
+    title: "Too few tickers to compare",
+    advice:
+      "Add tickers, or use a config that compares none, without `target` relative and `cross_section`, such as the example ridge.",
   },
   all_failed: {
     status: 422,

@@ -18,13 +18,11 @@ export function faultsOf(error: z.ZodError, schema: z.ZodType, root: string, inp
   });
 }
 
-/** The fault of one unknown key, with the nearest of the known keys. */
 export function unknownKey(path: string, key: string, known: readonly string[]): Fault {
   const names = known.length === 0 ? "" : `; known here: ${known.join(", ")}`;
   return fault(path, `unknown key ${show(key)}${names}`, nearestName(key, known));
 }
 
-/** The number of faults that one error lists. */
 export const MAX_FAULTS = 100;
 const MAX_PATH_LENGTH = 300;
 
@@ -168,8 +166,16 @@ function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   return inner;
 }
 
+/** What describes the accepted values, by the beginning of the first fault's path. */
+const DESCRIPTIONS = [
+  ["config", "docs/config.md describes the config, and `mucast examples` prints one to start with."],
+  ["--", "Correct the flags. The --help of the command describes them."],
+] as const;
+
 /** The error of a payload or config with faults: one message with the first 100 of them. */
 export function invalidRequest(faults: readonly Fault[]): MucastError {
   const { message, faults: listed } = listedFaults(faults);
-  return new MucastError("invalid_request", message, { path: listed[0]?.path ?? "config", faults: listed });
+  const path = listed[0]?.path ?? "config";
+  const advice = DESCRIPTIONS.find(([beginning]) => path.startsWith(beginning))?.[1];
+  return new MucastError("invalid_request", message, { path, faults: listed, advice });
 }

@@ -21,6 +21,13 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return best;
 }
 
+/** The known names, the nearest to a mistyped one first. */
+export function byNearness(name: string, known: readonly string[]): string[] {
+  const given = normalise(name);
+  const distances = new Map(known.map((other) => [other, alignmentDistance(given, normalise(other))]));
+  return known.toSorted((a, b) => distances.get(a)! - distances.get(b)!);
+}
+
 const MAX_COMPARED_LENGTH = 100;
 
 function normalise(name: string): string {

@@ -44,7 +44,6 @@ function textBytes(text: string): number {
   return used;
 }
 
-/** A copy and its size as JSON. */
 interface Copy {
   readonly value: unknown;
   readonly bytes: number;
@@ -52,7 +51,6 @@ interface Copy {
   readonly isWhole: boolean;
 }
 
-/** The size limits of a copy. */
 interface CopyLimit {
   /** Limit of the whole copy as JSON, in bytes of UTF-8. */
   readonly bytes: number;

@@ -28,20 +28,9 @@ function daysInMonth(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/**
- * A regular expression for the time after a date, with its separator: `T16:00:00.000Z`, ` 16:00`, ` 4:00 PM EST`, `T00+09:00`. The hour 24
- * is excluded, because it would be the next day.
- */
-export const TIME_PATTERN =
-  "[T ](?:[01]?\\d|2[0-3])(?::[0-5]\\d(?::(?:[0-5]\\d|60)(?:[.,]\\d+)?)?)?" +
-  "(?: ?[AaPp][Mm])?(?: ?(?:[A-Z]{1,5}|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?))?";
+const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 
-const ISO_DATE = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:$|${TIME_PATTERN}$)`);
-
-/**
- * Day of an ISO date or date-time: its first ten characters count, whatever its offset.
- * @returns undefined if the text is not such a date, or is followed by something other than a time.
- */
+/** Day of `YYYY-MM-DD`. @returns undefined for any other text. */
 export function parseDay(text: string): Day | undefined {
   const match = ISO_DATE.exec(text);
   return match ? dayOfCivil(Number(match[1]), Number(match[2]), Number(match[3])) : undefined;

@@ -1,7 +1,6 @@
 import { counted } from "../errors/wording.ts";
 import type { Day } from "./dates.ts";
 
-/** Maximum number of columns of a ticker in a blob. */
 export const MAX_COLUMNS = 10_000;
 
 /**

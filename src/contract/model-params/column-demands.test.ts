@@ -205,6 +205,7 @@ describe("no ticker can accept", () => {
       ["xgboost", "max_bin", [2_000_000_000]],
       ["catboost", "num_trees", [1e9]],
       ["catboost", "leaf_estimation_iterations", [1_001]],
+      ["catboost", "fold_len_multiplier", [1e300, 1.0001]],
       ["rf", "n_estimators", [2_000_000_000]],
       ["rf", "max_leaf_nodes", [100_001]],
       ["rf", "max_samples", [10_000_001, 2_147_483_648, 10.5]],
@@ -214,11 +215,16 @@ describe("no ticker can accept", () => {
       for (const value of values) {
         assert.match(
           fault(model, { [name]: value }) ?? "accepted",
-          /may be at most \d+, since|must be an integer/,
+          /may be at most \d+, since|must be at least 1.05|must be an integer/,
           `${model} ${name}`,
         );
       }
     }
+    const ordered = { boosting_type: "Ordered", max_depth: 13 };
+    assert.match(
+      fault("catboost", ordered) ?? "",
+      /max_depth: may be at most 12 with .*boosting_type "Ordered"/,
+    );
     for (const params of [{ n_estimators: 100_000 }, { max_samples: 10_000_000 }, { max_samples: 9.5 }]) {
       assert.equal(fault("rf", params), undefined);
     }

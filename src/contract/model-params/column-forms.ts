@@ -49,7 +49,6 @@ export function integer(least: number, most: number): ColumnEntry {
   return { inWords: `a whole number from ${least} to ${most}`, samples: ["15", "63"], isOne };
 }
 
-/** A list of numbers, one per column. */
 export function list(kind: "each" | "first", { samples, isOne }: ColumnEntry): ColumnForm {
   return {
     example: `[${samples.join(",")}]`,
@@ -116,16 +115,13 @@ export function textByNumber({ samples, isOne }: ColumnEntry): ColumnForm {
   };
 }
 
-/** One column. */
 export const COLUMN_NUMBER: ColumnForm = { example: "2", read: (raw) => namedIn([raw]) };
 
-/** A list of columns. */
 export const COLUMN_NUMBERS: ColumnForm = {
   example: "[0,2]",
   read: (raw) => (Array.isArray(raw) ? namedIn(raw) : undefined),
 };
 
-/** A list of columns in a string. */
 export const COLUMN_NUMBERS_TEXT: ColumnForm = {
   example: '"0,2"',
   read: (raw) => (typeof raw === "string" ? named(raw === "" ? [] : raw.split(",")) : undefined),
@@ -142,7 +138,6 @@ export const COLUMN_RANGES: ColumnForm = {
   },
 };
 
-/** Lists of columns. */
 export const GROUPS: ColumnForm = {
   example: "[[0,1],[2]]",
   read: (raw) => {

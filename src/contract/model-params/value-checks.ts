@@ -24,7 +24,7 @@ export function valueFaults(model: Model, parameter: Parameter, raw: unknown, pa
     ];
   }
   // mucast allows fewer losses than the library lists; `ruleFaults` checks them.
-  const isLoss = objectivesOf(model.name)?.parameter === parameter.name;
+  const isLoss = OBJECTIVES[model.name]?.parameter === parameter.name;
   if (!isLoss && choices !== undefined && typeof raw === "string" && !choices.includes(raw)) {
     const suggestion = nearestName(raw, choices);
     const fault = { path, message: `must be one of ${choices.join(", ")}, got ${show(raw)}` };
@@ -33,15 +33,16 @@ export function valueFaults(model: Model, parameter: Parameter, raw: unknown, pa
   return limitFaults(model, parameter, raw, path);
 }
 
-/** The fault of a number above its limit, even if it is in a string. */
+/** The fault of a number beyond its limits, even if it is in a string. */
 function limitFaults(model: Model, { name }: Parameter, raw: unknown, path: string): Fault[] {
   const rule = valueRule(model.library, name);
   if (rule?.kind !== "most") return [];
   const value = Number(isRawNumber(raw) ? raw.rawJSON : raw);
-  const { most, mostFraction = most } = rule;
+  const { most, mostFraction = most, least = -Infinity } = rule;
   const limit = jsonType(raw) === "float" ? mostFraction : most;
-  if (!(value > limit)) return [];
-  return [{ path, message: `may be at most ${limit}, since ${rule.reason}; got ${show(raw)}` }];
+  if (raw === null || !(value > limit || value < least)) return [];
+  const bound = value > limit ? `may be at most ${limit}` : `must be at least ${least}`;
+  return [{ path, message: `${bound}, since ${rule.reason}; got ${show(raw)}` }];
 }
 
 /**
@@ -58,11 +59,11 @@ export function ruleFaults(model: Model, params: ReadonlyMap<string, unknown>, p
 }
 
 function objectiveFaults(model: Model, params: ReadonlyMap<string, unknown>, pathOf: PathOf): Fault[] {
-  const objectives = objectivesOf(model.name);
+  const objectives = OBJECTIVES[model.name];
   const objective = objectives && params.get(objectives.parameter);
   if (objectives === undefined || typeof objective !== "string") return [];
-  if (!isAllowedObjective(model.name, objective)) {
-    const accepted = objectives.accepted;
+  if (!isAllowedObjective(model.name, objectives, objective)) {
+    const { accepted } = objectives;
     const suggestion = nearestName(objective, accepted);
     const message = `only regression is allowed, got ${show(objective)}; accepted: ${accepted.join(", ")}`;
     const fault = { path: pathOf(objectives.parameter), message };
@@ -163,6 +164,16 @@ interface PairRule {
 
 const PAIR_RULES: readonly PairRule[] = [
   {
+    // 500 rows take 0.5 s a tree with depth 12, 3 s with 14, and over a minute with 16.
+    library: "catboost",
+    pair: ["depth", "boosting_type"],
+    fault: (given, otherPath) => {
+      if (given.get("boosting_type") !== "Ordered" || numbersIn(given.get("depth")).every((d) => d <= 12))
+        return;
+      return `may be at most 12 with ${otherPath} "Ordered", which takes minutes a tree beyond`;
+    },
+  },
+  {
     // lightgbm throws in a thread that catches nothing: SIGABRT.
     library: "lightgbm",
     pair: ["monotone_constraints", "categorical_feature"],
@@ -205,7 +216,7 @@ function pairFaults(
 }
 
 /** The numbers of a list, of a list in a string, or one number; value-rules.ts refuses other notations. */
-function numbersIn(raw: unknown): number[] {
+export function numbersIn(raw: unknown): number[] {
   if (isRawNumber(raw)) return [Number(raw.rawJSON)];
   if (Array.isArray(raw)) return raw.flatMap(numbersIn);
   return typeof raw === "string" && raw !== "" ? raw.split(",").map(Number) : [];
@@ -219,15 +230,14 @@ interface Objectives {
   readonly parameter: string;
   readonly accepted: readonly string[];
   /** Whether the library compares names without case. */
-  readonly anyCase: boolean;
+  readonly anyCase?: true;
 }
 
-/** Null for models whose loss cannot be chosen. */
-const OBJECTIVES: Readonly<Record<ModelName, Objectives | null>> = {
+/** Without the models whose loss cannot be chosen. */
+export const OBJECTIVES: Partial<Record<ModelName, Objectives>> = {
   random_forest: {
     parameter: "criterion",
     accepted: ["squared_error", "absolute_error", "friedman_mse"],
-    anyCase: false,
   },
   xgboost: {
     parameter: "objective",
@@ -240,7 +250,6 @@ const OBJECTIVES: Readonly<Record<ModelName, Objectives | null>> = {
       "reg:squaredlogerror",
       "reg:quantileerror",
     ],
-    anyCase: false,
   },
   lightgbm: {
     parameter: "objective",
@@ -259,29 +268,13 @@ const OBJECTIVES: Readonly<Record<ModelName, Objectives | null>> = {
   catboost: {
     parameter: "loss_function",
     accepted: ["RMSE", "MAE", "Quantile", "Huber", "Lq", "LogCosh", "Expectile", "MAPE"],
-    anyCase: false,
   },
-  linear: null,
-  ridge: null,
-  lasso: null,
-  elastic_net: null,
-  quantile: null,
 };
 
-/** @returns undefined for models whose loss cannot be chosen. */
-export function objectivesOf(model: ModelName): Objectives | undefined {
-  return OBJECTIVES[model] ?? undefined;
-}
-
-/**
- * Whether a loss is allowed. catboost's losses have options after a colon (`Quantile:alpha=0.1`), which catboost itself
- * checks.
- */
-function isAllowedObjective(model: ModelName, objective: string): boolean {
-  const known = OBJECTIVES[model];
-  if (known === null) return true;
+/** catboost's losses have options after a colon (`Quantile:alpha=0.1`), which catboost itself checks. */
+function isAllowedObjective(model: ModelName, { accepted, anyCase }: Objectives, objective: string): boolean {
   const name = model === "catboost" ? objective.replace(/:.*$/s, "") : objective;
-  return known.accepted.includes(known.anyCase ? name.toLowerCase() : name);
+  return accepted.includes(anyCase ? name.toLowerCase() : name);
 }
 
 /** Each space and each digit has one place in it: with two, a text of 30 KB that does not match would take hours. */

@@ -32,7 +32,6 @@ export const gainFields = {
   gain_t: maybe.describe("Its t over dates; `method` names the error."),
 };
 
-/** A candidate and what its forecasts are worth. */
 export const choiceCandidateSchema = z
   .strictObject({
     label: z.string(),
@@ -44,7 +43,6 @@ export const choiceCandidateSchema = z
   })
   .meta({ id: "ChoiceCandidate" });
 
-/** How a job chose among candidates. */
 export const choiceSchema = z
   .strictObject({
     rule: mayGrow(z.enum(CHOICE_RULES)),

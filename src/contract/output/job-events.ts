@@ -32,7 +32,6 @@ export interface Progress {
   readonly validation_loss?: number;
 }
 
-/** What a running job reports. */
 export type JobEvent =
   | Progress
   | { readonly kind: "warning"; readonly warning: Warning }
@@ -44,7 +43,6 @@ export type Report = (event: JobEvent) => void;
 
 const loss = z.number().nullable().describe("On scaled returns; null if it is not finite.");
 
-/** One epoch of a network's training. */
 const epochPointSchema = z
   .strictObject({
     ticker: z.string().describe("Ticker of the network; `portfolio` for a joint network."),
@@ -83,7 +81,6 @@ export const progressSchema = z
   })
   .meta({ id: "Progress" });
 
-/** The number of entries with each code. */
 export const codeCountsSchema = z.record(z.string(), z.int().positive());
 
 /** What an executor reports about a job since the last batch; empty parts are absent. */

@@ -11,7 +11,6 @@ const JUDGED_ROWS = ["score", "out_of_fold", "calibration", "validation"] as con
 /** The state of a finding about the order, the sizes or the intervals of forecasts. */
 const FINDING_STATES = ["evidence", "none", "worse", "too_few"] as const;
 
-/** The states of a verdict. */
 export const VERDICT_STATES = ["skill", "oversized", "none", "worse", "too_few"] as const;
 
 const findingStateSchema = mayGrow(
@@ -23,7 +22,6 @@ const findingStateSchema = mayGrow(
 );
 export const judgedRowsSchema = mayGrow(z.enum(JUDGED_ROWS).meta({ id: "JudgedRows" }));
 
-/** The state of a verdict. */
 export const verdictStateSchema = mayGrow(z.enum(VERDICT_STATES));
 
 const findingFields = {

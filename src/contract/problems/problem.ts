@@ -75,8 +75,8 @@ export function problemOf(error: unknown): Problem {
     status,
     code: known.code,
     detail: known.message,
-    advice,
     ...(known.data as Partial<Problem>),
+    advice: known.data.advice ?? advice,
   });
 }
 

@@ -7,6 +7,11 @@ export const WARNING_TABLE = {
     cause: "A price is zero or negative. The job treats that date as a date without a price.",
     cure: "Correct the price at its source.",
   },
+  suspicious_price: {
+    cause:
+      "Prices of the ticker jump by n:1 or revert after a jump, at least 15 in a row are equal, or weekends repeat the price before. The message has the dates of the worst.",
+    cure: "Provide adjusted prices in one unit, on trading days only. If the company really moved so, do nothing.",
+  },
   long_gap: {
     cause:
       "Two successive price dates are more than 10 calendar days apart, so the first one has no label, and with delay neither have the dates before it whose label spans the gap. The message says how many dates of the ticker are lost and which gap is the largest.",
@@ -23,8 +28,9 @@ export const WARNING_TABLE = {
   },
   warm_up_rows: {
     cause:
-      "The job excludes rows at the start of tickers where a feature has no value yet, for example because its window is not full.",
+      "The job excludes rows at the start of tickers where a feature has no value yet, for example because its window is not full. This is a note: only the output lists it.",
     cure: "If the window is that long, do nothing. Otherwise provide earlier values of the named feature, or remove it.",
+    isNote: true,
   },
   no_prices: {
     cause: "The ticker is in the feature blob only.",
@@ -43,6 +49,11 @@ export const WARNING_TABLE = {
       "The mu of the listed tickers is a forecast from a date before as_of, because their prices end earlier than those of other tickers.",
     cure: "Update their prices and features. mu_dates gives the date of each forecast.",
   },
+  unpriced_dates: {
+    cause:
+      "More than a tenth of the feature dates of the listed tickers, between the first and the last price, have no price of any ticker. The features may be dated a day early or late. The verdict's sentence says so too.",
+    cure: "Give features the date at whose close they are known. If they have values on days without trading, such as Sundays, remove those rows.",
+  },
   not_daily: {
     cause:
       "The median distance between prices of the listed tickers is 2 calendar days or more, for example because prices are weekly. This is so in the fit rows or in the last 11 rows before mu, so mu is a return over such a span, or comes from a model that learned such returns.",
@@ -57,6 +68,11 @@ export const WARNING_TABLE = {
     cause:
       "ridge, lasso or elastic_net runs without a scaler on features whose standard deviations differ more than tenfold. The penalty then favours features by their units.",
     cure: "Set scaler to standard.",
+  },
+  uncoded_categories: {
+    cause:
+      "categorical_feature of lightgbm names features with fractions or negative values on the fit rows, or a scaler changes them. lightgbm cuts fractions off and takes negative codes for missing values.",
+    cure: "Code the categories as 0, 1, 2, …, remove them from categorical_feature, or set scaler to none.",
   },
   chosen_early: {
     cause:
@@ -162,6 +178,11 @@ export const WARNING_TABLE = {
 } as const;
 
 type WarningCode = keyof typeof WARNING_TABLE;
+
+/** Undefined for a code of another version. With `isNote`, the output lists the warning, and nothing else shows or counts it. */
+export function warningEntry(code: string): { readonly cure: string; readonly isNote?: true } | undefined {
+  return Object.hasOwn(WARNING_TABLE, code) ? WARNING_TABLE[code as WarningCode] : undefined;
+}
 
 export const warningSchema = z
   .strictObject({

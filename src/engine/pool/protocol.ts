@@ -134,8 +134,8 @@ export interface Diagnosis {
 
 type TrialResult = Record<string, never>;
 
-/** One fit of a `fit_predict` task has ended. */
-interface FitProgress {
+/** One fit of a task has ended. */
+export interface FitProgress {
   readonly fit: number;
   readonly seconds: number;
 }

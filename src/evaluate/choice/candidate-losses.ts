@@ -23,7 +23,6 @@ export interface TestedTicker {
 export interface TestedFold {
   readonly from: number;
   readonly to: number;
-  /** The date of the first row. */
   readonly first: Day;
 }
 

@@ -8,7 +8,6 @@ import type { LossSeries } from "./candidate-losses.ts";
 export type Members = readonly number[];
 
 export interface MemberChoice {
-  /** The candidate with the smallest mean loss. */
   readonly best: number;
   readonly members: Members;
 }

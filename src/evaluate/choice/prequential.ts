@@ -12,13 +12,11 @@ export interface PrequentialChoice {
   readonly changes: readonly { readonly day: Day; readonly members: Members }[];
   /** The members by all losses, which forecast the score rows. */
   readonly members: Members;
-  /** The candidate with the smallest mean loss. */
   readonly best: number;
   /** One per ticker, shape (n): out-of-fold forecasts. */
   readonly predicted: readonly Float64Array[];
 }
 
-/** How to choose. */
 export interface ChoiceSettings {
   readonly rule: ChoiceRule;
   readonly measure: ChoiceMeasure;
@@ -46,7 +44,6 @@ export function* choosePrequentially(
   return { series, changes: membersOverTime(days, common), members, best, predicted };
 }
 
-/** The first dates of all folds, ascending. */
 export function foldDates(tickers: readonly TestedTicker[]): Day[] {
   return [...new Set(tickers.flatMap(({ folds }) => folds.map(({ first }) => first)))].sort((a, b) => a - b);
 }

@@ -12,7 +12,6 @@ export type RecordedChoice = Pick<
 export interface ChoiceFault {
   /** Where they are in the output, such as `choice.members`. */
   readonly at: string;
-  /** Numbers of candidates, comma-separated. */
   readonly recorded: string;
   readonly recomputed: string;
 }

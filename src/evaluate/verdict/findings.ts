@@ -80,7 +80,6 @@ function isBeyondChance({ days }: OrderByDate, t: number | null): boolean {
   return quantile !== null && t !== null && t >= quantile;
 }
 
-/** The name and the unit of the figure of an order. */
 export const ORDER_FIGURES = {
   cross_section: { name: "mean IC", unit: "" },
   time_series: { name: "mean return on the side of the forecast", unit: " deviations" },
@@ -285,7 +284,6 @@ interface CoverageByDate {
   readonly counted: Float64Array;
 }
 
-/** The coverage of the intervals of one set of rows. */
 export interface IntervalEvidence {
   readonly byDate: CoverageByDate;
   /** Coverage by tenths of each ticker's days by volatility, quietest first; absent if it is not known. */

@@ -1,6 +1,7 @@
 import type { Intervals } from "../../contract/config/intervals.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { JudgedRows, RowsVerdict, Verdict, VerdictState } from "../../contract/output/verdict.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import {
   datesText,
@@ -13,7 +14,6 @@ import {
   sizesFinding,
 } from "./findings.ts";
 
-/** The number of score dates that make the headline: a year of trading. */
 const MIN_HEADLINE_DATES = 250;
 
 /** One set of rows that the models did not learn from. */
@@ -25,7 +25,6 @@ export interface JudgedSet {
   readonly coverage?: IntervalEvidence | undefined;
 }
 
-/** The name of each set of rows in sentences. */
 const ROWS: Readonly<Record<JudgedRows, string>> = {
   score: "score rows",
   out_of_fold: "out-of-fold rows",
@@ -74,6 +73,15 @@ export function headlined(judged: readonly RowsVerdict[]): Verdict {
   };
 }
 
+/** Says in the verdict what may be behind it: features on other dates than prices may know the returns. */
+export function withWarning<V extends Pick<Verdict, "sentence">>(
+  verdict: V,
+  warnings: readonly Warning[],
+): V {
+  const dates = warnings.find(({ code }) => code === "unpriced_dates");
+  return dates === undefined ? verdict : { ...verdict, sentence: `${verdict.sentence} ${dates.message}` };
+}
+
 const TITLES: Readonly<Record<VerdictState, string>> = {
   skill: "Evidence of skill",
   oversized: "Evidence of skill, sizes too large",
@@ -82,7 +90,6 @@ const TITLES: Readonly<Record<VerdictState, string>> = {
   too_few: "Too few dates to judge",
 };
 
-/** The name of the state of one set of rows. */
 export function verdictTitle({ order }: RowsVerdict, state: VerdictState): string {
   return state === "worse" && order.state === "worse" ? "Worse than chance" : TITLES[state];
 }
@@ -92,7 +99,6 @@ export function hasSkill({ order, sizes }: RowsVerdict): boolean {
   return order.state === "evidence" || sizes.informative;
 }
 
-/** The state that follows from the findings on one set of rows. */
 export function verdictState(set: RowsVerdict): VerdictState {
   const { order, sizes } = set;
   if (sizes.state === "too_few") return "too_few";

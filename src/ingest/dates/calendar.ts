@@ -8,10 +8,6 @@ export class Calendar {
   /** Sorted row i is row `order[i]` of the blob; absent if the blob's dates ascend. */
   readonly #order: Uint32Array | undefined;
 
-  /**
-   * @param days one per row, in the blob's order.
-   * @param positionOf the position of row i in the blob, for the error.
-   */
   constructor(days: ArrayLike<Day>, positionOf: (row: number) => Position) {
     this.days = Int32Array.from(days);
     this.#order = ascends(this.days) ? undefined : sortedOrder(this.days);

@@ -1,7 +1,7 @@
 import { MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import { invalid, type Position, quote } from "../blob-errors.ts";
 import { Doubles } from "../json/doubles.ts";
-import { type JsonReader, Token } from "../json/json-reader.ts";
+import { Token } from "../json/json-reader.ts";
 import { nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
 import { Calendar } from "./calendar.ts";
 import { dayOfEpoch, whyNoDate } from "./date-text.ts";
@@ -19,7 +19,6 @@ export class DateList {
   readonly #offsets = new Doubles();
   #fault: { readonly position: Position; readonly what: string } | undefined;
 
-  /** @param name the key of the array. */
   constructor(reading: Reading, name: string, ticker?: string) {
     this.#reading = reading;
     this.#name = name;
@@ -30,7 +29,6 @@ export class DateList {
     return this.#times.length;
   }
 
-  /** Reads the array whose start was just read. */
   *read(): Steps<void> {
     const { json } = this.#reading;
     const { depth } = json;
@@ -39,7 +37,7 @@ export class DateList {
       if (token === Token.more) token = yield* json.wait();
       if (token === Token.arrayEnd) return;
       if (token === Token.string) this.addText(json.text, json.day, json.offset);
-      else if (token === Token.number) this.#addRead(json);
+      else if (token === Token.number) this.addNumber(json.number, json.offset, json.numberText);
       else {
         this.addFault(`is ${nameOf(token)}; a date is expected`, json.offset);
         yield* json.skip(depth);
@@ -53,18 +51,11 @@ export class DateList {
   }
 
   /** @param time NaN for null, or for a number that is not finite, in a list of numbers. */
-  addNumber(time: number, offset: number): void {
-    const text = Number.isNaN(time) ? "null, or a number that is not finite," : String(time);
-    if (Number.isNaN(dayOfEpoch(time))) this.addFault(`${text} ${whyNoDate(time)}`, offset);
+  addNumber(time: number, offset: number, text?: string): void {
+    const read = text === undefined ? undefined : quote(text);
+    const other = Number.isNaN(time) ? "null, or a number that is not finite," : String(time);
+    if (Number.isNaN(dayOfEpoch(time))) this.addFault(`${read ?? other} ${whyNoDate(time)}`, offset);
     else this.#add(time, offset);
-  }
-
-  /** Adds the number that was just read. */
-  #addRead(json: JsonReader): void {
-    const { number, offset } = json;
-    if (Number.isNaN(dayOfEpoch(number))) {
-      this.addFault(`${quote(json.numberText)} ${whyNoDate(number)}`, offset);
-    } else this.#add(number, offset);
   }
 
   addFault(what: string, offset: number): void {

@@ -1,9 +1,9 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
-import { invalid, quote } from "../blob-errors.ts";
+import { invalid, type Position, quote } from "../blob-errors.ts";
 import { Token } from "../json/json-reader.ts";
 import { nameOf, type Reading, type Steps } from "../reading.ts";
-import { dayOfEpoch, whyNoDate } from "./date-text.ts";
+import { dayOfEpoch, dayOfText, whyNoDate } from "./date-text.ts";
 
 type Bound = keyof RequestedWindow;
 
@@ -50,11 +50,14 @@ export class WindowBounds {
     if (token !== Token.string && token !== Token.number) {
       throw invalid(position, `is ${nameOf(token)}; a date is expected`);
     }
-    const day = token === Token.number ? dayOfEpoch(json.number) : json.day;
-    if (Number.isNaN(day)) {
-      const [text, value] = token === Token.number ? [json.numberText, json.number] : [json.text, json.text];
-      throw invalid(position, `${quote(text)} ${whyNoDate(value)}`);
-    }
+    if (token === Token.string) this.add(name, bound, json.text, position);
+    else this.add(name, bound, json.number, position, json.numberText);
+  }
+
+  /** @throws MucastError invalid_data if the value is not a date, or differs from the bound under another key. */
+  add(name: string, bound: Bound, value: string | number, position: Position, text = String(value)): void {
+    const day = typeof value === "number" ? dayOfEpoch(value) : dayOfText(value);
+    if (Number.isNaN(day)) throw invalid(position, `${quote(text)} ${whyNoDate(value)}`);
     const other = this.#days.get(bound);
     if (other !== undefined && other.day !== day) {
       throw invalid(position, `is ${formatDay(day)}, but ${quote(other.name)} is ${formatDay(other.day)}`);

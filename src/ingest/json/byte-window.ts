@@ -18,7 +18,6 @@ export class ByteWindow {
   /** Whether `end` is the end of the blob. */
   finished = false;
   readonly source: string;
-  /** Offset in the blob of `bytes[0]`. */
   #base = 0;
   #chunk: Uint8Array = new Uint8Array(0);
   #wanted = 1;
@@ -31,7 +30,6 @@ export class ByteWindow {
     this.#signal = signal;
   }
 
-  /** Byte offset into the blob of a position in the window. */
   offset(position: number): number {
     return this.#base + position;
   }
@@ -61,7 +59,6 @@ export class ByteWindow {
     this.bytes.fill(0, this.end, this.end + SENTINELS);
   }
 
-  /** Closes the stream if the blob has not been read to its end. */
   async close(): Promise<void> {
     if (!this.finished) await this.#chunks.return?.();
     this.finished = true;

@@ -24,12 +24,10 @@ export class Doubles {
     this.length = 0;
   }
 
-  /** The entries that count; valid until the next change. */
   view(): Float64Array {
     return this.values.subarray(0, this.length);
   }
 
-  /** A copy of the entries that count. */
   copy(): Float64Array {
     return this.values.slice(0, this.length);
   }

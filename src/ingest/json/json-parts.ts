@@ -14,10 +14,6 @@ export type Read<T> = (json: JsonReader) => Waiting<T>;
 /** A reading that may give values before it returns. */
 type Reading<Y, T> = Generator<Y | undefined, T, void>;
 
-/**
- * Runs a reading over a document.
- * @yields what the reading yields.
- */
 export async function* streamParts<Y, T>(
   source: ByteSource,
   read: (json: JsonReader) => Reading<Y, T>,
@@ -154,7 +150,6 @@ export function byName<T>(
   };
 }
 
-/** Reads the last element of a list. */
 export function last<T>(read: Read<T>): Read<T | undefined> {
   return function* (json) {
     let found: T | undefined;

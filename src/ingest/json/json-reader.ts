@@ -7,7 +7,6 @@ import { scanNumber } from "./decimal.ts";
 import type { Doubles } from "./doubles.ts";
 import { checkText, decodeText, TextCache } from "./json-strings.ts";
 
-/** The kind of token that `next` has read. */
 export const Token = {
   /** The window ends inside the next token: refill it and call again. */
   more: 0,
@@ -39,7 +38,6 @@ const DEEPEST = 64;
  */
 const MAX_NAME_LENGTH = NAME_BYTES.column;
 
-/** What the grammar allows next. */
 const Expect = { value: 0, valueOrEnd: 1, keyOrEnd: 2, key: 3, colon: 4, commaOrEnd: 5 } as const;
 type Expect = (typeof Expect)[keyof typeof Expect];
 
@@ -59,16 +57,13 @@ export class JsonReader {
   #skipping = false;
   #held: Token = Token.more;
   #literalToken: Token = Token.null;
-  /** The number of open objects and arrays. */
   depth = 0;
-  /** Byte offset of the last token. */
   offset = 0;
 
   constructor(window: ByteWindow) {
     this.#window = window;
   }
 
-  /** The last key or string. */
   get text(): string {
     return this.#cache.text;
   }
@@ -89,7 +84,6 @@ export class JsonReader {
     return Buffer.from(bytes.subarray(this.offset - this.#window.offset(0), position)).toString("latin1");
   }
 
-  /** Makes `next` return the last token again. */
   unread(token: Token): void {
     this.#held = token;
   }
@@ -150,7 +144,6 @@ export class JsonReader {
     }
   }
 
-  /** The next token, waiting for it if needed. */
   *take(): Waiting<Token> {
     const token = this.next();
     return token === Token.more ? yield* this.wait() : token;

@@ -8,7 +8,6 @@ const LOWER_U = 117;
 const SIMPLE_ESCAPES = new Set([34, 92, 47, 98, 102, 110, 114, 116]);
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A fault inside a string: its index in the bytes, and a clause for the message. */
 interface TextFault {
   readonly at: number;
   readonly what: string;
@@ -92,7 +91,6 @@ export class TextCache {
   #lengths = new Uint8Array(MIN_SLOTS);
   #texts: string[] = new Array<string>(MIN_SLOTS).fill("");
   #days = new Float64Array(MIN_SLOTS);
-  /** The number of slots in use. */
   #taken = 0;
   /** Which of a hash's two slots is overwritten next. */
   #turn = 0;
@@ -122,7 +120,6 @@ export class TextCache {
     this.day = this.#days[slot]!;
   }
 
-  /** Writes a string that is not cached to `text` and `day`. */
   set(text: string): void {
     this.text = text;
     this.day = dayOfText(text);

@@ -18,7 +18,6 @@ import type { TickerContainer } from "./ticker-container.ts";
 /** The keys of a split table; a column may also be called `index` or `data`. */
 const SPLIT_KEYS = ["columns", "index", "data"];
 
-/** A ticker's own dates and the key that holds them. */
 interface OwnDates {
   readonly name: string;
   readonly rank: number;
@@ -33,13 +32,10 @@ export class ArrayColumns {
   readonly #table: SplitTable;
   readonly #names = new Set<string>();
   readonly #columns: string[] = [];
-  /** Keys of a split table whose arrays are empty. */
   readonly #empty = new Set<string>();
-  /** Length of the first column. */
   #n = 0;
   #dates: OwnDates | undefined;
 
-  /** @param offset of the ticker's key. */
   constructor(reading: Reading, ticker: string, offset: number) {
     this.#reading = reading;
     this.#ticker = ticker;
@@ -48,7 +44,6 @@ export class ArrayColumns {
     reading.buffer.clear();
   }
 
-  /** Reads the object to its end. Its first key and the start of that key's array have been read. */
   *read(firstName: string, firstOffset: number, container: TickerContainer): Steps<void> {
     const { json } = this.#reading;
     let name = firstName;

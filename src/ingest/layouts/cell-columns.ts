@@ -25,20 +25,17 @@ export class CellColumns {
   readonly #columns: string[] = [];
   /** By column; rows beyond a column's end are missing. */
   readonly #values: Doubles[] = [];
-  /** Row of each day, in the order of the blob. */
   readonly #rows = new Map<Day, number>();
   readonly #days = new Doubles();
   /** By row, the number of columns when it last got a value, to detect a repeated date in a column. */
   readonly #filled = new Doubles();
 
-  /** @param offset of the ticker's key. */
   constructor(reading: Reading, ticker: string, offset: number) {
     this.#reading = reading;
     this.#ticker = ticker;
     this.#offset = offset;
   }
 
-  /** Reads the object to its end. Its first key and the start of that key's object have been read. */
   *read(firstName: string, firstOffset: number): Steps<void> {
     const { json } = this.#reading;
     let name = firstName;

@@ -1,9 +1,9 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
-import { invalid, quote } from "../blob-errors.ts";
+import { invalid, NOT_A_BLOB, quote } from "../blob-errors.ts";
 import type { BlobKind } from "../column-names.ts";
 import { DateList } from "../dates/date-list.ts";
-import { isDateText } from "../dates/date-text.ts";
+import { isDateText, whyNoDate } from "../dates/date-text.ts";
 import { boundOf, WINDOW_HOLDERS, WindowBounds } from "../dates/window-bounds.ts";
 import { Token } from "../json/json-reader.ts";
 import { nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
@@ -18,7 +18,6 @@ const WRAPPERS: Record<BlobKind, readonly string[]> = {
   features: ["features", "data", "prices"],
 };
 
-/** Keys of an array with the dates of all tickers of a container. */
 const SHARED_DATES = new Set(["dates", "date", "Date", "timestamp"]);
 
 /**
@@ -58,6 +57,7 @@ export function* readDocument(reading: Reading): Steps<RequestedWindow> {
     throw invalid(
       positionOf(reading, json.offset),
       `the blob is ${nameOf(token)}, which is not a known layout`,
+      NOT_A_BLOB,
     );
   yield* json.take();
   return document.window();
@@ -84,11 +84,11 @@ class Document {
     if (isKnown || this.#reading.tickers.size > 0) return;
     throw invalid(
       positionOf(this.#reading, 0),
-      "the blob contains no tickers in any known layout (docs/blobs.md shows them)",
+      "the blob contains no tickers in any known layout",
+      NOT_A_BLOB,
     );
   }
 
-  /** Reads the keys of an object whose start was just read. */
   *#readContainer(container: TickerContainer): Steps<void> {
     const { json } = this.#reading;
     for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
@@ -96,7 +96,9 @@ class Document {
     }
     if (container.wrapper === undefined) {
       if (container.unknownKey !== undefined) throw container.unknownKey;
-      if (container.table !== undefined) yield* container.table.finishWide();
+      // Beside tickers, an index alone numbers their rows.
+      const isNumbers = container.hasTickers && container.table?.isBegun === false;
+      if (container.table !== undefined && !isNumbers) yield* container.table.finishWide();
       if (container.tables !== undefined) yield* container.tables.finish();
     }
     yield* container.close();
@@ -201,7 +203,9 @@ class Document {
 
   *#readDay(container: TickerContainer, name: string): Steps<void> {
     const { json } = this.#reading;
-    const { day } = json;
+    const { day, offset } = json;
+    if (Number.isNaN(day))
+      throw invalid(positionOf(this.#reading, offset), `${quote(name)} ${whyNoDate(name)}`);
     const token = yield* json.take();
     if (token !== Token.objectStart) throw this.#unknown(token, name);
     container.tables ??= new TablesByTicker(this.#reading);
@@ -235,6 +239,6 @@ class Document {
 
   #unknown(token: Token, ...keys: [string, ...number[]]): MucastError {
     const position = positionOf(this.#reading, this.#reading.json.offset, undefined, pathOf(...keys));
-    return invalid(position, `is ${nameOf(token)}, which is not a known layout (docs/blobs.md shows them)`);
+    return invalid(position, `is ${nameOf(token)}, which is not a known layout`, NOT_A_BLOB);
   }
 }

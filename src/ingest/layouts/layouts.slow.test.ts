@@ -117,16 +117,6 @@ describe("a feature blob", () => {
       );
     });
 
-    it(`in the layout ${layout} is refused if it ends early, at every byte`, async () => {
-      const text = LAYOUTS[layout](EXAMPLE, { dates: "date", space: " ", missing: "NaN" });
-      for (let length = 0; length < text.length; length++) {
-        await assert.rejects(read(text.slice(0, length)), { code: "unreadable_blob" }, text.slice(0, length));
-      }
-      assert.equal((await read(text)).length, 2);
-      await assert.rejects(read(`${text} x`), { code: "unreadable_blob" });
-      await assert.rejects(read(`${text}]`), { code: "unreadable_blob" });
-    });
-
     it(`in the layout ${layout} after any change of bytes results in a typed error or in what the twin reads`, async () => {
       const text = LAYOUTS[layout](EXAMPLE, { dates: "date", space: "", missing: "null" });
       const letter = fc.constantFrom(...'{}[]:,"\\0123456789+-.eEnul aAx');

@@ -6,12 +6,10 @@ import { type JsonReader, Token } from "../json/json-reader.ts";
 import { checkColumnCount, nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
 import type { RowTable } from "./row-table.ts";
 
-/** One key and its value. */
 interface Cell {
   name: string;
   role: ColumnRole;
   token: Token;
-  /** The number, or NaN. */
   value: number;
   /** The string, the number in place of a date that is not one, or "". */
   text: string;
@@ -19,7 +17,6 @@ interface Cell {
   offset: number;
 }
 
-/** The ticker or the day of a record, if the layout gives it outside the record. */
 interface RecordContext {
   readonly ticker?: string;
   readonly day?: Day;

@@ -28,7 +28,6 @@ export class TablesByTicker {
     this.#reading = reading;
   }
 
-  /** The table of a ticker; a new one for its first row. */
   of(ticker: string, offset: number): RowTable {
     let found = this.#tables.get(ticker);
     if (found === undefined) {
@@ -62,7 +61,6 @@ function finishTable(reading: Reading, ticker: string, table: RowTable, offset: 
   return table.finish(ticker);
 }
 
-/** Reads an array of records of all tickers, whose start was just read. */
 export function* readFlatRecords(reading: Reading): Steps<void> {
   const { json } = reading;
   const record = new BlobRecord(reading);
@@ -83,7 +81,6 @@ export function* readFlatRecords(reading: Reading): Steps<void> {
   yield* tables.finish();
 }
 
-/** Reads an array of records of one ticker, whose start was just read. */
 export function* readTickerRecords(reading: Reading, ticker: string, tickerOffset: number): Steps<void> {
   const { json } = reading;
   const record = new BlobRecord(reading);
@@ -122,7 +119,6 @@ export function* readByDate(reading: Reading, ticker: string, tickerOffset: numb
   yield finishTable(reading, ticker, table, tickerOffset);
 }
 
-/** Reads an object of rows by ticker, all of one day, whose start was just read. */
 export function* readTickersOfDay(reading: Reading, tables: TablesByTicker, day: Day): Steps<void> {
   const { json } = reading;
   const record = new BlobRecord(reading);
@@ -132,7 +128,6 @@ export function* readTickersOfDay(reading: Reading, tables: TablesByTicker, day:
   }
 }
 
-/** Reads the value of a date: a record, or only the price. */
 function* readDatedRow(
   reading: Reading,
   record: BlobRecord,

@@ -10,10 +10,8 @@ const DAY = 0;
 const OFFSET = 1;
 const LEADING = 2;
 
-/** Rows, column by column, in memory or in the store. */
 interface Run {
   readonly rows: number;
-  /** The number of columns, including the leading ones. */
   readonly width: number;
   readonly values?: Float64Array;
   readonly block?: BlockSpan;
@@ -24,7 +22,6 @@ interface Run {
  * be moved to the store at any time.
  */
 export class RowTable {
-  /** In the order in which they first appear. */
   readonly columns: string[] = [];
   rows = 0;
   readonly #reading: Reading;
@@ -42,12 +39,10 @@ export class RowTable {
     this.#reading = reading;
   }
 
-  /** The number of values that are not in the store yet. */
   get pending(): number {
     return this.#pending.length;
   }
 
-  /** Starts a row; `offset` is its byte offset in the blob. */
   begin(day: Day, offset: number): void {
     this.rows++;
     this.#row.fill(Number.NaN);
@@ -61,7 +56,6 @@ export class RowTable {
     return this.putAt(this.#indexOf(name), value);
   }
 
-  /** Like `put`, for a column given by its index. */
   putAt(column: number, value: number): boolean {
     if (this.#lastRows[column] === this.rows) return false;
     this.#lastRows[column] = this.rows;
@@ -69,7 +63,6 @@ export class RowTable {
     return true;
   }
 
-  /** Ends the row. */
   end(): void {
     checkValueCount(this.#reading, this.rows * this.columns.length, this.#row[OFFSET]!);
     const needed = LEADING + this.columns.length;
@@ -91,7 +84,6 @@ export class RowTable {
     this.#width = Math.min(needed + spare, this.#row.length);
   }
 
-  /** Adds a column for which no row has a value yet. */
   addColumn(header: string): number {
     const column = this.columns.length;
     const offset = this.#row[OFFSET]!;
@@ -108,7 +100,6 @@ export class RowTable {
     return column;
   }
 
-  /** Moves everything in memory to the store. */
   spill(): void {
     if (this.#pending.length > 0) this.#runs.push(this.#seal());
     for (let i = this.#runs.length - 1; i >= 0; i--) {
@@ -131,12 +122,10 @@ export class RowTable {
     return { ticker, days: calendar.days, columns: this.columns, values };
   }
 
-  /** Byte offset of each row. */
   offsets(): Float64Array {
     return this.#leading(OFFSET);
   }
 
-  /** Writes a column, in the order of the rows, into `into`, of length `rows`. */
   column(column: number, into: Float64Array): void {
     this.#gather(LEADING + column, into);
   }
@@ -163,7 +152,6 @@ export class RowTable {
     return this.#runs;
   }
 
-  /** Turns the pending rows into columns and frees their memory. */
   #seal(): Run {
     const width = this.#width;
     const { values: pending, length } = this.#pending;

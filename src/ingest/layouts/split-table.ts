@@ -18,11 +18,8 @@ import { RowTable } from "./row-table.ts";
 
 /** The non-numeric cells of a column. Whether they are a fault is known only with the column's name. */
 interface OddCells {
-  /** The first one. */
   fault?: { readonly position: Position; readonly what: string };
-  /** The column as dates, if its first cell is a string. */
   dates?: DateList;
-  /** The first string that is not the name of the table's ticker. */
   otherTicker?: { readonly offset: number; readonly text: string };
 }
 
@@ -47,22 +44,18 @@ export class SplitTable {
     this.#ticker = ticker;
   }
 
-  /** Whether `columns` or `data` was read. */
   get isBegun(): boolean {
     return this.#headers !== undefined || this.#rows !== undefined;
   }
 
-  /** Notes that `columns` is an empty array. */
   setNoHeaders(): void {
     this.#headers = [];
   }
 
-  /** Notes that `data` is an empty array. */
   setNoRows(): void {
     this.#rows = new RowTable(this.#reading);
   }
 
-  /** Reads `columns`, an array whose start was just read. */
   *readHeaders(): Steps<void> {
     const { json } = this.#reading;
     const headers = new Set<string>();
@@ -78,7 +71,6 @@ export class SplitTable {
     this.#headers = [...headers];
   }
 
-  /** Reads `data`, an array of arrays whose start was just read. */
   *readRows(): Steps<void> {
     const { json } = this.#reading;
     const table = new RowTable(this.#reading);

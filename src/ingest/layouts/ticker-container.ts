@@ -13,7 +13,6 @@ interface Undated extends FoundTicker {
   readonly block: BlockSpan;
 }
 
-/** A ticker with its values, shape (k, n). */
 interface WithValues extends FoundTicker {
   readonly values: Float64Array;
 }
@@ -22,7 +21,6 @@ interface WithValues extends FoundTicker {
 export class TickerContainer {
   /** Whether every unknown key must be a ticker, because the wrapper has the name that the kind of blob prefers. */
   readonly isStrict: boolean;
-  /** Whether a ticker was read directly in this container. */
   hasTickers = false;
   /** The key of the wrapper that was read; other keys beside it are skipped. */
   wrapper: string | undefined;
@@ -30,9 +28,7 @@ export class TickerContainer {
   hasEmptyWrapper = false;
   /** The fault of the first unknown key that is not a ticker; it is thrown unless the container has a wrapper. */
   unknownKey: MucastError | undefined;
-  /** A split table with a column per ticker. */
   table: SplitTable | undefined;
-  /** Rows by day. */
   tables: TablesByTicker | undefined;
   readonly #reading: Reading;
   readonly #parent: TickerContainer | undefined;
@@ -47,7 +43,6 @@ export class TickerContainer {
     this.#parent = parent;
   }
 
-  /** Sets the shared dates of this container, and yields the tickers that waited for them. */
   *setCalendar(calendar: Calendar, offset: number): Steps<void> {
     if (this.#usedCalendarAbove) {
       throw invalid(

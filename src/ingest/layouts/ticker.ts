@@ -1,4 +1,4 @@
-import { invalid } from "../blob-errors.ts";
+import { invalid, NOT_A_BLOB } from "../blob-errors.ts";
 import { isDateText } from "../dates/date-text.ts";
 import { Token } from "../json/json-reader.ts";
 import {
@@ -15,10 +15,6 @@ import { CellColumns } from "./cell-columns.ts";
 import { readByDate, readTickerRecords } from "./row-layouts.ts";
 import type { TickerContainer } from "./ticker-container.ts";
 
-/**
- * Reads the value of a ticker's key, and detects its layout.
- * @param offset of the key.
- */
 export function* readTicker(
   reading: Reading,
   container: TickerContainer,
@@ -33,7 +29,6 @@ export function* readTicker(
   else throw unknown(reading, ticker, token);
 }
 
-/** Reads an array: records, or prices if the dates are shared. */
 function* readArray(
   reading: Reading,
   container: TickerContainer,
@@ -67,10 +62,10 @@ function* readArray(
     throw invalid(
       positionOf(reading, offset, ticker),
       "is an array of numbers without the names of its features",
+      NOT_A_BLOB,
     );
 }
 
-/** Detects the layout of an object by the first key that only one layout has. */
 function* readObject(
   reading: Reading,
   container: TickerContainer,
@@ -110,7 +105,6 @@ function* readObject(
   yield rowless(reading, ticker, offset);
 }
 
-/** A ticker without columns and rows. */
 function rowless(reading: Reading, ticker: string, offset: number) {
   claimTicker(reading, { ticker, offset, columns: ["price"], n: 0 });
   return { ticker, columns: [], days: new Int32Array(0), values: new Float64Array(0) };
@@ -120,6 +114,7 @@ function unknown(reading: Reading, ticker: string, token: Token, name?: string) 
   const path = pathOf(ticker, ...(name === undefined ? [] : [name]));
   return invalid(
     positionOf(reading, reading.json.offset, ticker, path),
-    `is ${nameOf(token)}, which is not a known layout of a ticker (docs/blobs.md shows them)`,
+    `is ${nameOf(token)}, which is not a known layout of a ticker`,
+    NOT_A_BLOB,
   );
 }

@@ -1,15 +1,14 @@
 import { invalid, quote } from "../blob-errors.ts";
-import { whyNoDate } from "../dates/date-text.ts";
+import { NO_MIDNIGHT, whyNoDate } from "../dates/date-text.ts";
 import { isSameText, textAt } from "./byte-strings.ts";
 import type { Cursor } from "./cursor.ts";
 import type { RowGroup, StoredFile } from "./footer.ts";
-import { toDays, toNumbers, valueText } from "./numbers.ts";
+import { toDays, toNumbers, valueText, type Zones } from "./numbers.ts";
 import { type Page, PageReader } from "./pages.ts";
 import { readRuns } from "./runs.ts";
 import type { LeafColumn } from "./schema.ts";
 import { encodingName, isDictionaryEncoded, readValues, type Values } from "./values.ts";
 
-/** A column in a row group. */
 export interface GroupColumn {
   readonly column: LeafColumn;
   readonly index: number;
@@ -39,10 +38,12 @@ interface DataPage {
 export class ColumnReader {
   readonly #pages: PageReader;
   readonly #source: string;
+  readonly #zonesOf: (column: string) => Zones;
 
-  constructor(stored: StoredFile) {
+  constructor(stored: StoredFile, zonesOf: (column: string) => Zones) {
     this.#pages = new PageReader(stored);
     this.#source = stored.source;
+    this.#zonesOf = zonesOf;
   }
 
   /**
@@ -74,9 +75,10 @@ export class ColumnReader {
   days(of: GroupColumn): Int32Array {
     const { column, index, group } = of;
     const found = new Int32Array(group.rows);
+    const zones = this.#zonesOf(column.name);
     let days = new Float64Array(0);
     for (const { page, row, values, indices, isRepeated } of this.#dataPages(column, index, group)) {
-      if (!isRepeated) days = toDays(values, column, page.cursor) as Float64Array<ArrayBuffer>;
+      if (!isRepeated) days = toDays(values, column, page.cursor, zones) as Float64Array<ArrayBuffer>;
       let next = 0;
       for (let i = 0; i < page.count; i++) {
         if (page.defined?.[i] === 0) throw this.#fault(of, page, row + i, "is null; a date is expected");
@@ -196,8 +198,6 @@ function noDate(column: LeafColumn, values: Values, at: number, cursor: Cursor):
   const text = valueText(values, at, cursor);
   if ("offsets" in values) return `is ${quote(text)}, which ${whyNoDate(text)}`;
   const { logical } = column;
-  if (logical.kind === "timestamp" && logical.isUtc) {
-    return `is ${text} ${logical.unit} since 1970, which is not midnight UTC; write dates, or timestamps without time zone`;
-  }
+  if (logical.kind === "timestamp") return `is ${text} ${logical.unit} since 1970, which ${NO_MIDNIGHT}`;
   return `is ${text}, which ${whyNoDate(Number(text))}`;
 }

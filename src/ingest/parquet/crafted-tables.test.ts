@@ -58,36 +58,18 @@ describe("a Parquet table with hostile metadata", () => {
 
   it("is refused if a column lies outside the file, or on another one", async () => {
     const outside = /column "x" lies outside the file/;
-    await damaged(
-      changed((all) => {
-        chunkOf(all).total_compressed_size = 10_000n;
-      }),
-      outside,
-    );
-    await damaged(
-      changed((all) => {
-        chunkOf(all).total_compressed_size = -1n;
-      }),
-      outside,
-    );
-    await damaged(
-      changed((all) => {
-        chunkOf(all).data_page_offset = 2n ** 40n;
-      }),
-      outside,
-    );
-    await damaged(
-      changed((all) => {
-        chunkOf(all).data_page_offset = -5n;
-      }),
-      outside,
-    );
-    await damaged(
-      changed((all) => {
-        chunkOf(all).data_page_offset = 2n ** 62n;
-      }),
-      /an integer beyond 2\^53/,
-    );
+    for (const [change, message] of [
+      [{ total_compressed_size: 10_000n }, outside],
+      [{ total_compressed_size: -1n }, outside],
+      [{ data_page_offset: 2n ** 40n }, outside],
+      [{ data_page_offset: -5n }, outside],
+      [{ data_page_offset: 2n ** 62n }, /an integer beyond 2\^53/],
+    ] as const) {
+      await damaged(
+        changed((all) => Object.assign(chunkOf(all), change)),
+        message,
+      );
+    }
     const overlapping = changed((all) => {
       chunkOf(all).data_page_offset = chunkOf(all, 1).data_page_offset;
       delete chunkOf(all).dictionary_page_offset;
@@ -96,36 +78,15 @@ describe("a Parquet table with hostile metadata", () => {
   });
 
   it("is refused if its counts contradict each other", async () => {
-    await damaged(
-      changed((all) => {
-        all.num_rows = 4n;
-      }),
-      /the row groups have 3 rows together, the table 4/,
-    );
-    await damaged(
-      changed((all) => {
-        all.row_groups[0]!.num_rows = -3n;
-      }),
-      /no number of rows/,
-    );
-    await damaged(
-      changed((all) => {
-        chunkOf(all).num_values = 2n ** 40n;
-      }),
-      /column "x" has \d+ values in a row group of 3 rows/,
-    );
-    await damaged(
-      changed((all) => {
-        all.row_groups[0]!.columns.pop();
-      }),
-      /fewer columns than the schema/,
-    );
-    await damaged(
-      changed((all) => {
-        all.row_groups[0]!.columns.push(all.row_groups[0]!.columns[0]!);
-      }),
-      /more columns than the schema/,
-    );
+    for (const [change, message] of [
+      [(all) => (all.num_rows = 4n), /the row groups have 3 rows together, the table 4/],
+      [(all) => (all.row_groups[0]!.num_rows = -3n), /no number of rows/],
+      [(all) => (chunkOf(all).num_values = 2n ** 40n), /column "x" has \d+ values in a row group of 3 rows/],
+      [(all) => all.row_groups[0]!.columns.pop(), /fewer columns than the schema/],
+      [({ row_groups: [g] }) => g!.columns.push(g!.columns[0]!), /more columns than the schema/],
+    ] as readonly [Parameters<typeof changed>[0], RegExp][]) {
+      await damaged(changed(change), message);
+    }
     const huge = changed((all) => {
       all.num_rows = 2n ** 30n;
       all.row_groups[0]!.num_rows = all.num_rows;
@@ -357,12 +318,15 @@ describe("the columns of a Parquet table", () => {
       logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
     } as const;
     const local = { ...utc, logical_type: { ...utc.logical_type, isAdjustedToUTC: false } } as const;
-    const noon = [0n, 1n, 2n].map((day) => (18_000n + day) * 86_400_000_000n + 43_200_000_000n);
-    assert.deepEqual(await read(tableBytes([ticker, dates(noon, local), value])), { A: [1, 2], B: [3] });
-    await invalid(
-      [ticker, dates(noon, utc), value],
-      /"date"\[0\] is 1555243200000000 us since 1970, which is not midnight UTC/,
-    );
+    const midnight = [0n, 1n, 2n].map((day) => (18_000n + day) * 86_400_000_000n);
+    const noon = midnight.map((time) => time + 43_200_000_000n);
+    for (const type of [local, utc]) {
+      assert.deepEqual(await read(tableBytes([ticker, dates(midnight, type), value])), { A: [1, 2], B: [3] });
+      await invalid(
+        [ticker, dates(noon, type), value],
+        /"date"\[0\] is 1555243200000000 us since 1970, which is not midnight in its own zone/,
+      );
+    }
     await invalid(
       [ticker, dates(["2020-01-02", "2020-02-30", "2020-01-02"], text), value],
       /"date"\[1\] is "2020-02-30", which is not a date/,

@@ -36,7 +36,6 @@ export class Cursor {
     return this.bytes.length - this.position;
   }
 
-  /** @returns the `unreadable_blob` error for this part. */
   fault(what: string): MucastError {
     return faultIn(this.part, what);
   }
@@ -45,7 +44,6 @@ export class Cursor {
     if (length < 0 || length > this.remaining) throw this.fault("ends in the middle of a value");
   }
 
-  /** The next `length` bytes, not copied. */
   take(length: number): Uint8Array {
     this.require(length);
     this.position += length;
@@ -57,7 +55,6 @@ export class Cursor {
     return this.bytes[this.position++]!;
   }
 
-  /** Four bytes, little endian, unsigned. */
   uint32(): number {
     this.require(4);
     this.position += 4;
@@ -85,13 +82,11 @@ export class Cursor {
     throw this.fault("contains an integer of more than 64 bits");
   }
 
-  /** Like `varint`, for a zigzag-encoded signed number. */
   zigzag(): number {
     const value = this.varint();
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
-  /** An unsigned LEB128 number of 64 bits. */
   bigVarint(): bigint {
     let value = 0n;
     for (let i = 0; i < MAX_VARINT_BYTES; i++) {
@@ -102,7 +97,6 @@ export class Cursor {
     throw this.fault("contains an integer of more than 64 bits");
   }
 
-  /** Like `bigVarint`, for a zigzag-encoded signed number. */
   bigZigzag(): bigint {
     const value = this.bigVarint();
     return (value >> 1n) ^ -(value & 1n);

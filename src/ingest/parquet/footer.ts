@@ -11,14 +11,11 @@ import { ThriftReader } from "./thrift.ts";
 export interface StoredFile {
   readonly source: string;
   readonly file: NamelessFile;
-  /** Bytes. */
   readonly size: number;
 }
 
-/** The metadata at the end of a file. */
 export interface Footer {
   readonly columns: readonly LeafColumn[];
-  /** Rows of the whole table. */
   readonly rows: number;
   readonly groups: number;
   /** The entries that `isReadEntry` selects; later ones of the same key win. */
@@ -29,16 +26,12 @@ export interface Footer {
 
 export interface RowGroup {
   readonly rows: number;
-  /** One for each column of the schema. */
   readonly chunks: readonly ColumnChunk[];
 }
 
-/** The values of a column in a row group. */
 export interface ColumnChunk {
   readonly codec: number;
-  /** Byte offset of its first page. */
   readonly start: number;
-  /** Byte offset after its last page. */
   readonly end: number;
 }
 
@@ -61,7 +54,6 @@ const MAX_SCHEMA_COLUMNS = MAX_COLUMNS + 8;
 /** Rows of a row group. What is kept for each row while a group is read takes about 24 bytes. */
 const MAX_GROUP_ROWS = 2 ** 24;
 
-/** Reads the metadata, and checks that all row groups are within the file and do not overlap. */
 export function readFooter({ source, file, size }: StoredFile): Footer {
   const { bytes, offset } = footerBytes({ source, file, size });
   const part: Part = { source, offset };
@@ -163,7 +155,6 @@ function checkNames(columns: readonly LeafColumn[], part: Part): void {
   }
 }
 
-/** Reads every row group once. */
 function checkGroups(
   reader: ThriftReader,
   groups: number,

@@ -1,11 +1,10 @@
 import { type Day, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
-import { dayOfEpoch, dayOfText } from "../dates/date-text.ts";
+import { dayOfEpoch, dayOfText, type ZoneCalendar } from "../dates/date-text.ts";
 import { isSameText, textAt } from "./byte-strings.ts";
 import type { Cursor } from "./cursor.ts";
 import type { LeafColumn, TimeUnit } from "./schema.ts";
 import type { Values } from "./values.ts";
 
-/** Whether the values of a column are numbers. */
 export function isNumeric({ physical, logical, isNested }: LeafColumn): boolean {
   if (isNested || (logical.kind !== "plain" && logical.kind !== "unsigned")) return false;
   return ["INT32", "INT64", "FLOAT", "DOUBLE"].includes(physical);
@@ -18,7 +17,6 @@ export function isDated({ physical, logical, isNested }: LeafColumn): boolean {
   return logical.kind === "timestamp" && physical === "INT64";
 }
 
-/** Whether the values of a column are texts. */
 export function isText({ physical, logical, isNested }: LeafColumn): boolean {
   return !isNested && physical === "BYTE_ARRAY" && (logical.kind === "text" || logical.kind === "plain");
 }
@@ -52,15 +50,22 @@ function fromInt64(values: BigInt64Array, isUnsigned: boolean): Float64Array {
   return numbers;
 }
 
+/** The zone that the caller names for times of day, and the zone that a column of instants is in. */
+export interface Zones {
+  readonly named: ZoneCalendar | undefined;
+  /** UTC if it is undefined. */
+  readonly own: ZoneCalendar | undefined;
+}
+
 /** NaN for a value that is not a date. */
-export function toDays(values: Values, column: LeafColumn, cursor: Cursor): Float64Array {
+export function toDays(values: Values, column: LeafColumn, cursor: Cursor, zones: Zones): Float64Array {
   const { logical } = column;
-  if ("offsets" in values) return textDays(values, cursor);
+  if ("offsets" in values) return textDays(values, cursor, zones.named);
   if (logical.kind === "date") {
     return new Float64Array(values as Int32Array).map((day) => dayOfEpoch(day * MILLISECONDS_PER_DAY));
   }
   if (logical.kind === "timestamp") {
-    return timestampDays(values as BigInt64Array, logical.unit, logical.isUtc);
+    return timestampDays(values as BigInt64Array, logical.unit, logical.isUtc, zones);
   }
   return toNumbers(values, column).map(dayOfEpoch);
 }
@@ -71,9 +76,15 @@ const PER_DAY: Readonly<Record<TimeUnit, bigint>> = {
   ns: 86_400_000_000_000n,
 };
 
-/** A local time is a date like an ISO date-time; an instant must be midnight UTC, as in JSON. */
-function timestampDays(times: BigInt64Array, unit: TimeUnit, isUtc: boolean): Float64Array {
+/** Midnight keeps its date: of a local time, and of an instant in its own zone. Other times have a date in the zone that the caller names. */
+function timestampDays(
+  times: BigInt64Array,
+  unit: TimeUnit,
+  isUtc: boolean,
+  { named, own }: Zones,
+): Float64Array {
   const perDay = PER_DAY[unit];
+  const perMillisecond = perDay / BigInt(MILLISECONDS_PER_DAY);
   const days = new Float64Array(times.length);
   for (let i = 0; i < days.length; i++) {
     const time = times[i]!;
@@ -82,15 +93,22 @@ function timestampDays(times: BigInt64Array, unit: TimeUnit, isUtc: boolean): Fl
       continue;
     }
     const rest = ((time % perDay) + perDay) % perDay;
-    const day = Number((time - rest) / perDay);
-    days[i] = isUtc && rest !== 0n ? Number.NaN : dayOfEpoch(day * MILLISECONDS_PER_DAY);
+    const midnight = Number((time - rest) / perDay) * MILLISECONDS_PER_DAY;
+    const instant = midnight + Number(rest / perMillisecond);
+    if (isUtc && own !== undefined) days[i] = own(instant - 1) < own(instant) ? own(instant) : Number.NaN;
+    else days[i] = rest === 0n ? dayOfEpoch(midnight) : Number.NaN;
+    if (Number.isNaN(days[i]) && named !== undefined) days[i] = isUtc ? named(instant) : dayOfEpoch(midnight);
   }
   return days;
 }
 
 const MAX_REMEMBERED = 2 ** 16;
 
-function textDays(values: Extract<Values, { offsets: Uint32Array }>, cursor: Cursor): Float64Array {
+function textDays(
+  values: Extract<Values, { offsets: Uint32Array }>,
+  cursor: Cursor,
+  zone: ZoneCalendar | undefined,
+): Float64Array {
   const known = new Map<string, Day>();
   const days = new Float64Array(values.offsets.length);
   for (let i = 0; i < days.length; i++) {
@@ -99,14 +117,13 @@ function textDays(values: Extract<Values, { offsets: Uint32Array }>, cursor: Cur
       continue;
     }
     const text = textAt(values, i, cursor);
-    const day = known.get(text) ?? dayOfText(text);
+    const day = known.get(text) ?? dayOfText(text, zone);
     if (known.size < MAX_REMEMBERED) known.set(text, day);
     days[i] = day;
   }
   return days;
 }
 
-/** A value in an error. */
 export function valueText(values: Values, index: number, cursor: Cursor): string {
   return "offsets" in values ? textAt(values, index, cursor) : String(values[index]);
 }

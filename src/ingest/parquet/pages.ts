@@ -8,13 +8,11 @@ import type { LeafColumn } from "./schema.ts";
 import { ThriftReader } from "./thrift.ts";
 import { encodingName } from "./values.ts";
 
-/** A page of a column, decompressed. */
 export interface Page {
   readonly kind: "data" | "dictionary";
   /** For data, the number of rows, including nulls. */
   readonly count: number;
   readonly encoding: number;
-  /** At the first value. */
   readonly cursor: Cursor;
   /** 1 for each row that has a value, 0 for a null; undefined if no row of the page is null. */
   readonly defined: Uint8Array | undefined;

@@ -1,3 +1,5 @@
+import { type ZoneCalendar, zoneCalendar } from "../dates/date-text.ts";
+
 /** The names that pandas gives to the columns of an unnamed index; other tools may keep the name and drop pandas' metadata. */
 const UNNAMED = /^__index_level_\d+__$/;
 
@@ -14,6 +16,21 @@ export function indexColumns(
   const listed = jsonObject(metadata.get(TABLE_KEY)).index_columns;
   const names = Array.isArray(listed) ? listed.filter((name) => typeof name === "string") : [];
   return new Set([...names, ...columns.filter((name) => UNNAMED.test(name))]);
+}
+
+/** The time zones of the columns that pandas lists with one, by column. */
+export function timeZones(metadata: ReadonlyMap<string, string>): ReadonlyMap<string, ZoneCalendar> {
+  const { columns } = jsonObject(metadata.get(TABLE_KEY));
+  const zones = new Map<string, ZoneCalendar>();
+  for (const column of Array.isArray(columns) ? columns : []) {
+    const zone = column?.metadata?.timezone;
+    try {
+      if (typeof zone === "string") zones.set(column.field_name, zoneCalendar(zone));
+    } catch {
+      // A zone that this machine does not know counts as UTC.
+    }
+  }
+  return zones;
 }
 
 /** The attributes of a DataFrame (`df.attrs`), which pandas writes beside its own metadata. */

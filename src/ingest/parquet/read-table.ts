@@ -6,6 +6,7 @@ import { positionOf, type Reading, type Steps } from "../reading.ts";
 import { ColumnReader } from "./column-reader.ts";
 import { MAGIC, readFooter, type StoredFile } from "./footer.ts";
 import { LongTable } from "./long-table.ts";
+import { timeZones } from "./pandas-index.ts";
 import { tableColumns } from "./table-columns.ts";
 import { windowOf } from "./table-window.ts";
 import { readWidePrices } from "./wide-prices.ts";
@@ -16,7 +17,6 @@ import { readWidePrices } from "./wide-prices.ts";
  */
 const MAX_TABLE_VALUES = 2 ** 31;
 
-/** Whether the bytes in the window are the start of a Parquet file. */
 export function isParquet({ bytes, position, end }: ByteWindow): boolean {
   return (
     end - position >= MAGIC.length &&
@@ -57,7 +57,8 @@ function* readStored(stored: StoredFile, reading: Reading): Steps<RequestedWindo
   if (footer.rows * Math.max(1, values.length) > most)
     throw tooLarge(positionOf(reading, 0), `the table has more than ${most} values, columns times rows`);
   const found = windowOf(reading, footer);
-  const reader = new ColumnReader(stored);
+  const own = timeZones(footer.metadata);
+  const reader = new ColumnReader(stored, (column) => ({ named: reading.zone, own: own.get(column) }));
   if (ticker === undefined) yield* readWidePrices(reading, footer, reader, date, values, names);
   else {
     const kept = names.map((name) => reading.names.column(name, positionOf(reading, 0)));

@@ -22,7 +22,6 @@ export type LogicalType =
 /** Units of a timestamp, as fractions of a millisecond. */
 export type TimeUnit = "ms" | "us" | "ns";
 
-/** A column with values. */
 export interface LeafColumn {
   /** Its name, or for a nested column the outermost group's. */
   readonly name: string;
@@ -30,7 +29,6 @@ export interface LeafColumn {
   readonly logical: LogicalType;
   /** Whether its values are in a group or a list, which no column of a blob may be. */
   readonly isNested: boolean;
-  /** Whether values may be missing. */
   readonly isOptional: boolean;
 }
 
@@ -210,7 +208,6 @@ const OTHER_CONVERTED: Readonly<Record<number, string>> = {
   21: "interval",
 };
 
-/** The type of a column in errors. */
 export function typeName({ physical, logical, isNested }: LeafColumn): string {
   if (isNested) return "nested";
   if (logical.kind === "other") return logical.name;

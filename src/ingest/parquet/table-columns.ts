@@ -102,7 +102,7 @@ function valueColumns(
   }
   if (reading.ticker !== undefined)
     throw fault(`names its tickers in ${quote(ticker.column.name)}; leave out --ticker`);
-  const price = priceColumn(names, (what) => invalid(position, what));
+  const price = priceColumn(names, (what, advice) => invalid(position, what, advice));
   return new Map([[names[price]!, data[price]!]]);
 }
 

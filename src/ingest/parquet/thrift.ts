@@ -47,7 +47,6 @@ export class ThriftReader {
     this.#cursor.position = value;
   }
 
-  /** @returns the `unreadable_blob` error for the bytes. */
   fault(what: string) {
     return this.#cursor.fault(what);
   }
@@ -112,7 +111,6 @@ export class ThriftReader {
     }
   }
 
-  /** Skips the next value. */
   skip(): void {
     const type = this.#type;
     this.#type = undefined;

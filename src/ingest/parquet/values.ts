@@ -28,12 +28,10 @@ export function encodingName(encoding: number): string {
   return ENCODINGS[encoding] ?? `the unknown encoding ${encoding}`;
 }
 
-/** Whether the values of a page are indices into the dictionary. */
 export function isDictionaryEncoded(encoding: number): boolean {
   return encoding === 2 || encoding === 8;
 }
 
-/** Reads `count` values of a page or of a dictionary. */
 export function readValues(cursor: Cursor, encoding: number, physical: PhysicalType, count: number): Values {
   const name = encodingName(encoding);
   const unknown = () =>

@@ -19,7 +19,6 @@ export interface CandidateForecasts {
 export interface CandidateNetworks {
   readonly candidate: Candidate<DlSettings>;
   readonly outcome: Omit<TrainOutcome, "trained">;
-  /** By ticker. */
   readonly forecasts: ReadonlyMap<string, CandidateForecasts>;
 }
 

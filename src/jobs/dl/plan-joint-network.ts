@@ -90,7 +90,8 @@ function requireComparable({ members }: JointPlan<PanelRows>): void {
   throw new MucastError(
     "insufficient_history",
     `training_params.monitor is ic, which compares the tickers of a date, and no validation date has more than ${counted(most, "ticker")} ` +
-      `with a label, at least ${MIN_DATE_TICKERS} are needed: set monitor to loss, or add tickers`,
+      `with a label, at least ${MIN_DATE_TICKERS} are needed`,
+    { advice: "Set `monitor` to loss, or add tickers." },
   );
 }
 

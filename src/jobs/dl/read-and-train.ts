@@ -1,6 +1,5 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
-import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -72,7 +71,7 @@ export async function readAndTrain(
   });
   const outcome = await outcomeOf(candidates, settings, signal);
   const dates = outcome.trained.map((ticker) => ticker.dates);
-  requireForecasts(dates, outcome.failures, inputs.asOf);
+  requireForecasts(dates, outcome.failures, inputs);
   return { inputs, outcome, device, ...read };
 }
 
@@ -117,7 +116,7 @@ async function readAndPlan(
       { files, late },
       settings,
       workFolder,
-      inputs.asOf,
+      inputs,
       context,
     );
     const firsts = prepared.panels.flatMap(({ days, score }) =>
@@ -144,7 +143,7 @@ async function planCandidates(
   read: ReadPanels<PanelOnDisk>,
   settings: DlSettings,
   workFolder: string,
-  asOf: Day,
+  inputs: Inputs,
   { signal }: Pick<JobContext, "signal">,
 ) {
   const candidates = settings.choice?.candidates ?? [{ label: "", settings }];
@@ -152,7 +151,7 @@ async function planCandidates(
   const shared = await SharedPanels.compare(read, all, workFolder, signal);
   const { prepared } = shared.of(settings);
   const { panels } = shared.of(shared.firstWithPanels(all)).prepared;
-  requireCurrentTicker(panels.map(datesOf), asOf);
+  requireCurrentTicker(panels.map(datesOf), inputs.asOf);
   const blocks = refitBlocks(panels, settings.refitEvery);
   const planned: PlannedCandidate[] = [];
   for (const candidate of candidates) {
@@ -168,7 +167,7 @@ async function planCandidates(
   requireForecasts(
     first.flatMap((network) => network.dates),
     failures,
-    asOf,
+    inputs,
   );
   return { prepared, blocks, planned };
 }

@@ -110,7 +110,6 @@ function trainInEngine(
   });
 }
 
-/** The settings of every candidate; a job without `choice` has one. */
 function candidatesOf(settings: DlSettings): readonly DlSettings[] {
   return settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
 }

@@ -15,13 +15,11 @@ import { isOfLearnedRows } from "./train-network.ts";
 
 /** The results of the networks of all blocks. */
 export interface TrainOutcome {
-  /** Ascending by code point. */
   readonly trained: readonly TrainedTicker[];
   /** Records of the first networks, by ticker or `portfolio`; ascending by code point. */
   readonly training: ReadonlyMap<string, TrainingRecord>;
   /** Records of the networks that were trained for their own block, by the same names, then by block. */
   readonly blockTraining: ReadonlyMap<string, ReadonlyMap<number, BlockTraining>>;
-  /** Ascending by code point. */
   readonly failures: readonly Failure[];
   /** Warnings about failed refits of a joint network. */
   readonly warnings: readonly Warning[];

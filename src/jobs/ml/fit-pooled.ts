@@ -5,7 +5,7 @@ import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import { removeArray } from "../../engine/npy.ts";
-import type { FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
+import type { FitPredictResult, FitPredictTask, FitProgress } from "../../engine/pool/protocol.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { OrderForm } from "../../evaluate/verdict/order.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
@@ -17,7 +17,7 @@ import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
-import type { FitOptions } from "./fit-ticker.ts";
+import { type FitOptions, namingTooLarge } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
 import { importancesOf, notConverged, type SpreadImportance } from "./fitted-ticker.ts";
 import { splitPredictions } from "./importance/permuted-predictions.ts";
@@ -85,7 +85,7 @@ export async function fitPooled(
   const shuffle = groups && pooledShuffle(plan, groups, union.names, workFolder);
   const fits = await runFits(
     plan,
-    { ...matrix, hasAbsent: union.warnings.length > 0, shuffle },
+    { ...matrix, names: union.names, hasAbsent: union.warnings.length > 0, shuffle },
     run,
     options,
   );
@@ -178,7 +178,7 @@ function sizeOf(rows: number, { names, warnings }: FeatureUnion): FitSize {
 type FitRunner = (
   rows: number,
   task: FitPredictTask,
-  options: { readonly signal: AbortSignal; readonly onProgress: (progress: { seconds: number }) => void },
+  options: { readonly signal: AbortSignal; readonly onProgress: (progress: FitProgress) => void },
 ) => Promise<FitPredictResult>;
 
 /** @throws MucastError out_of_memory if there is not enough for the largest. */
@@ -216,6 +216,7 @@ const NODE_ENGINE_BYTES = 128 * 2 ** 20;
 
 /** The matrix of all fits. */
 interface FittedRows extends PooledMatrix {
+  readonly names: readonly string[];
   readonly hasAbsent: boolean;
   readonly shuffle: PooledShuffle | undefined;
 }
@@ -237,10 +238,12 @@ async function runFits(
   onFits(0, total);
   const runFit = async (fit: PlannedFit, label: string, signal: AbortSignal) => {
     const task = fitTask(fit, label, tasks++, rows, options);
-    const result = await runTask(learnedRows(fit), task, {
-      signal,
-      onProgress: ({ seconds }) => timings.add(POOLED, seconds),
-    });
+    const onProgress = ({ seconds }: FitProgress) => timings.add(POOLED, seconds);
+    const result = await namingTooLarge(
+      runTask(learnedRows(fit), task, { signal, onProgress }),
+      rows.names,
+      (row) => placeOf(plan, row),
+    );
     const split = splitPredictions(readArray(result.predictions), [fit], groups.length);
     if (!("base64" in result.predictions)) removeArray(task.predictions.ref);
     done = Math.min(done + 1, total);
@@ -270,6 +273,12 @@ async function runFits(
     for (const [fold, fit] of [...folds.entries()].reverse()) start(runFold(fold, fit, signal));
   });
   return { folds: results, blocks: [...byBlock, ...refitted] };
+}
+
+function placeOf({ members }: PooledPlan, row: number) {
+  const { panel, learn, places } = members.find((member) => member.places.includes(row))!;
+  const day = panel.days[[...learn, ...panel.score][places.indexOf(row)]!]!;
+  return { ticker: panel.ticker, day };
 }
 
 function fitTask(

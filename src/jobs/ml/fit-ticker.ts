@@ -2,11 +2,11 @@ import { join } from "node:path";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { formatDay } from "../../contract/market/dates.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import { type ArrayRef, removeArray, writeNpy } from "../../engine/npy.ts";
-import type { FitPredictResult } from "../../engine/pool/protocol.ts";
+import type { FitPredictResult, FitProgress } from "../../engine/pool/protocol.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import { type TickerPanel, targetsOf } from "../../panel/ticker-panel.ts";
 import type { FitTimings } from "../shared/timings.ts";
@@ -88,7 +88,7 @@ async function fitMatrix(
   onFit: () => void,
 ): Promise<FittedTicker | Failure> {
   const { pool, expectedTickers, timings, trial, groups } = options;
-  const tasks = new TickerTasks(panel, matrix, index, plan, options, onFit);
+  const tasks = tickerTasks(panel, matrix, index, plan, options, onFit);
   let refits: Promise<MucastError | BlockPredictions[]> | undefined;
   try {
     // It ends when the job is canceled; `capacity` ends only with the attempt to reach a cluster.
@@ -134,6 +134,25 @@ function failureOf(
   };
 }
 
+/**
+ * Adds to the error of a failed fit which value of its rows is too large for many libraries, if there is one.
+ * @param at the ticker and date of a row of the matrix.
+ */
+export function namingTooLarge(
+  fitted: Promise<FitPredictResult>,
+  columns: readonly string[],
+  at: (row: number) => { readonly ticker: string; readonly day: Day },
+): Promise<FitPredictResult> {
+  return fitted.catch((error: unknown) => {
+    if (!(error instanceof MucastError && error.data.too_large)) throw error;
+    const { too_large, ...data } = error.data;
+    const { row, column, value } = too_large as { row: number; column: number; value: number };
+    const { ticker, day } = at(row);
+    const what = `${columns[column]} of ${ticker} is ${value} on ${formatDay(day)}, too large for many models`;
+    throw new MucastError(error.code, `${error.message.replace(/\.$/, "")}; ${what}`, data);
+  });
+}
+
 /** Codes of errors that affect one ticker and not the job. */
 const TICKER_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["fit_failed", "engine_crashed"]);
 
@@ -151,63 +170,48 @@ interface TickerMatrix {
   readonly y: ArrayRef;
 }
 
-/** The tasks of one ticker's fits. */
-class TickerTasks {
-  readonly #panel: FitRows;
-  readonly #matrix: TickerMatrix;
-  readonly #index: number;
-  readonly #options: FitOptions;
-  readonly #onFit: () => void;
+/**
+ * The tasks of one ticker's fits. @param onFit called once after each fit of the plan, even if a worker dies and the engine tries again.
+ */
+function tickerTasks(
+  { ticker, columns, days, score }: FitRows,
+  matrix: TickerMatrix,
+  index: number,
+  { learn, fits: base, refits }: FitPlan,
+  { settings, pool, workFolder, signal, timings, groups }: FitOptions,
+  onFit: () => void,
+) {
   /** Each with the path that its predictions may use. */
-  readonly #started: { readonly predictions: string; readonly result: Promise<FitPredictResult> }[] = [];
+  const started: { readonly path: string; readonly result: Promise<FitPredictResult> }[] = [];
   /** The fits that were not reported yet, keyed by the rows that they predict: a retried fit is reported once. */
-  readonly #untold: Set<string>;
+  const untold = new Set([...base, ...refits].map(predictedRows));
+  const rows = [...learn, ...score];
+  const placeOf = (row: number) => ({ ticker, day: days[rows[row]!]! });
 
-  /** @param onFit called once after each fit of the plan, even if a worker dies and the engine tries again. */
-  constructor(
-    panel: FitRows,
-    matrix: TickerMatrix,
-    index: number,
-    plan: FitPlan,
-    options: FitOptions,
-    onFit: () => void,
-  ) {
-    this.#panel = panel;
-    this.#matrix = matrix;
-    this.#index = index;
-    this.#options = options;
-    this.#onFit = onFit;
-    this.#untold = new Set([...plan.fits, ...plan.refits].map(predictedRows));
-  }
-
-  run(fits: readonly PlannedFit[]): Promise<FitPredictResult> {
-    const { settings, pool, workFolder, signal, timings, groups } = this.#options;
-    const { ticker, columns } = this.#panel;
-    const predictions = join(workFolder, `p${this.#index}-${this.#started.length}.npy`);
+  function run(fits: readonly PlannedFit[]): Promise<FitPredictResult> {
+    const path = join(workFolder, `p${index}-${started.length}.npy`);
     const task = {
-      ...fitTask(ticker, settings, this.#matrix, fits, predictions),
+      ...fitTask(ticker, settings, matrix, fits, path),
       ...(groups && { permutation: permutationOf(groups, columns, ticker) }),
     };
-    const result = pool.run(task, {
-      signal,
-      onProgress: ({ fit, seconds }) => {
-        // A worker that dies may have reported some; the second attempt reports them again.
-        if (!this.#untold.delete(predictedRows(fits[fit]!))) return;
-        timings.add(ticker, seconds);
-        this.#onFit();
-      },
-    });
-    this.#started.push({ predictions, result });
+    const onProgress = ({ fit, seconds }: FitProgress) => {
+      // A worker that dies may have reported some; the second attempt reports them again.
+      if (!untold.delete(predictedRows(fits[fit]!))) return;
+      timings.add(ticker, seconds);
+      onFit();
+    };
+    const result = namingTooLarge(pool.run(task, { signal, onProgress }), columns, placeOf);
+    started.push({ path, result });
     return result;
   }
 
   /** Waits for all of them, and removes the files that they wrote. */
-  async close(): Promise<void> {
-    const ended = await Promise.allSettled(this.#started.map(({ result }) => result));
-    for (const [i, { predictions }] of this.#started.entries()) {
-      if (!isInline(ended[i]!)) removeArray(predictions);
-    }
+  async function close(): Promise<void> {
+    const ended = await Promise.allSettled(started.map(({ result }) => result));
+    for (const [i, { path }] of started.entries()) if (!isInline(ended[i]!)) removeArray(path);
   }
+
+  return { run, close };
 }
 
 /** Whether a task returned its predictions in its result, without a file. */

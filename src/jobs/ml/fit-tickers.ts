@@ -7,7 +7,6 @@ import type { FittedTicker } from "./fitted-ticker.ts";
 import { planFits, refusedColumns } from "./plan-fits.ts";
 
 export interface FitOutcome {
-  /** Ascending by code point. */
   readonly fitted: readonly FittedTicker[];
   readonly failures: readonly Failure[];
 }

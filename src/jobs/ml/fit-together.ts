@@ -30,7 +30,6 @@ export type BlockedOutcome = PooledOutcome & {
 /** Called after each fit; `total` is undefined while the job still plans fits. */
 export type OnFits = (done: number, total: number | undefined) => void;
 
-/** The outcome of fits of one regressor per ticker. */
 export function perTickerOutcome(
   outcome: FitOutcome,
   blocks: readonly RefitBlock[],
@@ -39,7 +38,6 @@ export function perTickerOutcome(
   return { ...outcome, blocks, listed: [], warnings };
 }
 
-/** The progress of fits of one regressor per ticker. */
 export function progressOf(onFits: OnFits): (progress: FitProgress) => void {
   return ({ done, planned, isComplete }) => onFits(done, isComplete ? planned : undefined);
 }
@@ -94,7 +92,6 @@ export function memoryLimitOf({
   return cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined;
 }
 
-/** Fits one regressor for all compared tickers, or one per ticker. */
 export async function fitCompared(
   { prepared, late, blocks }: ReadyPanels,
   options: FitOptions,
@@ -129,7 +126,6 @@ export async function fitCompared(
   };
 }
 
-/** The panels of a pooled fit, with those of late tickers last. */
 async function withLate(
   late: LateTickers | undefined,
   prepared: Prepared<ListedPanel>,

@@ -254,7 +254,6 @@ type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 
 interface RefitParts {
   readonly blocks: readonly EvaluatedBlock[];
-  /** Ascending by code point. */
   readonly tickers: readonly { readonly fitted: FittedTicker }[];
 }
 

@@ -1,5 +1,6 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
+import { numbersIn } from "../../contract/model-params/value-checks.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { featureSpread } from "../../panel/feature-spread.ts";
@@ -98,12 +99,25 @@ const MAX_SPREAD = 10;
 /** Lists a ticker for what its features show before anything is fitted. */
 export function listedOfFeatures(panel: TickerPanel, settings: MlSettings): Listed[] {
   const { choice = { candidates: [{ settings }] } } = settings;
-  if (!choice.candidates.some((candidate) => dependsOnUnits(candidate.settings))) return [];
+  const candidates = choice.candidates.map((candidate) => candidate.settings);
+  const { ticker } = panel;
+  const uncoded = new Set(candidates.flatMap((candidate) => uncodedCategories(panel, candidate)));
+  const listed: Listed[] =
+    uncoded.size === 0 ? [] : [{ code: "uncoded_categories", ticker, detail: [...uncoded].join(", ") }];
+  if (!candidates.some(dependsOnUnits)) return listed;
   const spread = featureSpread(panel);
-  if (spread <= MAX_SPREAD) return [];
-  return [
-    { code: "unscaled_features", ticker: panel.ticker, detail: `${Number(spread.toPrecision(2))} times` },
-  ];
+  if (spread <= MAX_SPREAD) return listed;
+  return [...listed, { code: "unscaled_features", ticker, detail: `${Number(spread.toPrecision(2))} times` }];
+}
+
+/** The names of the features that lightgbm reads as categories and that are not 0, 1, 2, … on the fit rows. */
+function uncodedCategories({ columns, x, fit }: TickerPanel, { estimator, scaler }: MlSettings): string[] {
+  if (estimator.library !== "lightgbm") return [];
+  const isCode = (value: number) => value >= 0 && Number.isInteger(value);
+  const isCoded = (column: number) => fit.every((row) => isCode(x[row * columns.length + column]!));
+  return numbersIn(estimator.params.categorical_feature)
+    .filter((column) => column < columns.length && (scaler !== "none" || !isCoded(column)))
+    .map((column) => columns[column]!);
 }
 
 function dependsOnUnits({ model, scaler }: MlSettings): boolean {

@@ -118,7 +118,6 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   });
 }
 
-/** The settings of every candidate; a job without `choice` has one. */
 function candidatesOf(settings: MlSettings): readonly MlSettings[] {
   return settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
 }
@@ -174,14 +173,26 @@ async function readAndFit(
   return readAndFitted;
 }
 
+/** The usual trial takes a fraction of a second; a task on a cluster may wait longer. */
+const MAX_TRIAL_SECONDS = 60;
+
 async function tryParameters(settings: MlSettings, { pool }: JobEngine, context: JobContext): Promise<void> {
-  const { signal, onTiming } = context;
+  const { onTiming, cluster } = context;
   const greeted = pool.greeting.then(now, now);
+  const limit = new AbortController();
+  const signal = AbortSignal.any([context.signal, limit.signal]);
   const trials = candidatesOf(settings).map(({ estimator, scaler, columnDemands }) =>
     pool.run({ task: "trial", estimator, scaler, columns: trialColumns(columnDemands) }, { signal }),
   );
+  const ended = Promise.allSettled(trials);
+  await Promise.race([greeted, ended]);
+  const message = `the trial fit on 60 rows takes more than ${MAX_TRIAL_SECONDS} seconds with these parameters`;
+  const slow = new MucastError("invalid_model_params", message);
+  const timer = setTimeout(() => cluster ?? limit.abort(slow), 1_000 * MAX_TRIAL_SECONDS);
+  const outcomes = await ended;
+  clearTimeout(timer);
   // The first error in the order of the candidates: which trial ends first depends on the workers.
-  for (const [c, trial] of (await Promise.allSettled(trials)).entries()) {
+  for (const [c, trial] of outcomes.entries()) {
     if (trial.status === "rejected") throw trialError(trial.reason, settings, c);
   }
   onTiming?.({ name: "trial fit", start: await greeted, end: now() });
@@ -232,7 +243,7 @@ async function fitInputs(
       ? await fitTogether(read, inputs.asOf, options, context, late, onFits)
       : perTickerOutcome(await fitTickers(read, { ...options, onFits: progressOf(onFits) }), ONE_BLOCK);
     const dates = outcome.fitted.map((ticker) => ticker.dates);
-    requireForecasts(dates, outcome.failures, inputs.asOf);
+    requireForecasts(dates, outcome.failures, inputs);
     const firsts = outcome.fitted.flatMap(({ folds, fit, score }) =>
       folds.length > 0 ? fit.days[folds[0]!.testStart]! : [...score.days.subarray(0, 1)],
     );

@@ -9,7 +9,6 @@ export interface BlockPredictions {
   readonly block: number;
   /** The block that the model was fitted for: an earlier one if the fit of this block failed. */
   readonly model: number;
-  /** The rows that the model learned from. */
   readonly train: RowRange;
   readonly predicted: Float64Array;
   /** Importances of its task. */

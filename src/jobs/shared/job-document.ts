@@ -22,6 +22,7 @@ import {
   METHOD_CONSTANTS,
 } from "../../evaluate/intervals/ticker-intervals.ts";
 import type { Levels } from "../../evaluate/levels.ts";
+import { withWarning } from "../../evaluate/verdict/verdict.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { EngineNeed, RecordedInputs } from "./job.ts";
@@ -39,16 +40,13 @@ type Fitting = Members<
   >
 >;
 
-/** Everything the output blob of a job is made of. */
 export interface DocumentParts {
   readonly operation: Operation;
   readonly id: string;
   readonly createdAt: Date;
   readonly window: ResolvedWindow;
   readonly asOf: number;
-  /** Ascending by code point. */
   readonly tickers: readonly ScoredTicker[];
-  /** For the same tickers. */
   readonly fits: readonly TickerFit[];
   readonly fitting: Partial<Fitting>;
   readonly tables: ScoreTables;
@@ -85,7 +83,7 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       ...recordedDelay(window),
     } satisfies Members<Omit<OutputBlob["window"], "delay">>,
     ...muOf(tickers, parts.asOf),
-    ...(parts.tables.verdict === undefined ? {} : { verdict: plain(parts.tables.verdict) }),
+    ...(parts.tables.verdict && { verdict: plain(withWarning(parts.tables.verdict, parts.warnings)) }),
     forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
     fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),
     ...parts.fitting,
@@ -98,7 +96,6 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
   } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_model" | "mu_spread" | "verdict" | "tags">>;
 }
 
-/** The member `delay` of an output's window; absent for 0. */
 export function recordedDelay({ delay = 0 }: Pick<ResolvedWindow, "delay">): { readonly delay?: number } {
   return delay === 0 ? {} : { delay };
 }
@@ -206,13 +203,11 @@ export function provenance(facts: {
   readonly operation: Operation;
   readonly digests: ReturnType<Inputs["digests"]>;
   readonly config: string;
-  /** What the request adds to the window of the blob. */
   readonly window?: RequestedWindow | undefined;
   readonly engine: Omit<EngineFacts, "machine">;
   readonly seed: OrderedJson;
   /** The device that the models were fitted on: `cpu` or `cuda:N`; `none` if no model was fitted. */
   readonly device: string;
-  /** For a replay. */
   readonly recorded?: RecordedInputs | undefined;
 }): OrderedJson {
   const { feature, dataExtractor } = facts.digests;
@@ -255,11 +250,9 @@ export interface EngineFacts {
   readonly lockSha256: string | null;
   /** The processor level to which the libraries' kernels are pinned. */
   readonly kernelLevel: string | null;
-  /** What the libraries run on. */
   readonly machine: Machine | null;
 }
 
-/** For a job that needs no engine. */
 export const NO_ENGINE: EngineFacts = {
   versions: {},
   threads: null,

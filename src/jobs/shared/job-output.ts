@@ -6,23 +6,20 @@ import type { Operation, SubmittedOperation } from "../../contract/config/job-op
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
+import { type Warning, warningEntry } from "../../contract/problems/warnings.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { joinedPieces, type OrderedJson, orderedPieces } from "./ordered-json.ts";
 
-/** The output blob of a job, not written yet. */
 interface JobOutput {
   /** Reports errors of single tickers and the summary, then writes the output. @throws MucastError output_failed; the job then leaves no output. */
   write(document: OrderedJson, reports: FinalReports, context: JobContext): Promise<ResultRecord>;
 }
 
-/** The blob of an operation, not written yet. */
 interface ResultBlob {
   /** @returns the record that names it. @throws MucastError output_failed; then no blob is left. */
   write(content: Content, context: JobContext): Promise<ResultRecord>;
 }
 
-/** The final report of a job, once all tickers have ended. */
 interface FinalReports {
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
@@ -41,7 +38,8 @@ export async function openJobOutput(
   const blob = await openResult(operation, operation, request, context);
   return {
     write(document, { warnings, failures, summary }, context) {
-      for (const warning of warnings) context.report({ kind: "warning", warning });
+      for (const warning of warnings)
+        if (!warningEntry(warning.code)?.isNote) context.report({ kind: "warning", warning });
       for (const failure of failures) context.report({ kind: "failure", failure });
       context.report({ kind: "summary", summary });
       return blob.write(joinedPieces(orderedPieces(document)), context);

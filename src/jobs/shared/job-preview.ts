@@ -23,22 +23,16 @@ import { tickerWarnings } from "./ticker-warnings.ts";
 export interface JobPreview {
   readonly model: { readonly name: string; readonly params: unknown };
   readonly window: OutputBlob["window"];
-  /** Ascending by code point. */
   readonly tickers: readonly TickerPreview[];
   readonly failures: readonly Failure[];
-  /** For run_ml_job with `fit` pooled. */
   readonly pooled?: PooledPreview;
-  /** With `refit_every` or `window`. */
   readonly refits?: RefitsPreview;
-  /** For run_ml_job with `choice`. */
   readonly choice?: ChoicePreview;
-  /** The warnings of the job, in its order, without those that need fitted models. */
   readonly warnings: readonly Warning[];
   /** The error with which the job would end although both blobs can be read: insufficient_history, no_forecast. */
   readonly error?: MucastError;
 }
 
-/** The matrix of one fit for all tickers. */
 export interface PooledPreview {
   /** Rows that some fit learns from, and score rows. */
   readonly rows: number;
@@ -60,7 +54,6 @@ export interface RefitsPreview {
   readonly fit_bytes?: number;
 }
 
-/** What a choice among candidates would fit. */
 export interface ChoicePreview {
   readonly candidates: number;
   /** Over all candidates and tickers, on the rows of candidate 0, without those of late tickers. */
@@ -78,11 +71,9 @@ export interface TickerPreview {
   readonly windows?: Readonly<Record<keyof WindowPlan, number>>;
   readonly first_fit: string;
   readonly last_fit: string;
-  /** Whether the ticker will have a `mu`. */
   readonly mu: boolean;
 }
 
-/** A config, parsed by the job that it is for. */
 export interface PreviewedConfig {
   readonly model: JobPreview["model"];
   readonly warnings: readonly Warning[];
@@ -108,7 +99,6 @@ export interface PlannedJob {
   readonly pooled?: PooledPreview;
   readonly refits?: RefitsPreview;
   readonly choice?: ChoicePreview;
-  /** Warnings of the plan as a whole. */
   readonly warnings?: readonly Warning[];
   /** Lists a fit of all tickers if its rows are too few. */
   readonly listed?: readonly Listed[];
@@ -117,7 +107,6 @@ export interface PlannedJob {
 export interface PlannedTicker {
   readonly panel: PanelRows;
   readonly counts: Pick<TickerPreview, "folds" | "windows">;
-  /** Warnings of its rows and its plan. */
   readonly warnings: readonly Warning[];
   /** The warnings of the job that list it for these. */
   readonly listed: readonly Listed[];
@@ -141,9 +130,7 @@ export async function previewJob(
   const joined = [...tickers.map(({ panel }) => panel), ...planned.failures];
   const short = failuresWithout(joined, read.failures);
   const failures = [...short, ...prepared.failures, ...planned.failures];
-  const error = config.trains
-    ? errorBeforeTraining(prepared.panels, tickers, failures, inputs.asOf)
-    : undefined;
+  const error = config.trains ? errorBeforeTraining(prepared.panels, tickers, failures, inputs) : undefined;
   return {
     model: config.model,
     window: {
@@ -208,14 +195,14 @@ function errorBeforeTraining(
   panels: readonly PanelRows[],
   planned: readonly PlannedTicker[],
   failures: readonly Failure[],
-  asOf: number,
+  inputs: Inputs,
 ): MucastError | undefined {
   try {
-    requireCurrentTicker(panels.map(datesOf), asOf);
+    requireCurrentTicker(panels.map(datesOf), inputs.asOf);
     requireForecasts(
       planned.map(({ panel }) => datesOf(panel)),
       failures,
-      asOf,
+      inputs,
     );
     return undefined;
   } catch (error) {

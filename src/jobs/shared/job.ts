@@ -10,7 +10,6 @@ import { outOfMemory, privateMemory } from "../../engine/process-memory.ts";
 import { now, type Timed, timed } from "./timings.ts";
 import { openWorkFolder } from "./work-folder.ts";
 
-/** The request for a job. */
 export interface JobRequest {
   /** A path, a file: URL or an https URL. */
   readonly featureUrl: string;

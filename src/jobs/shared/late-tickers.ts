@@ -109,12 +109,10 @@ export class LateTickers {
     };
   }
 
-  /** Removes their features, once it is known which of them join. */
   remove(): void {
     for (const { values } of this.#kept) removeArray(values.ref);
   }
 
-  /** The candidates of a preview. */
   previewSource(peers: Peers): LateSource<PanelRows> {
     const rowsOf = ({ x: _, ...rows }: TickerPanel): PanelRows => rows;
     return {
@@ -163,7 +161,6 @@ export function hasForecasts({ joins, score }: Pick<PanelRows, "joins" | "score"
   return joins === undefined || score.length > 0;
 }
 
-/** The failures, except those of tickers that have joined. */
 export function failuresWithout(
   joined: readonly Pick<PanelRows, "ticker">[],
   failures: readonly Failure[],

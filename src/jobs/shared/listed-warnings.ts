@@ -1,11 +1,11 @@
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import { MAX_GAP_DAYS } from "../../contract/market/ticker-series.ts";
+import { MAX_GAP_DAYS, type TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import { type Fold, hasFewRows } from "../../panel/folds.ts";
 import { medianSpan } from "../../panel/labels.ts";
-import { listNames } from "../../panel/rows.ts";
+import { joinRows, listNames } from "../../panel/rows.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { RowFacts } from "./ticker-fits.ts";
 
@@ -23,6 +23,8 @@ export interface Listed {
 /** The text before the list of each warning, in the order in which a job gives them. */
 const SENTENCES = {
   older_forecast: (tickers) => `The mu of ${tickers} is older than as_of`,
+  unpriced_dates: (tickers) =>
+    `More than a tenth of the feature dates have no price of any ticker, so features may be dated a day early or late, for ${tickers}`,
   not_daily: (tickers) =>
     `Prices of ${tickers} are more than a day apart, so mu is not a next-day return, or comes from a model that learned longer returns; the median span in calendar days`,
   few_rows: (tickers) =>
@@ -31,6 +33,8 @@ const SENTENCES = {
     `Forecasts of ${tickers} begin with a later refit and have no folds or intervals, because there are too few training rows at the cut`,
   unscaled_features: (tickers) =>
     `No scaler is set, so the penalty favours features by their units; standard deviations of features differ more than tenfold for ${tickers}`,
+  uncoded_categories: (tickers) =>
+    `lightgbm reads categories that are not coded as 0, 1, 2, … (it cuts fractions off, and negative codes count as missing), for ${tickers}`,
   wild_forecast: (tickers) => `Forecasts of ${tickers} are far larger than the returns justify`,
   chosen_early: (networks, watched = "loss") =>
     `The first epoch was the best by the validation ${watched}, for ${networks}`,
@@ -51,6 +55,23 @@ export function listedWarnings(listed: readonly Listed[]): Warning[] {
     const sentence = SENTENCES[code](counted(found.length, COUNTED[code] ?? "ticker"), found[0]!.watched);
     return [{ code, message: `${sentence}: ${listNames(names)}.`, count: found.length }];
   });
+}
+
+/**
+ * Lists a ticker more than a tenth of whose feature dates have no price.
+ * @param priced ascending; feature dates before the first and after the last of them do not count.
+ */
+export function unpricedDates(
+  { ticker, columns, days, values }: TickerFeatures,
+  priced: Int32Array,
+): Listed[] {
+  const hasValue = (row: number) => columns.some((_, c) => !Number.isNaN(values[c * days.length + row]!));
+  const dated = days.filter((day, i) => day >= priced[0]! && day <= priced.at(-1)! && hasValue(i));
+  const matched = new Set(joinRows(priced, dated).feature);
+  const unmatched = dated.filter((_, i) => !matched.has(i));
+  if (unmatched.length <= dated.length / 10) return [];
+  const detail = `${unmatched.length} of ${dated.length}, such as ${formatDay(unmatched[0]!)}`;
+  return [{ code: "unpriced_dates", ticker, detail }];
 }
 
 /** Lists a ticker that has a `mu` of a date before `asOf`. */

@@ -74,7 +74,6 @@ function* elementPieces(elements: readonly OrderedJson[]): Generator<string> {
   yield "]";
 }
 
-/** The text of `value` in one string. */
 function stringifyOrdered(value: OrderedJson): string {
   if (typeof value === "function") return stringifyOrdered(value());
   if (typeof value === "number") return printNumber(value);

@@ -11,7 +11,6 @@ export type PanelOnDisk = PanelRows & {
 
 /** Panels in the work folder, and the tickers that have none. */
 export interface PanelFiles<P extends PanelOnDisk = PanelOnDisk> {
-  /** In the feature blob's order. */
   readonly panels: readonly P[];
   readonly failures: readonly Failure[];
 }

@@ -92,7 +92,7 @@ async function withTargets<P extends PanelRows>(
 
 function tooFewTargets(ticker: string, fitRows: number): Failure {
   const message = `${ticker} has ${counted(fitRows, "fit row")} with a relative target, at least ${MIN_FIT_ROWS} are needed (such a row needs labels of at least ${MIN_DATE_TICKERS} tickers on its date, and these labels must differ)`;
-  return { ticker, code: "insufficient_history", message };
+  return { ticker, code: "few_tickers", message };
 }
 
 function thinRowsWarning(count: number): Warning {
@@ -118,7 +118,6 @@ interface CrossSectionPlan<P extends PanelRows> {
 }
 
 interface CrossSectionMember<P extends PanelRows> {
-  /** The panel as it was read. */
   readonly source: P;
   /** Ascending rows of `source` that have all their z-scores. */
   readonly kept: Int32Array;
@@ -156,7 +155,7 @@ async function planCrossSection<P extends PanelRows>(
 
 function tooFewRows({ ticker, fit }: PanelRows): Failure {
   const message = `${ticker} has ${counted(fit.length, "fit row")} on dates on which at least ${MIN_DATE_TICKERS} tickers have its features, at least ${MIN_FIT_ROWS} are needed: cross_section compares the tickers of a date`;
-  return { ticker, code: "insufficient_history", message };
+  return { ticker, code: "few_tickers", message };
 }
 
 function requireNewNames(panels: readonly PanelRows[], scored: ReadonlySet<string>): void {

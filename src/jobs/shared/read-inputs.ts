@@ -23,13 +23,13 @@ import { buildTickerPanel, type TickerInput, type TickerPanel } from "../../pane
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { jobWindow } from "./job-window.ts";
+import { type Listed, unpricedDates } from "./listed-warnings.ts";
 
 /** Both blobs: the prices have been read, the features are ready to be streamed. */
 export interface Inputs {
   readonly window: ResolvedWindow;
   /** Last price date of any ticker in the window. */
   readonly asOf: Day;
-  /** The number of tickers in the data-extraction blob. */
   readonly priceTickers: number;
   readonly warnings: readonly Warning[];
   /**
@@ -45,6 +45,8 @@ export interface Inputs {
   exposures(first: Day): Pausable<ReadonlyMap<string, TickerExposures>>;
   /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
   unused(): readonly Warning[];
+  /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
+  unpricedDates(): readonly Listed[];
   /** Name and digest of each blob, for provenance; available once `panels` has ended. */
   digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest };
   close(): Promise<void>;
@@ -88,6 +90,8 @@ export async function openInputs(
       signal,
     );
     const window = { ...dates, delay };
+    const unpriced: Listed[] = [];
+    let traded: Int32Array | undefined;
     async function* pairs() {
       for await (const features of readFeatures(counted[1]!, reading)) {
         featured.add(features.ticker);
@@ -101,6 +105,11 @@ export async function openInputs(
       pairs,
       async *panels(onShort) {
         for await (const pair of pairs()) {
+          const own = priceDates(pair.prices, window).days;
+          if (unpricedDates(pair.features, own).length > 0) {
+            traded ??= tradedDays(everyPrice(prices), window);
+            unpriced.push(...unpricedDates(pair.features, traded));
+          }
           yield panelOf(pair, window, (input) => {
             short.push(...nonpositivePrices(input.ticker, priceDates(input.prices, window).nonpositive));
             onShort?.(input);
@@ -121,6 +130,7 @@ export async function openInputs(
         ...unpairedTickers(priced, featured),
         ...short.sort((a, b) => compareCodePoints(a.ticker!, b.ticker!)),
       ],
+      unpricedDates: () => unpriced.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker)),
       digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
       close: async () => {
         prices.close();
@@ -165,6 +175,13 @@ function panelOf(
     onShort(input);
     return { ticker, code: error.code, message: error.message };
   }
+}
+
+/** The dates in the window with a price of any ticker, ascending. */
+function tradedDays(prices: Iterable<TickerPrices>, window: ResolvedWindow): Int32Array {
+  const days = new Set<Day>();
+  for (const each of prices) for (const day of priceDates(each, window).days) days.add(day);
+  return Int32Array.from(days).sort();
 }
 
 function* everyPrice(prices: PriceBlob): Generator<TickerPrices> {

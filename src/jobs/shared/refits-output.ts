@@ -18,7 +18,6 @@ export interface ScoreModel {
   readonly isStandIn: boolean;
 }
 
-/** A block of score rows with its metrics. */
 export interface EvaluatedBlock extends BlockSkill {
   readonly start: Day;
   /** The factors by which shrinkage multiplies forecasts, by ticker. */
@@ -28,7 +27,6 @@ export interface EvaluatedBlock extends BlockSkill {
 type Refits = NonNullable<OutputBlob["refits"]>;
 type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 
-/** The models of a ticker in time order. */
 interface RefittedTicker {
   readonly ticker: string;
   readonly models: readonly ScoreModel[];

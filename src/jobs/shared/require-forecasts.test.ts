@@ -7,7 +7,7 @@ import { requireForecasts } from "./require-forecasts.ts";
 /** The error of a job in which every ticker has failed. */
 function errorOf(failures: readonly Failure[]): MucastError {
   try {
-    requireForecasts([], failures, 0);
+    requireForecasts([], failures, { asOf: 0, unused: () => [] });
   } catch (error) {
     if (error instanceof MucastError) return error;
     throw error;

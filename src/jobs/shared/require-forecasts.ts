@@ -3,7 +3,9 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { type Failure, namedFailure } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { muRow, noForecast, type PanelDates } from "../../panel/as-of.ts";
+import type { Inputs } from "./read-inputs.ts";
 
 /**
  * Ends a job once it has read all tickers if none of them can have a `mu`, which may be before it trains or while it still fits.
@@ -23,9 +25,9 @@ export function requireCurrentTicker(dates: readonly PanelDates[], asOf: Day): v
 export function requireForecasts(
   dates: readonly PanelDates[],
   failures: readonly Failure[],
-  asOf: Day,
+  { asOf, unused }: Pick<Inputs, "asOf" | "unused">,
 ): void {
-  if (dates.length === 0) throw noTickerLeft(failures);
+  if (dates.length === 0) throw noTickerLeft(failures, unused());
   if (dates.some((panel) => hasMu(panel, asOf))) return;
   const { message, data } = noForecast(dates, asOf);
   throw new MucastError("no_forecast", `${message}; the tickers that should have one failed`, {
@@ -40,15 +42,23 @@ function hasMu(panel: PanelDates, asOf: Day): boolean {
 
 /**
  * The error of a job that has lost every ticker: `insufficient_history` if that is the reason of each, or if the blobs share no ticker;
- * `invalid_model_params`, `sparse_prices` or `engine_crashed` if that is the reason of each ticker with enough history; `all_failed`, with
- * the reasons, otherwise.
+ * one of COMMON_CODES if that is the reason of each ticker with enough history; `all_failed`, with the reasons, otherwise.
  */
-function noTickerLeft(failures: readonly Failure[]): MucastError {
+function noTickerLeft(failures: readonly Failure[], unused: readonly Warning[]): MucastError {
   const listed = [...failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
   if (listed.length === 0) {
+    const codes = ["no_prices", "no_features"] as const;
+    const names = codes.flatMap((code) => unused.find((one) => one.code === code)?.message ?? []);
     return new MucastError(
       "insufficient_history",
-      "No ticker is in both the feature blob and the data-extraction blob",
+      ["No ticker is in both the feature blob and the data-extraction blob.", ...names]
+        .join(" ")
+        .slice(0, -1),
+      {
+        title: "The blobs share no ticker",
+        advice:
+          "Write the tickers alike in both blobs; a program that reads them as numbers turns 000001 into 1.",
+      },
     );
   }
   const others = listed.filter(({ code }) => code !== "insufficient_history");
@@ -63,7 +73,7 @@ function allFailed(count: number): string {
 }
 
 /** Codes that become the job's own if they are the reason of every ticker. */
-const COMMON_CODES = ["invalid_model_params", "sparse_prices", "engine_crashed"] as const;
+const COMMON_CODES = ["invalid_model_params", "sparse_prices", "few_tickers", "engine_crashed"] as const;
 
 function commonCode(others: readonly Failure[]): ErrorCode {
   if (others.length === 0) return "insufficient_history";

@@ -37,7 +37,6 @@ import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { JobContext } from "./job.ts";
 import { timed } from "./timings.ts";
 
-/** The score rows of one ticker, ascending by date. */
 export interface ScoreRows {
   /** Shape (n). */
   readonly days: Int32Array;
@@ -61,7 +60,6 @@ export interface ScoreSettings {
   readonly shrinkage: ShrinkageChoice;
 }
 
-/** The forecasts of one ticker with their intervals. */
 export interface ScoredTicker {
   readonly dates: PanelDates;
   /** Published forecasts: the model's, times `factor`. */
@@ -79,9 +77,7 @@ export interface ScoredTicker {
   /** Whether the published forecasts are too large to be believed. */
   readonly isWild: boolean;
   readonly bounds: Bounds;
-  /** Absent if no intervals were requested. */
   readonly intervals?: TickerIntervals;
-  /** Warnings of its intervals. */
   readonly warnings: readonly Warning[];
 }
 
@@ -97,14 +93,11 @@ type ModelTable = ForecastTable & Pick<OutputBlob["metrics"]["score"], "by_delay
 /** How good the forecasts are: the tables of the model and of the baselines, the shrinkage, and the coverage of the intervals. */
 export interface ScoreTables {
   readonly score: ModelTable;
-  /** Absent if there are no folds. */
   readonly outOfFold?: ModelTable;
   readonly baselines: { readonly zero: ForecastTables; readonly mean: ForecastTables };
   readonly shrinkage: ShrinkageTable;
   readonly levels: JobLevels;
-  /** Absent if no intervals were requested. */
   readonly intervals?: IntervalTables;
-  /** Absent without a ticker. */
   readonly verdict?: Verdict;
 }
 
@@ -236,7 +229,6 @@ export interface HeldOutSet {
   readonly forecasts: readonly ForecastRows[];
 }
 
-/** By ticker. */
 export type Exposures = ReadonlyMap<string, TickerExposures>;
 
 /** The tables and the verdict of all tickers. @param exposures at the dates of all rows; absent if there are too few tickers. */

@@ -13,7 +13,6 @@ export interface TickerFit {
   readonly labels: Float64Array;
   /** For run_ml_job's final fit, largest first; absent if its library has none. */
   readonly importances?: readonly Importance[];
-  /** For run_dl_job. */
   readonly splits?: Splits;
 }
 
@@ -33,7 +32,6 @@ export interface DateSpan {
 
 type Fit = NonNullable<OutputBlob["fits"]>[string];
 
-/** The entry of a ticker in the output's `fits`. */
 export function fitOf({ rows, labels, importances, splits }: TickerFit): OrderedJson {
   const counts = {
     fit_rows: rows.fitRows,
@@ -70,7 +68,6 @@ export function medianSpacing(tickers: readonly { readonly rows: RowFacts }[]): 
 /** The facts about a ticker's rows that a job keeps for its final report. */
 export interface RowFacts {
   readonly fitRows: number;
-  /** The number of features that are not empty. */
   readonly features: number;
   readonly spans: PriceSpans;
   /** The median of the last spans before mu's row, in calendar days. */

@@ -11,12 +11,10 @@ import type { Inputs } from "./read-inputs.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
 import type { RowFacts } from "./ticker-fits.ts";
 
-/** A ticker with forecasts. */
 interface ForecastTicker {
   readonly ticker: string;
   readonly dates: PanelDates;
   readonly rows: Pick<RowFacts, "warmUp">;
-  /** Warnings of its rows, its plan and its model. */
   readonly warnings: readonly Warning[];
   /** The warnings of the job that list it. */
   readonly listed: readonly Listed[];
@@ -30,7 +28,7 @@ interface ForecastTicker {
  * @param listed further tickers to list.
  */
 export function tickerWarnings(
-  inputs: Pick<Inputs, "asOf" | "unused">,
+  inputs: Pick<Inputs, "asOf" | "unused" | "unpricedDates">,
   done: readonly ForecastTicker[],
   evaluated: readonly Warning[],
   listed: readonly Listed[] = [],
@@ -46,6 +44,7 @@ export function tickerWarnings(
     ...(byTicker.get(undefined) ?? []),
     ...warmUpWarning(done),
     ...listedWarnings([
+      ...inputs.unpricedDates(),
       ...done.flatMap(({ dates }) => olderForecast(dates, inputs.asOf)),
       ...done.flatMap((ticker) => ticker.listed),
       ...listed,
@@ -133,7 +132,6 @@ function pooledCure(factor: number): string {
   return `Set shrinkage to pooled: it multiplies every forecast by ${Math.min(MAX_FACTOR, Number(factor.toPrecision(2)))} and keeps their order.`;
 }
 
-/** Lists the tickers whose forecasts are too large. */
 export function wildForecasts(tickers: readonly ScoredTicker[]): Listed[] {
   const wild = tickers.filter((ticker) => ticker.isWild);
   return wild.map(({ score: { ticker } }) => ({ code: "wild_forecast", ticker }));
@@ -143,7 +141,6 @@ export function wildForecasts(tickers: readonly ScoredTicker[]): Listed[] {
 export interface FailedRefit {
   readonly block: number;
   readonly rows: number;
-  /** Text of the error. */
   readonly message: string;
 }
 
@@ -165,7 +162,6 @@ export function failedRefits(failed: readonly FailedRefit[], ticker?: string): W
   ];
 }
 
-/** The warning that there is nothing to refit for. */
 export function noRefit(
   blocks: readonly RefitBlock[],
   { refitEvery }: Pick<RefitSettings, "refitEvery">,

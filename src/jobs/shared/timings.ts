@@ -22,7 +22,6 @@ export async function timed<T>({ onTiming }: Timed, name: string, body: () => T 
   }
 }
 
-/** The number of tickers that have a separate timing. */
 const TIMED_TICKERS = 200;
 
 /**
@@ -47,7 +46,6 @@ export class FitTimings {
     this.#first = Math.min(this.#first, start);
   }
 
-  /** `ticker` has ended or failed. */
   finish(ticker: string): void {
     const start = this.#started.get(ticker);
     this.#started.delete(ticker);
@@ -56,7 +54,6 @@ export class FitTimings {
     }
   }
 
-  /** Every ticker has ended or failed. */
   finishAll(): void {
     if (Number.isFinite(this.#first)) this.#onTiming?.({ name: "fit", start: this.#first, end: now() });
   }

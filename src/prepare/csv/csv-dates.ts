@@ -1,15 +1,8 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
-import {
-  type Day,
-  dayOfCivil,
-  formatDay,
-  MILLISECONDS_PER_DAY,
-  parseDay,
-  TIME_PATTERN,
-} from "../../contract/market/dates.ts";
+import { type Day, dayOfCivil, formatDay, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
+import { dayAt, isTime, NO_MIDNIGHT, type ZoneCalendar } from "../../ingest/dates/date-text.ts";
 
-/** A text and the line of its first occurrence. */
 interface Met {
   readonly text: string;
   readonly line: number;
@@ -22,15 +15,34 @@ interface Undecided {
   readonly year: number;
 }
 
+interface Stamp {
+  readonly date: Day | Undecided;
+  /** From its separator on. */
+  readonly time: string | undefined;
+}
+
 const MONTHS = "january february march april may june july august september october november december".split(
   " ",
 );
-const TIME = `(?:${TIME_PATTERN})?$`;
-const COMPACT = new RegExp(`^(\\d{4})(\\d{2})(\\d{2})${TIME}`);
-const YEAR_FIRST = new RegExp(`^(\\d{4})[-/.](\\d{1,2})[-/.](\\d{1,2})${TIME}`);
-const YEAR_LAST = new RegExp(`^(\\d{1,2})[-/.](\\d{1,2})[-/.](\\d{4})${TIME}`);
-const DAY_MONTH_NAME = new RegExp(`^(\\d{1,2})[- ]?([A-Za-z]{3,9})\\.?[-, ]*(\\d{4})${TIME}`);
-const MONTH_NAME_DAY = new RegExp(`^([A-Za-z]{3,9})\\.?[- ](\\d{1,2})(?:,[ ]?|[- ])(\\d{4})${TIME}`);
+const yearFirst = (year: string, month: string, day: string) =>
+  dayOfCivil(Number(year), Number(month), Number(day));
+/** How dates are written: three parts, perhaps a time, and how the parts are read. */
+const FORMS: readonly (readonly [
+  RegExp,
+  (...parts: [string, string, string]) => Stamp["date"] | undefined,
+])[] = [
+  [/^(\d{4})(\d{2})(\d{2})([T ].*)?$/, yearFirst],
+  [/^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})([T ].*)?$/, yearFirst],
+  [/^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})([T ].*)?$/, undecided],
+  [
+    /^(\d{1,2})[- ]?([A-Za-z]{3,9})\.?[-, ]*(\d{4})([T ].*)?$/,
+    (day, month, year) => dayOfCivil(Number(year), monthOf(month), Number(day)),
+  ],
+  [
+    /^([A-Za-z]{3,9})\.?[- ](\d{1,2})(?:,[ ]?|[- ])(\d{4})([T ].*)?$/,
+    (month, day, year) => dayOfCivil(Number(year), monthOf(month), Number(day)),
+  ],
+];
 
 /**
  * The dates of one column. The order of day and month may show only in a later line, so the column keeps each distinct text once, and turns
@@ -38,42 +50,40 @@ const MONTH_NAME_DAY = new RegExp(`^([A-Za-z]{3,9})\\.?[- ](\\d{1,2})(?:,[ ]?|[-
  */
 export class DateColumn {
   readonly #source: string;
+  readonly #zone: ZoneCalendar | undefined;
   readonly #tokens = new Map<string, number>();
-  readonly #dates: (Day | Undecided)[] = [];
+  readonly #stamps: Stamp[] = [];
   readonly #met: Met[] = [];
   #dayFirst: Met | undefined;
   #monthFirst: Met | undefined;
   #ambiguous: Met | undefined;
 
-  constructor(source: string) {
+  /** @param zone of the times of day; without it, only midnight has a date. */
+  constructor(source: string, zone?: ZoneCalendar) {
     this.#source = source;
+    this.#zone = zone;
   }
 
-  /** @returns the token of the date: its index in the later result of `days()`. */
   take(text: string, line: number): number {
     const known = this.#tokens.get(text);
     if (known !== undefined) return known;
-    const date = dateOf(text.trim());
-    if (date === undefined)
+    const stamp = stampOf(text.trim());
+    if (stamp === undefined)
       throw this.#fault(`line ${line}: ${show(text)} is not a date${hint(text.trim())}`, line);
+    const { date, time } = stamp;
+    if (Number.isNaN(dayAt(0, time, this.#zone)))
+      throw this.#fault(`line ${line}: ${show(text)} ${NO_MIDNIGHT}`, line);
     const met = { text, line };
     if (typeof date !== "number") this.#weigh(date, met);
-    this.#tokens.set(text, this.#dates.length);
+    this.#tokens.set(text, this.#stamps.length);
     this.#met.push(met);
-    return this.#dates.push(date) - 1;
+    return this.#stamps.push(stamp) - 1;
   }
 
-  /** The text of a token, as in the file. */
-  textOf(token: number): string {
-    return this.#met[token]!.text;
-  }
-
-  /** The line of the first occurrence of a token. */
   lineOf(token: number): number {
     return this.#met[token]!.line;
   }
 
-  /** The day of every token. */
   days(): Day[] {
     if (this.#dayFirst && this.#monthFirst) {
       throw this.#fault(
@@ -85,14 +95,14 @@ export class DateColumn {
       const message = `${quoted(this.#ambiguous)} can be read day first or month first, and no date in the column shows which`;
       throw this.#fault(`${message}; write dates as YYYY-MM-DD`, this.#ambiguous.line);
     }
-    return this.#dates.map((date, token) => {
-      if (typeof date === "number") return date;
+    return this.#stamps.map(({ date, time }, token) => {
+      if (typeof date === "number") return dayAt(date, time, this.#zone);
       const [month, day] = this.#dayFirst ? [date.second, date.first] : [date.first, date.second];
       const resolved = dayOfCivil(date.year, month, day);
       if (resolved === undefined) {
         throw this.#fault(`${quoted(this.#met[token]!)} is not a date`, this.#met[token]!.line);
       }
-      return resolved;
+      return dayAt(resolved, time, this.#zone);
     });
   }
 
@@ -139,18 +149,15 @@ function hint(text: string): string {
   return "";
 }
 
-function dateOf(text: string): Day | Undecided | undefined {
-  const iso = parseDay(text);
-  if (iso !== undefined) return iso;
-  const yearFirst = COMPACT.exec(text) ?? YEAR_FIRST.exec(text);
-  if (yearFirst) return dayOfCivil(Number(yearFirst[1]), Number(yearFirst[2]), Number(yearFirst[3]));
-  const yearLast = YEAR_LAST.exec(text);
-  if (yearLast) return undecided(Number(yearLast[1]), Number(yearLast[2]), Number(yearLast[3]));
-  const named = DAY_MONTH_NAME.exec(text);
-  if (named) return dayOfCivil(Number(named[3]), monthOf(named[2]!), Number(named[1]));
-  const american = MONTH_NAME_DAY.exec(text);
-  if (!american) return undefined;
-  return dayOfCivil(Number(american[3]), monthOf(american[1]!), Number(american[2]));
+/** @returns undefined if `text` is not a date in any reading. */
+export function stampOf(text: string): Stamp | undefined {
+  for (const [form, read] of FORMS) {
+    const [, first, second, third, time] = form.exec(text) ?? [];
+    if (first === undefined) continue;
+    const date = read(first, second!, third!);
+    return date === undefined || (time !== undefined && !isTime(time)) ? undefined : { date, time };
+  }
+  return undefined;
 }
 
 /** Month 1 to 12 by its English name or at least its first three letters; 0 if there is none. */
@@ -158,7 +165,8 @@ function monthOf(name: string): number {
   return MONTHS.findIndex((month) => month.startsWith(name.toLowerCase())) + 1;
 }
 
-function undecided(first: number, second: number, year: number): Undecided | undefined {
+function undecided(...parts: readonly [string, string, string]): Undecided | undefined {
+  const [first, second, year] = parts.map(Number) as [number, number, number];
   const possible = dayOfCivil(year, first, second) ?? dayOfCivil(year, second, first);
   return possible === undefined ? undefined : { first, second, year };
 }

@@ -8,6 +8,8 @@ import {
   priceColumns,
   TICKER_NAMES,
 } from "../../ingest/field-names.ts";
+import { isUnnamed } from "../../ingest/row-numbers.ts";
+import { stampOf } from "./csv-dates.ts";
 import { isMissing } from "./csv-numbers.ts";
 
 /** The columns of a price CSV, by index from 0. */
@@ -39,7 +41,7 @@ export function layoutOf(
 ): PriceLayout {
   const names = header.map(plainName);
   const tickers = firstOf(names, TICKER_NAMES);
-  const date = dateColumn(header, names, source, PRICE_FORM);
+  const date = dateColumn(header, second, source, PRICE_FORM);
   const fault = (problem: string) => unfit(source, problem, PRICE_FORM);
   if (tickers !== undefined) {
     const rest = header.map((name, column) => (column === date || column === tickers ? "" : name));
@@ -64,9 +66,13 @@ export function layoutOf(
 }
 
 /** Finds the columns of a feature CSV by the header, with the names of date and ticker that a price CSV has. */
-export function featureLayoutOf(header: readonly string[], source: string): FeatureLayout {
+export function featureLayoutOf(
+  header: readonly string[],
+  source: string,
+  second: readonly string[] = [],
+): FeatureLayout {
   const names = header.map(plainName);
-  const date = dateColumn(header, names, source, FEATURE_FORM);
+  const date = dateColumn(header, second, source, FEATURE_FORM);
   const ticker = firstOf(names, TICKER_NAMES);
   if (ticker === undefined)
     throw unfit(
@@ -110,20 +116,18 @@ function firstOf(names: readonly string[], wanted: readonly string[]): number | 
   return found === undefined ? undefined : names.indexOf(found);
 }
 
-/** pandas writes its index without a name, and reads such a column back as `Unnamed: 0`. */
-function isUnnamed(name: string): boolean {
-  return name === "" || /^Unnamed: \d+(?:_level_\d+)?$/.test(name);
-}
-
+/** Of a column with such a name and an unnamed index, the one with a date in the first row: a ticker may be called DAY. */
 function dateColumn(
   header: readonly string[],
-  names: readonly string[],
+  second: readonly string[],
   source: string,
   form: string,
 ): number {
-  const named = firstOf(names, DATE_NAMES);
+  const named = firstOf(header.map(plainName), DATE_NAMES);
+  const hasIndex = header.length > 1 && isUnnamed(header[0]!);
+  const isDate = (cell = "") => stampOf(cell) !== undefined;
+  if (hasIndex && (named === undefined || (isDate(second[0]) && !isDate(second[named])))) return 0;
   if (named !== undefined) return named;
-  if (header.length > 1 && isUnnamed(header[0]!)) return 0;
   throw unfit(source, `has no date column; its columns are ${listed(header)}`, form, DATE_NAMES);
 }
 
@@ -164,9 +168,10 @@ function listed(header: readonly string[]): string {
 
 /** @param form what a file of this kind looks like. */
 function unfit(source: string, problem: string, form: string, accepted?: readonly string[]): MucastError {
-  return new MucastError("invalid_data", `${source} ${problem}; ${form}`, {
+  return new MucastError("invalid_data", `${source} ${problem}`, {
     source,
     line: 1,
+    advice: `Change the header: ${form}. docs/prepare.md has examples.`,
     ...(accepted ? { accepted } : {}),
   });
 }

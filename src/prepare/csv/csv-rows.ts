@@ -7,10 +7,8 @@ import { counted } from "../../contract/errors/wording.ts";
 import type { FileLimits } from "../file-limits.ts";
 import { checkCsv } from "./other-formats.ts";
 
-/** One record of a CSV. */
 export interface CsvRow {
   readonly cells: readonly string[];
-  /** The line on which it ends, from 1. */
   readonly line: number;
 }
 
@@ -104,6 +102,11 @@ function delimiterOf(head: string): string {
 
 /** Maximum length of the parser's message, which may quote a cell. */
 const MAX_QUOTED_LENGTH = 300;
+
+export function emptyTable(path: string, what: string): MucastError {
+  const advice = "Write the file again: a header, and below it rows with values.";
+  return new MucastError("invalid_data", `${path} ${what}`, { source: path, advice });
+}
 
 function broken(path: string, error: CsvError): MucastError {
   const line = Number((error as CsvError & { lines?: number }).lines);

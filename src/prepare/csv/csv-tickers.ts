@@ -10,7 +10,6 @@ export class CsvTickers<Cells> {
   readonly #most: number;
   readonly #create: () => Cells;
 
-  /** @param most maximum number of tickers. */
   constructor(path: string, most: number, create: () => Cells) {
     this.#path = path;
     this.#most = most;

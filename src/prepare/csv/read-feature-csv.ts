@@ -7,7 +7,7 @@ import type { FileLimits } from "../file-limits.ts";
 import { DateColumn } from "./csv-dates.ts";
 import { type FeatureLayout, featureLayoutOf } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn, type NumberHints } from "./csv-numbers.ts";
-import { type CsvRow, checkWidth, csvRows } from "./csv-rows.ts";
+import { type CsvRow, checkWidth, csvRows, emptyTable } from "./csv-rows.ts";
 import { CsvTickers } from "./csv-tickers.ts";
 
 const FEATURE_HINTS: NumberHints = {
@@ -15,11 +15,9 @@ const FEATURE_HINTS: NumberHints = {
   letters: "; leave out columns that are not numbers",
 };
 
-/** The rows of one ticker, in the order of the file. */
 interface Rows {
   readonly dates: number[];
   readonly lines: number[];
-  /** One row after the other. */
   readonly values: number[];
 }
 
@@ -43,9 +41,8 @@ export async function readFeatureCsv(
   limits: FileLimits = {},
 ): Promise<TickerFeatures[]> {
   const turns = new Turns(signal);
-  const { tickers = DEFAULT_BLOB_LIMITS.tickers } = limits;
   const read = (mark: DecimalMark) =>
-    readUnder(path, mark, csvRows(path, signal, limits), onColumns, tickers, turns);
+    readUnder(path, mark, csvRows(path, signal, limits), onColumns, limits, turns);
   const pointed = await read(".");
   const found = pointed.numbers.mark() === "." ? pointed : await read(",");
   const days = found.dates.days();
@@ -62,31 +59,36 @@ async function readUnder(
   mark: DecimalMark,
   rows: AsyncIterable<CsvRow>,
   onColumns: (names: readonly string[]) => void,
-  most: number,
+  { zone, tickers: most = DEFAULT_BLOB_LIMITS.tickers }: FileLimits,
   turns: Turns,
 ): Promise<FeatureRows> {
-  const dates = new DateColumn(path);
+  const dates = new DateColumn(path, zone);
   const numbers = new NumberColumn(path, mark, FEATURE_HINTS);
   const tickers = new CsvTickers<Rows>(path, most, () => ({ dates: [], lines: [], values: [] }));
+  const layoutUnder = (names: readonly string[], second?: readonly string[]) => {
+    const found = featureLayoutOf(names, path, second);
+    onColumns([...found.features.keys()]);
+    return found;
+  };
+  let header: readonly string[] | undefined;
   let layout: FeatureLayout | undefined;
-  let width = 0;
   for await (const row of rows) {
     await turns.pauseIfOver();
-    if (layout === undefined) {
-      layout = featureLayoutOf(row.cells, path);
-      onColumns([...layout.features.keys()]);
-      width = row.cells.length;
+    if (header === undefined) {
+      header = row.cells;
       continue;
     }
     const { cells, line } = row;
-    checkWidth(row, width, path);
+    layout ??= layoutUnder(header, cells);
+    checkWidth(row, header.length, path);
     const date = dates.take(cells[layout.date]!, line);
     const own = tickers.of(cells[layout.ticker]!.trim(), line);
     own.dates.push(date);
     own.lines.push(line);
     for (const [name, column] of layout.features) own.values.push(numbers.take(cells[column]!, line, name));
   }
-  if (layout === undefined) throw new MucastError("invalid_data", `${path} is empty`, { source: path });
+  if (header === undefined) throw emptyTable(path, "is empty");
+  layout ??= layoutUnder(header);
   return { columns: [...layout.features.keys()], dates, numbers, tickers };
 }
 

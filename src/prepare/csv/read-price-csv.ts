@@ -7,18 +7,15 @@ import type { FileLimits } from "../file-limits.ts";
 import { DateColumn } from "./csv-dates.ts";
 import { joinedHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn, PRICE_HINTS } from "./csv-numbers.ts";
-import { type CsvRow, checkWidth, csvRows } from "./csv-rows.ts";
+import { type CsvRow, checkWidth, csvRows, emptyTable } from "./csv-rows.ts";
 import { CsvTickers } from "./csv-tickers.ts";
 
-/** The prices of a CSV. */
 export interface CsvPrices {
   readonly tickers: TickerPrices[];
   readonly unpriced: readonly string[];
-  /** The first line with a date. */
   readonly lineOf: (day: Day) => number | undefined;
 }
 
-/** The cells of one ticker, in the order of the file. */
 interface Cells {
   readonly dates: number[];
   readonly prices: number[];
@@ -36,9 +33,8 @@ export async function readPriceCsv(
   limits: FileLimits = {},
 ): Promise<CsvPrices> {
   const turns = new Turns(signal);
-  const { tickers: most = DEFAULT_BLOB_LIMITS.tickers, ticker } = limits;
   const read = (mark: DecimalMark) =>
-    readUnder(new PriceCells(path, mark, most), csvRows(path, signal, limits), ticker, signal);
+    readUnder(new PriceCells(path, mark, limits), csvRows(path, signal, limits), limits.ticker, signal);
   const pointed = await read(".");
   const cells = pointed.numbers.mark() === "." ? pointed : await read(",");
   const days = cells.dates.days();
@@ -50,8 +46,7 @@ export async function readPriceCsv(
     if (prices.days.length > 0) priced.push(prices);
     else unpriced.push(ticker);
   }
-  if (priced.length === 0)
-    throw new MucastError("invalid_data", `${path} contains no price`, { source: path });
+  if (priced.length === 0) throw emptyTable(path, "contains no price");
   const tickers = priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
   const lineOf = (day: Day) => {
     const token = days.indexOf(day);
@@ -60,7 +55,6 @@ export async function readPriceCsv(
   return { tickers, unpriced: unpriced.sort(compareCodePoints), lineOf };
 }
 
-/** @returns `cells`, filled. */
 async function readUnder(
   cells: PriceCells,
   rows: AsyncIterable<CsvRow>,
@@ -94,7 +88,7 @@ async function readUnder(
       for (const [ticker, column] of layout.tickers) cells.add(ticker, date, row.cells[column]!, row.line);
     }
   }
-  if (names === undefined) throw new MucastError("invalid_data", `${path} is empty`, { source: path });
+  if (names === undefined) throw emptyTable(path, "is empty");
   if (layout === undefined) layoutOf(names, path, ticker);
   return cells;
 }
@@ -106,11 +100,14 @@ class PriceCells {
   readonly tickers: CsvTickers<Cells>;
   readonly path: string;
 
-  /** @param most maximum number of tickers. */
-  constructor(path: string, mark: DecimalMark, most: number) {
+  constructor(
+    path: string,
+    mark: DecimalMark,
+    { zone, tickers: most = DEFAULT_BLOB_LIMITS.tickers }: FileLimits,
+  ) {
     this.path = path;
     this.tickers = new CsvTickers(path, most, () => ({ dates: [], prices: [], lines: [] }));
-    this.dates = new DateColumn(path);
+    this.dates = new DateColumn(path, zone);
     this.numbers = new NumberColumn(path, mark, PRICE_HINTS);
   }
 
@@ -146,8 +143,6 @@ function tickerPrices(
   };
 }
 
-const TIME_OF_DAY = /[T ](\d{1,2}:\d{2}\S*)/;
-
 function duplicate(
   ticker: string,
   cells: Cells,
@@ -156,12 +151,7 @@ function duplicate(
   path: string,
 ): MucastError {
   const [first, line] = pair.map((i) => cells.lines[i]!) as [number, number];
-  const [earlier, later] = pair.map((i) => TIME_OF_DAY.exec(dates.textOf(cells.dates[i]!))?.[1]);
   const day = formatDay(dates.days()[cells.dates[pair[1]]!]!);
-  const message =
-    later !== undefined && earlier !== undefined && later !== earlier
-      ? `gives ${ticker} a price at ${later} on ${day}, after that at ${earlier} on line ${first}; ` +
-        "one price a day is expected: keep the last of each day"
-      : `gives ${ticker} a second price for ${day}, after line ${first}`;
-  return new MucastError("invalid_data", `${path}: line ${line} ${message}`, { source: path, line, ticker });
+  const message = `line ${line} gives ${ticker} a second price for ${day}, after line ${first}; keep the last of each day`;
+  return new MucastError("invalid_data", `${path}: ${message}`, { source: path, line, ticker });
 }

@@ -116,7 +116,6 @@ function* acrossTickers(
   return out;
 }
 
-/** Every day of any ticker, ascending. */
 export function unionOfDays(tickers: readonly TickerPrices[]): Int32Array {
   const all = new Set<number>();
   for (const { days } of tickers) for (const day of days) all.add(day);

@@ -38,13 +38,6 @@ function place({ days, columns, values }: TickerSeries, dates: Int32Array, into:
   }
 }
 
-/** What of a table is not used, in sentences: about tickers, rows and features. */
-export interface UnusedParts {
-  readonly tickers: readonly string[];
-  readonly rows: readonly string[];
-  readonly features: readonly string[];
-}
-
 /**
  * Finds the tickers that only the table or only the prices have, rows on dates of the window without a price, and features without a value.
  * @param isAll whether all tickers with prices are prepared, so that another ticker of the table has none.
@@ -54,7 +47,7 @@ export function unusedParts(
   tickers: readonly TickerPrices[],
   dates: Int32Array,
   isAll: boolean,
-): UnusedParts {
+) {
   const fault = (what: string) => new MucastError("invalid_data", `${path}: ${what}`, { source: path });
   const chosen = new Set(tickers.map(({ ticker }) => ticker));
   const shared = [...rows.values()].filter(({ ticker }) => chosen.has(ticker));
@@ -64,7 +57,7 @@ export function unusedParts(
       `no ticker of the table has a price: its first is ${theirs}, the first with prices ${priced}`,
     );
   }
-  const { used, unused, firstUnused } = countRows(shared, dates);
+  const { used, unused, firstUnused, kept } = countRows(shared, dates);
   if (used === 0) {
     const [first, last] = [formatDay(dates[0]!), formatDay(dates.at(-1)!)];
     throw fault(`no row of the table is on a price date from ${first} to ${last}`);
@@ -72,7 +65,10 @@ export function unusedParts(
   const unpriced = isAll ? [...rows.keys()].filter((ticker) => !chosen.has(ticker)) : [];
   const rowless = tickers.filter(({ ticker }) => !rows.has(ticker));
   const [are, them] = unused === 1 ? ["is on a date", "it is"] : ["are on dates", "they are"];
+  const outcome =
+    kept.length > dates.length ? "features may be dated a day early or late" : `${them} left out`;
   return {
+    dates: kept,
     tickers: [
       ...unpriced.map((ticker) => `${ticker} of ${path} has no price and is left out`),
       ...rowless.map(({ ticker }) => `${ticker} has no row in ${path}; its features of that file are null`),
@@ -81,7 +77,7 @@ export function unusedParts(
       unused === 0
         ? []
         : [
-            `${counted(unused, "row")} of ${path} ${are} without a price, such as ${formatDay(firstUnused!)}; ${them} left out`,
+            `${counted(unused, "row")} of ${path} ${are} without a price, such as ${formatDay(firstUnused)}; ${outcome}`,
           ],
     features: columns.flatMap((name, c) =>
       shared.some((series) => hasValue(series, c))
@@ -96,18 +92,21 @@ function hasValue({ days, values }: TickerSeries, column: number): boolean {
   return own.some((value) => !Number.isNaN(value));
 }
 
-/** Rows on one of `dates`, and rows on other days between the first and the last of them. */
+/**
+ * Rows on one of `dates`, and rows on other days between the first and the last of them. The latter are kept where they are more than a
+ * tenth of a ticker's rows, because the verdict of a job says so.
+ */
 function countRows(shared: readonly TickerSeries[], dates: Int32Array) {
   const priced = new Set(dates);
+  const kept = new Set(dates);
   let [used, unused, firstUnused] = [0, 0, dates.at(-1)!];
   for (const { days } of shared) {
-    for (const day of days) {
-      if (priced.has(day)) used++;
-      else if (day > dates[0]! && day < dates.at(-1)!) {
-        unused++;
-        firstUnused = Math.min(firstUnused, day);
-      }
-    }
+    const on = days.filter((day) => priced.has(day));
+    const off = days.filter((day) => !priced.has(day) && day > dates[0]! && day < dates.at(-1)!);
+    used += on.length;
+    unused += off.length;
+    firstUnused = Math.min(firstUnused, off[0] ?? firstUnused);
+    if (off.length > (on.length + off.length) / 10) for (const day of off) kept.add(day);
   }
-  return { used, unused, firstUnused };
+  return { used, unused, firstUnused, kept: Int32Array.from(kept).sort() };
 }

@@ -24,10 +24,6 @@ export async function isParquetFile(path: string, signal: AbortSignal | undefine
   return head.toString("latin1", 0, MAGIC.length) === MAGIC;
 }
 
-/**
- * Reads a local Parquet table of prices, by the rules of a job.
- * @returns every ticker, in code point order, with its rows that have a price, and the window in the table's metadata.
- */
 export async function readPriceParquet(
   path: string,
   signal?: AbortSignal,
@@ -83,13 +79,14 @@ const CSV_VALUE_BYTES = 2;
 
 function readOptions(
   signal: AbortSignal | undefined,
-  { csvBytes, tickers = DEFAULT_BLOB_LIMITS.tickers, ticker }: FileLimits,
+  { csvBytes, tickers = DEFAULT_BLOB_LIMITS.tickers, ticker, zone }: FileLimits,
 ): ReadOptions {
   return {
     workFolder: tmpdir(),
     signal,
     limits: { ...DEFAULT_BLOB_LIMITS, tickers },
     ticker,
+    zone,
     maxTableValues: csvBytes === undefined ? undefined : Math.floor(csvBytes / CSV_VALUE_BYTES),
   };
 }

@@ -10,7 +10,6 @@ export const RLE = 3;
 export const RLE_DICTIONARY = 8;
 export const BYTE_STREAM_SPLIT = 9;
 
-/** A page with its header, as it is stored. */
 export interface StoredPage {
   readonly parts: readonly [header: Uint8Array, body: Uint8Array];
   /** Bytes with the header, before and after compression. */

@@ -79,14 +79,11 @@ export function* tableBytes(
   yield MAGIC;
 }
 
-/** Rows of successive tickers. */
 interface RowGroup {
   readonly rows: number;
   readonly days: Int32Array;
   readonly tickers: readonly string[];
-  /** The number of rows of each ticker. */
   readonly counts: readonly number[];
-  /** Shape (columns) of (rows). */
   readonly values: readonly Float64Array[];
 }
 
@@ -144,12 +141,10 @@ function fillRows(
   return next;
 }
 
-/** A column of a row group. */
 interface ColumnPages {
   readonly name: string;
   readonly type: number;
   readonly encodings: readonly number[];
-  /** A dictionary comes first. */
   readonly pages: readonly StoredPage[];
 }
 

@@ -11,7 +11,6 @@ export type ThriftValue =
   | { readonly texts: readonly string[] }
   | { readonly i32s: readonly number[] };
 
-/** Values by their field number, in ascending order. */
 export type ThriftFields = readonly (readonly [id: number, value: ThriftValue])[];
 
 /** The bytes of a structure in Thrift's compact protocol, in which Parquet writes its metadata. */

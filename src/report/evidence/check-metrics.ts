@@ -8,7 +8,7 @@ import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
 import { withLevels } from "../../evaluate/levels.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
-import { headlined, verdictOf } from "../../evaluate/verdict/verdict.ts";
+import { headlined, verdictOf, withWarning } from "../../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { scoreVerdict } from "../../outputs/output-verdict.ts";
@@ -106,7 +106,7 @@ function checkVerdict({ document, rows, outOfFold }: OutputEvidence, comparison:
   const isSameCommit = MUCAST_COMMIT !== undefined && provenance.commit === MUCAST_COMMIT;
   const isSameBuild = provenance.versions.mucast === MUCAST_VERSION && isSameCommit;
   const skipped = isSameBuild ? NOT_COMPUTABLE : NOT_COMPARED_BETWEEN_BUILDS;
-  comparison.check("verdict", verdict, headlineOf(verdict.judged), skipped);
+  comparison.check("verdict", verdict, headlineOf(document), skipped);
   const judged = new Map<JudgedRows, RowsVerdict>([["score", scoreVerdict(document, rows).judged[0]!]]);
   if (outOfFold !== undefined) {
     const set = { rows: "out_of_fold", forecasts: outOfFold } as const;
@@ -126,9 +126,10 @@ function checkVerdict({ document, rows, outOfFold }: OutputEvidence, comparison:
   }
 }
 
-function headlineOf(judged: readonly RowsVerdict[]): object {
+function headlineOf({ verdict, warnings }: OutputEvidence["document"]): object {
+  const { judged } = verdict!;
   if (judged.length === 0) return { state: null };
-  const { state, rows, title, sentence } = headlined(judged);
+  const { state, rows, title, sentence } = withWarning(headlined(judged), warnings);
   return { state, rows, title, sentence };
 }
 

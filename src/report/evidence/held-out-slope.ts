@@ -30,7 +30,6 @@ export function heldOutSlope({
   return { value: byDate.b, band: dates === undefined ? null : bandOf(byDate.b, byDate.se, dates) };
 }
 
-/** The number of dates of the held-out rows. */
 function heldOutDates(
   { verdict }: OutputEvidence["document"],
   outOfFold: OutputEvidence["outOfFold"],

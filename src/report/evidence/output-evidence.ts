@@ -22,13 +22,9 @@ import { type DateSkill, DateSkillCollector } from "../statistics/over-dates.ts"
 /** The rows whose forecasts are judged, in words. */
 export const JUDGED_ROWS = { score: "score rows", out_of_fold: "out-of-fold rows" } as const;
 
-/** The input of all sections of a report. */
 export interface OutputEvidence extends RowEvidence {
-  /** What `rows` are. */
   readonly judgedRows: keyof typeof JUDGED_ROWS;
-  /** The name of the document, for errors. */
   readonly source: string;
-  /** The digest of the document as stored. */
   readonly sha256: string;
   readonly document: OutputSummary;
   readonly modelName: string;

@@ -2,6 +2,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { Verdict } from "../../contract/output/verdict.ts";
 import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
+import { withWarning } from "../../evaluate/verdict/verdict.ts";
 import { requireOneDelay } from "../../outputs/output-summary.ts";
 import { outOfFoldVerdict, scoreVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
@@ -127,7 +128,7 @@ function sharedRows(outputs: readonly OutputEvidence[]): OutputEvidence[] {
       ...output,
       ...rowEvidence(rows, isScored ? document.metrics.intervals?.alpha : undefined),
       // Outputs side by side are judged on the same rows.
-      verdict: withLater(verdict, document, judgedRows),
+      verdict: withLater(withWarning(verdict, document.warnings), document, judgedRows),
     };
   });
 }

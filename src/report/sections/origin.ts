@@ -1,5 +1,5 @@
 import type { OutputImportance } from "../../contract/output/importance.ts";
-import { WARNING_TABLE } from "../../contract/problems/warnings.ts";
+import { warningEntry } from "../../contract/problems/warnings.ts";
 import { escapeHtml, visibleLines } from "../../contract/visible-text.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
@@ -28,7 +28,7 @@ interface Origin {
     readonly ticker: string | undefined;
     readonly message: string;
     /** What the reader can do, if this version knows the code. */
-    readonly cure: string | undefined;
+    readonly cure?: string | undefined;
   }[];
   readonly failures: readonly {
     readonly ticker: string;
@@ -65,14 +65,9 @@ export function originOf({ whole: { document }, replay, audit }: ReportedOutput)
   const { config, ...provenance } = document.provenance;
   return {
     config: config ?? undefined,
-    warnings: document.warnings.map(({ code, ticker, message }) => ({
-      code,
-      ticker,
-      message,
-      cure: Object.hasOwn(WARNING_TABLE, code)
-        ? WARNING_TABLE[code as keyof typeof WARNING_TABLE].cure
-        : undefined,
-    })),
+    warnings: document.warnings
+      .map(({ code, ticker, message }) => ({ code, ticker, message, ...warningEntry(code) }))
+      .filter(({ isNote }) => !isNote),
     failures: document.failures,
     provenance: named({ ...provenance, machine: document.machine, tags: document.tags }),
     model: named(document.model),

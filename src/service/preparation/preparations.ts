@@ -23,14 +23,12 @@ export interface PreparationsParts {
   };
 }
 
-/** The body of a request. */
 export interface PrepareBody {
   /** Prices, possibly gzip, or multipart/form-data. */
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly multipartType: string | undefined;
 }
 
-/** Both blobs of a request, stored. */
 export interface Prepared extends Omit<PreparedFiles, "files"> {
   readonly names: { readonly prices: string; readonly features: string };
   /** The prefix of URLs of the store, see `BlobStore`. */
@@ -60,14 +58,19 @@ export class Preparations {
   async prepare(
     caller: Caller,
     { bytes, multipartType }: PrepareBody,
-    { learning_end, only_features, ...query }: PrepareQuery,
+    { learning_end, only_features, time_zone, ...query }: PrepareQuery,
     signal: AbortSignal,
   ): Promise<Prepared> {
     const { settings, run } = this.#parts;
     const { path: folder } = workFolder();
     try {
       await this.#receive(bytes, join(folder, BODY_NAME), signal);
-      const options = { ...query, learningEnd: learning_end, onlyFeatures: only_features };
+      const options = {
+        ...query,
+        learningEnd: learning_end,
+        onlyFeatures: only_features,
+        timeZone: time_zone,
+      };
       const blobBytes = Math.min(
         settings.upload_bytes,
         settings.stored_bytes_per_caller,

@@ -38,7 +38,7 @@ const ALL = { events: 10_000, bytes: 2 ** 30 };
 /** The error of a job of which every ticker has failed. */
 function allFailed(failures: readonly Failure[]): MucastError {
   try {
-    requireForecasts([], failures, 0);
+    requireForecasts([], failures, { asOf: 0, unused: () => [] });
   } catch (error) {
     return error as MucastError;
   }

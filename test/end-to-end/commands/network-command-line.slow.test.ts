@@ -1,7 +1,7 @@
 /** What a shell sees of run_dl_job: stdout, stderr, exit codes, and the files afterwards. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -107,21 +107,6 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
     const sha256 = createHash("sha256").update(readFileSync(small.features)).digest("hex");
     assert.equal(output.provenance.feature_sha256, sha256);
   });
-});
-
-test("a refused command leaves stdout empty, and no file", async () => {
-  const [blobUrl, temporary] = [join(await newFolder(), "blobs"), join(await newFolder(), "tmp")];
-  const config = networkConfig("transformer", { models: { transformer: { nhead: 3 } } });
-  const args = dlArguments(small, config, "--log", "json", "--blob-url", blobUrl);
-  const env = { MUCAST_PYTHON: "/nowhere/python" };
-  const ended = await mucast(args, { temporary, env });
-  assert.deepEqual([ended.code, ended.stdout], [2, ""], ended.stderr);
-  const problem = jsonLines(ended.stderr).at(-1)!;
-  assertValid("problem", problem);
-  assert.equal(problem.code, "invalid_request");
-  assert.match(JSON.stringify(problem), /nhead.*(64|3)|(64|3).*nhead/);
-  assert.ok(!existsSync(blobUrl), "nothing is made where the output would go");
-  assert.deepEqual(readdirSync(temporary), []);
 });
 
 test("engine_unavailable (4) for a missing interpreter", async () => {

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { runDlJob } from "../../../src/jobs/dl/run-dl-job.ts";
 import { type BlobPair, removeFolders, unjudged, writeMarket } from "../jobs/job-runs.ts";
-import { assertRefused, noEngine, type Refusal } from "../jobs/refused-jobs.ts";
-import { openSharedEngine } from "../jobs/shared-engines.ts";
+import { assertRefused, noEngine } from "../jobs/refused-jobs.ts";
 import { smallMarket, without } from "../markets/network-market.ts";
 import { networkConfig, runNetworkJob } from "./network-jobs.ts";
 
@@ -53,154 +52,45 @@ test("a config with only its option has every default as documented, and reports
   );
 });
 
-/** invalid_request and 2 unless others are given. */
-interface NamedRefusal extends Partial<Omit<Refusal, "says">>, Pick<Refusal, "says"> {
-  readonly name: string;
-  readonly config: string;
-}
+const mlp = (changes: Parameters<typeof networkConfig>[1]) => networkConfig("mlp", changes);
+const training = (changes: object) => mlp({ training: changes });
 
-const cnn = (models: object, lookback: number) =>
-  networkConfig("cnn", { models: { cnn: models }, data: { lookback } });
-
-const REFUSALS: readonly NamedRefusal[] = [
-  {
-    name: "nhead that does not divide d_model",
-    says: /nhead.*(64|3)|(64|3).*nhead/,
-    config: networkConfig("transformer", { models: { transformer: { nhead: 3 } } }),
-  },
-  {
-    name: "nhead that does not divide d_model in the joint one",
-    says: /models_params\.portfolio_transformer/,
-    config: networkConfig("portfolio_transformer", { models: { portfolio_transformer: { d_model: 10 } } }),
-  },
-  { name: "a lookback too short for the pooling of two layers", says: /lookback/, config: cnn({}, 3) },
-  {
-    name: "a lookback too short for a wide pool",
-    says: /pool_size/,
-    config: cnn({ filters: [4], pool_size: 8 }, 5),
-  },
-  {
-    name: "a misspelt key, with the nearest",
-    says: /training_params\.learning_rat\b.*learning_rate/,
-    config: networkConfig("mlp", { training: { learning_rat: 0.1 } }),
-  },
-  {
-    name: "a misspelt section, with the nearest",
-    says: /data_processing/,
-    config: '{"NN params": {"Dot prediction": {"current option": "mlp", "data_procesing": {}}}}',
-  },
-  {
-    name: "an unknown option, with the nearest",
-    says: /transformer/,
-    config: networkConfig("transfomer" as "mlp"),
-  },
-  { name: "no option", says: /current option/, config: '{"NN params": {"Dot prediction": {}}}' },
-  { name: "no section", says: /Dot prediction/, config: '{"NN params": {}}' },
-  { name: "the other job's config", says: /NN params/, config: '{"ML params": {"model": "ridge"}}' },
-  {
-    name: "text where a number belongs",
-    says: /training_params\.epochs/,
-    config: networkConfig("mlp", { training: { epochs: "20" } }),
-  },
-  {
-    name: "half an epoch",
-    says: /training_params\.epochs/,
-    config: networkConfig("mlp", { training: { epochs: 0.5 } }),
-  },
-  { name: "no epoch", says: /epochs/, config: networkConfig("mlp", { training: { epochs: 0 } }) },
-  {
-    name: "a rate of 0",
-    says: /learning_rate/,
-    config: networkConfig("mlp", { training: { learning_rate: 0 } }),
-  },
-  { name: "a patience of 0", says: /patience/, config: networkConfig("mlp", { training: { patience: 0 } }) },
-  { name: "no member", says: /ensemble/, config: networkConfig("mlp", { training: { ensemble: 0 } }) },
-  {
-    name: "an ensemble of 51",
-    says: /training_params\.ensemble/,
-    config: networkConfig("lstm", { training: { ensemble: 51 } }),
-  },
-  {
-    name: "half a member",
-    says: /training_params\.ensemble/,
-    config: networkConfig("portfolio_lstm", { training: { ensemble: 2.5 } }),
-  },
-  {
-    name: "a negative decay",
-    says: /weight_decay/,
-    config: networkConfig("mlp", { training: { weight_decay: -1 } }),
-  },
-  {
-    name: "a negative clip",
-    says: /grad_clip/,
-    config: networkConfig("mlp", { training: { grad_clip: -1 } }),
-  },
-  {
-    name: "an optimizer in capitals",
-    says: /adam/,
-    config: networkConfig("mlp", { training: { optimizer: "ADAM" } }),
-  },
-  {
-    name: "a dropout of 1",
-    says: /models_params\.mlp\.dropout/,
-    config: networkConfig("mlp", { models: { mlp: { dropout: 1 } } }),
-  },
-  {
-    name: "no hidden layer",
-    says: /hidden_dims/,
-    config: networkConfig("lstm", { models: { lstm: { hidden_dims: [] } } }),
-  },
-  {
-    name: "a scaler that is none",
-    says: /scaler/,
-    config: networkConfig("mlp", { data: { scaler: "none" } }),
-  },
-  { name: "a batch of 0", says: /batch_size/, config: networkConfig("mlp", { data: { batch_size: 0 } }) },
-  { name: "a lookback of 0", says: /lookback/, config: networkConfig("mlp", { data: { lookback: 0 } }) },
-  {
-    name: "a device of its own",
-    says: /device/,
-    config: networkConfig("mlp", { global: { device: "gpu" } }),
-  },
-  { name: "a seed that is text", says: /seed/, config: networkConfig("mlp", { global: { seed: "x" } }) },
-  {
-    name: "an alpha of 0",
-    says: /intervals\.alpha/,
-    config: networkConfig("mlp", { intervals: { alpha: 0 } }),
-  },
-  {
-    name: "intervals that are true",
-    says: /intervals/,
-    config: networkConfig("mlp", { intervals: true as never }),
-  },
-  { name: "status as text", says: /status/, config: networkConfig("mlp", { status: "off" as never }) },
-  {
-    name: "a network of more parameters than the limit",
-    says: /50[,_. ]?000[,_. ]?000/,
-    config: networkConfig("lstm", { models: { lstm: { hidden_dims: Array(16).fill(4096) } } }),
-  },
-  {
-    name: "a width beyond the limit",
-    says: /hidden_dims/,
-    config: networkConfig("mlp", { models: { mlp: { hidden_dims: [1e9] } } }),
-  },
-  {
-    name: "a CUDA device where there is none",
-    code: "device_unavailable",
-    exit: 3,
-    says: /cuda:77/,
-    config: networkConfig("mlp", { global: { device: "cuda:77" } }),
-  },
+const REFUSALS: readonly [name: string, says: RegExp, config: string][] = [
+  ["a misspelt key", /training_params\.learning_rat\b.*learning_rate/, training({ learning_rat: 0.1 })],
+  ["an unknown option, with the nearest", /transformer/, networkConfig("transfomer" as "mlp")],
+  ["no option", /current option/, '{"NN params": {"Dot prediction": {}}}'],
+  ["text where a number belongs", /training_params\.epochs/, training({ epochs: "20" })],
+  ["no epoch", /epochs/, training({ epochs: 0 })],
+  ["a rate of 0", /learning_rate/, training({ learning_rate: 0 })],
+  ["a patience of 0", /patience/, training({ patience: 0 })],
+  ["an ensemble of 51", /training_params\.ensemble/, training({ ensemble: 51 })],
+  ["a negative decay", /weight_decay/, training({ weight_decay: -1 })],
+  ["an optimizer in capitals", /adam/, training({ optimizer: "ADAM" })],
+  ["a dropout of 1", /models_params\.mlp\.dropout/, mlp({ models: { mlp: { dropout: 1 } } })],
+  ["no hidden layer", /hidden_dims/, mlp({ models: { mlp: { hidden_dims: [] } } })],
+  ["a width beyond the limit", /hidden_dims/, mlp({ models: { mlp: { hidden_dims: [1e9] } } })],
+  ["a scaler that is none", /scaler/, mlp({ data: { scaler: "none" } })],
+  ["a batch of 0", /batch_size/, mlp({ data: { batch_size: 0 } })],
+  ["a lookback of 0", /lookback/, mlp({ data: { lookback: 0 } })],
+  ["a device of its own", /device/, mlp({ global: { device: "gpu" } })],
+  ["a seed that is text", /seed/, mlp({ global: { seed: "x" } })],
+  ["an alpha of 0", /intervals\.alpha/, mlp({ intervals: { alpha: 0 } })],
+  ["intervals that are true", /intervals/, mlp({ intervals: true as never })],
+  ["status as text", /status/, mlp({ status: "off" as never })],
 ];
 
 describe("a job is refused, and creates nothing, with", { concurrency: 2 }, () => {
-  for (const { name, code = "invalid_request", exit = 2, says, config } of REFUSALS) {
-    test(`${code} (${exit}) for ${name}`, () => {
-      // Faults of the config alone are reported before an engine is looked for.
-      const engine = exit === 2 && !name.includes("parameters") ? noEngine : openSharedEngine;
-      return assertRefused(runDlJob, small, config, { code, exit, says }, engine);
-    });
+  for (const [name, says, config] of REFUSALS) {
+    // Faults of the config alone are reported before an engine is looked for.
+    test(`invalid_request (2) for ${name}`, () =>
+      assertRefused(runDlJob, small, config, { code: "invalid_request", exit: 2, says }, noEngine));
   }
+  test("device_unavailable (3) for a CUDA device where there is none", () =>
+    assertRefused(runDlJob, small, mlp({ global: { device: "cuda:77" } }), {
+      code: "device_unavailable",
+      exit: 3,
+      says: /cuda:77/,
+    }));
 });
 
 test("reports every fault of a config at once", () => {

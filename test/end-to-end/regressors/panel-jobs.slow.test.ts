@@ -286,7 +286,7 @@ describe("failures", () => {
     const few = ["KO", "XOM", "10"];
     const prices = new Map([...MARKET.prices].filter(([ticker]) => !few.includes(ticker)));
     const error = await failure({ ...MARKET, prices }, config({ target: "relative" }));
-    assert.equal(error.code, "insufficient_history");
+    assert.equal(error.code, "few_tickers");
     assert.match(error.message, /0 fit rows with a relative target, at least 30 are needed/);
     // No feature is scored, so cross_section adds none.
     const output = await jobOn({ ...MARKET, prices }, config({ cross_section: true }));

@@ -105,7 +105,7 @@ test("the dirty blobs have thin dates, absent features and a ticker that fails b
   for (const code of ["thin_dates", "feature_absent", "long_gap"]) assert.ok(codes.has(code), code);
   assert.deepEqual(
     output.failures.map(({ ticker, code }) => [ticker, code]),
-    [["EARLY", "insufficient_history"]],
+    [["EARLY", "few_tickers"]],
   );
   assert.ok(output.warnings.some(({ code, count }) => code === "thin_dates" && count! > 1));
   assert.equal(output.fits!.AAPL!.importances, undefined);

@@ -4,10 +4,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { ERROR_TABLE, type ErrorCode } from "../../../src/contract/errors/error-codes.ts";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
 import { runMlJob } from "../../../src/jobs/ml/run-ml-job.ts";
 import { type BlobPair, type Job, newFolder, removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
-import { assertRefused, type Refusal } from "../jobs/refused-jobs.ts";
+import { assertRefused } from "../jobs/refused-jobs.ts";
 import { cleanMarket } from "../markets/market.ts";
 
 /** The library with the fastest import. */
@@ -19,157 +20,66 @@ before(async () => {
 });
 after(removeFolders);
 
-interface JobRefusal extends Refusal {
-  readonly name: string;
-  readonly blobs?: () => Promise<BlobPair> | BlobPair;
-  /** QUICK if it is missing. */
-  readonly config?: string;
-}
-
-async function changed(side: "features" | "prices", change: (text: string) => string): Promise<BlobPair> {
+const changed = (side: "features" | "prices", change: (text: string) => string) => async () => {
   const pair = await writeMarket(cleanMarket("2021-10-29"));
   await writeFile(pair[side], change(readFileSync(pair[side], "utf8")));
   return pair;
-}
+};
 
-const params = (text: string) => `{"ML params": ${text}}`;
+type Blobs = () => Promise<BlobPair> | BlobPair;
 
-const REFUSALS: readonly JobRefusal[] = [
-  {
-    name: "a blob that is a folder",
-    code: "blob_not_found",
-    exit: 3,
-    says: /not a file/,
-    blobs: () => ({ ...clean, prices: dirname(clean.prices) }),
-  },
-  {
-    name: "a truncated data-extraction blob",
-    code: "unreadable_blob",
-    exit: 3,
-    says: /"offset":7000/,
-    blobs: () => changed("prices", (text) => text.slice(0, 7_000)),
-  },
-  {
-    name: "an empty blob",
-    code: "unreadable_blob",
-    exit: 3,
-    says: /data_extractor_1/,
-    blobs: () => changed("prices", () => ""),
-  },
-  {
-    name: "a date that stands twice",
-    code: "invalid_data",
-    exit: 3,
-    says: /2021-01-05/,
-    blobs: () => changed("features", (text) => text.replace('"2021-01-06"', '"2021-01-05"')),
-  },
-  {
-    name: "a column that is too short",
-    code: "invalid_data",
-    exit: 3,
-    says: /vol_20/,
-    blobs: () => changed("features", (text) => text.replace(/"vol_20": \[[^,]*, /, '"vol_20": [')),
-  },
-  {
-    name: "a Learning_end outside the window",
-    code: "invalid_data",
-    exit: 3,
-    says: /2031-01-01/,
-    blobs: () => changed("prices", (text) => text.replace("2021-10-29", "2031-01-01")),
-  },
-  {
-    name: "a window that ends before it starts",
-    code: "invalid_data",
-    exit: 3,
-    says: /2001-01-01/,
-    blobs: () =>
-      changed("prices", (text) =>
-        text.replace(/"end": "[^"]*", "Learning_end": "[^"]*"/, '"end": "2001-01-01"'),
-      ),
-  },
-  {
-    name: "an unknown model",
-    code: "unknown_model",
-    exit: 2,
-    says: /lightgbm/,
-    config: params('{"model": "lightgmb"}'),
-  },
-  {
-    name: "a misspelt key",
-    code: "invalid_request",
-    exit: 2,
-    says: /n_splits/,
-    config: params('{"model": "ridge", "n_split": 3}'),
-  },
-  {
-    name: "a parameter that the constructor does not know",
-    code: "invalid_model_params",
-    exit: 2,
-    says: /alpha/,
-    config: params('{"model": "ridge", "model_params": {"alhpa": 3}}'),
-  },
-  {
-    name: "a classification objective",
-    code: "invalid_model_params",
-    exit: 2,
-    says: /regression/i,
-    config: params('{"model": "xgboost", "model_params": {"objective": "binary:logistic"}}'),
-  },
-  {
-    name: "an alpha of 1",
-    code: "invalid_request",
-    exit: 2,
-    says: /intervals\.alpha/,
-    config: params('{"model": "ridge", "intervals": {"alpha": 1}}'),
-  },
-  {
-    name: "a config that is broken JSON",
-    code: "invalid_request",
-    exit: 2,
-    says: /config/i,
-    config: '{"ML params": ',
-  },
-  {
-    name: "a blob that is not there",
-    code: "blob_not_found",
-    exit: 3,
-    says: /nowhere\.json/,
-    blobs: () => ({ ...clean, features: join(clean.folder, "nowhere.json") }),
-  },
-  {
-    name: "a truncated feature blob",
-    code: "unreadable_blob",
-    exit: 3,
-    says: /"offset":20000/,
-    blobs: () => changed("features", (text) => text.slice(0, 20_000)),
-  },
-  {
-    name: "a price that is text",
-    code: "invalid_data",
-    exit: 3,
-    says: /MSFT/,
-    blobs: () => changed("prices", (text) => text.replace(/"MSFT": \[[^,]*/, '"MSFT": ["x"')),
-  },
-  {
-    name: "a parameter value that only the library can judge",
-    code: "invalid_model_params",
-    exit: 2,
-    says: /subsample/,
-    config: params('{"model": "xgboost", "model_params": {"subsample": 1.5}}'),
-  },
-  {
-    name: "an origin that is not allowed",
-    code: "url_not_allowed",
-    exit: 2,
-    says: /^(?!.*secret).*https:\/\/example\.org/s,
-    blobs: () => ({ ...clean, features: "https://example.org/c/data/feature_engine_1.json?sig=secret" }),
-  },
+/** Refusals for blobs, or for the parameters of a config. src/cli/advice.test.ts has those of a beginner. */
+const REFUSALS: readonly [name: string, code: ErrorCode, says: RegExp, of: Blobs | string][] = [
+  [
+    "a truncated data-extraction blob",
+    "unreadable_blob",
+    /"offset":7000/,
+    changed("prices", (text) => text.slice(0, 7_000)),
+  ],
+  [
+    "a date that stands twice",
+    "invalid_data",
+    /2021-01-05/,
+    changed("features", (text) => text.replace('"2021-01-06"', '"2021-01-05"')),
+  ],
+  [
+    "a column that is too short",
+    "invalid_data",
+    /vol_20/,
+    changed("features", (text) => text.replace(/"vol_20": \[[^,]*, /, '"vol_20": [')),
+  ],
+  [
+    "a price that is text",
+    "invalid_data",
+    /MSFT/,
+    changed("prices", (text) => text.replace(/"MSFT": \[[^,]*/, '"MSFT": ["x"')),
+  ],
+  [
+    "an origin that is not allowed",
+    "url_not_allowed",
+    /^(?!.*secret).*https:\/\/example\.org/s,
+    () => ({ ...clean, features: "https://example.org/c/data/feature_engine_1.json?sig=secret" }),
+  ],
+  [
+    "a classification objective",
+    "invalid_model_params",
+    /regression/i,
+    '{"model": "xgboost", "model_params": {"objective": "binary:logistic"}}',
+  ],
+  [
+    "a value that only the library can judge",
+    "invalid_model_params",
+    /subsample/,
+    '{"model": "xgboost", "model_params": {"subsample": 1.5}}',
+  ],
+  ["an alpha of 1", "invalid_request", /intervals\.alpha/, '{"model": "ridge", "intervals": {"alpha": 1}}'],
 ];
 
 describe("a job is refused, and creates nothing, with", { concurrency: 2 }, () => {
-  for (const { name, blobs = () => clean, config = QUICK, ...refusal } of REFUSALS) {
-    test(`${refusal.code} (${refusal.exit}) for ${name}`, async () => {
-      await assertRefused(runMlJob, await blobs(), config, refusal);
+  for (const [name, code, says, of] of REFUSALS) {
+    test(`${code} for ${name}`, async () => {
+      const [blobs, config] = typeof of === "string" ? [clean, `{"ML params": ${of}}`] : [await of(), QUICK];
+      await assertRefused(runMlJob, blobs, config, { code, exit: ERROR_TABLE[code].exit!, says });
     });
   }
 });

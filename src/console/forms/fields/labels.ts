@@ -71,6 +71,7 @@ const LABELS: Readonly<Record<string, string>> = {
   tickers: "Tickers",
   tags: "Tags",
   only_features: "Only features of your own",
+  time_zone: "Time zone",
 };
 
 /** The label of a member; undefined if the form only knows its name. */

@@ -231,6 +231,7 @@ export const PREPARE_FIELDS: readonly Field[] = [
     "The last date whose returns a job may learn from. Later returns are used to judge the job.",
   ),
   field("tickers", "Comma-separated; leave empty for all."),
+  field("time_zone", "For stamps with times, like Europe/Berlin."),
   { ...field("only_features", "Leave out the features that the service computes."), kind: "flag" },
 ];
 
@@ -238,7 +239,6 @@ export const PREPARE_FIELDS: readonly Field[] = [
 const OPTIONS = { shown: ["learning_end"], label: "Id, dates, tickers and features" };
 const isUsual = ({ field }: Control) => OPTIONS.shown.includes(field.name);
 
-/** Those that are dates. */
 const DATES: ReadonlySet<string> = new Set(["start", "end", "learning_end"]);
 
 function field(name: string, description: string): Field {
@@ -260,12 +260,12 @@ export function prepareOptions(
     start: text("start"),
     end: text("end"),
     learning_end: text("learning_end"),
+    time_zone: text("time_zone"),
     tickers: tickers?.length === 0 ? undefined : tickers,
     only_features: text("only_features") === "true" ? true : undefined,
   };
 }
 
-/** The result of a preparation, in sentences. */
 export function preparedSentences(prepared: PreparedBlobs): readonly string[] {
   const { ticker_count, dates, start, end, learning_end, features, written } = prepared;
   return [

@@ -26,7 +26,6 @@ const PANELS = [
   historyPanel,
 ] as const;
 
-/** One operation while it runs, and its result. */
 export const showOperation: View = async (container, context) => {
   const { client, params, signal, setTitle } = context;
   const operation = await client.getOperation(params.get("id")!, { signal });

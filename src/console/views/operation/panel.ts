@@ -2,7 +2,6 @@ import type { OperationView } from "../../../client/index.ts";
 import type { StagePace } from "./stage-pace.ts";
 import type { TrainingCurves } from "./training-curves.ts";
 
-/** An event in the history of an operation. */
 export interface HistoryEntry {
   readonly time: string;
   readonly words: string;

@@ -62,7 +62,6 @@ function offer(select: HTMLSelectElement, networks: readonly string[]): void {
   }
 }
 
-/** What the chart shows. */
 interface Chosen {
   readonly points: readonly CurvePoint[];
   readonly caption: string;

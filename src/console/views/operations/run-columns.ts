@@ -15,7 +15,6 @@ import {
   textElement,
 } from "../../words.ts";
 
-/** A column of the table of runs. */
 export interface RunColumn {
   /** Its name in the address. */
   readonly key: string;
@@ -253,7 +252,6 @@ function modelOf({ summary, model }: OperationView): string | undefined {
   return summary.fit === "pooled" ? `pooled ${summary.model}` : summary.model;
 }
 
-/** The names of its input blobs. */
 export function namesOf({ inputs }: OperationView): string[] {
   return [inputs?.feature, inputs?.data_extractor].filter((name) => name !== undefined);
 }

@@ -20,7 +20,6 @@ export function* gridPoints(grid: Readonly<Record<string, readonly RawJson[]>>):
   }
 }
 
-/** The number of combinations of a grid. */
 export function gridSize(grid: Readonly<Record<string, readonly unknown[]>>): number {
   return Object.values(grid).reduce((size, { length }) => size * length, 1);
 }

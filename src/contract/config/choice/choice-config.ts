@@ -117,7 +117,6 @@ const mlCandidateSchema = searchRefined(
 
 export type MlCandidate = z.infer<typeof mlCandidateSchema>;
 
-/** `choice` of run_ml_job. */
 export const mlChoiceSchema = z
   .strictObject({
     candidates: z.array(mlCandidateSchema).min(1).max(LIMITS.candidates),
@@ -150,7 +149,6 @@ const dlCandidateSchema = searchRefined(
 
 export type DlCandidate = z.infer<typeof dlCandidateSchema>;
 
-/** `choice` of run_dl_job. */
 export const dlChoiceSchema = z
   .strictObject({ candidates: z.array(dlCandidateSchema).min(1).max(LIMITS.candidates), ...choiceShape })
   .meta({ id: "DlChoice" })

@@ -13,7 +13,6 @@ export type Filled<E extends z.ZodObject> = {
     : Exclude<z.infer<E>[K], undefined>;
 };
 
-/** The lookback of a config. */
 export interface Lookback {
   readonly rows: number;
   readonly isDefault: boolean;

@@ -100,7 +100,8 @@ export async function fitCandidates(
     }
     outcomes.push({ candidate, outcome, forecasts });
     const lost = lostTickers(outcomes);
-    if (panels.every(({ ticker }) => lost.has(ticker))) requireForecasts([], [...lost.values()], asOf);
+    if (panels.every(({ ticker }) => lost.has(ticker)))
+      requireForecasts([], [...lost.values()], { asOf, unused: () => [] });
   }
   shared.remove();
   return { outcomes, bases };

@@ -1,6 +1,5 @@
 import type { Levels } from "../../../evaluate/levels.ts";
 
-/** Forecasts by date. */
 export interface DatedPredictions {
   /** Shape (n), ascending. */
   readonly days: Int32Array;

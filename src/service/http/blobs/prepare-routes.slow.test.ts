@@ -84,6 +84,7 @@ test("both blobs of a CSV are stored under its digest, once, whatever its Conten
     tickers: ["A"],
     learningEnd: "2020-01-01",
     onlyFeatures: undefined,
+    timeZone: undefined,
   });
   assert.equal(order.multipartType, undefined);
   assert.equal(existsSync(order.folder), false, "its folder is gone");
@@ -92,7 +93,7 @@ test("both blobs of a CSV are stored under its digest, once, whatever its Conten
 });
 
 test("the flags of the query, and the type of a form, reach the process", async () => {
-  const flags = "?only_features=true&float32=false&format=parquet&compression=zstd";
+  const flags = "?only_features=true&time_zone=Europe/Berlin&float32=false&format=parquet&compression=zstd";
   const type = 'Multipart/Form-Data; boundary="a"';
   assert.equal((await post(flags, "x", { "content-type": type })).status, 200);
   const { order } = orders.at(-1)!;
@@ -103,6 +104,7 @@ test("the flags of the query, and the type of a form, reach the process", async 
     compression: "zstd",
     learningEnd: undefined,
     onlyFeatures: true,
+    timeZone: "Europe/Berlin",
   });
   for (const query of ["?float32=yes", "?only_features=", "?format=csv", "?compression=gzip"])
     assert.deepEqual(await codeOf(post(query, "x")), [400, "invalid_request"]);

@@ -1,0 +1,203 @@
+/** Inputs after public bug reports about models and prices, through the command line. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
+import { inputArguments, jobArguments, mucast } from "../commands/command.ts";
+import { newFolder, removeFolders, writeTexts } from "../jobs/job-runs.ts";
+import { Seeded } from "../markets/seeded.ts";
+
+after(removeFolders);
+
+const CASE = fileURLToPath(new URL("../../cases/field/categories/", import.meta.url));
+
+interface Blobs {
+  readonly prices: { prices: Record<string, number[]>; dates: string[] };
+  readonly features: { features: Record<string, Record<string, number[]>> };
+}
+
+/** Features f0, f1 and c, a category from 0 to 4, of the ticker X. @param change of the blobs. */
+async function categories(change: (blobs: Blobs) => void = () => undefined) {
+  const read = (name: string) => JSON.parse(readFileSync(join(CASE, name), "utf8"));
+  const blobs: Blobs = { prices: read("data_extractor_1.json"), features: read("feature_engine_1.json") };
+  change(blobs);
+  return writeTexts(JSON.stringify(blobs.features), JSON.stringify(blobs.prices));
+}
+
+async function run(
+  blobs: Awaited<ReturnType<typeof categories>>,
+  model: string,
+  params: object = {},
+  more = {},
+) {
+  const config = JSON.stringify({ "ML params": { model, model_params: params, ...more } });
+  const { code, stdout, stderr } = await mucast(jobArguments(blobs, config, "--quiet"));
+  const url = code === 0 ? JSON.parse(stdout).output_url : undefined;
+  const output: OutputBlob | undefined = url && JSON.parse(readFileSync(fileURLToPath(url), "utf8"));
+  return { stderr, output: output! };
+}
+
+describe("models", { concurrency: 2 }, () => {
+  test("xgboost takes categorical features, and forecasts what a plain XGBRegressor does", async () => {
+    const params = { feature_types: ["q", "q", "c"], enable_categorical: true };
+    const { output } = await run(await categories(), "xgboost", params);
+    assert.ok(Math.abs(output.mu.X! - -0.0007192189) < 1e-9);
+  });
+
+  test("lightgbm's categories are reported if they are fractions, negative or scaled, and not if they are codes", async () => {
+    const params = { categorical_feature: [2] };
+    const changed = (change: (code: number) => number) =>
+      categories(({ features }) => {
+        features.features.X!.c = features.features.X!.c!.map(change);
+      });
+    const isTold = async (...job: Parameters<typeof run>) =>
+      (await run(...job)).stderr.includes("uncoded_categories: ");
+    assert.equal(await isTold(await changed((code) => code / 10), "lightgbm", params), true);
+    assert.equal(await isTold(await changed((code) => -1 - code), "lightgbm", params), true);
+    assert.equal(await isTold(await categories(), "lightgbm", params, { scaler: "standard" }), true);
+    assert.equal(await isTold(await categories(), "lightgbm", params), false);
+  });
+
+  test("catboost forecasts the label of a fold whose labels are equal, as the other models do", async () => {
+    const flat = await categories(({ prices }) => {
+      prices.prices.X!.fill(prices.prices.X![40]!, 0, 40);
+    });
+    const { output } = await run(flat, "catboost", { iterations: 10 });
+    assert.deepEqual(output.failures, []);
+    assert.ok(Number.isFinite(output.mu.X));
+    assert.equal(output.metrics.out_of_fold!.by_ticker.X!.n, 6 * 15);
+  });
+
+  test("a value that is too large for the model is named with its feature, ticker and date", async () => {
+    const blobs = await categories(({ features }) => {
+      features.features.X!.f1![50] = Number.MAX_VALUE;
+    });
+    const { dates } = JSON.parse(readFileSync(blobs.prices, "utf8"));
+    const words = `f1 of X is 1.7976931348623157e+308 on ${dates[50]}, too large`;
+    assert.ok((await run(blobs, "quantile")).stderr.includes(words));
+    assert.ok((await run(blobs, "ridge", {}, { fit: "pooled" })).stderr.includes(words));
+  });
+
+  test("blobs that share no ticker are refused with one ticker of each", async () => {
+    const blobs = await writeTexts(
+      '{"dates": ["2023-01-02", "2023-01-03"], "features": {"1": {"f": [1, 2]}}}',
+      '{"dates": ["2023-01-02", "2023-01-03"], "prices": {"000001": [1, 2]}}',
+    );
+    const { stderr } = await run(blobs, "ridge");
+    assert.match(stderr, / 1 is in the feature blob only\. 000001 is in the data-extraction blob only\n/);
+    assert.match(stderr, /Write the tickers alike/);
+    assert.doesNotMatch(stderr, /longer window/);
+  });
+});
+
+const DAY = 86_400_000;
+
+/** Two years of weekdays from 2023-01-02, with returns of 1.5 %. */
+function randomPrices(seed: number): { dates: string[]; prices: number[] } {
+  const random = new Seeded(seed);
+  const days = Array.from({ length: 730 }, (_, i) => new Date(Date.UTC(2023, 0, 2) + i * DAY));
+  const dates = days.filter((day) => day.getUTCDay() % 6 !== 0).map((day) => day.toISOString().slice(0, 10));
+  let price = 100;
+  return { dates, prices: dates.map(() => (price *= Math.exp(0.015 * random.normal()))) };
+}
+
+/** Long CSV of tickers, each changed in its own way from row 200 on. */
+function planted(
+  faults: Readonly<Record<string, (price: number, i: number, prices: number[]) => number>>,
+): string {
+  const rows = Object.entries(faults).flatMap(([ticker, fault], seed) => {
+    const { dates, prices } = randomPrices(seed + 1);
+    return dates.map((date, i) => `${date},${ticker},${fault(prices[i]!, i, prices)}`);
+  });
+  return ["date,ticker,close", ...rows].join("\n");
+}
+
+async function prepared(csv: string) {
+  const folder = await newFolder();
+  const path = join(folder, "prices.csv");
+  await writeFile(path, csv);
+  const { code, stdout, stderr } = await mucast(["prepare", "--prices", path, "--out", folder]);
+  assert.equal(code, 0, stderr);
+  const warned = [...stderr.matchAll(/^warning: (\w+): (.*)$/gm)].map(([, ticker, text]) => [ticker, text]);
+  return { folder, stdout, warned: Object.fromEntries(warned) as Record<string, string> };
+}
+
+describe("suspicious prices", () => {
+  const from = (ratio: number) => (price: number, i: number) => (i < 200 ? price : price * ratio);
+
+  test("every planted fault is reported with its date, by prepare, validate and the job", async () => {
+    const csv = planted({
+      CLEAN: (price) => price,
+      SPLIT2: from(1 / 2),
+      SPLIT3: from(1 / 3),
+      SPLIT7: from(1 / 7),
+      HALF: from(2 / 3),
+      REVERSE: from(10),
+      HUNDRED: (price, i) => (i === 200 ? 100 * price : price),
+      PENCE: (price, i) => (i >= 200 && i < 203 ? price / 100 : price),
+      FROZEN: (price, i, prices) => (i >= 200 && i < 270 ? prices[200]! : price),
+    });
+    const { folder, stdout, warned } = await prepared(csv);
+    const date = randomPrices(1).dates;
+    const after = ", like a split or another unit";
+    assert.deepEqual(warned, {
+      FROZEN: `70 prices from ${date[200]} to ${date[269]} are equal`,
+      HALF: `on ${date[200]} the price falls to two thirds${after}`,
+      HUNDRED: warned.HUNDRED,
+      PENCE: warned.PENCE,
+      REVERSE: `on ${date[200]} the price rises to 10 times${after}`,
+      SPLIT2: `on ${date[200]} the price falls to 1/2${after}`,
+      SPLIT3: `on ${date[200]} the price falls to 1/3${after}`,
+      SPLIT7: `on ${date[200]} the price falls to 1/7${after}`,
+    });
+    assert.match(
+      warned.HUNDRED!,
+      new RegExp(`^on ${date[200]} .* rises to \\d+ times and is back on ${date[201]}$`),
+    );
+    assert.match(
+      warned.PENCE!,
+      new RegExp(`^on ${date[200]} .* falls to 1/\\d+ and is back on ${date[203]}$`),
+    );
+
+    const { feature_url, data_extractor_url } = JSON.parse(stdout);
+    const blobs = { folder, features: feature_url, prices: data_extractor_url };
+    const config = JSON.stringify({ "ML params": { model: "ridge" } });
+    const expected = Object.entries(warned).map(([ticker, text]) => [ticker, 1, `${ticker}: ${text}.`]);
+    const told = (warnings: OutputBlob["warnings"]) =>
+      warnings
+        .filter(({ code }) => code === "suspicious_price")
+        .map(({ ticker, count, message }) => [ticker, count, message]);
+    const validated = await mucast(["validate", ...inputArguments(blobs, config), "--log", "json"]);
+    assert.deepEqual(told(JSON.parse(validated.stdout).warnings), expected);
+    const { output, stderr } = await run(blobs, "ridge");
+    assert.deepEqual(told(output.warnings), expected);
+    assert.match(stderr, /^warning: suspicious_price: FROZEN: /m);
+    // The notes of the output are shown nowhere else.
+    assert.ok(output.warnings.some(({ code }) => code === "warm_up_rows"));
+    assert.doesNotMatch(stderr + validated.stderr, /warm_up_rows/);
+  });
+
+  test("a calendar that is filled over weekends is reported", async () => {
+    const { dates, prices } = randomPrices(1);
+    const rows = dates.flatMap((date, i) => {
+      const count = new Date(date).getUTCDay() === 5 ? 3 : 1;
+      const days = Array.from({ length: count }, (_, more) => new Date(Date.parse(date) + more * DAY));
+      return days.map((day) => `${day.toISOString().slice(0, 10)},${prices[i]}`);
+    });
+    const { warned } = await prepared(["date,A", ...rows].join("\n"));
+    assert.match(warned.A!, /^20\d dates on weekends from 2023-01-07 on repeat the price before$/);
+  });
+
+  test("at most one in 200 clean tickers is reported", async () => {
+    const noise = Object.fromEntries(
+      Array.from({ length: 100 }, (_, i) => [`N${i}`, (price: number) => price]),
+    );
+    assert.deepEqual((await prepared(planted(noise))).warned, {});
+    const real = readFileSync(new URL("../../../examples/sp500-200/prices.csv.gz", import.meta.url));
+    assert.deepEqual(Object.keys((await prepared(gunzipSync(real).toString())).warned), ["CDNS"]);
+  });
+});
