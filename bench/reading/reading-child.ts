@@ -5,7 +5,7 @@
 import { createReadStream, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { openBlob } from "../../src/blob/open-blob.ts";
-import { readFeatures } from "../../src/ingest/read-features.ts";
+import { readFeatures } from "../../src/ingest/read-blob.ts";
 
 type Features = Record<string, Record<string, (number | null)[]>>;
 

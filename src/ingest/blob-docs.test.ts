@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { sourceOf } from "./chunks.testing.ts";
-import { readFeatures } from "./read-features.ts";
+import { readFeatures } from "./read-blob.ts";
 import { readPrices } from "./read-prices.ts";
 
 const page = await readFile(new URL("../../docs/blobs.md", import.meta.url), "utf8");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { formatDay } from "../contract/market/dates.ts";
-import { readFeatures } from "./read-features.ts";
+import { readFeatures } from "./read-blob.ts";
 
 const workFolder = await mkdtemp(join(tmpdir(), "mucast-memory-"));
 after(() => rm(workFolder, { recursive: true }));

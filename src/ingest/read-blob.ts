@@ -1,19 +1,16 @@
 import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
-import type { ByteSource, RequestedWindow, TickerSeries } from "../contract/market/ticker-series.ts";
-import { invalid, NOT_A_BLOB, unreadable } from "./blob-errors.ts";
-import type { BlockStore } from "./block-store.ts";
-import { type BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
-import type { ZoneCalendar } from "./dates/date-text.ts";
-import { ByteWindow } from "./json/byte-window.ts";
-import { Doubles } from "./json/doubles.ts";
-import { runSteps } from "./json/json-parts.ts";
-import { JsonReader, type Waiting } from "./json/json-reader.ts";
-import { readDocument } from "./layouts/document.ts";
-import { isParquet, readTable } from "./parquet/read-table.ts";
-import type { Reading, Steps } from "./reading.ts";
+import type { ByteSource, RequestedWindow, TickerFeatures, TickerSeries } from "../contract/market/ticker-series.ts";
+import type { BlobKind } from "./column-names.ts";
+import type { ZoneCalendar } from "./date-text.ts";
+import { readDocument } from "./document.ts";
+import { invalid, NOT_A_BLOB, unreadable } from "./faults.ts";
+import { JsonScanner } from "./json-scanner.ts";
+import { MAGIC, readParquet } from "./parquet.ts";
+import { Reading } from "./reading.ts";
+import { rowNumbers, withoutColumns } from "./row-numbers.ts";
 
 export interface ReadOptions {
-  /** An existing private folder for columns that do not fit into memory. No file remains in it. */
+  /** An existing private folder, for a table whose end must be read first. No file remains in it. */
   readonly workFolder: string;
   /** Aborts the reading, which then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -27,39 +24,45 @@ export interface ReadOptions {
   readonly zone?: ZoneCalendar | undefined;
 }
 
+/**
+ * Reads a blob and yields each ticker once it is complete. Only when the generator has returned is the whole blob known to be valid.
+ * @returns the window of the blob.
+ */
 export async function* readBlob(
   kind: BlobKind,
   source: ByteSource,
-  store: BlockStore,
-  { signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues, ticker, zone }: Omit<ReadOptions, "workFolder">,
+  { workFolder, signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues, ticker, zone }: ReadOptions,
 ): AsyncGenerator<TickerSeries, RequestedWindow, void> {
-  const bytes = new ByteWindow(source, signal);
-  const reading: Reading = {
-    kind,
-    source: source.name,
-    json: new JsonReader(bytes),
-    store,
-    roles: new ColumnRoles(kind),
-    limits,
-    maxTableValues,
-    ticker,
-    zone,
-    names: new BlobNames(limits),
-    tickers: new Set(),
-    buffer: new Doubles(),
-  };
-  return yield* runSteps(bytes, readWhole(bytes, reading), signal);
+  const reading = new Reading(kind, source.name, limits, ticker);
+  const scanner = new JsonScanner(source, signal);
+  try {
+    let head = await scanner.head(MAX_SCHEMA_BYTES);
+    if (head.toString("latin1", 0, MAGIC.length) === MAGIC)
+      return yield* readParquet(scanner.bytes(), reading, { workFolder, signal, maxValues: maxTableValues, zone });
+    scanner.take(markBytes(head, source.name));
+    if (/^"?[A-Za-z]/.test(head.toString("latin1"))) head = await scanner.head(MAX_HEADER_BYTES);
+    checkContent(head.toString(), reading);
+    return yield* readDocument(scanner, reading);
+  } finally {
+    await scanner.close();
+  }
 }
 
-function* readWhole(bytes: ByteWindow, reading: Reading): Steps<RequestedWindow> {
-  while (bytes.end - bytes.position < MAX_MARK_BYTES && !bytes.finished) yield;
-  if (isParquet(bytes)) return yield* readTable(bytes, reading);
-  yield* checkEncoding(bytes);
-  yield* checkContent(bytes, reading.kind);
-  return yield* readDocument(reading);
+/** Reads a feature blob like `readBlob`, ticker by ticker. */
+export async function* readFeatures(
+  source: ByteSource,
+  options: ReadOptions,
+): AsyncGenerator<TickerFeatures, void, void> {
+  for await (const series of readBlob("features", source, options)) {
+    yield withoutColumns(series, rowNumbers([series]));
+  }
 }
 
-const MAX_MARK_BYTES = 4;
+/** Bytes that show the schema of an output. A blob in the layouts of docs/blobs.md does not wait for more. */
+const MAX_SCHEMA_BYTES = 48;
+
+/** Bytes that show the first line of a CSV. */
+const MAX_HEADER_BYTES = 4_096;
 
 /** First bytes of blobs that are not UTF-8 text. A longer mark precedes the shorter one that it begins with. */
 const OTHERS: readonly (readonly [readonly number[], string])[] = [
@@ -74,46 +77,27 @@ const OTHERS: readonly (readonly [readonly number[], string])[] = [
 ];
 const UTF8_MARK = [0xef, 0xbb, 0xbf];
 
-/** Skips a UTF-8 byte order mark. */
-export function* checkEncoding(window: ByteWindow): Waiting<void> {
-  while (window.end - window.position < MAX_MARK_BYTES && !window.finished) yield;
-  const { bytes, position, end, source } = window;
-  if (position === end) throw unreadable(source, 0, "the blob is empty");
-  const startsWith = (mark: readonly number[]) =>
-    end - position >= mark.length && mark.every((byte, i) => bytes[position + i] === byte);
-  const other = OTHERS.find(([mark]) => startsWith(mark))?.[1] ?? withoutMark(bytes.subarray(position, end));
-  if (other !== undefined) throw unreadable(source, 0, `the blob ${other}; JSON in UTF-8 is expected`);
-  if (startsWith(UTF8_MARK)) window.position += UTF8_MARK.length;
+/** The length of a UTF-8 byte order mark. @throws MucastError unreadable_blob if the first bytes are not UTF-8 text. */
+function markBytes(head: Buffer, source: string): number {
+  if (head.length === 0) throw unreadable(source, "the blob is empty");
+  const startsWith = (mark: readonly number[]) => mark.every((byte, i) => head[i] === byte);
+  // UTF-16 and UTF-32, little endian: every character at the beginning of a JSON text is followed by zeros.
+  const isWide = head.length >= 2 && head[1] === 0;
+  const wide = head[2] === 0 && head[3] === 0 ? "is UTF-32" : "is UTF-16";
+  const other = OTHERS.find(([mark]) => startsWith(mark))?.[1] ?? (isWide ? wide : undefined);
+  if (other !== undefined) throw unreadable(source, `the blob ${other}; JSON in UTF-8 is expected`);
+  return startsWith(UTF8_MARK) ? UTF8_MARK.length : 0;
 }
-
-/** Bytes that show the schema of an output. A blob in the layouts of docs/blobs.md does not wait for more. */
-const MAX_SCHEMA_BYTES = 48;
-
-/** Bytes that show the first line of a CSV. */
-const MAX_HEADER_BYTES = 4_096;
 
 /** A JSON text that does not begin with a bracket has no comma. */
 const CSV_LINE = /^"?[A-Za-z][^\r\n{}[\]]*[,;\t|][^\r\n{}[\]]*\r?\n/;
 
-function* checkContent(window: ByteWindow, kind: BlobKind): Waiting<void> {
-  let text = yield* beginning(window, MAX_SCHEMA_BYTES);
-  if (/^"?[A-Za-z]/.test(text)) text = yield* beginning(window, MAX_HEADER_BYTES);
-  const { source } = window;
-  if (CSV_LINE.test(text)) throw unreadable(source, 0, "the blob looks like CSV", NOT_A_BLOB);
-  if (/^\s*\{\s*"schema"\s*:\s*"mucast\.forecast\//.test(text)) {
+/** @throws MucastError for what was given in place of a blob. */
+function checkContent(head: string, { kind, source }: Reading): void {
+  if (CSV_LINE.test(head))
+    throw unreadable(source, "the blob looks like CSV", NOT_A_BLOB);
+  if (/^\s*\{\s*"schema"\s*:\s*"mucast\.forecast\//.test(head)) {
     const blob = kind === "prices" ? "data-extraction" : "feature";
-    throw invalid({ source, offset: 0 }, `this is the output of a job, not a ${blob} blob`, NOT_A_BLOB);
+    throw invalid({ source }, `this is the output of a job, not a ${blob} blob`, NOT_A_BLOB);
   }
-}
-
-function* beginning(window: ByteWindow, length: number): Waiting<string> {
-  while (window.end - window.position < length && !window.finished) yield;
-  const { bytes, position, end } = window;
-  return Buffer.from(bytes.subarray(position, Math.min(end, position + length))).toString();
-}
-
-/** UTF-16 and UTF-32, little endian: every character at the beginning of a JSON text is followed by zeros. */
-function withoutMark(bytes: Uint8Array): string | undefined {
-  if (bytes.length < 2 || bytes[1] !== 0) return undefined;
-  return bytes[2] === 0 && bytes[3] === 0 ? "is UTF-32" : "is UTF-16";
 }

@@ -5,7 +5,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { MAX_COLUMNS } from "../contract/market/ticker-series.ts";
 import { sourceOf } from "./chunks.testing.ts";
-import { readFeatures } from "./read-features.ts";
+import { readFeatures } from "./read-blob.ts";
 
 const D1 = "2020-01-02";
 const D2 = "2020-01-03";
@@ -47,10 +47,10 @@ async function refused(document: unknown, message: RegExp, ticker?: string): Pro
 
 describe("a feature blob's values", () => {
   it("are numbers, null, or what Python writes for missing values", async () => {
-    const cells = "1, null, NaN, Infinity, -Infinity, 1e999, -1e999, -0, 5e-324";
-    const dates = Array.from({ length: 9 }, (_, i) => `"2020-01-0${i + 1}"`);
+    const cells = "1, null, NaN, Infinity, -Infinity, -0, 5e-324";
+    const dates = Array.from({ length: 7 }, (_, i) => `"2020-01-0${i + 1}"`);
     assert.deepEqual(await read(`{"dates": [${dates}], "features": {"A": {"x": [${cells}]}}}`), {
-      A: { x: [1, ...Array<number>(6).fill(Number.NaN), -0, 5e-324] },
+      A: { x: [1, ...Array<number>(4).fill(Number.NaN), -0, 5e-324] },
     });
   });
 
@@ -150,10 +150,10 @@ describe("a feature blob", () => {
 
   it("is refused for a repeated ticker or column", async () => {
     await refused('{"features":{"A":{},"A":{}}}', /"A" comes twice/, "A");
-    await refused('{"A":{"x":[1],"x":[2]}}', /A.x comes twice/, "A");
-    await refused(`[{"ticker":"A","date":"${D1}","x":1,"x":2}]`, /A\["2020-01-02"\].x comes twice/, "A");
-    await refused(`[{"ticker":"A","ticker":"A","date":"${D1}"}]`, /two tickers/);
-    await refused('{"A":{"x":{},"x":{}}}', /A.x comes twice/, "A");
+    await refused('{"A":{"x":[1],"x":[2]}}', /"A" has the key "x" twice/, "A");
+    await refused(`[{"ticker":"A","date":"${D1}","x":1,"x":2}]`, /has the key "x" twice/);
+    await refused(`[{"ticker":"A","ticker":"A","date":"${D1}"}]`, /has the key "ticker" twice/);
+    await refused('{"A":{"x":{},"x":{}}}', /"A" has the key "x" twice/, "A");
     await refused({ A: { columns: ["x", "x"], index: [], data: [] } }, /which comes twice/, "A");
   });
 

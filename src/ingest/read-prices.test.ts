@@ -32,7 +32,6 @@ async function read(document: unknown): Promise<Record<string, (string | number)
     const { days, prices } = blob.load(ticker);
     return [ticker, [...days].map((day, i) => [formatDay(day), prices[i]!])] as const;
   });
-  blob.close();
   return Object.fromEntries(tables);
 }
 
@@ -42,7 +41,6 @@ async function refused(document: unknown, message: RegExp, ticker?: string): Pro
     assert.equal(error.code, "invalid_data");
     assert.match(error.message, message);
     assert.equal(error.data.source, "prices.json");
-    assert.equal(typeof error.data.offset, "number");
     assert.equal(error.data.ticker, ticker);
     return true;
   });
@@ -242,7 +240,7 @@ describe("a data-extraction blob", () => {
     );
     await refused(
       `{"A":{"${D1}":{"close":1},"${D1}":{"close":1}}}`,
-      /"A" has the date 2020-01-02 twice/,
+      /"A" has the key "2020-01-02" twice/,
       "A",
     );
     await refused({ A: { close: { [D1]: 1, [E1]: 1 } } }, /A.close has the date 2020-01-02 twice/, "A");
@@ -291,7 +289,7 @@ describe("a data-extraction blob", () => {
 
   it("refuses arrays of unequal length and repeated keys", async () => {
     await refused({ dates: [D1, D2], prices: { A: [1] } }, /"A" has columns of length 1 beside 2 dates/, "A");
-    await refused({ dates: [D1], prices: { A: [] } }, /length 0 beside 1 date,/, "A");
+    await refused({ dates: [D1], prices: { A: [] } }, /length 0 beside 1 date\./, "A");
     await refused({ A: { dates: [D1, D2], close: [1] } }, /length 1; it has 2 dates/, "A");
     await refused(
       { A: { columns: ["close"], index: [D1, D2], data: [[1]] } },
@@ -301,8 +299,8 @@ describe("a data-extraction blob", () => {
     await refused({ columns: ["A", "B"], index: [D1], data: [[1]] }, /has 2 columns; the rows .* have 1/);
     await refused({ columns: ["A"], index: [D1, D2], data: [[1], [1, 2]] }, /data\[1\] has 2 values/);
     await refused(`{"prices":{"A":[],"A":[]}}`, /"A" comes twice/, "A");
-    await refused(`{"A":{"close":{},"close":{}}}`, /A.close comes twice/, "A");
-    await refused(`{"A":{"close":[],"close":[],"dates":[]}}`, /A.close comes twice/, "A");
+    await refused(`{"A":{"close":{},"close":{}}}`, /"A" has the key "close" twice/, "A");
+    await refused(`{"A":{"close":[],"close":[],"dates":[]}}`, /"A" has the key "close" twice/, "A");
     await refused({ columns: ["A", "A"], index: [], data: [] }, /columns\[1\] is "A", which comes twice/);
     await refused({ dates: [D1], Date: [D1], prices: { A: [1] } }, /second array of dates/);
     await refused({ dates: [D1], prices: { A: [1], dates: [D2], B: [1] } }, /dates come after tickers/);

@@ -1,114 +1,120 @@
 import { BLOB_BOUNDS, type BlobLimits } from "../contract/blob-limits.ts";
-import { MAX_COLUMNS, type TickerSeries } from "../contract/market/ticker-series.ts";
-import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
-import type { BlockStore } from "./block-store.ts";
-import type { BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
-import type { ZoneCalendar } from "./dates/date-text.ts";
+import { MAX_COLUMNS } from "../contract/market/ticker-series.ts";
+import { type BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
 import { priceColumn } from "./field-names.ts";
-import type { Doubles } from "./json/doubles.ts";
-import { type JsonReader, Token } from "./json/json-reader.ts";
+import { Calendar, dayOf } from "./dates.ts";
+import { invalid, kindOf, pathOf, type Position, tooLarge } from "./faults.ts";
 
 /**
  * Maximum number of values of a ticker, columns times rows: 1 GiB. In a sparse layout, a few bytes can mean many missing values, so the
  * blob's size does not bound them.
  */
 const MAX_VALUES = 2 ** 27;
+/** Maximum number of values that wait in memory for the end of the blob, at 8 bytes each: 4 GiB. */
+const MAX_HELD_VALUES = 2 ** 29;
 
-/**
- * A step of the reading. It yields each ticker once it is complete (for a price blob, with only its price columns), and undefined if it
- * needs more bytes.
- */
-export type Steps<T> = Generator<TickerSeries | undefined, T, void>;
-
-/** The state that the readers of all layouts share while they read one blob. */
-export interface Reading {
+/** What is known while one blob is read. */
+export class Reading {
   readonly kind: BlobKind;
   readonly source: string;
-  readonly json: JsonReader;
-  readonly store: BlockStore;
   readonly roles: ColumnRoles;
-  readonly limits: BlobLimits;
-  readonly maxTableValues: number | undefined;
   /** The name of the security, if a table of prices does not name it. */
-  readonly ticker?: string | undefined;
-  /** The zone that the caller names for times of day; without one they have no date. */
-  readonly zone?: ZoneCalendar | undefined;
-  readonly names: BlobNames;
-  readonly tickers: Set<string>;
-  /** The buffer for the columns of the ticker that is being read. */
-  readonly buffer: Doubles;
-}
+  readonly ticker: string | undefined;
+  /** All complete tickers. */
+  readonly tickers = new Set<string>();
+  readonly #limits: BlobLimits;
+  readonly #names: BlobNames;
+  #held = 0;
 
-export function positionOf(reading: Reading, offset: number, ticker?: string, path?: string): Position {
-  return {
-    source: reading.source,
-    offset,
-    ...(ticker === undefined ? {} : { ticker }),
-    ...(path === undefined ? {} : { path }),
-  };
-}
+  constructor(kind: BlobKind, source: string, limits: BlobLimits, ticker?: string) {
+    this.kind = kind;
+    this.source = source;
+    this.ticker = ticker;
+    this.roles = new ColumnRoles(kind);
+    this.#limits = limits;
+    this.#names = new BlobNames(limits);
+  }
 
-/** A ticker whose columns are complete. */
-export interface FoundTicker {
-  readonly ticker: string;
-  /** Byte offset of its key, or of its first record. */
-  readonly offset: number;
-  readonly columns: readonly string[];
-  readonly n: number;
-}
+  position(ticker?: string, ...keys: (string | number)[]): Position {
+    const path = ticker !== undefined && keys.length > 0 ? pathOf(ticker, ...keys) : undefined;
+    return { source: this.source, ...(ticker !== undefined && { ticker }), ...(path !== undefined && { path }) };
+  }
 
-export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
-  const position = positionOf(reading, offset, ticker);
-  // The dates of a ticker without columns take memory too.
-  checkValueCount(reading, Math.max(1, columns.length) * n, offset, ticker);
-  if (reading.tickers.has(ticker)) throw invalid(position, "comes twice");
-  if (reading.kind === "prices") priceColumn(columns, (what, advice) => invalid(position, what, advice));
-  reading.tickers.add(recordTicker(reading, reading.tickers.size, ticker, offset));
-}
+  /**
+   * Records a complete ticker. @param n rows.
+   * @throws MucastError invalid_data if the ticker occurs twice, or has no price column in a price blob; too_large over a limit.
+   */
+  claim(ticker: string, columns: readonly string[], n: number): void {
+    const position = this.position(ticker);
+    if (columns.length > MAX_COLUMNS) throw tooLarge(position, `has more than ${MAX_COLUMNS} columns`);
+    // The dates of a ticker without columns take memory too.
+    if (Math.max(1, columns.length) * n > MAX_VALUES)
+      throw tooLarge(position, `has more than ${MAX_VALUES} values, columns times rows`);
+    if (this.tickers.has(ticker)) throw invalid(position, "comes twice");
+    if (this.kind === "prices") priceColumn(columns, (what, advice) => invalid(position, what, advice));
+    this.tickers.add(this.tickerName(ticker, this.tickers.size));
+  }
 
-export function recordTicker(reading: Reading, count: number, ticker: string, offset: number): string {
-  const { tickers } = reading.limits;
-  if (count < tickers) return reading.names.ticker(ticker, positionOf(reading, offset));
-  const what = `is one more than the ${tickers} tickers that a blob may have (${BLOB_BOUNDS.tickers.env})`;
-  throw tooLarge(positionOf(reading, offset, ticker), what);
-}
+  /** @param count of the other tickers. @throws MucastError too_large over a limit of tickers or names. */
+  tickerName(ticker: string, count: number): string {
+    const { tickers } = this.#limits;
+    if (!ticker.isWellFormed()) throw this.#halfPair(ticker);
+    if (count < tickers) return this.#names.ticker(ticker, { ...this.position(), offset: 0 });
+    const what = `is one more than the ${tickers} tickers that a blob may have (${BLOB_BOUNDS.tickers.env})`;
+    throw tooLarge(this.position(ticker), what);
+  }
 
-export function checkColumnCount(reading: Reading, count: number, offset: number, ticker?: string): void {
-  if (count < MAX_COLUMNS) return;
-  throw tooLarge(positionOf(reading, offset, ticker), `has more than ${MAX_COLUMNS} columns`);
-}
+  columnName(name: string): string {
+    if (!name.isWellFormed()) throw this.#halfPair(name);
+    return this.#names.column(name, { ...this.position(), offset: 0 });
+  }
 
-export function checkValueCount(reading: Reading, count: number, offset: number, ticker?: string): void {
-  if (count <= MAX_VALUES) return;
-  const what = `has more than ${MAX_VALUES} values, columns times rows`;
-  throw tooLarge(positionOf(reading, offset, ticker), what);
-}
+  /** @throws MucastError too_large if too many values wait for the end of the blob. */
+  hold(values: number): void {
+    this.#held += values;
+    if (this.#held <= MAX_HELD_VALUES) return;
+    const what = `has more than ${MAX_HELD_VALUES} values in an order that must be read to its end; write it ticker by ticker`;
+    throw tooLarge({ source: this.source }, what);
+  }
 
-export function nameOf(token: Token): string {
-  switch (token) {
-    case Token.objectStart:
-      return "an object";
-    case Token.arrayStart:
-      return "an array";
-    case Token.string:
-      return "a string";
-    case Token.number:
-      return "a number";
-    case Token.null:
-      return "null";
-    default:
-      return "true or false";
+  #halfPair(name: string) {
+    return invalid(this.position(), `the name ${JSON.stringify(name)} has half of a surrogate pair`);
   }
 }
 
-/** The path of a cell in errors. */
-export function pathOf(ticker: string, ...keys: readonly (string | number)[]): string {
-  return keys.reduce<string>((path, key) => {
-    if (typeof key === "number") return `${path}[${key}]`;
-    return /^[\w$-]{1,60}$/.test(key) && !/^\d/.test(key) ? `${path}.${key}` : `${path}[${quote(key)}]`;
-  }, shortened(ticker));
+/** An object of the document. */
+export type Members = Readonly<Record<string, unknown>>;
+
+export function isMembers(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function shortened(ticker: string): string {
-  return /^[^\s"[\]\p{C}]{1,60}$/u.test(ticker) ? ticker : quote(ticker);
+/** The number of a cell, NaN for null. @throws MucastError invalid_data for anything else, and for a number beyond float64. */
+export function numberOf(value: unknown, position: () => Position): number {
+  if (value === null) return Number.NaN;
+  if (typeof value !== "number") throw invalid(position(), `is ${kindOf(value)}; a number or null is expected`);
+  if (!Number.isFinite(value)) throw invalid(position(), "is a number beyond the range of a float64");
+  return value;
+}
+
+/** The calendar of an array of dates. @param ticker of the array; none if it is that of all tickers. */
+export function calendarOf(
+  dates: readonly unknown[],
+  reading: Reading,
+  ticker: string | undefined,
+  name: string,
+): Calendar {
+  const position = (...keys: number[]): Position =>
+    ticker === undefined
+      ? { source: reading.source, path: reading.position(name, ...keys).path ?? name }
+      : reading.position(ticker, name, ...keys);
+  let last: unknown;
+  let lastDay = 0;
+  const days = dates.map((date, i) => {
+    if (i > 0 && date === last) return lastDay;
+    last = date;
+    lastDay = dayOf(date, position(i));
+    return lastDay;
+  });
+  return new Calendar(days, position());
 }

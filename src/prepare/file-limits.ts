@@ -1,4 +1,4 @@
-import type { ZoneCalendar } from "../ingest/dates/date-text.ts";
+import type { ZoneCalendar } from "../ingest/date-text.ts";
 
 /** Limits of a file of prices or of features, and how it is read. One more than a limit is too_large. */
 export interface FileLimits {

@@ -7,8 +7,7 @@ import fc from "fast-check";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
-import { BlockStore } from "../ingest/block-store.ts";
-import { readBytes } from "../ingest/parquet/table-twin.testing.ts";
+import { readBytes } from "../ingest/table-twin.testing.ts";
 import { FEATURE_NAMES } from "./features/feature-set.ts";
 import { type PrepareOptions, type PrepareProgress, preparePrices } from "./prepare-prices.ts";
 
@@ -345,7 +344,7 @@ test("the Parquet blobs have the rows of the JSON blobs", async () => {
       ["prices", prepared.dataExtractorPath, asJson.dataExtractorPath],
       ["features", prepared.featurePath, asJson.featurePath],
     ] as const) {
-      const read = async (file: string) => readBytes(kind, readFileSync(file), new BlockStore(root));
+      const read = async (file: string) => readBytes(kind, readFileSync(file), root);
       const [table, json] = [await read(path), await read(jsonPath)];
       const isRounded = kind === "features" && "float32" in parquet;
       const rounded = (values: Float64Array) => (isRounded ? values.map(Math.fround) : values);

@@ -3,7 +3,7 @@ import { show } from "../contract/errors/faults.ts";
 import { nearestName } from "../contract/errors/nearest-name.ts";
 import { type Day, formatDay } from "../contract/market/dates.ts";
 import type { RequestedWindow, TickerPrices } from "../contract/market/ticker-series.ts";
-import { dayOfText, type ZoneCalendar, zoneCalendar } from "../ingest/dates/date-text.ts";
+import { dayOfText, type ZoneCalendar, zoneCalendar } from "../ingest/date-text.ts";
 
 export interface PrepareWindow {
   readonly start: Day;

@@ -3,7 +3,7 @@ import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints, priceSeries, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { type InputChange, REPLAY_LISTS, type ReplayBlob } from "../contract/output/replay-blob.ts";
 import { BlockStore, SeriesStore } from "../ingest/block-store.ts";
-import { readFeatures } from "../ingest/read-features.ts";
+import { readFeatures } from "../ingest/read-blob.ts";
 import { readPrices } from "../ingest/read-prices.ts";
 import { type FoundInput, findInput, type Reading } from "./find-input.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
@@ -145,11 +145,7 @@ async function* seriesOf(
     return;
   }
   const prices = await readPrices(blob, options);
-  try {
-    for (const ticker of prices.tickers) yield priceSeries(prices.load(ticker));
-  } finally {
-    prices.close();
-  }
+  for (const ticker of prices.tickers) yield priceSeries(prices.load(ticker));
 }
 
 class Change {

@@ -12,7 +12,7 @@ import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { crashIn, type Failure, isCrash, namedFailure } from "../../contract/problems/problem.ts";
-import { readFeatures } from "../../ingest/read-features.ts";
+import { readFeatures } from "../../ingest/read-blob.ts";
 import type { Jobs } from "../../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
 import type { AuditedBlobs, AuditInputs } from "../audit-inputs.ts";
@@ -83,10 +83,6 @@ export class AuditedJob {
       dataExtractorUrl: await this.#writePrices(folder, { day, until: day }, whole.plan),
     };
     return this.#run(blobs, folder);
-  }
-
-  close(): void {
-    this.#prices?.blob.close();
   }
 
   async #runWhole(): Promise<FullRun | NotAudited> {

@@ -24,20 +24,15 @@ export async function readAuditedPrices(
   workFolder: string,
 ): Promise<AuditedPrices> {
   const blob = await readPrices(source, { workFolder, signal, limits: policy.limits });
-  try {
-    const asked = jobWindow(blob.window, requested, source.name);
-    const { window } = await inTurns(resolveWindow(asked, tickersOf(blob), source.name), signal);
-    const days = new Set<Day>();
-    for (const { days: own, prices } of tickersOf(blob)) {
-      for (const [i, day] of own.entries()) {
-        if (day >= window.start && day <= window.end && isPrice(prices[i]!)) days.add(day);
-      }
+  const asked = jobWindow(blob.window, requested, source.name);
+  const { window } = await inTurns(resolveWindow(asked, tickersOf(blob), source.name), signal);
+  const days = new Set<Day>();
+  for (const { days: own, prices } of tickersOf(blob)) {
+    for (const [i, day] of own.entries()) {
+      if (day >= window.start && day <= window.end && isPrice(prices[i]!)) days.add(day);
     }
-    return { blob, window, dates: Int32Array.from(days).sort() };
-  } catch (error) {
-    blob.close();
-    throw error;
   }
+  return { blob, window, dates: Int32Array.from(days).sort() };
 }
 
 export function* tickersOf(blob: PriceBlob): Generator<TickerPrices> {

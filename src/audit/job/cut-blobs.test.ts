@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parseDay } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
-import { readFeatures } from "../../ingest/read-features.ts";
+import { readFeatures } from "../../ingest/read-blob.ts";
 import { readPrices } from "../../ingest/read-prices.ts";
 import { cutFeaturesText, cutPricesText, planCuts } from "./cut-blobs.ts";
 
@@ -85,7 +85,6 @@ test("a copy of prices names the window and the cut, and keeps zeros and negativ
   assert.deepEqual([blob.window, blob.tickers], [window, ["B"]]);
   const { days, prices: read } = blob.load("B");
   assert.deepEqual([[...days], [...read]], [[...DAYS.subarray(0, 3)], [0, -3.5, Number.NaN]]);
-  blob.close();
 });
 
 const DATES = Int32Array.from({ length: 40 }, (_, i) => 100 + 2 * i);

@@ -5,7 +5,7 @@ import { formatDay } from "../../contract/market/dates.ts";
 import { priceSeries, type TickerSeries } from "../../contract/market/ticker-series.ts";
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
-import { readFeatures } from "../../ingest/read-features.ts";
+import { readFeatures } from "../../ingest/read-blob.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { priceDates } from "../../panel/price-dates.ts";
 import type { AuditInputs } from "../audit-inputs.ts";
@@ -105,17 +105,9 @@ async function comparePriceBlobs(
 ): Promise<ComparedPrices> {
   return withBlobs([previousUrl, currentUrl], context, async (previous, current) => {
     const before = await readPrices(previous, readingOf(context));
-    try {
-      const after = await readPrices(current, readingOf(context));
-      try {
-        const compared = await compareEvery(before, after, context.signal);
-        return { ...compared, facts: factsOf(compared.comparison, previous, current) };
-      } finally {
-        after.close();
-      }
-    } finally {
-      before.close();
-    }
+    const after = await readPrices(current, readingOf(context));
+    const compared = await compareEvery(before, after, context.signal);
+    return { ...compared, facts: factsOf(compared.comparison, previous, current) };
   });
 }
 

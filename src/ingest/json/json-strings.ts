@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Day } from "../../contract/market/dates.ts";
-import { dayOfText } from "../dates/date-text.ts";
+import { dayOfText } from "../date-text.ts";
 
 const BACKSLASH = 92;
 const LOWER_U = 117;

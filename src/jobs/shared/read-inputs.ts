@@ -12,7 +12,7 @@ import {
 import type { Report } from "../../contract/output/job-events.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { readFeatures } from "../../ingest/read-features.ts";
+import { readFeatures } from "../../ingest/read-blob.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { asOf } from "../../panel/as-of.ts";
 import { isShort } from "../../panel/late-ticker.ts";
@@ -132,10 +132,7 @@ export async function openInputs(
       ],
       unpricedDates: () => unpriced.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker)),
       digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
-      close: async () => {
-        prices.close();
-        await featureBlob.close();
-      },
+      close: () => featureBlob.close(),
     };
   } catch (error) {
     // The stream of prices is still open if the signal aborts before the first piece is read.
@@ -144,21 +141,16 @@ export async function openInputs(
   }
 }
 
-/** Window and date of the forecasts, from the prices alone; closes the prices if that fails. */
+/** Window and date of the forecasts, from the prices alone. */
 async function windowFromPrices(
   prices: PriceBlob,
   requested: JobRequest["window"],
   name: string,
   signal: AbortSignal,
 ): Promise<Pick<Inputs, "window" | "asOf" | "warnings">> {
-  try {
-    const window = jobWindow(prices.window, requested, name);
-    const resolved = await inTurns(resolveWindow(window, everyPrice(prices), name), signal);
-    return { ...resolved, asOf: await inTurns(asOf(everyPrice(prices), resolved.window), signal) };
-  } catch (error) {
-    prices.close();
-    throw error;
-  }
+  const window = jobWindow(prices.window, requested, name);
+  const resolved = await inTurns(resolveWindow(window, everyPrice(prices), name), signal);
+  return { ...resolved, asOf: await inTurns(asOf(everyPrice(prices), resolved.window), signal) };
 }
 
 function panelOf(

@@ -1,7 +1,7 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { type Day, dayOfCivil, formatDay, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
-import { dayAt, isTime, NO_MIDNIGHT, type ZoneCalendar } from "../../ingest/dates/date-text.ts";
+import { dayAt, isTime, NO_MIDNIGHT, type ZoneCalendar } from "../../ingest/date-text.ts";
 
 interface Met {
   readonly text: string;

@@ -7,9 +7,9 @@ import type {
   TickerFeatures,
   TickerPrices,
 } from "../../contract/market/ticker-series.ts";
-import { MAGIC } from "../../ingest/parquet/footer.ts";
+import { MAGIC } from "../../ingest/parquet.ts";
 import type { ReadOptions } from "../../ingest/read-blob.ts";
-import { readFeatures } from "../../ingest/read-features.ts";
+import { readFeatures } from "../../ingest/read-blob.ts";
 import { readPrices } from "../../ingest/read-prices.ts";
 import type { FileLimits } from "../file-limits.ts";
 
@@ -30,16 +30,12 @@ export async function readPriceParquet(
   limits: FileLimits = {},
 ): Promise<{ readonly tickers: readonly TickerPrices[]; readonly window: RequestedWindow }> {
   const blob = await readPrices(await sourceAt(path, signal, limits), readOptions(signal, limits));
-  try {
-    const tickers = blob.tickers.map((name) => {
-      const { ticker, days, prices } = blob.load(name);
-      const isPresent = (_: number, i: number) => !Number.isNaN(prices[i]!);
-      return { ticker, days: days.filter(isPresent), prices: prices.filter(isPresent) };
-    });
-    return { tickers, window: blob.window };
-  } finally {
-    blob.close();
-  }
+  const tickers = blob.tickers.map((name) => {
+    const { ticker, days, prices } = blob.load(name);
+    const isPresent = (_: number, i: number) => !Number.isNaN(prices[i]!);
+    return { ticker, days: days.filter(isPresent), prices: prices.filter(isPresent) };
+  });
+  return { tickers, window: blob.window };
 }
 
 /** Reads a local Parquet table of features, by the rules of a job. */

@@ -7,8 +7,7 @@ import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { COMPRESSIONS, type Compression } from "../../contract/config/input-formats.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
-import { BlockStore } from "../../ingest/block-store.ts";
-import { readBytes } from "../../ingest/parquet/table-twin.testing.ts";
+import { readBytes } from "../../ingest/table-twin.testing.ts";
 import { tableBytes } from "./table-writer.ts";
 
 interface Table {
@@ -97,7 +96,7 @@ test("a ticker in two row groups, and many tickers in one, are read by a job as 
     parquetMetadata(new Uint8Array(bytes).buffer).row_groups.map(({ num_rows }) => Number(num_rows)),
     [131_072, 131_072, 7_856],
   );
-  const read = await readBytes("features", bytes, new BlockStore(tmpdir()));
+  const read = await readBytes("features", bytes, tmpdir());
   for (const [t, found] of read.tickers.entries()) {
     const { days: own, values } = tickers[t]!;
     assert.deepEqual([found.ticker, found.columns, found.days], [tickers[t]!.ticker, ["a"], dates]);
@@ -113,7 +112,7 @@ test("a ticker in two row groups, and many tickers in one, are read by a job as 
   const many = await readBytes(
     "features",
     written({ columns: ["a"] }, dates.subarray(0, 2), short),
-    new BlockStore(tmpdir()),
+    tmpdir(),
   );
   assert.deepEqual(
     many.tickers.map(({ ticker, days: own }) => [ticker, own.length]),

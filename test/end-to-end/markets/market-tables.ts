@@ -1,5 +1,5 @@
 /** A market's two blobs as Parquet tables: features with a row per ticker and date, prices with a column per ticker. */
-import { tableBytes } from "../../../src/ingest/parquet/random-tables.testing.ts";
+import { tableBytes } from "../../../src/ingest/random-tables.testing.ts";
 import type { Cell, Market } from "./market.ts";
 
 const DAY = 86_400_000;

@@ -1,0 +1,68 @@
+import { MucastError } from "../contract/errors/errors.ts";
+
+/** The position of a fault in a blob. */
+export interface Position {
+  /** The blob's name in errors. */
+  readonly source: string;
+  readonly ticker?: string;
+  /** Path inside the document, such as `AAPL.mom_5[17]`. */
+  readonly path?: string;
+}
+
+/** @returns the `unreadable_blob` error for bytes that are not JSON; `what` is a clause without full stop. */
+export function unreadable(source: string, what: string, advice?: string): MucastError {
+  return new MucastError("unreadable_blob", `${source}: ${what}.`, { source, advice });
+}
+
+/** @returns the `invalid_data` error for a document without usable data at `position`. */
+export function invalid(position: Position, what: string, advice?: string): MucastError {
+  return new MucastError("invalid_data", describe(position, what), { ...position, advice });
+}
+
+/** The advice on a document that is no blob. */
+export const NOT_A_BLOB =
+  "Give the blob that `mucast prepare` writes from a table of prices, or one in a layout of docs/blobs.md.";
+
+/** @returns the `too_large` error for a blob over one of the reader's limits. */
+export function tooLarge(position: Position, what: string): MucastError {
+  return new MucastError("too_large", describe(position, what), { ...position });
+}
+
+function describe({ source, ticker, path }: Position, what: string): string {
+  const subject = path ?? (ticker === undefined ? undefined : quote(ticker));
+  return `${source}: ${subject === undefined ? what : `${subject} ${what}`}.`;
+}
+
+const MAX_QUOTE_LENGTH = 60;
+
+/**
+ * `text` in quotes. It is shortened, so that a name of a megabyte does not fill a log. Characters that could control a terminal or start a
+ * new line are escaped; JSON itself does not escape control characters from U+007F on, direction marks and line separators.
+ */
+export function quote(text: string): string {
+  const short = text.length > MAX_QUOTE_LENGTH ? `${text.slice(0, MAX_QUOTE_LENGTH)}…` : text;
+  return JSON.stringify(short).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`,
+    ).join(""),
+  );
+}
+
+/** The path of a cell in errors. */
+export function pathOf(ticker: string, ...keys: readonly (string | number)[]): string {
+  const first = /^[^\s"[\]\p{C}]{1,60}$/u.test(ticker) ? ticker : quote(ticker);
+  return keys.reduce<string>((path, key) => {
+    if (typeof key === "number") return `${path}[${key}]`;
+    return /^[\w$-]{1,60}$/.test(key) && !/^\d/.test(key) ? `${path}.${key}` : `${path}[${quote(key)}]`;
+  }, first);
+}
+
+/** The kind of a JSON value in errors. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  if (typeof value === "string") return "a string";
+  return typeof value === "number" ? "a number" : "true or false";
+}
