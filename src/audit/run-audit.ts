@@ -37,18 +37,14 @@ export async function runAudit(
   return inWorkFolder(async (workFolder) => {
     const blobs = new AuditedBlobs(context, inputs.request.blobUrl);
     const job = new AuditedJob({ jobs, inputs, context, blobs, folder: workFolder });
-    try {
-      const outcomes: CheckOutcome[] = [];
-      for (const { check, name, cost } of planned) {
-        const onStep = (done: number, total: number) =>
-          context.report({ kind: "progress", stage: name, done, total });
-        const result = await check.run(inputs, { ...context, blobs, job, workFolder, onStep });
-        outcomes.push({ name, cost, result });
-      }
-      return auditDocument(inputs, outcomes, await digestsOf(inputs, blobs), job.kernelLevel);
-    } finally {
-      job.close();
+    const outcomes: CheckOutcome[] = [];
+    for (const { check, name, cost } of planned) {
+      const onStep = (done: number, total: number) =>
+        context.report({ kind: "progress", stage: name, done, total });
+      const result = await check.run(inputs, { ...context, blobs, job, workFolder, onStep });
+      outcomes.push({ name, cost, result });
     }
+    return auditDocument(inputs, outcomes, await digestsOf(inputs, blobs), job.kernelLevel);
   });
 }
 

@@ -57,14 +57,14 @@ export async function* readDocument(json: JsonScanner, reading: Reading): Steps<
     const top = new Container(json, reading, bounds, false);
     yield* top.read();
     if (!top.isKnown && reading.tickers.size === 0)
-      throw invalid(
-        reading.position(),
-        "the blob contains no tickers in any known layout",
-        NOT_A_BLOB,
-      );
+      throw invalid(reading.position(), "the blob contains no tickers in any known layout", NOT_A_BLOB);
   } else {
     const { value } = await json.piece();
-    throw invalid(reading.position(), `the blob is ${kindOf(value)}, which is not a known layout`, NOT_A_BLOB);
+    throw invalid(
+      reading.position(),
+      `the blob is ${kindOf(value)}, which is not a known layout`,
+      NOT_A_BLOB,
+    );
   }
   await json.finish();
   return bounds.window();
@@ -94,7 +94,13 @@ class Container {
   #usedCalendarAbove = false;
   #undated: Undated[] = [];
 
-  constructor(json: JsonScanner, reading: Reading, bounds: WindowBounds, isStrict: boolean, parent?: Container) {
+  constructor(
+    json: JsonScanner,
+    reading: Reading,
+    bounds: WindowBounds,
+    isStrict: boolean,
+    parent?: Container,
+  ) {
     this.#json = json;
     this.#reading = reading;
     this.#bounds = bounds;
@@ -183,7 +189,8 @@ class Container {
     const day = dayOfText(name);
     if (Number.isNaN(day)) throw invalid(this.#reading.position(), `${quote(name)} ${whyNoDate(name)}`);
     const place = { day, order: ordered(Object.values(value), text) };
-    for (const [ticker, row] of Object.entries(value)) this.#tables.of(ticker).addDated(row, { ...place, ticker });
+    for (const [ticker, row] of Object.entries(value))
+      this.#tables.of(ticker).addDated(row, { ...place, ticker });
   }
 
   #setPart(name: string, value: unknown): void {

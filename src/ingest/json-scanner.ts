@@ -288,7 +288,8 @@ export class JsonScanner {
     } catch {
       throw unreadable(this.source, "the blob is not UTF-8 text");
     }
-    if (!this.#isFinite) text = text.replaceAll(STRING_OR_NOT_FINITE, (found) => (found[0] === '"' ? found : "null"));
+    if (!this.#isFinite)
+      text = text.replaceAll(STRING_OR_NOT_FINITE, (found) => (found[0] === '"' ? found : "null"));
     let value: unknown;
     try {
       value = JSON.parse(text);
@@ -347,7 +348,8 @@ export function keysAt(text: string, depth: number): string[] {
   for (const [token, colon] of text.matchAll(TOKENS)) {
     if (token === "{" || token === "[") at++;
     else if (token === "}" || token === "]") at--;
-    else if (colon !== undefined && at === depth) keys.add(JSON.parse(token.slice(0, -colon.length)) as string);
+    else if (colon !== undefined && at === depth)
+      keys.add(JSON.parse(token.slice(0, -colon.length)) as string);
   }
   return [...keys];
 }

@@ -7,9 +7,9 @@ import fc from "fast-check";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { TickerSeries } from "../contract/market/ticker-series.ts";
 import { cut, cuts, sourceOf } from "./chunks.testing.ts";
-import { readBlob, readFeatures } from "./read-blob.ts";
 import { type TwinBlob, twinOf } from "./layout-twins.testing.ts";
 import { LAYOUTS, type Layout, type Style, type WrittenTicker } from "./layout-writers.testing.ts";
+import { readBlob, readFeatures } from "./read-blob.ts";
 
 const workFolder = await mkdtemp(join(tmpdir(), "mucast-layouts-"));
 after(() => rm(workFolder, { recursive: true }));

@@ -1,7 +1,7 @@
-import type { DuckDBVector } from "@duckdb/node-api";
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { DuckDBVector } from "@duckdb/node-api";
 import { workFolderError } from "../contract/errors/system-error.ts";
 import { MILLISECONDS_PER_DAY } from "../contract/market/dates.ts";
 import {
@@ -10,12 +10,12 @@ import {
   type RequestedWindow,
   type TickerSeries,
 } from "../contract/market/ticker-series.ts";
-import { plainName, priceColumn, priceColumns, TICKER_NAMES } from "./field-names.ts";
-import { frameAttributes, indexColumns, PANDAS_KEYS, timeZones } from "./pandas-index.ts";
+import { Tables } from "../tables/duckdb.ts";
 import { dayOfEpoch, dayOfText, NO_MIDNIGHT, whyNoDate, type ZoneCalendar } from "./date-text.ts";
 import { boundOf, Calendar, WindowBounds } from "./dates.ts";
 import { invalid, type Position, quote, tooLarge, unreadable } from "./faults.ts";
-import { Tables } from "../tables/duckdb.ts";
+import { plainName, priceColumn, priceColumns, TICKER_NAMES } from "./field-names.ts";
+import { frameAttributes, indexColumns, PANDAS_KEYS, timeZones } from "./pandas-index.ts";
 import type { Reading } from "./reading.ts";
 
 /** The first bytes of a Parquet file. */
@@ -211,7 +211,8 @@ function topLevel(schema: readonly [string, bigint | null][]): string[] {
 function windowOf(reading: Reading, metadata: ReadonlyMap<string, string>): RequestedWindow {
   const bounds = new WindowBounds(reading.source);
   if (reading.kind === "prices") {
-    for (const [name, value] of [...metadata, ...Object.entries(frameAttributes(metadata))]) bounds.add(name, value);
+    for (const [name, value] of [...metadata, ...Object.entries(frameAttributes(metadata))])
+      bounds.add(name, value);
   }
   return bounds.window();
 }
@@ -239,7 +240,8 @@ function tableColumns(reading: Reading, all: readonly Column[], index: ReadonlyS
   const date = only(reading, all, "date") ?? indexOf(["day", "local time", "instant"]);
   const ticker = only(reading, all, "ticker") ?? indexOf(["text"]) ?? tickersByName(reading, others);
   if (date === undefined) throw fault("has no column of dates; date or timestamp is expected");
-  if (date.kind === "other" || date.type === "float") throw typeFault(reading, date, "dates, timestamps or texts");
+  if (date.kind === "other" || date.type === "float")
+    throw typeFault(reading, date, "dates, timestamps or texts");
   if (ticker !== undefined && ticker.kind !== "text" && !ticker.isInteger)
     throw typeFault(reading, ticker, "texts or integers");
   const data = others.filter((column) => column !== date && column !== ticker && !index.has(column.name));
@@ -269,14 +271,16 @@ function valueColumns(
   const names = data.map(({ name }) => name);
   const fault = (what: string) => invalid(reading.position(), `the table ${what}`);
   if (reading.kind === "features") {
-    if (ticker === undefined) throw fault(`has no column of tickers; one of ${TICKER_NAMES.join(", ")} is expected`);
+    if (ticker === undefined)
+      throw fault(`has no column of tickers; one of ${TICKER_NAMES.join(", ")} is expected`);
     return new Map(names.map((name, i) => [name, data[i]!]));
   }
   if (ticker === undefined) {
     const columns = priceColumns(names, reading.ticker, fault);
     return new Map([...columns].map(([name, i]) => [name, data[i]!]));
   }
-  if (reading.ticker !== undefined) throw fault(`names its tickers in ${quote(ticker.name)}; leave out --ticker`);
+  if (reading.ticker !== undefined)
+    throw fault(`names its tickers in ${quote(ticker.name)}; leave out --ticker`);
   const price = priceColumn(names, (what, advice) => invalid(reading.position(), what, advice));
   return new Map([[names[price]!, data[price]!]]);
 }
@@ -388,7 +392,10 @@ async function* readLong(
     for (let i = 0; i < vectors[0]!.itemCount; i++) {
       const [ticker, ...numbers] = vectors.map((vector) => vector.getItem(i));
       if (ticker === null)
-        throw invalid({ source: reading.source, path: tickers.name }, "is null in a row; a ticker is expected");
+        throw invalid(
+          { source: reading.source, path: tickers.name },
+          "is null in a row; a ticker is expected",
+        );
       const [rows, first, last] = numbers.map(Number);
       isGrouped &&= last! - first! + 1 === rows;
       reading.claim(ticker as string, columns, rows!);
@@ -413,8 +420,7 @@ async function* readLong(
       }
       const count = Math.min(rows - row, chunk[0]!.itemCount - at);
       cellDays.copy(chunk[0]!, at, days.subarray(row, row + count), position);
-      for (const [j, column] of cells.entries())
-        series.set(column.subarray(at, at + count), j * rows + row);
+      for (const [j, column] of cells.entries()) series.set(column.subarray(at, at + count), j * rows + row);
       at += count;
       row += count;
     }

@@ -1,5 +1,10 @@
 import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
-import type { ByteSource, RequestedWindow, TickerFeatures, TickerSeries } from "../contract/market/ticker-series.ts";
+import type {
+  ByteSource,
+  RequestedWindow,
+  TickerFeatures,
+  TickerSeries,
+} from "../contract/market/ticker-series.ts";
 import type { BlobKind } from "./column-names.ts";
 import type { ZoneCalendar } from "./date-text.ts";
 import { readDocument } from "./document.ts";
@@ -38,7 +43,12 @@ export async function* readBlob(
   try {
     let head = await scanner.head(MAX_SCHEMA_BYTES);
     if (head.toString("latin1", 0, MAGIC.length) === MAGIC)
-      return yield* readParquet(scanner.bytes(), reading, { workFolder, signal, maxValues: maxTableValues, zone });
+      return yield* readParquet(scanner.bytes(), reading, {
+        workFolder,
+        signal,
+        maxValues: maxTableValues,
+        zone,
+      });
     scanner.take(markBytes(head, source.name));
     if (/^"?[A-Za-z]/.test(head.toString("latin1"))) head = await scanner.head(MAX_HEADER_BYTES);
     checkContent(head.toString(), reading);
@@ -94,8 +104,7 @@ const CSV_LINE = /^"?[A-Za-z][^\r\n{}[\]]*[,;\t|][^\r\n{}[\]]*\r?\n/;
 
 /** @throws MucastError for what was given in place of a blob. */
 function checkContent(head: string, { kind, source }: Reading): void {
-  if (CSV_LINE.test(head))
-    throw unreadable(source, "the blob looks like CSV", NOT_A_BLOB);
+  if (CSV_LINE.test(head)) throw unreadable(source, "the blob looks like CSV", NOT_A_BLOB);
   if (/^\s*\{\s*"schema"\s*:\s*"mucast\.forecast\//.test(head)) {
     const blob = kind === "prices" ? "data-extraction" : "feature";
     throw invalid({ source }, `this is the output of a job, not a ${blob} blob`, NOT_A_BLOB);

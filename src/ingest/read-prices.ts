@@ -4,8 +4,8 @@ import {
   type RequestedWindow,
   type TickerPrices,
 } from "../contract/market/ticker-series.ts";
-import { priceColumn, priceColumns } from "./field-names.ts";
 import { invalid, quote } from "./faults.ts";
+import { priceColumn, priceColumns } from "./field-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
 import { isRowNumber } from "./row-numbers.ts";
 
@@ -50,7 +50,11 @@ export async function readPrices(source: ByteSource, options: ReadOptions): Prom
   }
 }
 
-function blobOf(window: RequestedWindow, found: ReadonlyMap<string, TickerPrices>, source: string): PriceBlob {
+function blobOf(
+  window: RequestedWindow,
+  found: ReadonlyMap<string, TickerPrices>,
+  source: string,
+): PriceBlob {
   return {
     window,
     tickers: [...found.keys()].sort(compareCodePoints),

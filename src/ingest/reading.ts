@@ -1,9 +1,9 @@
 import { BLOB_BOUNDS, type BlobLimits } from "../contract/blob-limits.ts";
 import { MAX_COLUMNS } from "../contract/market/ticker-series.ts";
 import { type BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
-import { priceColumn } from "./field-names.ts";
 import { Calendar, dayOf } from "./dates.ts";
-import { invalid, kindOf, pathOf, type Position, tooLarge } from "./faults.ts";
+import { invalid, kindOf, type Position, pathOf, tooLarge } from "./faults.ts";
+import { priceColumn } from "./field-names.ts";
 
 /**
  * Maximum number of values of a ticker, columns times rows: 1 GiB. In a sparse layout, a few bytes can mean many missing values, so the
@@ -37,7 +37,11 @@ export class Reading {
 
   position(ticker?: string, ...keys: (string | number)[]): Position {
     const path = ticker !== undefined && keys.length > 0 ? pathOf(ticker, ...keys) : undefined;
-    return { source: this.source, ...(ticker !== undefined && { ticker }), ...(path !== undefined && { path }) };
+    return {
+      source: this.source,
+      ...(ticker !== undefined && { ticker }),
+      ...(path !== undefined && { path }),
+    };
   }
 
   /**
@@ -92,7 +96,8 @@ export function isMembers(value: unknown): value is Members {
 /** The number of a cell, NaN for null. @throws MucastError invalid_data for anything else, and for a number beyond float64. */
 export function numberOf(value: unknown, position: () => Position): number {
   if (value === null) return Number.NaN;
-  if (typeof value !== "number") throw invalid(position(), `is ${kindOf(value)}; a number or null is expected`);
+  if (typeof value !== "number")
+    throw invalid(position(), `is ${kindOf(value)}; a number or null is expected`);
   if (!Number.isFinite(value)) throw invalid(position(), "is a number beyond the range of a float64");
   return value;
 }

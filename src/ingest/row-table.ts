@@ -34,7 +34,11 @@ export class RecordShape {
   }
 
   static isOf(shape: RecordShape | undefined, keys: readonly string[]): shape is RecordShape {
-    return shape !== undefined && keys.length === shape.keys.length && keys.every((key, i) => key === shape.keys[i]);
+    return (
+      shape !== undefined &&
+      keys.length === shape.keys.length &&
+      keys.every((key, i) => key === shape.keys[i])
+    );
   }
 }
 
@@ -42,9 +46,15 @@ export class RecordShape {
  * The key of a role. A price blob may have several; the one of the lowest rank counts. In a feature blob several are a fault, because
  * the others would silently not become features.
  */
-function only(reading: Reading, keys: readonly string[], role: "date" | "ticker" | "name"): string | undefined {
+function only(
+  reading: Reading,
+  keys: readonly string[],
+  role: "date" | "ticker" | "name",
+): string | undefined {
   const rank = (key: string) => reading.roles.of(key).rank;
-  const [best, next] = keys.filter((key) => reading.roles.of(key).role === role).sort((a, b) => rank(a) - rank(b));
+  const [best, next] = keys
+    .filter((key) => reading.roles.of(key).role === role)
+    .sort((a, b) => rank(a) - rank(b));
   if (next !== undefined && (reading.kind === "features" || rank(best!) === rank(next))) {
     const what = `a record has two ${role}s, ${quote(best!)} and ${quote(next)}`;
     throw invalid({ source: reading.source }, what);
@@ -53,7 +63,12 @@ function only(reading: Reading, keys: readonly string[], role: "date" | "ticker"
 }
 
 /** The ticker of a record. @throws MucastError invalid_data if it is missing, wrong, or not that of its place. */
-export function tickerOf(reading: Reading, record: Members, shape: RecordShape, place: string | undefined): string {
+export function tickerOf(
+  reading: Reading,
+  record: Members,
+  shape: RecordShape,
+  place: string | undefined,
+): string {
   const key = shape.ticker ?? (place === undefined ? shape.name : undefined);
   if (key === undefined) {
     if (place !== undefined) return place;

@@ -68,7 +68,8 @@ export class SplitTable {
   *wide(): Generator<TickerSeries, void, void> {
     const position = { source: this.#reading.source };
     if (this.#reading.kind === "features") {
-      const what = "the blob is one split table, which does not tell tickers from features; write one a ticker";
+      const what =
+        "the blob is one split table, which does not tell tickers from features; write one a ticker";
       throw invalid(position, what);
     }
     const { headers, n, calendar } = this.#whole();
@@ -76,7 +77,8 @@ export class SplitTable {
       const { role } = this.#reading.roles.of(ticker);
       if (role === "date") continue;
       if (role === "ticker") {
-        const what = "is a split table with a column of tickers; write it as records, or as one table a ticker";
+        const what =
+          "is a split table with a column of tickers; write it as records, or as one table a ticker";
         throw invalid(position, what);
       }
       if (role === "price") {
@@ -94,7 +96,8 @@ export class SplitTable {
     const headers = new Set<string>();
     for (const [j, name] of part.entries()) {
       const position = this.#position("columns", j);
-      if (typeof name !== "string") throw invalid(position, `is ${kindOf(name)}; the name of a column is expected`);
+      if (typeof name !== "string")
+        throw invalid(position, `is ${kindOf(name)}; the name of a column is expected`);
       if (headers.has(name)) throw invalid(position, `is ${quote(name)}, which comes twice`);
       headers.add(name);
     }

@@ -1,6 +1,10 @@
 import zlib from "node:zlib";
 import { parquetReadObjects } from "hyparquet";
-import { compareCodePoints, type RequestedWindow, type TickerSeries } from "../contract/market/ticker-series.ts";
+import {
+  compareCodePoints,
+  type RequestedWindow,
+  type TickerSeries,
+} from "../contract/market/ticker-series.ts";
 import { cut, sourceOf } from "./chunks.testing.ts";
 import type { BlobKind } from "./column-names.ts";
 import { readBlob } from "./read-blob.ts";

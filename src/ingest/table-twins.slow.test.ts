@@ -27,9 +27,7 @@ describe("a Parquet table of any types, encodings, nulls and row groups", () => 
   it("is read like its records in JSON, as another reader makes them", async () => {
     await fc.assert(
       fc.asyncProperty(randomTable, cuts, async (bytes, lengths) => {
-        const found = await outcome(
-          readBytes("features", bytes, workFolder, lengths),
-        );
+        const found = await outcome(readBytes("features", bytes, workFolder, lengths));
         assert.deepEqual(found, await outcome(readTwin("features", bytes, workFolder)));
       }),
       { numRuns: WHOLE_MATRIX ? 400 : 60 },

@@ -6,7 +6,7 @@ import { Calendar, isDateKey } from "./dates.ts";
 import { invalid, kindOf, NOT_A_BLOB, quote } from "./faults.ts";
 import { keysAt, type Piece } from "./json-scanner.ts";
 import { calendarOf, isMembers, type Members, numberOf, type Reading } from "./reading.ts";
-import { RowTable, type RowPlace } from "./row-table.ts";
+import { type RowPlace, RowTable } from "./row-table.ts";
 import { SplitTable } from "./split-table.ts";
 
 /** A ticker whose dates are those of the container. */
@@ -46,7 +46,8 @@ function readArray(reading: Reading, ticker: string, values: readonly unknown[],
     }
     return table.series(ticker);
   }
-  if (typeof first !== "number" && first !== null && first !== undefined) throw unknown(reading, ticker, first);
+  if (typeof first !== "number" && first !== null && first !== undefined)
+    throw unknown(reading, ticker, first);
   if (reading.kind === "features")
     throw invalid(reading.position(ticker), "is an array of numbers without the names of its features");
   return undated(reading, ticker, ["price"], numbers(reading, values, ticker));
@@ -60,7 +61,8 @@ function readObject(reading: Reading, ticker: string, members: Members, text: st
     const value = members[key];
     if (Array.isArray(value)) return readArrays(reading, ticker, members, keys);
     const isPrice = isPrices && (typeof value === "number" || value === null);
-    if (isDateKey(key) && (isMembers(value) || isPrice)) return readByDate(reading, ticker, members, keys, text);
+    if (isDateKey(key) && (isMembers(value) || isPrice))
+      return readByDate(reading, ticker, members, keys, text);
     if (isMembers(value)) return readCells(reading, ticker, members, keys);
     const { role } = reading.roles.of(key);
     const isName = role === "ticker" && value === ticker;
@@ -213,7 +215,12 @@ function rowless(reading: Reading, ticker: string): TickerSeries {
   return { ticker, columns: [], days: new Int32Array(0), values: new Float64Array(0) };
 }
 
-function undated(reading: Reading, ticker: string, columns: readonly string[], values: Float64Array): Undated {
+function undated(
+  reading: Reading,
+  ticker: string,
+  columns: readonly string[],
+  values: Float64Array,
+): Undated {
   const n = columns.length === 0 ? 0 : values.length / columns.length;
   reading.claim(ticker, columns, n);
   return { ticker, columns, n, values };
@@ -231,7 +238,12 @@ function dated(
   return { ticker, days: calendar.days, columns, values };
 }
 
-function numbers(reading: Reading, values: readonly unknown[], ticker: string, ...keys: string[]): Float64Array {
+function numbers(
+  reading: Reading,
+  values: readonly unknown[],
+  ticker: string,
+  ...keys: string[]
+): Float64Array {
   const found = new Float64Array(values.length);
   for (let i = 0; i < found.length; i++) {
     const value = values[i];
@@ -270,7 +282,10 @@ export function ordered(records: readonly unknown[], text: string): RowPlace["or
 
 function unknown(reading: Reading, ticker: string, value: unknown, ...keys: string[]) {
   return invalid(
-    { ...reading.position(ticker), path: reading.position(ticker, ...keys).path ?? quotedPath(reading, ticker) },
+    {
+      ...reading.position(ticker),
+      path: reading.position(ticker, ...keys).path ?? quotedPath(reading, ticker),
+    },
     `is ${kindOf(value)}, which is not a known layout of a ticker`,
     NOT_A_BLOB,
   );

@@ -1,3 +1,7 @@
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   DATE,
   DOUBLE,
@@ -8,10 +12,6 @@ import {
   TIMESTAMP_MS,
   VARCHAR,
 } from "@duckdb/node-api";
-import { createReadStream } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { MILLISECONDS_PER_DAY } from "../contract/market/dates.ts";
 import { nameLiteral, Tables, textLiteral } from "./duckdb.ts";
 
@@ -68,7 +68,8 @@ async function fill({ connection }: Tables, { columns }: ParquetTable, parts: It
       for (const [j, column] of values.entries()) {
         const vector = chunk.getColumnVector(j);
         if (typeof column === "string") for (let i = 0; i < rows; i++) vector.setItem(i, column);
-        else copy(column, from, rows, (vector as unknown as { readonly items: Items }).items, columns[j]!.kind);
+        else
+          copy(column, from, rows, (vector as unknown as { readonly items: Items }).items, columns[j]!.kind);
         vector.flush();
       }
       appender.appendDataChunk(chunk);
@@ -92,10 +93,13 @@ const MISSING_INTEGER = -(2 ** 31);
 /** Numbers that are missing become null on the way. */
 function copyStatement({ columns, compression, metadata }: ParquetTable, path: string): string {
   const select = columns.map(({ name, kind }, j) => {
-    if (kind === "float" || kind === "double") return `CASE WHEN isfinite(c${j}) THEN c${j} END AS ${nameLiteral(name)}`;
+    if (kind === "float" || kind === "double")
+      return `CASE WHEN isfinite(c${j}) THEN c${j} END AS ${nameLiteral(name)}`;
     return `${kind === "integer" ? `nullif(c${j}, ${MISSING_INTEGER})` : `c${j}`} AS ${nameLiteral(name)}`;
   });
-  const entries = Object.entries(metadata).map(([key, value]) => `${nameLiteral(key)}: ${textLiteral(value)}`);
+  const entries = Object.entries(metadata).map(
+    ([key, value]) => `${nameLiteral(key)}: ${textLiteral(value)}`,
+  );
   const keyValues = entries.length === 0 ? "" : `, KV_METADATA {${entries.join(", ")}}`;
   return `COPY (SELECT ${select.join(", ")} FROM t) TO ${textLiteral(path)} (FORMAT parquet, COMPRESSION ${compression}${keyValues})`;
 }
