@@ -61,7 +61,7 @@ const MISTAKES: readonly [mistake: string, command: string[], code: ErrorCode, a
   ["text in place of a price", prepare("text.csv"), "invalid_data", /at the place that the message names/],
   ["a file that is not there", prepare("nowhere.csv"), "blob_not_found", /^Check the URL or the path/],
   ["a folder in place of a table", prepare("none"), "blob_not_found", /^Name a file in the folder/],
-  ["a blob in place of a table", prepare("f.json"), "invalid_data", /give it to the job as it is/],
+  ["a blob in place of a table", prepare("f.json"), "invalid_data", /^Give an input blob to the job/],
   ["an unknown ticker", prepare("prices.csv", "--tickers", "B"), "invalid_request", /what the message/],
   ["a table in place of a blob", job("prices.csv"), "unreadable_blob", /`mucast prepare` writes/],
   ["a config in place of a blob", job("key.json"), "invalid_data", /`mucast prepare` writes/],

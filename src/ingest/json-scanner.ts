@@ -130,18 +130,18 @@ export class JsonScanner {
     this.#depth++;
     for (let isLast = await this.#takes("]"); !isLast; ) {
       const start = await this.#afterSpace(0);
-      let [end, keys, isFinite] = [start, 0, true];
+      let [end, keys, finite] = [start, 0, true];
       for (let from = start; ; from = await this.#afterSpace(from + 1)) {
         end = await this.#valueEnd(from);
         keys += this.#keys;
-        isFinite &&= this.#isFinite;
+        finite &&= this.#isFinite;
         from = await this.#afterSpace(end);
         const separator = await this.#byte(from);
         isLast = separator === code("]");
         if (!isLast && separator !== code(",")) throw this.#broken("a comma or a bracket is expected");
         if (isLast || end - start > BATCH_BYTES) break;
       }
-      [this.#keys, this.#isFinite] = [keys, isFinite];
+      [this.#keys, this.#isFinite] = [keys, finite];
       const piece = this.#piece(start, end, undefined, "[", "]") as Piece & { value: unknown[] };
       const separator = await this.#afterSpace(0);
       this.#at += separator + 1;
@@ -232,7 +232,7 @@ export class JsonScanner {
    * @param open the number of objects and arrays around it that end too.
    */
   async #valueEnd(from: number, drops = false, open = 0): Promise<number> {
-    let [start, depth, keys, isFinite] = [from, open, 0, true];
+    let [start, depth, keys, finite] = [from, open, 0, true];
     for (let position = from; ; ) {
       const [buffer, end] = [this.#buffer, this.#end];
       let at = this.#at + position;
@@ -251,12 +251,12 @@ export class JsonScanner {
           at = quote;
         } else if (kind === OPEN) depth++;
         else if (kind === CLOSE || kind === BETWEEN) {
-          if (depth === 0) return this.#ended(start, at - this.#at, keys, isFinite);
+          if (depth === 0) return this.#ended(start, at - this.#at, keys, finite);
           depth--;
         } else if (kind === KEY_END) keys++;
-        else isFinite = false;
+        else finite = false;
         at++;
-        if (depth === 0 && kind !== NOT_FINITE) return this.#ended(start, at - this.#at, keys, isFinite);
+        if (depth === 0 && kind !== NOT_FINITE) return this.#ended(start, at - this.#at, keys, finite);
         if (depth > MAX_DEPTH) throw unreadable(this.source, `values are nested more than ${MAX_DEPTH} deep`);
       }
       position = at - this.#at;
@@ -269,13 +269,13 @@ export class JsonScanner {
       }
       if (await this.#more()) continue;
       if (depth > 0 || this.#at + position < this.#end) throw this.#broken("the blob ends early");
-      return this.#ended(start, position, keys, isFinite);
+      return this.#ended(start, position, keys, finite);
     }
   }
 
-  #ended(start: number, end: number, keys: number, isFinite: boolean): number {
+  #ended(start: number, end: number, keys: number, finite: boolean): number {
     if (end === start) throw this.#broken("a value is expected");
-    [this.#keys, this.#isFinite] = [keys, isFinite];
+    [this.#keys, this.#isFinite] = [keys, finite];
     return end;
   }
 

@@ -121,7 +121,10 @@ export class RowTable {
   /** Adds the value of a date: a record, or only the price. @throws MucastError invalid_data. */
   addDated(value: unknown, place: RowPlace & { readonly ticker: string; readonly day: Day }): void {
     const { ticker, day } = place;
-    if (isMembers(value)) return this.add(value, place);
+    if (isMembers(value)) {
+      this.add(value, place);
+      return;
+    }
     const position = () => this.#reading.position(ticker, formatDay(day));
     if (this.#reading.kind === "prices" && (value === null || typeof value === "number")) {
       const row = this.#begin(day);

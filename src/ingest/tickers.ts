@@ -49,7 +49,11 @@ function readArray(reading: Reading, ticker: string, values: readonly unknown[],
   if (typeof first !== "number" && first !== null && first !== undefined)
     throw unknown(reading, ticker, first);
   if (reading.kind === "features")
-    throw invalid(reading.position(ticker), "is an array of numbers without the names of its features");
+    throw invalid(
+      reading.position(ticker),
+      "is an array of numbers without the names of its features",
+      NOT_A_BLOB,
+    );
   return undated(reading, ticker, ["price"], numbers(reading, values, ticker));
 }
 

@@ -57,7 +57,7 @@ function noTickerLeft(failures: readonly Failure[], unused: readonly Warning[]):
       {
         title: "The blobs share no ticker",
         advice:
-          "Write the tickers alike in both blobs; a program that reads them as numbers turns 000001 into 1.",
+          "Give the blobs of one market, with the same names for its tickers; a program that reads names as numbers turns 000001 into 1.",
       },
     );
   }

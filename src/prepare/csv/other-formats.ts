@@ -8,7 +8,7 @@ const MAX_START = 2 ** 16;
 /** How files of other formats begin, each byte a character, what they are, and what to do. */
 const FORMATS: readonly (readonly [start: RegExp, what: string, advice: string])[] = [
   [
-    /^PK\p{Cc}{2}[^]*?(?:\[Content_Types\]\.xml|xl\/|spreadsheet)|^\xd0\xcf\p{Cc}\xe0/u,
+    /^PK\p{Cc}{2}.*?(?:\[Content_Types\]\.xml|xl\/|spreadsheet)|^\xd0\xcf\p{Cc}\xe0/su,
     "a workbook of Excel",
     "save its sheet as CSV",
   ],

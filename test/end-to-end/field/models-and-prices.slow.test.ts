@@ -89,7 +89,7 @@ describe("models", { concurrency: 2 }, () => {
     );
     const { stderr } = await run(blobs, "ridge");
     assert.match(stderr, / 1 is in the feature blob only\. 000001 is in the data-extraction blob only\n/);
-    assert.match(stderr, /Write the tickers alike/);
+    assert.match(stderr, /same names for its tickers/);
     assert.doesNotMatch(stderr, /longer window/);
   });
 });
