@@ -91,6 +91,9 @@ export class RowTable {
   #days = new Int32Array(4);
   #rows = 0;
   #shape: RecordShape | undefined;
+  /** The columns of the last shape's values. */
+  #slots: Float64Array[] = [];
+  #slotsOf: RecordShape | undefined;
 
   constructor(reading: Reading) {
     this.#reading = reading;
@@ -108,13 +111,17 @@ export class RowTable {
   addShaped(record: Members, shape: RecordShape, ticker: string, placed: Day | undefined): void {
     const day = this.#dayOf(record, shape, ticker, placed);
     const row = this.#begin(day);
-    for (const key of shape.values) {
+    if (this.#slotsOf !== shape) {
+      this.#slots = shape.values.map((key) => this.#column(key));
+      this.#slotsOf = shape;
+    }
+    for (let j = 0; j < shape.values.length; j++) {
+      const key = shape.values[j]!;
       const value = record[key];
-      const number =
+      this.#slots[j]![row] =
         typeof value === "number" && value - value === 0
           ? value
           : numberOf(value, () => this.#reading.position(ticker, formatDay(day), key));
-      this.#column(key)[row] = number;
     }
   }
 
@@ -170,6 +177,7 @@ export class RowTable {
       const length = 2 * row;
       this.#reading.hold(row * (1 + this.#columns.size));
       this.#days = grown(this.#days, new Int32Array(length));
+      this.#slotsOf = undefined;
       for (const [name, column] of this.#columns)
         this.#columns.set(name, grown(column, new Float64Array(length).fill(Number.NaN)));
     }
