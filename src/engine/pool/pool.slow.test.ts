@@ -86,7 +86,8 @@ describe("a pool", { timeout: 600_000 }, () => {
   });
 
   test("rejects with a task's own error, its code and ticker, and continues to work", async () => {
-    const bad = shared.task(QUICK, { label: "AAPL", fits: [{ train: [0, 1], predict: [1, 2] }] });
+    const absent = { ...QUICK, params: { ...QUICK.params, cat_features: [99] } } as unknown as typeof QUICK;
+    const bad = shared.task(absent, { label: "AAPL" });
     const error = await rejection(three.run(bad));
     assert.equal(error.code, "fit_failed");
     assert.match(error.message, /^AAPL: /);
