@@ -2,7 +2,6 @@ import { openBlob } from "../blob/open-blob.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints, priceSeries, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { type InputChange, REPLAY_LISTS, type ReplayBlob } from "../contract/output/replay-blob.ts";
-import { BlockStore, SeriesStore } from "../ingest/block-store.ts";
 import { readFeatures } from "../ingest/read-features.ts";
 import { readPrices } from "../ingest/read-prices.ts";
 import { type FoundInput, findInput, type Reading } from "./find-input.ts";
@@ -104,8 +103,7 @@ async function changeOf(
 type InputKind = "feature" | "data_extractor";
 
 /**
- * How a blob differs from the one that an output was made from: tickers, dates and columns. Both are streamed; columns beyond 64 MiB
- * are buffered in a file of the work folder.
+ * How a blob differs from the one that an output was made from: tickers, dates and columns. The recorded one is held in memory.
  * @throws MucastError of reading.
  */
 async function inputChange(
@@ -115,21 +113,17 @@ async function inputChange(
   reading: Reading,
   workFolder: string,
 ): Promise<InputChange> {
-  const blocks = new BlockStore(workFolder);
-  const kept = new SeriesStore(blocks);
-  try {
-    for await (const series of seriesOf(kind, recorded, reading, workFolder)) kept.add(series);
-    const change = new Change();
-    for await (const series of seriesOf(kind, found, reading, workFolder)) {
-      const before = kept.take(series.ticker);
-      if (before === undefined) change.onlyFound.add(series.ticker);
-      else compareTicker(before, series, change);
-    }
-    for (const ticker of kept.tickers()) change.onlyRecorded.add(ticker);
-    return change.summary();
-  } finally {
-    blocks.close();
+  const kept = new Map<string, TickerSeries>();
+  for await (const series of seriesOf(kind, recorded, reading, workFolder)) kept.set(series.ticker, series);
+  const change = new Change();
+  for await (const series of seriesOf(kind, found, reading, workFolder)) {
+    const before = kept.get(series.ticker);
+    if (before === undefined) change.onlyFound.add(series.ticker);
+    else compareTicker(before, series, change);
+    kept.delete(series.ticker);
   }
+  for (const ticker of kept.keys()) change.onlyRecorded.add(ticker);
+  return change.summary();
 }
 
 async function* seriesOf(

@@ -13,9 +13,9 @@ const MAX_STEPS = 50_000_000;
  * @returns the first members that differ, as a clause; undefined if all agree, without a choice, and for one that cannot be checked.
  */
 export async function unsupportedMembers(output: JsonFile): Promise<string | undefined> {
-  const span = (await output.members(output.whole)).get("choice")?.value;
-  if (span === undefined || span.end - span.start > MAX_BYTES) return undefined;
-  const choice = choiceSchema.safeParse(await output.parse(span));
+  const member = output.members.get("choice");
+  if (member === undefined || member.end - member.start > MAX_BYTES) return undefined;
+  const choice = choiceSchema.safeParse(await output.parse(member));
   if (!choice.success || stepsOf(choice.data) > MAX_STEPS) return undefined;
   const [fault] = choiceFaults(choice.data);
   return fault && `${fault.at} has ${fault.recorded || "none"}, and its losses support ${fault.recomputed}`;

@@ -79,7 +79,7 @@ export async function openRecorded(
   await writeCompact({ name: blob.name, chunks: counted(blob.chunks, report) }, path);
   const file = await JsonFile.open(path, blob.name);
   try {
-    const members = await smallMembers(file);
+    const members = smallMembers(file);
     const [schema, id, createdAt] = [
       await members("schema"),
       await members("id"),
@@ -95,7 +95,7 @@ export async function openRecorded(
 
 /** The facts of a document that a job of this version has just written. */
 export async function readFacts(file: JsonFile): Promise<RecordedFacts> {
-  const facts = await factsOf(await smallMembers(file));
+  const facts = await factsOf(smallMembers(file));
   if (facts === undefined) throw new Error(`${file.name} is not an output of a job`);
   return facts;
 }
@@ -106,12 +106,11 @@ type Members = (name: string) => Promise<unknown>;
 const SMALL_BYTES = 16 * 2 ** 20;
 
 /** Reads members of a document by name; undefined if it lacks them. @throws MucastError too_large. */
-async function smallMembers(file: JsonFile): Promise<Members> {
-  const members = await file.members(file.whole);
+function smallMembers(file: JsonFile): Members {
   return async (name) => {
-    const found = members.get(name)?.value;
+    const found = file.members.get(name);
     if (found === undefined) return undefined;
-    if (found.end - found.start <= SMALL_BYTES) return file.parse(found);
+    if (found.end - found.value <= SMALL_BYTES) return file.parse(found);
     const message = `${file.name} cannot be replayed: its ${name} has more than ${SMALL_BYTES} bytes`;
     throw new MucastError("too_large", message, { source: file.name, path: name, limit: SMALL_BYTES });
   };

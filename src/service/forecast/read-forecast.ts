@@ -1,4 +1,8 @@
-import { type ForecastView, forecastViewSchema, type MissingForecast } from "../../contract/api/forecast-view.ts";
+import {
+  type ForecastView,
+  forecastViewSchema,
+  type MissingForecast,
+} from "../../contract/api/forecast-view.ts";
 import { LIMITS } from "../../contract/config/limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { NOT_AN_OUTPUT } from "../../contract/errors/wrong-document.ts";
@@ -39,7 +43,11 @@ export async function readForecast(
 }
 
 /** A `mu` that no job writes is an error: otherwise a damaged output would look like one without forecasts. */
-function chooseTickers(outputName: string, mu: unknown, selection: TickerSelection): ReadonlyMap<string, number> {
+function chooseTickers(
+  outputName: string,
+  mu: unknown,
+  selection: TickerSelection,
+): ReadonlyMap<string, number> {
   if (!isObject(mu)) throw notOutput(outputName, "mu is not an object");
   const all = Object.entries(mu as Record<string, number>);
   const odd = all.find(([, value]) => !Number.isFinite(value));
@@ -50,14 +58,32 @@ function chooseTickers(outputName: string, mu: unknown, selection: TickerSelecti
     return new Map(all.slice(0, selection.largest));
   }
   const byTicker = new Map(all);
-  return new Map(selection.tickers.filter((ticker) => byTicker.has(ticker)).map((ticker) => [ticker, byTicker.get(ticker)!]));
+  return new Map(
+    selection.tickers
+      .filter((ticker) => byTicker.has(ticker))
+      .map((ticker) => [ticker, byTicker.get(ticker)!]),
+  );
 }
 
 function wantedParts(isChosen: (ticker: string) => boolean): Wanted {
-  const quality = { pooled: true, cross_section: true, r2_zero_median: true, by_delay: true, exposures: true };
+  const quality = {
+    pooled: true,
+    cross_section: true,
+    r2_zero_median: true,
+    by_delay: true,
+    exposures: true,
+  };
   const coverage = (name: string) => name !== "by_year" && name !== "high_volatility";
   return {
-    ...{ schema: true, id: true, operation: true, window: true, verdict: true, warnings: true, failures: true },
+    ...{
+      schema: true,
+      id: true,
+      operation: true,
+      window: true,
+      verdict: true,
+      warnings: true,
+      failures: true,
+    },
     ...{ mu: true, mu_dates: isChosen, mu_model: isChosen, mu_spread: isChosen, forecasts: isChosen },
     refits: { blocks: true },
     choice: { candidates: true, honest: true, measure: true, best: true, optimism: true },
@@ -106,7 +132,10 @@ function forecastView(
   const missing = "tickers" in selection ? missingOf(selection.tickers, mu, output) : [];
   const fitting = { forecasts: boundedList(forecasts, 1 / 2), missing: boundedList(missing, 3 / 8) };
   const blocks = objectsIn(refits?.blocks);
-  const baselines = Object.entries(metrics?.baselines ?? {}).map(([name, table]) => [name, table?.score?.pooled ?? null]);
+  const baselines = Object.entries(metrics?.baselines ?? {}).map(([name, table]) => [
+    name,
+    table?.score?.pooled ?? null,
+  ]);
   const view = openSchema(forecastViewSchema).safeParse(
     defined({
       ...{ id, operation, output_name: outputName, window, verdict },
@@ -135,11 +164,16 @@ function notOutput(outputName: string, what?: string): MucastError {
 }
 
 /** The interval of the row of mu; undefined if the job had no intervals. */
-function intervalOf(ticker: string, { forecasts, mu_dates, window, metrics }: OutputParts): object | undefined {
+function intervalOf(
+  ticker: string,
+  { forecasts, mu_dates, window, metrics }: OutputParts,
+): object | undefined {
   const { dates, lower, upper } = forecasts?.[ticker] ?? {};
   const date = last(dates);
   const isOfMu = date !== undefined && date === (mu_dates?.[ticker] ?? window?.as_of);
-  return metrics?.intervals && isOfMu ? { lower: last(lower) ?? null, upper: last(upper) ?? null } : undefined;
+  return metrics?.intervals && isOfMu
+    ? { lower: last(lower) ?? null, upper: last(upper) ?? null }
+    : undefined;
 }
 
 function choiceView({ candidates, ...choice }: NonNullable<OutputParts["choice"]>): object {
@@ -170,7 +204,11 @@ function missingOf(
   return missing.map((ticker) => {
     const reason = reasons.find((each) => each.ticker === ticker);
     if (reason === undefined) return { ticker, code: null, message: "the output has no such ticker" };
-    return { ticker, code: String(reason.code), message: String(reason.message).slice(0, MAX_MESSAGE_LENGTH) };
+    return {
+      ticker,
+      code: String(reason.code),
+      message: String(reason.message).slice(0, MAX_MESSAGE_LENGTH),
+    };
   });
 }
 
