@@ -32,7 +32,11 @@ async function fill(into: Record<string, unknown>, json: JsonScanner, wanted: Wa
     const choice = typeof wanted === "function" ? wanted(name) : Object.hasOwn(wanted, name) && wanted[name]!;
     if (choice === false) await json.skip();
     else if (choice === true || (await json.next()) !== "object") into[name] = (await json.piece()).value;
-    else await fill((into[name] = Object.create(null) as Record<string, unknown>), json, choice);
+    else {
+      const inner = Object.create(null) as Record<string, unknown>;
+      into[name] = inner;
+      await fill(inner, json, choice);
+    }
   }
 }
 
