@@ -8,7 +8,7 @@ import {
 } from "../contract/output/replay-blob.ts";
 import { compareDocuments, comparedText, mayLackNothing, mayLackOptional } from "./compare-documents.ts";
 import { Differences, MAX_QUOTED } from "./differences.ts";
-import { publicName } from "./find-input.ts";
+import { publicName } from "./find-inputs.ts";
 import { JsonFile } from "./json-file.ts";
 import { likelyReason } from "./likely-reason.ts";
 import { unsupportedMembers } from "./recorded-members.ts";

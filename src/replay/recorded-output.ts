@@ -6,7 +6,7 @@ import { tagsSchema } from "../contract/config/tags.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { OUTPUT_SCHEMA_NAME } from "../contract/output/output-blob.ts";
-import type { Reading } from "./find-input.ts";
+import type { Reading } from "./find-inputs.ts";
 import { JsonFile, writeCompact } from "./json-file.ts";
 
 export interface RecordedOutput {
