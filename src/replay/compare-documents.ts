@@ -75,47 +75,33 @@ export async function compareDocuments(
       differences.other(path, "members in this order", "members in another order");
   };
   const values = async (path: Path, before: Member, after: Member) => {
+    const both = <T>(read: (file: JsonFile, member: Member) => Promise<T>) =>
+      Promise.all([read(recorded, before), read(replayed, after)]);
     const size = Math.max(before.end - before.start, after.end - after.start);
     if (size > parsedBytes) {
-      const kinds = [await firstByte(recorded, before), await firstByte(replayed, after)].join("");
-      if (kinds === "{{") {
-        const names = [await nameOf(recorded, before), await nameOf(replayed, after)] as const;
-        if (names[0] !== names[1])
-          differences.spelling(path, { count: 1, recorded: names[0], replayed: names[1] });
-        return members(path, await recorded.membersOf(before), await replayed.membersOf(after));
+      const [kind, otherKind] = await both((file, { value }) => file.text(value, value + 1));
+      if (kind !== otherKind) return differences.other(path, ...(await both(quoted)));
+      if (kind === "{") {
+        const [name, otherName] = await both((file, { start, value }) => file.text(start, value - 1));
+        if (name !== otherName) differences.spelling(path, { count: 1, recorded: name, replayed: otherName });
+        return members(path, ...(await both((file, member) => file.membersOf(member))));
       }
-      if (kinds[0] !== kinds[1])
-        return differences.other(path, await quoted(recorded, before), await quoted(replayed, after));
       if (size > MAX_VALUE_BYTES) throw tooLarge(recorded, path);
     }
-    const text = await recorded.text(before.start, before.end);
-    const other = await replayed.text(after.start, after.end);
-    if (text === other) return;
+    const texts = await both((file, { start, end }) => file.text(start, end));
+    if (texts[0] === texts[1]) return;
     const total = differences.total;
-    compareValues(path, await recorded.parse(before), await replayed.parse(after), differences, mayLack);
+    compareValues(path, ...(await both((file, member) => file.parse(member))), differences, mayLack);
     if (differences.total > total) return;
-    const spelling = spellingOf(text, other);
+    const spelling = spellingOf(...texts);
     if (spelling !== undefined) return differences.spelling(path, spelling);
     // Another order of members, or a key that comes twice.
-    differences.other(path, await textOf(recorded, before), await textOf(replayed, after));
+    differences.other(path, ...(await both((file, { value, end }) => file.text(value, end))));
   };
   await members([], recorded.members, replayed.members);
 }
 
 type Members = ReadonlyMap<string, Member>;
-
-/** The key of a member as it is written. */
-function nameOf(file: JsonFile, { start, value }: Member): Promise<string> {
-  return file.text(start, value - 1);
-}
-
-function textOf(file: JsonFile, { value, end }: Member): Promise<string> {
-  return file.text(value, end);
-}
-
-function firstByte(file: JsonFile, { value }: Member): Promise<string> {
-  return file.text(value, value + 1);
-}
 
 /** The value, or the start of its text if it is long. */
 async function quoted(file: JsonFile, member: Member): Promise<unknown> {

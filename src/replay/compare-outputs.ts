@@ -1,4 +1,5 @@
 import { MucastError } from "../contract/errors/errors.ts";
+import { choiceSchema } from "../contract/output/choice.ts";
 import {
   type ChangedFact,
   REPLAY_LISTS,
@@ -6,12 +7,12 @@ import {
   REPLAY_SCHEMA_NAME,
   type ReplayBlob,
 } from "../contract/output/replay-blob.ts";
+import { choiceFaults } from "../evaluate/choice/recorded-choice.ts";
 import { compareDocuments, comparedText, mayLackNothing, mayLackOptional } from "./compare-documents.ts";
 import { Differences, MAX_QUOTED } from "./differences.ts";
 import { publicName } from "./find-inputs.ts";
 import { JsonFile } from "./json-file.ts";
 import { likelyReason } from "./likely-reason.ts";
-import { unsupportedMembers } from "./recorded-members.ts";
 import {
   type RecordedFacts,
   type RecordedOutput,
@@ -65,6 +66,28 @@ async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: Json
     compared: { sha256: before.sha256, replayed_sha256: now.sha256, numbers: before.numbers },
     ...found,
   };
+}
+
+/** A larger `choice` is not checked: 100 candidates with losses on 5,000 dates have about 10 MB. */
+const MAX_CHOICE_BYTES = 16 * 2 ** 20;
+
+/** A hostile output is not checked if choosing again would take longer: candidates x dates x changes. */
+const MAX_STEPS = 50_000_000;
+
+/**
+ * Chooses the candidates of an output again from the losses that it records.
+ * @returns the first members that differ, as a clause; undefined if all agree, without a choice, and for one that cannot be checked.
+ */
+async function unsupportedMembers(output: JsonFile): Promise<string | undefined> {
+  const member = output.members.get("choice");
+  if (member === undefined || member.end - member.start > MAX_CHOICE_BYTES) return undefined;
+  const choice = choiceSchema.safeParse(await output.parse(member));
+  if (!choice.success) return undefined;
+  const { changes, losses } = choice.data;
+  const values = losses.excess.reduce((sum, own) => sum + own.length, 0);
+  if (values * (changes.length + 1) > MAX_STEPS) return undefined;
+  const [fault] = choiceFaults(choice.data);
+  return fault && `${fault.at} has ${fault.recorded || "none"}, and its losses support ${fault.recomputed}`;
 }
 
 function refuseCrashes(recorded: RecordedFacts, replayed: RecordedFacts): void {

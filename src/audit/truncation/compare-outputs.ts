@@ -1,4 +1,3 @@
-import { Turns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { FindingCode } from "../findings.ts";
 import {
@@ -39,12 +38,10 @@ export async function compareOutputs(
 ): Promise<Compared> {
   const compared: Compared = { tickers: 0, forecasts: 0, values: 0 };
   const mu = new CutMu();
-  const turns = new Turns(signal);
   const joins = await lateJoins(whole, signal);
   /** Late tickers that have no forecast up to the cut. */
   const later = new Set<string>();
   for await (const { a, b } of joined(outputParts(whole, signal), outputParts(cut, signal))) {
-    await turns.pauseIfOver();
     const { part, ticker } = (a ?? b)!;
     if (part === "mu" || part === "mu_dates") {
       // The one from the whole blobs has another date.
