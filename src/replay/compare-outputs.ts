@@ -36,7 +36,11 @@ export async function compareOutputs(facts: RecordedFacts, recorded: JsonFile, p
 
 async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: JsonFile): Promise<Found> {
   const after = await readFacts(replayed);
-  refuseCrashes(facts, after);
+  const [lost] = without(after.crashed, facts.crashed);
+  if (lost !== undefined) {
+    const message = `a process of the engine died at ${lost} while the replay ran, so the documents cannot be compared; replay again`;
+    throw new MucastError("engine_crashed", message, { ticker: lost });
+  }
   const versions = changedVersions(facts.provenance, after.provenance);
   const machine = changedMachine(facts, after);
   const isOtherBuild = versions.some(({ name }) => name === "mucast" || name === "commit");
@@ -88,13 +92,6 @@ async function unsupportedMembers(output: JsonFile): Promise<string | undefined>
   if (values * (changes.length + 1) > MAX_STEPS) return undefined;
   const [fault] = choiceFaults(choice.data);
   return fault && `${fault.at} has ${fault.recorded || "none"}, and its losses support ${fault.recomputed}`;
-}
-
-function refuseCrashes(recorded: RecordedFacts, replayed: RecordedFacts): void {
-  const [ticker] = without(replayed.crashed, recorded.crashed);
-  if (ticker === undefined) return;
-  const message = `a process of the engine died at ${ticker} while the replay ran, so the documents cannot be compared; replay again`;
-  throw new MucastError("engine_crashed", message, { ticker });
 }
 
 /** Blobs that had the recorded digest when the replay looked for them, and another one when the job read them. */
@@ -160,12 +157,9 @@ function changedVersions(recorded: RecordedProvenance, replayed: RecordedProvena
  * The facts that differ between two machines, and the kernel level and threads of both runs; none if the recorded output does not
  * name its machine.
  */
-function changedMachine(
-  recorded: { readonly machine: unknown; readonly provenance: RecordedProvenance },
-  replayed: { readonly machine: unknown; readonly provenance: RecordedProvenance },
-): ChangedFact[] {
+function changedMachine(recorded: RecordedFacts, replayed: RecordedFacts): ChangedFact[] {
   if (recorded.machine === undefined) return [];
-  const factsOf = ({ machine, provenance }: typeof recorded) => ({
+  const factsOf = ({ machine, provenance }: RecordedFacts) => ({
     machine,
     kernel_level: provenance.kernel_level ?? null,
     threads: provenance.threads ?? null,
