@@ -6,7 +6,8 @@ import { test } from "node:test";
 const MAY_IMPORT: Record<string, readonly string[]> = {
   contract: [],
   blob: ["contract"],
-  ingest: ["contract"],
+  tables: ["contract"],
+  ingest: ["contract", "tables"],
   panel: ["contract"],
   evaluate: ["contract"],
   engine: ["contract"],
@@ -15,7 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   replay: ["contract", "blob", "ingest", "evaluate", "jobs"],
   outputs: ["contract", "blob", "evaluate", "client"],
   report: ["contract", "blob", "evaluate", "outputs"],
-  export: ["contract", "blob", "evaluate", "outputs"],
+  export: ["contract", "blob", "evaluate", "outputs", "tables"],
   choose: ["contract", "evaluate", "outputs"],
   tracking: ["contract", "blob", "evaluate", "outputs", "report"],
   audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "jobs"],

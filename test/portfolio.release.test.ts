@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { lockedPython } from "../scripts/locked-python.ts";
 import type { OutputBlob } from "../src/contract/output/output-blob.ts";
-import { COLUMNS } from "../src/export/columns.ts";
+import { COLUMNS } from "../src/export/export-forecasts.ts";
 import { codeBlocks } from "./docs/code-blocks.testing.ts";
 import { jsonLines, mucast } from "./end-to-end/commands/command.ts";
 

@@ -1,27 +1,41 @@
 import { basename, dirname, extname } from "node:path";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { ByteWriter, type ColumnSource, parquetWrite } from "hyparquet-writer";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import type { Content } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
-import { openDocument, type Reading } from "../outputs/open-document.ts";
-import { COLUMNS, type Column, type ColumnKind } from "./columns.ts";
-import { type ForecastPart, forecastParts } from "./forecast-parts.ts";
+import type { ForecastRows } from "../evaluate/forecast-rows.ts";
+import type { Bounds } from "../evaluate/intervals/conformal.ts";
+import { foldRows } from "../outputs/fold-rows.ts";
+import { type OutputDocument, openDocument, type Reading } from "../outputs/open-document.ts";
+import type { Rows } from "../tables/write-parquet.ts";
+
+/** Every column, in the order of the file. docs/portfolio.md has a line for each, as a test checks. */
+export const COLUMNS = [
+  { name: "ticker", kind: "text" },
+  // pandas reads timestamps as datetime64, and days as Python objects.
+  { name: "date", kind: "midnight" },
+  { name: "part", kind: "text" },
+  { name: "fold", kind: "integer" },
+  { name: "predicted", kind: "double" },
+  { name: "lower", kind: "double" },
+  { name: "upper", kind: "double" },
+  { name: "realised", kind: "double" },
+] as const;
 
 export interface TableOptions {
   /** CSV: keeps texts that begin as formulas do; a spreadsheet would compute them. */
   readonly isRaw?: boolean;
 }
 
-/** The writer for each file extension. The Parquet writer is loaded on demand. */
 const FORMATS: Readonly<
-  Record<string, (parts: readonly ForecastPart[], options: TableOptions) => Promise<Content>>
+  Record<string, (parts: readonly Rows[], options: TableOptions) => Content | Promise<Content>>
 > = {
-  ".csv": async (parts, options) => forecastsCsv(parts, options),
-  ".parquet": async (parts) => (await import("./export-forecasts.ts")).forecastsParquet(parts),
+  ".csv": forecastsCsv,
+  ".parquet": forecastsParquet,
 };
 
 interface ExportRequest extends TableOptions {
@@ -47,9 +61,11 @@ export async function exportForecasts(
     throw new MucastError("invalid_request", message, { path: "--out", value: out });
   }
   const parts = [...forecastParts(await openDocument(output, reading))];
-  const { signal } = reading;
-  const content = await format(parts, options);
-  await replaceByStaged(await stageFile(dirname(out), basename(out), content, { signal, shown: out }));
+  const staged = await stageFile(dirname(out), basename(out), await format(parts, options), {
+    signal: reading.signal,
+    shown: out,
+  });
+  await replaceByStaged(staged);
   return rowCount(parts);
 }
 
@@ -72,8 +88,43 @@ export async function streamForecasts(
   return rowCount(parts);
 }
 
-function rowCount(parts: readonly ForecastPart[]): number {
-  return parts.reduce((rows, { days }) => rows + days.length, 0);
+function rowCount(parts: readonly Rows[]): number {
+  return parts.reduce((rows, { count }) => rows + count, 0);
+}
+
+/**
+ * All forecasts of an output: tickers ascending by code point, for each ticker first the folds in time order, then the score rows.
+ * @throws MucastError invalid_data if the folds of a ticker do not add up to its rows.
+ */
+export function* forecastParts(output: OutputDocument): Generator<Rows> {
+  const { rows, outOfFold = [] } = output;
+  const folds = foldRows(output);
+  const tested = new Map(outOfFold.map((row, i) => [row.ticker, { row, folds: folds[i]! }]));
+  const scored = new Map(rows.map((row) => [row.ticker, row]));
+  for (const ticker of [...new Set([...tested.keys(), ...scored.keys()])].sort(compareCodePoints)) {
+    const { row, folds: spans } = tested.get(ticker) ?? { folds: [] };
+    for (const { number, from, to } of spans) yield partOf(row!, "out_of_fold", number, from, to);
+    const score = scored.get(ticker);
+    if (score !== undefined) yield partOf(score, "score", Number.NaN, 0, score.days.length);
+  }
+}
+
+/** The rows [from, to) of a ticker as values of COLUMNS. @param fold NaN for score rows. */
+function partOf(
+  rows: ForecastRows & Partial<Bounds>,
+  part: string,
+  fold: number,
+  from: number,
+  to: number,
+): Rows {
+  const { ticker, days, predicted, lower, upper, realised } = rows;
+  const filled = (value: number) => new Float64Array(to - from).fill(value);
+  const [low, high] = [lower, upper].map((ends) => ends?.subarray(from, to) ?? filled(Number.NaN)) as [
+    Float64Array,
+    Float64Array,
+  ];
+  const numbers = [filled(fold), predicted.subarray(from, to), low, high, realised.subarray(from, to)];
+  return { count: to - from, values: [ticker, days.subarray(from, to), part, ...numbers] };
 }
 
 /**
@@ -82,32 +133,26 @@ function rowCount(parts: readonly ForecastPart[]): number {
  * "=A1", gets an apostrophe in front. Yields one piece of text per part.
  */
 export function* forecastsCsv(
-  parts: Iterable<ForecastPart>,
+  parts: Iterable<Rows>,
   { isRaw = false }: TableOptions = {},
 ): Generator<string> {
   yield `${COLUMNS.map(({ name }) => name).join(",")}\n`;
-  for (const part of parts) {
+  for (const { count, values } of parts) {
     let text = "";
-    for (let row = 0; row < part.days.length; row++) {
-      text += `${COLUMNS.map((column) => cell(column, part, row, isRaw)).join(",")}\n`;
+    const cells = values.map((column) =>
+      typeof column === "string" ? (isRaw ? quoted(column) : csvCell(column)) : column,
+    );
+    for (let row = 0; row < count; row++) {
+      const line = cells.map((column, c) => {
+        if (typeof column === "string") return column;
+        const value = column[row]!;
+        if (COLUMNS[c]!.kind === "midnight") return formatDay(value);
+        if (Number.isNaN(value)) return "";
+        return Object.is(value, -0) ? "-0" : String(value);
+      });
+      text += `${line.join(",")}\n`;
     }
     if (text !== "") yield text;
-  }
-}
-
-function cell(column: Column, part: ForecastPart, row: number, isRaw: boolean): string {
-  const value = column.of(part, row);
-  if (value === undefined || Number.isNaN(value)) return "";
-  switch (column.kind) {
-    case "text":
-      return isRaw ? quoted(value as string) : csvCell(value as string);
-    case "date":
-      return formatDay(value as number);
-    case "integer":
-    case "number":
-      return Object.is(value, -0) ? "-0" : String(value);
-    default:
-      return column satisfies never;
   }
 }
 
@@ -121,52 +166,12 @@ function quoted(text: string): string {
   return /[",;\t\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-type SchemaElement = NonNullable<Parameters<typeof parquetWrite>[0]["schema"]>[number];
-
-/**
- * How Parquet stores a kind of value. Dates are timestamps of midnight without a time zone, because pandas reads these as datetime64 and
- * DATE as Python objects.
- */
-const ELEMENTS: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
-  text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
-  date: { type: "INT64", logical_type: { type: "TIMESTAMP", isAdjustedToUTC: false, unit: "MILLIS" } },
-  integer: { type: "INT32" },
-  number: { type: "DOUBLE" },
-};
-
-const ROW_GROUP = 100_000;
-
-/** The forecasts as one Parquet file, compressed with Snappy. Missing values are null. The same forecasts give the same bytes. */
-export async function forecastsParquet(parts: readonly ForecastPart[]): Promise<Uint8Array> {
-  const writer = new ByteWriter();
-  const leaves = COLUMNS.map(({ name, kind }) => ({
-    name,
-    ...ELEMENTS[kind],
-    repetition_type: "OPTIONAL" as const,
-  }));
-  await parquetWrite({
-    writer,
-    columnData: COLUMNS.map((column) => columnSource(column, parts)),
-    schema: [{ name: "forecasts", num_children: leaves.length }, ...leaves],
-    rowGroupSize: ROW_GROUP,
-    createdBy: `mucast version ${MUCAST_VERSION}`,
-  });
-  return writer.getBytes();
-}
-
-function columnSource(column: Column, parts: readonly ForecastPart[]): ColumnSource {
-  const data: (string | number | bigint | null)[] = [];
-  for (const part of parts) {
-    for (let row = 0; row < part.days.length; row++) {
-      const value = column.of(part, row);
-      data.push(value === undefined || Number.isNaN(value) ? null : stored(value, column.kind));
-    }
-  }
-  return { name: column.name, data };
-}
-
-const MS_PER_DAY = 86_400_000;
-
-function stored(value: string | number, kind: ColumnKind): string | number | bigint {
-  return kind === "date" ? BigInt(value) * BigInt(MS_PER_DAY) : value;
+/** The forecasts as one Parquet file. Missing values are null. The same forecasts give the same bytes. */
+export async function forecastsParquet(parts: readonly Rows[]): Promise<AsyncGenerator<Uint8Array>> {
+  // Only an export to Parquet loads DuckDB.
+  const { parquetBytes } = await import("../tables/write-parquet.ts");
+  return parquetBytes(
+    { columns: COLUMNS, compression: "snappy", metadata: { mucast: MUCAST_VERSION } },
+    parts,
+  );
 }

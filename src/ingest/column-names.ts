@@ -1,5 +1,5 @@
 import { BLOB_BOUNDS, type BlobLimits, NAME_BYTES } from "../contract/blob-limits.ts";
-import { type Position, quote, tooLarge } from "./blob-errors.ts";
+import { type Position, quote, tooLarge } from "./faults.ts";
 import { isPrice, plainName, TICKER_NAMES } from "./field-names.ts";
 
 /** The kind of blob. For `prices`, only price columns are read; for `features`, every column. */
@@ -78,7 +78,7 @@ export class BlobNames {
     this.#bytes += bytes;
     if (this.#bytes > this.#limit) {
       const what = `the names of its tickers and columns take more than ${this.#limit} bytes (${BLOB_BOUNDS.nameBytes.env})`;
-      throw tooLarge({ source: position.source, offset: position.offset }, what);
+      throw tooLarge({ source: position.source }, what);
     }
     this.#kept.set(name, name);
     return name;

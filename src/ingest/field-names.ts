@@ -1,4 +1,4 @@
-import { quote } from "./blob-errors.ts";
+import { quote } from "./faults.ts";
 
 /** The names of tickers, prices and other fields, in one table for CSV, Parquet and JSON. */
 

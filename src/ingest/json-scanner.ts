@@ -49,6 +49,8 @@ export class JsonScanner {
   /** The bytes [at, end) of the buffer have arrived and are not taken yet. Other positions are relative to `at`. */
   #at = 0;
   #end = 0;
+  /** Bytes that were taken before those in the buffer. */
+  #before = 0;
   /** Of the last value: its keys at any depth, and whether it may have NaN or Infinity. */
   #keys = 0;
   #isFinite = true;
@@ -93,6 +95,11 @@ export class JsonScanner {
   async firstElement(): Promise<Beginning> {
     const start = await this.#afterSpace(0);
     return beginning(await this.#byte(await this.#afterSpace(start + 1)));
+  }
+
+  /** The number of bytes that are taken. */
+  get offset(): number {
+    return this.#before + this.#at;
   }
 
   get depth(): number {
@@ -188,6 +195,7 @@ export class JsonScanner {
       const size = Math.max(2 * (held + value.length), 2 ** 16);
       const next = Buffer.allocUnsafeSlow(size);
       this.#buffer.copy(next, 0, this.#at, this.#end);
+      this.#before += this.#at;
       [this.#buffer, this.#at, this.#end] = [next, 0, held];
     }
     this.#buffer.set(value, this.#end);

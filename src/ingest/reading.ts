@@ -63,14 +63,14 @@ export class Reading {
   tickerName(ticker: string, count: number): string {
     const { tickers } = this.#limits;
     if (!ticker.isWellFormed()) throw this.#halfPair(ticker);
-    if (count < tickers) return this.#names.ticker(ticker, { ...this.position(), offset: 0 });
+    if (count < tickers) return this.#names.ticker(ticker, this.position());
     const what = `is one more than the ${tickers} tickers that a blob may have (${BLOB_BOUNDS.tickers.env})`;
     throw tooLarge(this.position(ticker), what);
   }
 
   columnName(name: string): string {
     if (!name.isWellFormed()) throw this.#halfPair(name);
-    return this.#names.column(name, { ...this.position(), offset: 0 });
+    return this.#names.column(name, this.position());
   }
 
   /** @throws MucastError too_large if too many values wait for the end of the blob. */

@@ -1,16 +1,18 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { MucastError } from "../contract/errors/errors.ts";
 import { outputBlobSchema } from "../contract/output/output-blob.ts";
 import { type Differences, type Path, spellingOf } from "./differences.ts";
-import type { Child, JsonFile, Span } from "./json-file.ts";
+import { type JsonFile, type Member, stringFollower } from "./json-file.ts";
 
 /** Members that identify a run and its machine. A replay does not compare them. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(["id", "created_at", "machine"]);
 
-/** Values up to this size are parsed; of larger values the members are compared one by one. */
+/** Of larger objects, the members are compared one by one. */
 const PARSED_BYTES = 4 * 2 ** 20;
-
-/** Bytes of a value in a difference between equal values with different texts. */
+/** Larger values of other kinds are not compared: no output has one. */
+const MAX_VALUE_BYTES = 2 ** 26;
+/** Bytes of a larger value in a difference. */
 const SHOWN_BYTES = 100;
 
 /** What is compared of a document: its digest, and the number of its numbers. */
@@ -19,15 +21,25 @@ export interface ComparedText {
   readonly numbers: number;
 }
 
+const NUMBER_STARTS: ReadonlySet<number> = new Set(Buffer.from("-0123456789"));
+const BEFORE_VALUES: ReadonlySet<number> = new Set(Buffer.from("[,:"));
+
 /** SHA-256 of a document's text without the members of NOT_COMPARED: `{`, the other members as written, joined by commas, and `}`. */
 export async function comparedText(file: JsonFile): Promise<ComparedText> {
   const hash = createHash("sha256").update("{");
   let [mark, numbers] = ["", 0];
-  for (const [name, { entry, value }] of await file.members(file.whole)) {
+  for (const [name, member] of file.members) {
     if (NOT_COMPARED.has(name)) continue;
     hash.update(mark);
-    for await (const piece of file.pieces(entry)) hash.update(piece);
-    numbers += await file.numbers(value);
+    const isInString = stringFollower();
+    let last = 0;
+    for await (const piece of file.pieces(member)) {
+      hash.update(piece);
+      for (const byte of piece) {
+        if (!isInString(byte) && NUMBER_STARTS.has(byte) && BEFORE_VALUES.has(last)) numbers++;
+        last = byte;
+      }
+    }
     mark = ",";
   }
   return { sha256: hash.update("}").digest("hex"), numbers };
@@ -35,7 +47,8 @@ export async function comparedText(file: JsonFile): Promise<ComparedText> {
 
 /**
  * Counts every difference between two documents, except in NOT_COMPARED.
- * @param parsedBytes maximum size of parsed values, which limits the memory; tests pass another number.
+ * @param parsedBytes maximum size of parsed objects, which limits the memory; tests pass another number.
+ * @throws MucastError unreadable_blob for a value that is not JSON; too_large.
  */
 export async function compareDocuments(
   recorded: JsonFile,
@@ -44,186 +57,61 @@ export async function compareDocuments(
   mayLack: MayLack,
   parsedBytes = PARSED_BYTES,
 ): Promise<void> {
-  const compare = new DocumentComparison(recorded, replayed, differences, mayLack, parsedBytes);
-  await compare.members([], recorded.whole, replayed.whole, NOT_COMPARED);
-}
-
-/** Successive elements of two arrays, with the same indices. */
-interface Run {
-  readonly first: number;
-  readonly count: number;
-  readonly recorded: Span;
-  readonly replayed: Span;
-}
-
-function joined(run: Run, next: Run): Run {
-  return {
-    first: run.first,
-    count: run.count + next.count,
-    recorded: { start: run.recorded.start, end: next.recorded.end },
-    replayed: { start: run.replayed.start, end: next.replayed.end },
-  };
-}
-
-class DocumentComparison {
-  readonly #recorded: JsonFile;
-  readonly #replayed: JsonFile;
-  readonly #differences: Differences;
-  readonly #mayLack: MayLack;
-  readonly #parsedBytes: number;
-
-  constructor(
-    recorded: JsonFile,
-    replayed: JsonFile,
-    differences: Differences,
-    mayLack: MayLack,
-    parsedBytes: number,
-  ) {
-    this.#recorded = recorded;
-    this.#replayed = replayed;
-    this.#differences = differences;
-    this.#mayLack = mayLack;
-    this.#parsedBytes = parsedBytes;
-  }
-
-  async members(path: Path, recorded: Span, replayed: Span, without: ReadonlySet<string> = new Set()) {
-    const [before, after] = [await this.#recorded.members(recorded), await this.#replayed.members(replayed)];
-    for (const [key, { value }] of before) {
-      if (without.has(key)) continue;
+  const members = async (path: Path, before: Members, after: Members) => {
+    const total = differences.total;
+    const [keys, others] = [before, after].map((each) =>
+      [...each.keys()].filter((key) => path.length > 0 || !NOT_COMPARED.has(key)),
+    ) as [string[], string[]];
+    for (const key of keys) {
       const other = after.get(key);
-      if (other !== undefined) await this.#values([...path, key], value, other.value);
-      else this.#differences.other([...path, key], await quotedValue(this.#recorded, value), undefined);
+      if (other !== undefined) await values([...path, key], before.get(key)!, other);
+      else differences.other([...path, key], await quoted(recorded, before.get(key)!), undefined);
     }
-    for (const [key, { value }] of after) {
-      if (before.has(key) || without.has(key)) continue;
-      addedMember([...path, key], await quotedValue(this.#replayed, value), this.#differences, this.#mayLack);
+    for (const key of others) {
+      if (before.has(key)) continue;
+      addedMember([...path, key], await quoted(replayed, after.get(key)!), differences, mayLack);
     }
-  }
-
-  async #values(path: Path, recorded: Span, replayed: Span): Promise<void> {
-    if (await this.#sameText(recorded, replayed)) return;
-    const total = this.#differences.total;
-    if (lengthOf(recorded) <= this.#parsedBytes && lengthOf(replayed) <= this.#parsedBytes) {
-      const [before, after] = [await this.#recorded.parse(recorded), await this.#replayed.parse(replayed)];
-      compareValues(path, before, after, this.#differences, this.#mayLack);
-    } else {
-      const kinds = `${await this.#recorded.kind(recorded)}${await this.#replayed.kind(replayed)}`;
-      if (kinds === "{{") await this.members(path, recorded, replayed);
-      else if (kinds === "[[") await this.#elements(path, recorded, replayed);
-    }
-    if (this.#differences.total > total) return;
-    await this.#otherText(path, recorded, replayed);
-  }
-
-  /** Another spelling of the same values, another order of members, a duplicate key, or values of two kinds. */
-  async #otherText(path: Path, recorded: Span, replayed: Span): Promise<void> {
-    if (lengthOf(recorded) <= this.#parsedBytes && lengthOf(replayed) <= this.#parsedBytes) {
-      const texts = [await this.#recorded.text(recorded), await this.#replayed.text(replayed)] as const;
-      const spelling = spellingOf(...texts);
-      if (spelling !== undefined) return this.#differences.spelling(path, spelling);
-    }
-    // A little before the first byte that differs; a text that begins inside a character begins with U+FFFD.
-    const offset = Math.max(0, ((await this.#firstDifference(recorded, replayed)) ?? 0) - SHOWN_BYTES / 4);
-    const [before, after] = [
-      await this.#text(this.#recorded, recorded, offset),
-      await this.#text(this.#replayed, replayed, offset),
-    ];
-    this.#differences.other(path, before, after);
-  }
-
-  /** Elements are compared in runs, because an array may have millions of numbers. */
-  async #elements(path: Path, recorded: Span, replayed: Span): Promise<void> {
-    const [before, after] = [this.#recorded.children(recorded), this.#replayed.children(replayed)];
-    let run: Run | undefined;
-    for (let i = 0; ; i++) {
-      const [one, other] = [await before.next(), await after.next()];
-      if (one.done || other.done) {
-        if (run !== undefined) await this.#run(path, run);
-        if (one.done === other.done) return;
-        const lengths = [i + (await countOf(one, before)), i + (await countOf(other, after))];
-        this.#differences.other([...path, "length"], lengths[0], lengths[1]);
-        return;
+    if (differences.total === total && keys.some((key, i) => key !== others[i]))
+      differences.other(path, "members in this order", "members in another order");
+  };
+  const values = async (path: Path, before: Member, after: Member) => {
+    const both = <T>(read: (file: JsonFile, member: Member) => Promise<T>) =>
+      Promise.all([read(recorded, before), read(replayed, after)]);
+    const size = Math.max(before.end - before.start, after.end - after.start);
+    if (size > parsedBytes) {
+      const [kind, otherKind] = await both((file, { value }) => file.text(value, value + 1));
+      if (kind !== otherKind) return differences.other(path, ...(await both(quoted)));
+      if (kind === "{") {
+        const [name, otherName] = await both((file, { start, value }) => file.text(start, value - 1));
+        if (name !== otherName) differences.spelling(path, { count: 1, recorded: name, replayed: otherName });
+        return members(path, ...(await both((file, member) => file.membersOf(member))));
       }
-      const pair = { first: i, count: 1, recorded: one.value.value, replayed: other.value.value };
-      const longer = run && joined(run, pair);
-      if (longer !== undefined && lengthOf(longer.recorded) + lengthOf(longer.replayed) <= this.#parsedBytes)
-        run = longer;
-      else {
-        if (run !== undefined) await this.#run(path, run);
-        run = pair;
-      }
+      if (size > MAX_VALUE_BYTES) throw tooLarge(recorded, path);
     }
-  }
-
-  async #run(path: Path, { first, count, recorded, replayed }: Run): Promise<void> {
-    if (count === 1) return this.#values([...path, first], recorded, replayed);
-    if (await this.#sameText(recorded, replayed)) return;
-    const total = this.#differences.total;
-    const [before, after] = [
-      await this.#recorded.parseList(recorded),
-      await this.#replayed.parseList(replayed),
-    ];
-    for (const [i, value] of before.entries()) {
-      compareValues([...path, first + i], value, after[i], this.#differences, this.#mayLack);
-    }
-    if (this.#differences.total === total) await this.#otherText([...path, first], recorded, replayed);
-  }
-
-  async #sameText(recorded: Span, replayed: Span): Promise<boolean> {
-    if (lengthOf(recorded) !== lengthOf(replayed)) return false;
-    return (await this.#firstDifference(recorded, replayed)) === undefined;
-  }
-
-  /** The offset of the first byte that differs, or the length of the shorter text; undefined if the texts are equal. */
-  async #firstDifference(recorded: Span, replayed: Span): Promise<number | undefined> {
-    const after = this.#replayed.pieces(replayed);
-    // The pieces of equal texts at different offsets end at different bytes.
-    let rest: Buffer = Buffer.alloc(0);
-    let offset = 0;
-    try {
-      for await (let piece of this.#recorded.pieces(recorded)) {
-        while (piece.length > 0) {
-          if (rest.length === 0) rest = (await after.next()).value ?? rest;
-          const length = Math.min(piece.length, rest.length);
-          if (length === 0) return offset;
-          if (piece.compare(rest, 0, length, 0, length) !== 0) {
-            let same = 0;
-            while (piece[same] === rest[same]) same += 1;
-            return offset + same;
-          }
-          offset += length;
-          [piece, rest] = [piece.subarray(length), rest.subarray(length)];
-        }
-      }
-      return offset < lengthOf(replayed) ? offset : undefined;
-    } finally {
-      await after.return(undefined);
-    }
-  }
-
-  /** The first bytes from an offset; the value begins there with an ellipsis. */
-  async #text(file: JsonFile, { start, end }: Span, offset: number): Promise<string> {
-    const from = Math.min(end, start + offset);
-    const text = await file.text({ start: from, end: Math.min(end, from + SHOWN_BYTES) });
-    return offset === 0 ? text : `…${text}`;
-  }
+    const texts = await both((file, { start, end }) => file.text(start, end));
+    if (texts[0] === texts[1]) return;
+    const total = differences.total;
+    compareValues(path, ...(await both((file, member) => file.parse(member))), differences, mayLack);
+    if (differences.total > total) return;
+    const spelling = spellingOf(...texts);
+    if (spelling !== undefined) return differences.spelling(path, spelling);
+    // Another order of members, or a key that comes twice.
+    differences.other(path, ...(await both((file, { value, end }) => file.text(value, end))));
+  };
+  await members([], recorded.members, replayed.members);
 }
 
-async function countOf(first: IteratorResult<Child>, rest: AsyncGenerator<Child>): Promise<number> {
-  if (first.done) return 0;
-  let count = 1;
-  for await (const _ of rest) count += 1;
-  return count;
-}
+type Members = ReadonlyMap<string, Member>;
 
 /** The value, or the start of its text if it is long. */
-async function quotedValue(file: JsonFile, span: Span): Promise<unknown> {
-  if (lengthOf(span) <= PARSED_BYTES) return file.parse(span);
-  return file.text({ start: span.start, end: span.start + SHOWN_BYTES });
+async function quoted(file: JsonFile, member: Member): Promise<unknown> {
+  const { value, end } = member;
+  return end - value <= PARSED_BYTES ? file.parse(member) : file.text(value, value + SHOWN_BYTES);
 }
 
-function lengthOf({ start, end }: Span): number {
-  return end - start;
+function tooLarge({ name }: JsonFile, path: Path): MucastError {
+  const what = `${name} cannot be compared: its ${path.join(".")} has more than ${MAX_VALUE_BYTES} bytes`;
+  return new MucastError("too_large", what, { source: name, limit: MAX_VALUE_BYTES });
 }
 
 /**

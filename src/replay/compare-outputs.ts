@@ -1,4 +1,5 @@
 import { MucastError } from "../contract/errors/errors.ts";
+import { choiceSchema } from "../contract/output/choice.ts";
 import {
   type ChangedFact,
   REPLAY_LISTS,
@@ -6,12 +7,12 @@ import {
   REPLAY_SCHEMA_NAME,
   type ReplayBlob,
 } from "../contract/output/replay-blob.ts";
+import { choiceFaults } from "../evaluate/choice/recorded-choice.ts";
 import { compareDocuments, comparedText, mayLackNothing, mayLackOptional } from "./compare-documents.ts";
 import { Differences, MAX_QUOTED } from "./differences.ts";
-import { publicName } from "./find-input.ts";
+import { publicName } from "./find-inputs.ts";
 import { JsonFile } from "./json-file.ts";
 import { likelyReason } from "./likely-reason.ts";
-import { unsupportedMembers } from "./recorded-members.ts";
 import {
   type RecordedFacts,
   type RecordedOutput,
@@ -35,7 +36,11 @@ export async function compareOutputs(facts: RecordedFacts, recorded: JsonFile, p
 
 async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: JsonFile): Promise<Found> {
   const after = await readFacts(replayed);
-  refuseCrashes(facts, after);
+  const [lost] = without(after.crashed, facts.crashed);
+  if (lost !== undefined) {
+    const message = `a process of the engine died at ${lost} while the replay ran, so the documents cannot be compared; replay again`;
+    throw new MucastError("engine_crashed", message, { ticker: lost });
+  }
   const versions = changedVersions(facts.provenance, after.provenance);
   const machine = changedMachine(facts, after);
   const isOtherBuild = versions.some(({ name }) => name === "mucast" || name === "commit");
@@ -44,8 +49,6 @@ async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: Json
   const [before, now] = [await comparedText(recorded), await comparedText(replayed)];
   if (before.sha256 !== now.sha256) {
     await compareDocuments(recorded, replayed, differences, isOlder ? mayLackOptional : mayLackNothing);
-    // The members are equal but in another order.
-    if (differences.total === 0) differences.other([], "members in this order", "members in another order");
   }
   const summary = differences.summary();
   const found = { versions, machine, lacks: differences.lacks, differences: summary };
@@ -69,11 +72,26 @@ async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: Json
   };
 }
 
-function refuseCrashes(recorded: RecordedFacts, replayed: RecordedFacts): void {
-  const [ticker] = without(replayed.crashed, recorded.crashed);
-  if (ticker === undefined) return;
-  const message = `a process of the engine died at ${ticker} while the replay ran, so the documents cannot be compared; replay again`;
-  throw new MucastError("engine_crashed", message, { ticker });
+/** A larger `choice` is not checked: 100 candidates with losses on 5,000 dates have about 10 MB. */
+const MAX_CHOICE_BYTES = 16 * 2 ** 20;
+
+/** A hostile output is not checked if choosing again would take longer: candidates x dates x changes. */
+const MAX_STEPS = 50_000_000;
+
+/**
+ * Chooses the candidates of an output again from the losses that it records.
+ * @returns the first members that differ, as a clause; undefined if all agree, without a choice, and for one that cannot be checked.
+ */
+async function unsupportedMembers(output: JsonFile): Promise<string | undefined> {
+  const member = output.members.get("choice");
+  if (member === undefined || member.end - member.start > MAX_CHOICE_BYTES) return undefined;
+  const choice = choiceSchema.safeParse(await output.parse(member));
+  if (!choice.success) return undefined;
+  const { changes, losses } = choice.data;
+  const values = losses.excess.reduce((sum, own) => sum + own.length, 0);
+  if (values * (changes.length + 1) > MAX_STEPS) return undefined;
+  const [fault] = choiceFaults(choice.data);
+  return fault && `${fault.at} has ${fault.recorded || "none"}, and its losses support ${fault.recomputed}`;
 }
 
 /** Blobs that had the recorded digest when the replay looked for them, and another one when the job read them. */
@@ -139,12 +157,9 @@ function changedVersions(recorded: RecordedProvenance, replayed: RecordedProvena
  * The facts that differ between two machines, and the kernel level and threads of both runs; none if the recorded output does not
  * name its machine.
  */
-function changedMachine(
-  recorded: { readonly machine: unknown; readonly provenance: RecordedProvenance },
-  replayed: { readonly machine: unknown; readonly provenance: RecordedProvenance },
-): ChangedFact[] {
+function changedMachine(recorded: RecordedFacts, replayed: RecordedFacts): ChangedFact[] {
   if (recorded.machine === undefined) return [];
-  const factsOf = ({ machine, provenance }: typeof recorded) => ({
+  const factsOf = ({ machine, provenance }: RecordedFacts) => ({
     machine,
     kernel_level: provenance.kernel_level ?? null,
     threads: provenance.threads ?? null,

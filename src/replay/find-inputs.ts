@@ -1,15 +1,36 @@
+import { basename, dirname, join } from "node:path";
+import { filePath, isRemoteUrl, isUrl } from "../blob/location.ts";
 import { openBlob } from "../blob/open-blob.ts";
-import { formatDay } from "../contract/market/dates.ts";
+import { redactUrl } from "../blob/policy.ts";
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { type Day, formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints, priceSeries, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { type InputChange, REPLAY_LISTS, type ReplayBlob } from "../contract/output/replay-blob.ts";
-import { BlockStore, SeriesStore } from "../ingest/block-store.ts";
 import { readFeatures } from "../ingest/read-blob.ts";
 import { readPrices } from "../ingest/read-prices.ts";
-import { type FoundInput, findInput, type Reading } from "./find-input.ts";
+import type { JobContext } from "../jobs/shared/job.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
 import { isRefusal, isUnread } from "./refusals.ts";
 
+export type Reading = Pick<JobContext, "policy" | "report" | "signal"> & {
+  /** BLOB_URL, possibly with its SAS; for blobs in that container. */
+  readonly blobUrl?: string | undefined;
+};
+
+type InputKind = "feature" | "data_extractor";
 export type FoundInputs = Readonly<Record<InputKind, FoundInput>>;
+type ShownInputs = NonNullable<ReplayBlob["inputs"]>;
+
+interface FoundInput {
+  /** The blob for the job to read: the one with the recorded digest, or else the first readable one. */
+  readonly location: string | undefined;
+  /** Whether it has the recorded digest. */
+  readonly isRecorded: boolean;
+  /** The blob with the recorded digest, if `location` is another one. */
+  readonly original: string | undefined;
+  readonly shown: ShownInputs["feature"];
+}
 
 /** The location of an output, and the blobs that a caller names instead of the recorded ones. */
 interface Places {
@@ -21,25 +42,102 @@ interface Places {
 /** Looks for the two input blobs of an output. @throws MucastError canceled. */
 export async function findInputs(
   { provenance }: RecordedFacts,
-  { outputUrl: output, featureUrl, dataExtractorUrl }: Places,
+  { outputUrl, featureUrl, dataExtractorUrl }: Places,
   reading: Reading,
 ): Promise<FoundInputs> {
-  const feature = {
-    url: provenance.feature_url,
-    sha256: provenance.feature_sha256,
-    given: featureUrl,
-    output,
-  };
-  const prices = {
-    url: provenance.data_extractor_url,
-    sha256: provenance.data_extractor_sha256,
-    given: dataExtractorUrl,
-    output,
-  };
+  const find = (url: string, sha256: string, given: string | undefined) =>
+    findInput(sha256, url, placesOf(url, given, outputUrl), given, reading);
   return {
-    feature: await findInput(feature, reading),
-    data_extractor: await findInput(prices, reading),
+    feature: await find(provenance.feature_url, provenance.feature_sha256, featureUrl),
+    data_extractor: await find(
+      provenance.data_extractor_url,
+      provenance.data_extractor_sha256,
+      dataExtractorUrl,
+    ),
   };
+}
+
+/** Codes of a location without a readable blob; other errors, such as a cancel, end the replay. */
+const UNUSABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "url_not_allowed",
+  "blob_not_found",
+  "blob_unavailable",
+  "unreadable_blob",
+  "too_large",
+  "invalid_request",
+]);
+
+/**
+ * Looks for the blob with the recorded digest in each place. A blob that the caller names is used even if its digest differs; the search
+ * then continues, so that the two can be compared.
+ */
+async function findInput(
+  sha256: string,
+  url: string,
+  places: readonly string[],
+  given: string | undefined,
+  reading: Reading,
+): Promise<FoundInput> {
+  const tried: { url: string; problem: string }[] = [];
+  let other: { location: string; sha256: string } | undefined;
+  let original: string | undefined;
+  for (const location of places) {
+    try {
+      const found = await digestOf(location, reading);
+      if (found === sha256) {
+        original = location;
+        break;
+      }
+      other ??= { location, sha256: found };
+      tried.push({ url: publicName(location), problem: `its SHA-256 is ${found}` });
+    } catch (error) {
+      if (!(error instanceof MucastError && UNUSABLE.has(error.code))) throw error;
+      tried.push({ url: publicName(location), problem: error.code });
+      // The caller's blob must exist.
+      if (location === given) break;
+    }
+  }
+  const isRecorded = original !== undefined && (given === undefined || original === given);
+  const chosen = isRecorded ? { location: original!, sha256 } : other;
+  const found = chosen === undefined ? null : { url: publicName(chosen.location), sha256: chosen.sha256 };
+  return {
+    location: chosen?.location,
+    isRecorded,
+    original: isRecorded ? undefined : original,
+    shown: { url: publicName(url), sha256, found, tried },
+  };
+}
+
+/** The caller's location, the recorded URL, and beside the output under the recorded name. */
+function placesOf(url: string, given: string | undefined, output: string): string[] {
+  const name = isUrl(url) ? url.split("/").at(-1)! : url;
+  // An output may come from anywhere, so only names of files in the same folder are followed.
+  const isPlain = /^[^/\\\p{C}\p{Zl}\p{Zp}?#%]{1,255}$/u.test(name) && name !== "." && name !== "..";
+  const places = [given, isRemoteUrl(url) ? url : undefined, isPlain ? beside(output, name) : undefined];
+  return [...new Set(places.filter((place) => place !== undefined))];
+}
+
+function beside(output: string, name: string): string {
+  if (!isRemoteUrl(output)) return join(dirname(isUrl(output) ? filePath(output) : output), name);
+  const [bare, ...query] = output.split("?");
+  return [`${bare!.slice(0, bare!.lastIndexOf("/"))}/${name}`, ...query].join("?");
+}
+
+/** A URL without its query, or the name of a local file: a verdict contains no path of the machine. */
+export function publicName(location: string): string {
+  const shown = redactUrl(location);
+  return isRemoteUrl(location) ? shown : basename(shown);
+}
+
+/** SHA-256 of a stored blob, which the job reads again. */
+async function digestOf(location: string, { policy, report, signal, blobUrl }: Reading): Promise<string> {
+  const blob = await openBlob(location, policy, { signal, blobUrl });
+  let done = 0;
+  for await (const chunk of blob.chunks) {
+    done += chunk.length;
+    report({ kind: "progress", stage: "read", done });
+  }
+  return blob.digest();
 }
 
 export function missingInputs(inputs: FoundInputs): string | undefined {
@@ -55,81 +153,77 @@ export async function otherInputs(
   inputs: FoundInputs,
   reading: Reading,
   workFolder: string,
-): Promise<{ readonly message: string; readonly inputs: NonNullable<ReplayBlob["inputs"]> } | undefined> {
+): Promise<{ readonly message: string; readonly inputs: ShownInputs } | undefined> {
   if (Object.values(inputs).every(({ isRecorded }) => isRecorded)) return undefined;
   const words: string[] = [];
   const withChange = async (kind: InputKind) => {
     const { isRecorded, original, location, shown } = inputs[kind];
     if (isRecorded) return shown;
-    const change = original && (await changeOf(kind, original, location!, reading, workFolder));
-    words.push(changeText(kind, shown, change || undefined));
-    return change ? { ...shown, change } : shown;
+    const change =
+      original === undefined ? undefined : await changeOf(kind, original, location!, reading, workFolder);
+    const { url, sha256, found } = shown;
+    words.push(`${url} had the SHA-256 ${sha256}, and ${found!.url} has ${found!.sha256}`);
+    if (change === undefined) return shown;
+    const { tickers, columns, only_recorded, only_found } = change;
+    if ([tickers, columns, only_recorded, only_found].every(({ count }) => count === 0)) {
+      const window = kind === "feature" ? "" : "has another window, or ";
+      words.push(
+        `${words.pop()}, though every value is the same: it ${window}is written or compressed in another way`,
+      );
+    }
+    return { ...shown, change };
   };
   const feature = await withChange("feature");
   const data_extractor = await withChange("data_extractor");
   return { message: words.join("; "), inputs: { feature, data_extractor } };
 }
 
-function changeText(
-  kind: InputKind,
-  { url, sha256, found }: FoundInput["shown"],
-  change?: InputChange,
-): string {
-  const text = `${url} had the SHA-256 ${sha256}, and ${found!.url} has ${found!.sha256}`;
-  if (change === undefined || !isSameSeries(change)) return text;
-  const window = kind === "feature" ? "" : "has another window, or ";
-  return `${text}, though every value is the same: it ${window}is written or compressed in another way`;
-}
-
-function isSameSeries({ tickers, columns, only_recorded, only_found }: InputChange): boolean {
-  return [tickers, columns, only_recorded, only_found].every(({ count }) => count === 0);
-}
-
-/** Undefined if one of them is not a valid blob, or is no longer readable. */
-async function changeOf(
-  kind: InputKind,
-  original: string,
-  location: string,
-  reading: Reading,
-  workFolder: string,
-): Promise<InputChange | undefined> {
-  try {
-    return await inputChange(kind, original, location, reading, workFolder);
-  } catch (error) {
-    if (isRefusal(error) || isUnread(error)) return undefined;
-    throw error;
-  }
-}
-
-type InputKind = "feature" | "data_extractor";
-
 /**
- * How a blob differs from the one that an output was made from: tickers, dates and columns. Both are streamed; columns beyond 64 MiB
- * are buffered in a file of the work folder.
- * @throws MucastError of reading.
+ * How a blob differs from the one that an output was made from: tickers, dates and columns. The recorded one is held in memory. Undefined
+ * if one of them is not a valid blob, or is no longer readable.
  */
-async function inputChange(
+async function changeOf(
   kind: InputKind,
   recorded: string,
   found: string,
   reading: Reading,
   workFolder: string,
-): Promise<InputChange> {
-  const blocks = new BlockStore(workFolder);
-  const kept = new SeriesStore(blocks);
+): Promise<InputChange | undefined> {
+  const [tickers, columns, onlyFound] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const days = new Set<Day>();
+  let values = 0;
+  const kept = new Map<string, TickerSeries>();
   try {
-    for await (const series of seriesOf(kind, recorded, reading, workFolder)) kept.add(series);
-    const change = new Change();
+    for await (const series of seriesOf(kind, recorded, reading, workFolder)) kept.set(series.ticker, series);
     for await (const series of seriesOf(kind, found, reading, workFolder)) {
-      const before = kept.take(series.ticker);
-      if (before === undefined) change.onlyFound.add(series.ticker);
-      else compareTicker(before, series, change);
+      const before = kept.get(series.ticker);
+      kept.delete(series.ticker);
+      if (before === undefined) onlyFound.add(series.ticker);
+      else {
+        for (const { day, column } of differencesOf(before, series)) {
+          tickers.add(series.ticker);
+          if (day !== undefined) days.add(day);
+          if (column !== undefined) columns.add(column);
+          if (day !== undefined && column !== undefined) values++;
+        }
+      }
     }
-    for (const ticker of kept.tickers()) change.onlyRecorded.add(ticker);
-    return change.summary();
-  } finally {
-    blocks.close();
+  } catch (error) {
+    if (isRefusal(error) || isUnread(error)) return undefined;
+    throw error;
   }
+  const sorted = [...days].sort((a, b) => a - b);
+  return {
+    values,
+    tickers: namesOf(tickers),
+    columns: namesOf(columns),
+    dates:
+      sorted.length === 0
+        ? null
+        : { count: sorted.length, first: formatDay(sorted[0]!), last: formatDay(sorted.at(-1)!) },
+    only_recorded: namesOf(kept.keys()),
+    only_found: namesOf(onlyFound),
+  };
 }
 
 async function* seriesOf(
@@ -148,74 +242,32 @@ async function* seriesOf(
   for (const ticker of prices.tickers) yield priceSeries(prices.load(ticker));
 }
 
-class Change {
-  values = 0;
-  readonly tickers = new Set<string>();
-  readonly columns = new Set<string>();
-  readonly days = new Set<number>();
-  readonly onlyRecorded = new Set<string>();
-  readonly onlyFound = new Set<string>();
-
-  summary(): InputChange {
-    const days = [...this.days].sort((a, b) => a - b);
-    return {
-      values: this.values,
-      tickers: namesOf(this.tickers),
-      columns: namesOf(this.columns),
-      dates:
-        days.length === 0
-          ? null
-          : { count: days.length, first: formatDay(days[0]!), last: formatDay(days.at(-1)!) },
-      only_recorded: namesOf(this.onlyRecorded),
-      only_found: namesOf(this.onlyFound),
-    };
+/** @yields a column or a day that only one of two series of a ticker has, and each value that differs. */
+function* differencesOf(
+  before: TickerSeries,
+  after: TickerSeries,
+): Generator<{ day?: Day; column?: string }> {
+  for (const column of new Set([...before.columns, ...after.columns])) {
+    if (!before.columns.includes(column) || !after.columns.includes(column)) yield { column };
   }
+  const rows = new Map(Array.from(before.days, (day, i) => [day, i]));
+  const places = after.columns.map((column) => before.columns.indexOf(column));
+  for (const [j, day] of after.days.entries()) {
+    const i = rows.get(day);
+    rows.delete(day);
+    if (i === undefined) yield { day };
+    else {
+      for (const [c, place] of places.entries()) {
+        const value = before.values[place * before.days.length + i];
+        if (place >= 0 && !Object.is(value, after.values[c * after.days.length + j]))
+          yield { day, column: after.columns[c]! };
+      }
+    }
+  }
+  for (const day of rows.keys()) yield { day };
 }
 
-function namesOf(names: ReadonlySet<string>): InputChange["tickers"] {
+function namesOf(names: Iterable<string>): InputChange["tickers"] {
   const sorted = [...names].sort(compareCodePoints);
   return { count: sorted.length, first: sorted.slice(0, REPLAY_LISTS.names) };
-}
-
-function compareTicker(before: TickerSeries, after: TickerSeries, change: Change): void {
-  const places = after.columns.map((column) => before.columns.indexOf(column));
-  for (const [c, place] of places.entries()) if (place < 0) changed(change, after, after.columns[c]!);
-  for (const column of before.columns) if (!after.columns.includes(column)) changed(change, after, column);
-  let [i, j] = [0, 0];
-  while (i < before.days.length || j < after.days.length) {
-    const [day, other] = [
-      before.days[i] ?? Number.POSITIVE_INFINITY,
-      after.days[j] ?? Number.POSITIVE_INFINITY,
-    ];
-    if (day !== other) {
-      change.tickers.add(after.ticker);
-      change.days.add(Math.min(day, other));
-    } else compareRow(before, i, after, j, places, change);
-    if (day <= other) i += 1;
-    if (other <= day) j += 1;
-  }
-}
-
-function changed(change: Change, { ticker }: TickerSeries, column: string): void {
-  change.tickers.add(ticker);
-  change.columns.add(column);
-}
-
-/** @param places for each column of `after`, its position in `before`; negative if that lacks it. */
-function compareRow(
-  before: TickerSeries,
-  i: number,
-  after: TickerSeries,
-  j: number,
-  places: readonly number[],
-  change: Change,
-): void {
-  for (const [c, place] of places.entries()) {
-    if (place < 0) continue;
-    const value = before.values[place * before.days.length + i];
-    if (Object.is(value, after.values[c * after.days.length + j])) continue;
-    change.values += 1;
-    change.days.add(after.days[j]!);
-    changed(change, after, after.columns[c]!);
-  }
 }

@@ -6,7 +6,7 @@ import { tagsSchema } from "../contract/config/tags.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { OUTPUT_SCHEMA_NAME } from "../contract/output/output-blob.ts";
-import type { Reading } from "./find-input.ts";
+import type { Reading } from "./find-inputs.ts";
 import { JsonFile, writeCompact } from "./json-file.ts";
 
 export interface RecordedOutput {
@@ -79,13 +79,9 @@ export async function openRecorded(
   await writeCompact({ name: blob.name, chunks: counted(blob.chunks, report) }, path);
   const file = await JsonFile.open(path, blob.name);
   try {
-    const members = await smallMembers(file);
-    const [schema, id, createdAt] = [
-      await members("schema"),
-      await members("id"),
-      await members("created_at"),
-    ];
-    const facts = schema === OUTPUT_SCHEMA_NAME ? await factsOf(members) : undefined;
+    const [schema, id] = [await read(file, "schema"), await read(file, "id")];
+    const createdAt = await read(file, "created_at");
+    const facts = schema === OUTPUT_SCHEMA_NAME ? await factsOf(file) : undefined;
     return { file, name: blob.name, sha256: blob.digest(), schema, id, createdAt, facts };
   } catch (error) {
     await file.close();
@@ -95,41 +91,36 @@ export async function openRecorded(
 
 /** The facts of a document that a job of this version has just written. */
 export async function readFacts(file: JsonFile): Promise<RecordedFacts> {
-  const facts = await factsOf(await smallMembers(file));
+  const facts = await factsOf(file);
   if (facts === undefined) throw new Error(`${file.name} is not an output of a job`);
   return facts;
 }
 
-type Members = (name: string) => Promise<unknown>;
-
 /** Maximum bytes of a member that is read as a whole. */
 const SMALL_BYTES = 16 * 2 ** 20;
 
-/** Reads members of a document by name; undefined if it lacks them. @throws MucastError too_large. */
-async function smallMembers(file: JsonFile): Promise<Members> {
-  const members = await file.members(file.whole);
-  return async (name) => {
-    const found = members.get(name)?.value;
-    if (found === undefined) return undefined;
-    if (found.end - found.start <= SMALL_BYTES) return file.parse(found);
-    const message = `${file.name} cannot be replayed: its ${name} has more than ${SMALL_BYTES} bytes`;
-    throw new MucastError("too_large", message, { source: file.name, path: name, limit: SMALL_BYTES });
-  };
+/** A member of a document by name; undefined if it lacks it. @throws MucastError too_large. */
+async function read(file: JsonFile, name: string): Promise<unknown> {
+  const found = file.members.get(name);
+  if (found === undefined) return undefined;
+  if (found.end - found.value <= SMALL_BYTES) return file.parse(found);
+  const message = `${file.name} cannot be replayed: its ${name} has more than ${SMALL_BYTES} bytes`;
+  throw new MucastError("too_large", message, { source: file.name, path: name, limit: SMALL_BYTES });
 }
 
-async function factsOf(members: Members): Promise<RecordedFacts | undefined> {
-  const operation = await members("operation");
-  const provenance = provenanceSchema.safeParse(await members("provenance"));
+async function factsOf(file: JsonFile): Promise<RecordedFacts | undefined> {
+  const operation = await read(file, "operation");
+  const provenance = provenanceSchema.safeParse(await read(file, "provenance"));
   const known = JOB_OPERATIONS.find((name) => name === operation);
   if (!provenance.success || known === undefined) return undefined;
   return {
     operation: known,
     provenance: provenance.data,
-    machine: await members("machine"),
-    otherSections: otherSections(await members("warnings")),
-    crashed: crashedTickers(await members("failures")),
-    tags: tagsSchema.safeParse(await members("tags")).data,
-    intervalsWithoutMethod: lacksMethod(await members("model")),
+    machine: await read(file, "machine"),
+    otherSections: otherSections(await read(file, "warnings")),
+    crashed: crashedTickers(await read(file, "failures")),
+    tags: tagsSchema.safeParse(await read(file, "tags")).data,
+    intervalsWithoutMethod: lacksMethod(await read(file, "model")),
   };
 }
 

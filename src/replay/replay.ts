@@ -8,7 +8,7 @@ import { openResult } from "../jobs/shared/job-output.ts";
 import { inWorkFolder } from "../jobs/shared/work-folder.ts";
 import { compareOutputs, type Found, replayDocument } from "./compare-outputs.ts";
 import { MAX_QUOTED } from "./differences.ts";
-import type { Reading } from "./find-input.ts";
+import type { Reading } from "./find-inputs.ts";
 import { type FoundInputs, findInputs, missingInputs, otherInputs } from "./find-inputs.ts";
 import { reasonOf } from "./likely-reason.ts";
 import { openRecorded, type RecordedFacts, type RecordedOutput } from "./recorded-output.ts";

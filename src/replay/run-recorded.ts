@@ -8,8 +8,8 @@ import type { ReplayBlob } from "../contract/output/replay-blob.ts";
 import { crashIn, type Failure, namedFailure } from "../contract/problems/problem.ts";
 import { JOBS } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
-import { publicName } from "./find-input.ts";
 import type { FoundInputs } from "./find-inputs.ts";
+import { publicName } from "./find-inputs.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
 import { isRefusal, isUnread } from "./refusals.ts";
 

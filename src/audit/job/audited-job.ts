@@ -18,7 +18,7 @@ import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
 import type { AuditedBlobs, AuditInputs } from "../audit-inputs.ts";
 import { type AuditedPrices, readAuditedPrices, tickersOf } from "./audited-prices.ts";
 import { type CutPlan, cutFeaturesText, cutPricesText, planCuts } from "./cut-blobs.ts";
-import { outputProvenance } from "./output-parts.ts";
+import { outputMember } from "./output-parts.ts";
 
 /** The inputs of a job on this machine. */
 type LocalBlobs = Pick<JobRequest, "featureUrl" | "dataExtractorUrl">;
@@ -99,11 +99,11 @@ export class AuditedJob {
     if (plan === undefined) return { reason: "the window has too few dates for a cut" };
     const local = await this.#wholeBlobs(plan, window.end);
     const output = await this.#run(local, this.#wholeFolder);
-    const { feature, dataExtractor, kernelLevel } = await outputProvenance(output, context.signal);
-    this.#kernelLevel = kernelLevel;
+    const provenance = (await outputMember(output, "provenance", context.signal))!;
+    this.#kernelLevel = provenance.kernel_level ?? undefined;
     const read = [
-      [local.featureUrl, request.featureUrl, feature],
-      [local.dataExtractorUrl, request.dataExtractorUrl, dataExtractor],
+      [local.featureUrl, request.featureUrl, provenance.feature_sha256],
+      [local.dataExtractorUrl, request.dataExtractorUrl, provenance.data_extractor_sha256],
     ] as const;
     for (const [url, given, sha256] of read) if (url === given) blobs.note(given, { name: given, sha256 });
     return { plan, featureUrl: local.featureUrl, output };

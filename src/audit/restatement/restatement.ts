@@ -84,11 +84,7 @@ async function compareFeatureBlobs(
   return withBlobs([previousUrl, currentUrl], context, async (previous, current) => {
     const reading = readingOf(context);
     const comparison = new HistoryComparison();
-    const pairs = tickerPairs(
-      readFeatures(previous, reading),
-      readFeatures(current, reading),
-      context.workFolder,
-    );
+    const pairs = tickerPairs(readFeatures(previous, reading), readFeatures(current, reading));
     for await (const pair of pairs) comparison.add(pair);
     return { comparison, facts: factsOf(comparison, previous, current) };
   });

@@ -1,5 +1,4 @@
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
-import { BlockStore, SeriesStore } from "../../ingest/block-store.ts";
 
 /** A ticker in the earlier day's blob, in today's, or in both. */
 export interface TickerPair {
@@ -8,19 +7,16 @@ export interface TickerPair {
 }
 
 /**
- * Reads two feature blobs side by side and pairs their tickers. If both have the same order, two tickers are in memory; a ticker that
- * waits for its other half is buffered in the work folder.
- * @param workFolder an existing private folder, in which no file remains.
- * @throws what reading either throws; MucastError output_failed if the work folder is full.
+ * Reads two feature blobs side by side and pairs their tickers. If both have the same order, two tickers are in memory; in another
+ * order, those that wait for their other half.
+ * @throws what reading either throws.
  */
 export async function* tickerPairs(
   previous: AsyncIterable<TickerSeries>,
   current: AsyncIterable<TickerSeries>,
-  workFolder: string,
 ): AsyncGenerator<TickerPair, void, void> {
-  const store = new BlockStore(workFolder);
   // Tickers whose other half has not been read yet.
-  const waiting = { previous: new SeriesStore(store), current: new SeriesStore(store) };
+  const waiting = { previous: new Map<string, TickerSeries>(), current: new Map<string, TickerSeries>() };
   const [before, after] = [previous[Symbol.asyncIterator](), current[Symbol.asyncIterator]()];
   try {
     for (;;) {
@@ -30,21 +26,26 @@ export async function* tickerPairs(
       if (old?.ticker === recent?.ticker) yield { previous: old!, current: recent! };
       else {
         if (old !== undefined) {
-          const other = waiting.current.take(old.ticker);
-          if (other === undefined) waiting.previous.add(old);
+          const other = take(waiting.current, old.ticker);
+          if (other === undefined) waiting.previous.set(old.ticker, old);
           else yield { previous: old, current: other };
         }
         if (recent !== undefined) {
-          const other = waiting.previous.take(recent.ticker);
-          if (other === undefined) waiting.current.add(recent);
+          const other = take(waiting.previous, recent.ticker);
+          if (other === undefined) waiting.current.set(recent.ticker, recent);
           else yield { previous: other, current: recent };
         }
       }
     }
-    for (const left of waiting.previous.tickers()) yield { previous: waiting.previous.take(left)! };
-    for (const left of waiting.current.tickers()) yield { current: waiting.current.take(left)! };
+    for (const left of waiting.previous.values()) yield { previous: left };
+    for (const left of waiting.current.values()) yield { current: left };
   } finally {
     await Promise.all([before.return?.(), after.return?.()]);
-    store.close();
   }
+}
+
+function take(waiting: Map<string, TickerSeries>, ticker: string): TickerSeries | undefined {
+  const found = waiting.get(ticker);
+  waiting.delete(ticker);
+  return found;
 }

@@ -2,7 +2,7 @@ import { inTurns } from "../../contract/machine/pausable.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type AuditCheck, notRun, ranCheck } from "../check.ts";
-import { outputParts, outputVerdict, type ReadObject, type ReadValue } from "../job/output-parts.ts";
+import { outputMember, outputParts, type ValueOf } from "../job/output-parts.ts";
 import { BLOCK_DATES, MIN_BLOCKS } from "./permuted-skill.ts";
 import { implausibleJob, judgeSkill } from "./skill-findings.ts";
 import { MIN_FORECASTS, skillParts } from "./skill-parts.ts";
@@ -23,7 +23,7 @@ export const skill: AuditCheck = {
     if ("reason" in whole) return notRun(whole.reason);
     onStep?.(1, 2);
     const { score, outOfFold } = await readForecasts(whole.output, signal);
-    const verdict = await outputVerdict(whole.output, signal);
+    const verdict = await outputMember(whole.output, "verdict", signal);
     const judge = (rows: readonly DatedForecasts[]) => inTurns(skillParts(rows, permutations), signal);
     const judged = [
       { place: "score", parts: await judge(score) },
@@ -64,25 +64,19 @@ async function readForecasts(path: string, signal: AbortSignal): Promise<OutputF
   const score: DatedForecasts[] = [];
   const outOfFold: DatedForecasts[] = [];
   for await (const { part, ticker, value } of outputParts(path, signal)) {
-    if (part === "forecasts") score.push(forecastsOf(ticker, value as ReadObject));
-    else if (part === "cross_validation") outOfFold.push(forecastsOf(ticker, value as ReadObject));
+    if (part === "forecasts") score.push(forecastsOf(ticker, value));
+    else if (part === "cross_validation") outOfFold.push(forecastsOf(ticker, value));
   }
   return { score, outOfFold };
 }
 
 /** With the model's own forecasts where shrinkage multiplied some by 0: they are the order that is judged. */
-function forecastsOf(ticker: string, { dates, predicted, realised, model }: ReadObject): DatedForecasts {
+function forecastsOf(ticker: string, rows: ValueOf<"forecasts" | "cross_validation">): DatedForecasts {
+  const { dates, predicted, realised } = rows;
   return {
     ticker,
-    days: Int32Array.from(dates as readonly string[], (date) => parseDay(date)!),
-    predicted: numbers(model ?? predicted!),
-    realised: numbers(realised!),
+    days: Int32Array.from(dates, (date) => parseDay(date)!),
+    predicted: Float64Array.from(("model" in rows ? rows.model : undefined) ?? predicted),
+    realised: Float64Array.from(realised, (label) => label ?? Number.NaN),
   };
-}
-
-/** An array with only nulls contains only NaN. */
-function numbers(value: ReadValue): Float64Array {
-  return value instanceof Float64Array
-    ? value
-    : Float64Array.from(value as readonly (number | null)[], (one) => one ?? Number.NaN);
 }

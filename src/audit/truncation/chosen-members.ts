@@ -2,7 +2,7 @@ import { counted } from "../../contract/errors/wording.ts";
 import { choiceFaults } from "../../evaluate/choice/recorded-choice.ts";
 import type { Finding } from "../check.ts";
 import { finding } from "../findings.ts";
-import { outputChoice, outputParts, type ReadObject } from "../job/output-parts.ts";
+import { outputMember, outputParts } from "../job/output-parts.ts";
 
 /**
  * Chooses the candidates of an output again from the losses that it records.
@@ -10,7 +10,7 @@ import { outputChoice, outputParts, type ReadObject } from "../job/output-parts.
  * @returns one finding if any of its members differ; none for an output without a choice.
  */
 export async function chosenMembersFindings(path: string, signal: AbortSignal): Promise<Finding[]> {
-  const choice = await outputChoice(path, signal);
+  const choice = await outputMember(path, "choice", signal);
   if (choice === undefined) return [];
   const faults = choiceFaults(choice, [...(await foldDates(path, signal))]);
   const [first] = faults;
@@ -35,8 +35,7 @@ async function foldDates(path: string, signal: AbortSignal): Promise<ReadonlySet
   const dates = new Set<string>();
   for await (const { part, value } of outputParts(path, signal)) {
     if (part !== "cross_validation") continue;
-    const folds = (value as ReadObject).folds as ArrayLike<ReadObject>;
-    for (const { test_start: first } of Array.from(folds)) dates.add(first as string);
+    for (const { test_start: first } of value.folds) dates.add(first);
   }
   return dates;
 }

@@ -1,4 +1,3 @@
-import { Turns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { FindingCode } from "../findings.ts";
 import {
@@ -7,8 +6,7 @@ import {
   lateJoins,
   type OutputPart,
   outputParts,
-  type ReadObject,
-  type ReadValue,
+  type ValueOf,
 } from "../job/output-parts.ts";
 
 /** Two outputs on this machine: from the whole blobs, and from those that end after `date` (`YYYY-MM-DD`). */
@@ -40,41 +38,38 @@ export async function compareOutputs(
 ): Promise<Compared> {
   const compared: Compared = { tickers: 0, forecasts: 0, values: 0 };
   const mu = new CutMu();
-  const turns = new Turns(signal);
   const joins = await lateJoins(whole, signal);
   /** Late tickers that have no forecast up to the cut. */
   const later = new Set<string>();
   for await (const { a, b } of joined(outputParts(whole, signal), outputParts(cut, signal))) {
-    await turns.pauseIfOver();
     const { part, ticker } = (a ?? b)!;
     if (part === "mu" || part === "mu_dates") {
       // The one from the whole blobs has another date.
       if (b !== undefined) mu.add(b);
       continue;
     }
-    if (part === "forecasts" && joins.has(ticker) && !hasForecastUpTo(date, a)) later.add(ticker);
+    const isJoining = part === "forecasts" && joins.has(ticker);
+    if (isJoining && !(a?.part === part && a.value.dates[0]! <= date)) later.add(ticker);
     if (b === undefined && later.has(ticker)) continue;
     if (a === undefined || b === undefined) {
       const [there, missing] = [a === undefined ? null : "there", b === undefined ? null : "there"];
       onDifference(ticker, { code: "ticker_changed", at: part, whole: there, cut: missing });
       continue;
     }
-    const pair = { part, whole: a.value, cut: b.value, date, delay };
-    for (const difference of compareParts(pair, (values) => (compared.values += values))) {
-      onDifference(ticker, difference);
+    const onCompared = (values: number) => (compared.values += values);
+    if (a.part !== "forecasts" || b.part !== "forecasts") {
+      const found = compareValues(CODES[part as keyof typeof CODES], "", a.value, b.value, onCompared);
+      for (const difference of found) onDifference(ticker, difference);
+      continue;
     }
-    if (part !== "forecasts") continue;
+    for (const difference of compareForecasts(a.value, b.value, { date, delay }, onCompared))
+      onDifference(ticker, difference);
     compared.tickers += 1;
-    compared.forecasts += ((b.value as ReadObject).dates as ArrayLike<string>).length;
-    const difference = mu.differenceOf(ticker, a.value as ReadObject);
+    compared.forecasts += b.value.dates.length;
+    const difference = mu.differenceOf(ticker, a.value);
     if (difference !== undefined) onDifference(ticker, difference);
   }
   return compared;
-}
-
-function hasForecastUpTo(date: string, forecasts: OutputPart | undefined): boolean {
-  const { dates = [] } = (forecasts?.value ?? {}) as { readonly dates?: ArrayLike<string> };
-  return dates.length > 0 && dates[0]! <= date;
 }
 
 /** `mu` of the cut blobs, which is the forecast of the whole ones at its date. */
@@ -83,15 +78,14 @@ class CutMu {
   readonly #dates = new Map<string, string>();
 
   add({ part, ticker, value }: OutputPart): void {
-    if (part === "mu") this.#mu.set(ticker, value as number);
-    else this.#dates.set(ticker, value as string);
+    if (part === "mu") this.#mu.set(ticker, value);
+    else if (part === "mu_dates") this.#dates.set(ticker, value);
   }
 
-  differenceOf(ticker: string, whole: ReadObject): Difference | undefined {
+  differenceOf(ticker: string, whole: ValueOf<"forecasts">): Difference | undefined {
     const [mu, date] = [this.#mu.get(ticker), this.#dates.get(ticker)];
     if (mu === undefined) return undefined;
-    const row = [...(whole.dates as readonly string[])].indexOf(date ?? "");
-    const forecast = (whole.predicted as ArrayLike<number>)[row] ?? null;
+    const forecast = whole.predicted[whole.dates.indexOf(date ?? "")] ?? null;
     if (Object.is(mu, forecast)) return undefined;
     return { code: "forecast_changed", at: `mu ${date}`, whole: forecast, cut: mu };
   }
@@ -138,51 +132,30 @@ export interface Difference {
 
 type Scalar = string | number | boolean | null;
 
-/** What a ticker has in one part, with the whole blobs and with the cut ones. */
-interface PartPair {
-  readonly part: Exclude<DatedPart, "mu" | "mu_dates">;
-  readonly whole: ReadValue;
-  readonly cut: ReadValue;
-  /** The last date of the cut blobs, `YYYY-MM-DD`. */
-  readonly date: string;
-  readonly delay: number;
-}
-
+/** Fits, folds and training curves end before the cut and are compared completely, bit for bit. */
 const CODES = {
   fits: "fit_changed",
   cross_validation: "fold_changed",
   training: "training_changed",
 } as const satisfies Partial<Record<DatedPart, FindingCode>>;
 
-/**
- * Compares the results of two runs for one ticker, bit for bit. Of the forecasts, only those dated up to the cut are compared; fits,
- * folds and training curves end before it and are compared completely.
- * @param onCompared gets the number of compared values.
- */
-function* compareParts(
-  { part, whole, cut, ...cutAt }: PartPair,
-  onCompared: (values: number) => void,
-): Generator<Difference> {
-  if (part !== "forecasts") yield* compareValues(CODES[part], "", whole, cut, onCompared);
-  else yield* compareForecasts(whole as ReadObject, cut as ReadObject, cutAt, onCompared);
-}
+const FORECAST_CODES = [
+  ["predicted", "forecast_changed"],
+  ["realised", "forecast_changed"],
+  ["lower", "interval_changed"],
+  ["upper", "interval_changed"],
+  ["model", "forecast_changed"],
+] as const;
 
-const FORECAST_CODES = {
-  predicted: "forecast_changed",
-  realised: "forecast_changed",
-  lower: "interval_changed",
-  upper: "interval_changed",
-  model: "forecast_changed",
-} as const satisfies Record<string, FindingCode>;
-
+/** Of the forecasts, only those dated up to the cut are compared, bit for bit. */
 function* compareForecasts(
-  whole: ReadObject,
-  cut: ReadObject,
-  { date, delay }: Pick<PartPair, "date" | "delay">,
+  whole: ValueOf<"forecasts">,
+  cut: ValueOf<"forecasts">,
+  { date, delay }: Pick<OutputPair, "date" | "delay">,
   onCompared: (values: number) => void,
 ): Generator<Difference> {
-  const dates = [...(whole.dates as readonly string[])].filter((each) => each <= date);
-  const cutDates = [...(cut.dates as readonly string[])];
+  const dates = whole.dates.filter((each) => each <= date);
+  const cutDates = cut.dates;
   const other = dates.findIndex((each, i) => each !== cutDates[i]);
   if (other >= 0 || cutDates.length > dates.length) {
     const at = other >= 0 ? other : dates.length;
@@ -194,55 +167,42 @@ function* compareForecasts(
     };
     return;
   }
-  for (const [name, code] of Object.entries(FORECAST_CODES)) {
-    // Present if a factor is 0, which may be that of a later block.
-    if (name === "model" && (whole.model === undefined || cut.model === undefined)) continue;
-    const [a, b] = [numbersOf(whole[name]), numbersOf(cut[name])];
+  for (const [name, code] of FORECAST_CODES) {
+    const [a, b] = [whole[name], cut[name]];
+    // The model's forecasts are present if a factor is 0, which may be that of a later block.
+    if (a === undefined || b === undefined) continue;
     onCompared(dates.length);
     for (const [i, each] of dates.entries()) {
       if (Object.is(a[i], b[i])) continue;
       // The last labels of the cut blobs lie after their end.
-      if (name === "realised" && i >= dates.length - 1 - delay && Number.isNaN(b[i])) continue;
-      yield { code, at: `${name} ${each}`, whole: scalarOf(a[i]), cut: scalarOf(b[i]) };
+      if (name === "realised" && i >= dates.length - 1 - delay && b[i] === null) continue;
+      yield { code, at: `${name} ${each}`, whole: a[i] ?? null, cut: b[i] ?? null };
     }
   }
-}
-
-/** Arrays of nulls alone, or of none, are numbers as well. */
-function numbersOf(value: ReadValue | undefined): Float64Array {
-  return value instanceof Float64Array ? value : new Float64Array(0);
 }
 
 function* compareValues(
   code: FindingCode,
   at: string,
-  whole: ReadValue | undefined,
-  cut: ReadValue | undefined,
+  whole: unknown,
+  cut: unknown,
   onCompared: (values: number) => void,
 ): Generator<Difference> {
-  const [a, b] = [membersOf(whole), membersOf(cut)];
-  if (a === undefined || b === undefined) {
+  if (!isNested(whole) || !isNested(cut)) {
     onCompared(1);
-    if (a !== undefined || b !== undefined || !Object.is(whole, cut)) {
-      yield { code, at, whole: scalarOf(whole), cut: scalarOf(cut) };
-    }
+    if (!Object.is(whole, cut)) yield { code, at, whole: scalarOf(whole), cut: scalarOf(cut) };
     return;
   }
-  for (const key of new Set([...a.keys(), ...b.keys()])) {
-    const below = typeof key === "number" ? `${at}[${key}]` : at === "" ? key : `${at}.${key}`;
-    yield* compareValues(code, below, a.get(key), b.get(key), onCompared);
+  for (const key of new Set([...Object.keys(whole), ...Object.keys(cut)])) {
+    const below = Array.isArray(whole) ? `${at}[${key}]` : at === "" ? key : `${at}.${key}`;
+    yield* compareValues(code, below, whole[key], cut[key], onCompared);
   }
 }
 
-function membersOf(value: ReadValue | undefined): Map<string | number, ReadValue> | undefined {
-  if (value instanceof Float64Array || Array.isArray(value)) {
-    return new Map((value as readonly ReadValue[]).entries());
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  return new Map(Object.entries(value));
+function isNested(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
 
-function scalarOf(value: ReadValue | undefined): Scalar {
-  if (value === undefined || typeof value === "object") return null;
-  return typeof value === "number" && Number.isNaN(value) ? null : value;
+function scalarOf(value: unknown): Scalar {
+  return value === undefined || isNested(value) ? null : (value as Scalar);
 }
