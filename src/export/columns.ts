@@ -1,18 +1,14 @@
-import type { Day } from "../contract/market/dates.ts";
 import type { ForecastPart } from "./forecast-parts.ts";
 
-export type ColumnKind = "text" | "date" | "integer" | "number";
-
-type Value<K extends ColumnKind> = K extends "text" ? string : K extends "date" ? Day : number;
-
-interface ColumnOf<K extends ColumnKind> {
-  readonly name: string;
-  readonly kind: K;
-  /** Undefined or NaN if the row has none. */
-  readonly of: (part: ForecastPart, row: number) => Value<K> | undefined;
-}
-
-export type Column = { [K in ColumnKind]: ColumnOf<K> }[ColumnKind];
+export type Column =
+  /** A text is the same in all rows of a part. */
+  | { readonly name: string; readonly kind: "text"; readonly of: (part: ForecastPart) => string }
+  | {
+      readonly name: string;
+      readonly kind: "date" | "integer" | "number";
+      /** Undefined or NaN if the row has none. */
+      readonly of: (part: ForecastPart, row: number) => number | undefined;
+    };
 
 /** Every column, in the order of the file. docs/portfolio.md has a line for each, as a test checks. */
 export const COLUMNS: readonly Column[] = [

@@ -1,14 +1,13 @@
 import { basename, dirname, extname } from "node:path";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { ByteWriter, type ColumnSource, parquetWrite } from "hyparquet-writer";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import type { Content } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
-import { MUCAST_VERSION } from "../contract/version.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
-import { COLUMNS, type Column, type ColumnKind } from "./columns.ts";
+import { parquetBytes, type Rows, type ValueKind } from "../tables/write-parquet.ts";
+import { COLUMNS, type Column } from "./columns.ts";
 import { type ForecastPart, forecastParts } from "./forecast-parts.ts";
 
 export interface TableOptions {
@@ -16,13 +15,9 @@ export interface TableOptions {
   readonly isRaw?: boolean;
 }
 
-/** The writer for each file extension. The Parquet writer is loaded on demand. */
-const FORMATS: Readonly<
-  Record<string, (parts: readonly ForecastPart[], options: TableOptions) => Promise<Content>>
-> = {
-  ".csv": async (parts, options) => forecastsCsv(parts, options),
-  ".parquet": async (parts) => (await import("./export-forecasts.ts")).forecastsParquet(parts),
-};
+/** The writer for each file extension. */
+const FORMATS: Readonly<Record<string, (parts: readonly ForecastPart[], options: TableOptions) => Content>> =
+  { ".csv": forecastsCsv, ".parquet": forecastsParquet };
 
 interface ExportRequest extends TableOptions {
   /** The output of a job: a path, a file: URL or an https URL. */
@@ -48,7 +43,7 @@ export async function exportForecasts(
   }
   const parts = [...forecastParts(await openDocument(output, reading))];
   const { signal } = reading;
-  const content = await format(parts, options);
+  const content = format(parts, options);
   await replaceByStaged(await stageFile(dirname(out), basename(out), content, { signal, shown: out }));
   return rowCount(parts);
 }
@@ -121,52 +116,28 @@ function quoted(text: string): string {
   return /[",;\t\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-type SchemaElement = NonNullable<Parameters<typeof parquetWrite>[0]["schema"]>[number];
-
-/**
- * How Parquet stores a kind of value. Dates are timestamps of midnight without a time zone, because pandas reads these as datetime64 and
- * DATE as Python objects.
- */
-const ELEMENTS: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
-  text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
-  date: { type: "INT64", logical_type: { type: "TIMESTAMP", isAdjustedToUTC: false, unit: "MILLIS" } },
-  integer: { type: "INT32" },
-  number: { type: "DOUBLE" },
+/** Dates are midnights, because pandas reads these as datetime64 and days as Python objects. */
+const KINDS: Readonly<Record<Column["kind"], ValueKind>> = {
+  text: "text",
+  date: "midnight",
+  integer: "integer",
+  number: "double",
 };
 
-const ROW_GROUP = 100_000;
-
-/** The forecasts as one Parquet file, compressed with Snappy. Missing values are null. The same forecasts give the same bytes. */
-export async function forecastsParquet(parts: readonly ForecastPart[]): Promise<Uint8Array> {
-  const writer = new ByteWriter();
-  const leaves = COLUMNS.map(({ name, kind }) => ({
-    name,
-    ...ELEMENTS[kind],
-    repetition_type: "OPTIONAL" as const,
-  }));
-  await parquetWrite({
-    writer,
-    columnData: COLUMNS.map((column) => columnSource(column, parts)),
-    schema: [{ name: "forecasts", num_children: leaves.length }, ...leaves],
-    rowGroupSize: ROW_GROUP,
-    createdBy: `mucast version ${MUCAST_VERSION}`,
-  });
-  return writer.getBytes();
+/** The forecasts as one Parquet file that any reader reads. The same forecasts give the same bytes. */
+export function forecastsParquet(parts: Iterable<ForecastPart>): AsyncGenerator<Uint8Array> {
+  const columns = COLUMNS.map(({ name, kind }) => ({ name, kind: KINDS[kind] }));
+  return parquetBytes({ columns, compression: "snappy", version: "v1", metadata: {} }, rowsOf(parts));
 }
 
-function columnSource(column: Column, parts: readonly ForecastPart[]): ColumnSource {
-  const data: (string | number | bigint | null)[] = [];
+function* rowsOf(parts: Iterable<ForecastPart>): Generator<Rows> {
   for (const part of parts) {
-    for (let row = 0; row < part.days.length; row++) {
-      const value = column.of(part, row);
-      data.push(value === undefined || Number.isNaN(value) ? null : stored(value, column.kind));
-    }
+    const count = part.days.length;
+    const values = COLUMNS.map((column) =>
+      column.kind === "text"
+        ? column.of(part)
+        : Float64Array.from({ length: count }, (_, row) => column.of(part, row) ?? Number.NaN),
+    );
+    yield { count, values };
   }
-  return { name: column.name, data };
-}
-
-const MS_PER_DAY = 86_400_000;
-
-function stored(value: string | number, kind: ColumnKind): string | number | bigint {
-  return kind === "date" ? BigInt(value) * BigInt(MS_PER_DAY) : value;
 }

@@ -8,6 +8,7 @@ import { inTurns } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
 import { sparseGapDays, sparsePrices, type TickerPrices } from "../contract/market/ticker-series.ts";
+import { PARQUET_WRITER } from "../tables/write-parquet.ts";
 import { type BlobFormat, blobFiles, blobFormat, type FormatOptions } from "./blob-files.ts";
 import { type FeatureTable, readFeatureFile } from "./feature-file.ts";
 import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./features/feature-set.ts";
@@ -220,7 +221,8 @@ function digestOf(
 ): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([FEATURE_SET, window.start, window.end, window.learningEnd ?? null]));
-  if (format.format === "parquet") hash.update(JSON.stringify([format.compression, format.float32]));
+  if (format.format === "parquet")
+    hash.update(JSON.stringify([PARQUET_WRITER, format.compression, format.float32]));
   if (table !== undefined) hash.update(JSON.stringify([computed.length, table.columns]));
   for (const { ticker, days, prices } of tickers) {
     hash
