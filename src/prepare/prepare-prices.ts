@@ -122,8 +122,12 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   }
   const id = options.id ?? digestOf(tickers, window, format, table, computed);
   const own = computed.length > 0 ? await inTurns(featuresOf(tickers), signal) : undefined;
-  const features = counting(table === undefined ? own! : joinedFeatures(own, table, tickers, rows), (done) =>
-    onProgress({ stage: "write", done, total: tickers.length }),
+  const features = counting(
+    table === undefined ? own! : joinedFeatures(own, table, tickers, rows),
+    (done) => {
+      signal?.throwIfAborted();
+      onProgress({ stage: "write", done, total: tickers.length });
+    },
   );
   const columns = [...computed, ...(table?.columns ?? [])];
   const { paths, written } = await publishBlobs(

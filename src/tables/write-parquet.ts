@@ -55,7 +55,9 @@ export const PARQUET_WRITER = `duckdb ${version()}`;
 
 /** The bytes of a Parquet file, in pieces. Missing values are null. */
 export async function* parquetBytes(table: ParquetTable, parts: Iterable<Rows>): AsyncGenerator<Uint8Array> {
-  const folder = await mkdtemp(join(tmpdir(), "mucast-table-"));
+  const folder = await mkdtemp(join(tmpdir(), "mucast-table-")).catch((error: unknown) => {
+    throw workFolderError("written", error);
+  });
   let file: number | undefined;
   try {
     const path = join(folder, "table");
@@ -99,7 +101,7 @@ async function write(
     tables.connection.registerTableFunction(rows);
     await tables.connection.run(copyStatement(table, path));
   } catch (error) {
-    throw cause ?? (/No space left/.test(String(error)) ? workFolderError("written", error) : error);
+    throw cause ?? (/^IO Error/.test((error as Error).message) ? workFolderError("written", error) : error);
   } finally {
     tables.close();
   }
