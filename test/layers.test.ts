@@ -11,7 +11,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   panel: ["contract"],
   evaluate: ["contract"],
   engine: ["contract"],
-  prepare: ["contract", "blob", "ingest"],
+  prepare: ["contract", "blob", "tables", "ingest"],
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
   replay: ["contract", "blob", "ingest", "evaluate", "jobs"],
   outputs: ["contract", "blob", "evaluate", "client"],

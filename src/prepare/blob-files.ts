@@ -3,10 +3,14 @@ import type { Content } from "../blob/store.ts";
 import type { Compression, InputFormat } from "../contract/config/input-formats.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
-import { priceSeries, type TickerFeatures, type TickerPrices } from "../contract/market/ticker-series.ts";
-import { checkCompression } from "./parquet/compress.ts";
-import { tableBytes } from "./parquet/table-writer.ts";
-import { dataExtractorText, featureEngineText } from "./publish-blobs.ts";
+import {
+  priceSeries,
+  type TickerFeatures,
+  type TickerPrices,
+  type TickerSeries,
+} from "../contract/market/ticker-series.ts";
+import { type ParquetTable, parquetBytes, type Rows } from "../tables/write-parquet.ts";
+import { dataExtractorText, featureEngineText, valuesAt } from "./publish-blobs.ts";
 import type { PrepareWindow } from "./selection.ts";
 
 /** How the blobs are written, as requested. */
@@ -24,10 +28,8 @@ export type BlobFormat =
   | { readonly format: "parquet"; readonly compression: Compression; readonly float32: boolean };
 
 export function blobFormat({ format = "json", compression, float32 }: FormatOptions): BlobFormat {
-  if (format === "parquet") {
-    checkCompression(compression ?? "snappy");
+  if (format === "parquet")
     return { format, compression: compression ?? "snappy", float32: float32 ?? false };
-  }
   const [path] = [...(compression === undefined ? [] : ["compression"]), ...(float32 ? ["float32"] : [])];
   if (path === undefined) return { format };
   throw new MucastError("invalid_request", `${path}: needs the format parquet`, { path });
@@ -64,10 +66,31 @@ export function blobFiles(
     end: formatDay(end),
     ...(learningEnd === undefined ? {} : { Learning_end: formatDay(learningEnd) }),
   };
-  const prices = { columns: ["price"], isFloat32: false, compression, metadata };
-  const table = { columns, isFloat32: float32, compression, metadata: {} };
+  const table = (names: readonly string[], kind: "double" | "float", metadata = {}): ParquetTable => ({
+    columns: [
+      { name: "date", kind: "day" },
+      { name: "ticker", kind: "text" },
+      ...names.map((name) => ({ name, kind })),
+    ],
+    ...{ compression, version: "v2", metadata },
+  });
+  const prices = tickers.values().map(priceSeries);
   return [
-    { name: names.prices, content: tableBytes(prices, dates, tickers.values().map(priceSeries)) },
-    { name: names.features, content: tableBytes(table, rows, features) },
+    {
+      name: names.prices,
+      content: parquetBytes(table(["price"], "double", metadata), rowsAt(dates, prices)),
+    },
+    {
+      name: names.features,
+      content: parquetBytes(table(columns, float32 ? "float" : "double"), rowsAt(rows, features)),
+    },
   ];
+}
+
+function* rowsAt(dates: Int32Array, tickers: Iterable<TickerSeries>): Generator<Rows> {
+  for (const { ticker, days, columns, values } of tickers) {
+    const n = days.length;
+    const cells = columns.map((_, c) => valuesAt(dates, days, values.subarray(c * n, (c + 1) * n)));
+    yield { count: dates.length, values: [dates, ticker, ...cells] };
+  }
 }

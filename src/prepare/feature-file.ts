@@ -7,7 +7,7 @@ import { rowNumbers, withoutColumns } from "../ingest/row-numbers.ts";
 import { emptyTable } from "./csv/csv-rows.ts";
 import { readFeatureCsv } from "./csv/read-feature-csv.ts";
 import type { FileLimits } from "./file-limits.ts";
-import { isParquetFile, readFeatureParquet } from "./parquet/read-tables.ts";
+import { isParquetFile, readFeatureParquet } from "./parquet-file.ts";
 
 /** A table of features of the caller: a row for each ticker and date. */
 export interface FeatureTable {

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { after, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
 import type { TickerSeries } from "../contract/market/ticker-series.ts";
+import { parquetBytes } from "../tables/write-parquet.ts";
 import { FEATURE_NAMES } from "./features/feature-set.ts";
-import { tableBytes } from "./parquet/table-writer.ts";
 import { type PrepareOptions, preparePrices } from "./prepare-prices.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mucast-tables-"));
@@ -65,15 +66,19 @@ const refused = (
   code = "invalid_data",
 ) => assert.rejects(prepare(file("own.csv", content), options), { code, message });
 
-/** A Parquet table of these series, each on its own days. */
-function parquet(
-  series: readonly TickerSeries[],
-  metadata: Readonly<Record<string, string>> = {},
-): Uint8Array {
-  const days = Int32Array.from(new Set(series.flatMap((each) => [...each.days]))).sort();
-  const { columns } = series[0]!;
-  const table = { columns, isFloat32: false, compression: "snappy" as const, metadata };
-  return Buffer.concat([...tableBytes(table, days, series)]);
+/** A Parquet table of these series. */
+function parquet(series: readonly TickerSeries[], metadata = {}): Promise<Uint8Array> {
+  const columns = [
+    { name: "date", kind: "day" } as const,
+    { name: "ticker", kind: "text" } as const,
+    ...series[0]!.columns.map((name) => ({ name, kind: "double" }) as const),
+  ];
+  const parts = series.map(({ ticker, days, columns: names, values }) => {
+    const cells = names.map((_, c) => values.subarray(c * days.length, (c + 1) * days.length));
+    return { count: days.length, values: [days, ticker, ...cells] };
+  });
+  const table = { columns, compression: "snappy", version: "v2", metadata } as const;
+  return buffer(parquetBytes(table, parts));
 }
 
 describe("a table of features", () => {
@@ -118,7 +123,7 @@ describe("a table of features", () => {
       Array.from(days, (day, i) => [formatDay(day), ticker, values[i], values[3 + i]].join(",")),
     );
     const csv = await prepare(file("own.csv", ["date,ticker,pe,flow", ...rows].join("\n")));
-    const table = await prepare(file("own.parquet", parquet(series)));
+    const table = await prepare(file("own.parquet", await parquet(series)));
     assert.deepEqual([table.id, table.text], [csv.id, csv.text]);
   });
 
@@ -223,12 +228,12 @@ describe("Parquet prices", () => {
 
   it("give the blobs of the same prices as CSV", async () => {
     const csv = await prepare(undefined);
-    const table = await prepare(undefined, {}, file("prices.parquet", parquet(long)));
+    const table = await prepare(undefined, {}, file("prices.parquet", await parquet(long)));
     assert.deepEqual([table.id, table.text, table.pricesText], [csv.id, csv.text, csv.pricesText]);
     const unpriced = { ticker: "C", days, columns: ["price"], values: new Float64Array(5).fill(Number.NaN) };
-    const more = await prepare(undefined, {}, file("prices.parquet", parquet([...long, unpriced])));
+    const more = await prepare(undefined, {}, file("prices.parquet", await parquet([...long, unpriced])));
     assert.deepEqual([more.id, more.said], [csv.id, ["warning: C has no price and is left out"]]);
-    const none = file("prices.parquet", parquet([unpriced]));
+    const none = file("prices.parquet", await parquet([unpriced]));
     await assert.rejects(prepare(undefined, {}, none), {
       code: "invalid_data",
       message: /contains no price/,
@@ -237,7 +242,7 @@ describe("Parquet prices", () => {
 
   it("may have a window in the metadata, which a flag must not contradict", async () => {
     const window = { start: dateAt(1), Learning_end: dateAt(3) };
-    const path = file("prices.parquet", parquet(long, window));
+    const path = file("prices.parquet", await parquet(long, window));
     const { start, end, learningEnd } = await prepare(undefined, { learningEnd: dateAt(3) }, path);
     assert.deepEqual([start, end, learningEnd], [dateAt(1), dateAt(4), dateAt(3)]);
     const other = { learningEnd: dateAt(2) };
@@ -248,14 +253,14 @@ describe("Parquet prices", () => {
   });
 
   it("are refused with the reason of a job, and beyond the values of a CSV of the allowed size", async () => {
-    const bytes = parquet(long.map((series) => ({ ...series, columns: ["volume"] })));
+    const bytes = await parquet(long.map((series) => ({ ...series, columns: ["volume"] })));
     const path = file("prices.parquet", bytes);
     await assert.rejects(prepare(undefined, {}, path), { code: "invalid_data", message: /no price column/ });
     const many = Int32Array.from({ length: 200 }, (_, i) => i);
     const values = new Float64Array(200).fill(1);
     const tickers = Array.from({ length: 500 }, (_, t) => `T${t}`);
     const repeated = tickers.map((ticker) => ({ ticker, days: many, columns: ["price"], values }));
-    const large = file("prices.parquet", parquet(repeated));
+    const large = file("prices.parquet", await parquet(repeated));
     const request = { csvPath: large, outFolder: join(root, "large") };
     await assert.rejects(preparePrices({ ...request, limits: { csvBytes: 99_999 } }), {
       code: "too_large",

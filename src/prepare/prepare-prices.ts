@@ -8,6 +8,7 @@ import { inTurns } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
 import { sparseGapDays, sparsePrices, type TickerPrices } from "../contract/market/ticker-series.ts";
+import { PARQUET_WRITER } from "../tables/write-parquet.ts";
 import { type BlobFormat, blobFiles, blobFormat, type FormatOptions } from "./blob-files.ts";
 import { type FeatureTable, readFeatureFile } from "./feature-file.ts";
 import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./features/feature-set.ts";
@@ -121,8 +122,12 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   }
   const id = options.id ?? digestOf(tickers, window, format, table, computed);
   const own = computed.length > 0 ? await inTurns(featuresOf(tickers), signal) : undefined;
-  const features = counting(table === undefined ? own! : joinedFeatures(own, table, tickers, rows), (done) =>
-    onProgress({ stage: "write", done, total: tickers.length }),
+  const features = counting(
+    table === undefined ? own! : joinedFeatures(own, table, tickers, rows),
+    (done) => {
+      signal?.throwIfAborted();
+      onProgress({ stage: "write", done, total: tickers.length });
+    },
   );
   const columns = [...computed, ...(table?.columns ?? [])];
   const { paths, written } = await publishBlobs(
@@ -220,7 +225,8 @@ function digestOf(
 ): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([FEATURE_SET, window.start, window.end, window.learningEnd ?? null]));
-  if (format.format === "parquet") hash.update(JSON.stringify([format.compression, format.float32]));
+  if (format.format === "parquet")
+    hash.update(JSON.stringify([PARQUET_WRITER, format.compression, format.float32]));
   if (table !== undefined) hash.update(JSON.stringify([computed.length, table.columns]));
   for (const { ticker, days, prices } of tickers) {
     hash

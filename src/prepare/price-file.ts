@@ -3,7 +3,7 @@ import { isRowNumber } from "../ingest/row-numbers.ts";
 import { emptyTable } from "./csv/csv-rows.ts";
 import { readPriceCsv } from "./csv/read-price-csv.ts";
 import type { FileLimits } from "./file-limits.ts";
-import { isParquetFile, readPriceParquet } from "./parquet/read-tables.ts";
+import { isParquetFile, readPriceParquet } from "./parquet-file.ts";
 
 export async function readPriceFile(path: string, signal: AbortSignal | undefined, limits: FileLimits = {}) {
   if (!(await isParquetFile(path, signal))) {

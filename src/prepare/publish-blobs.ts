@@ -102,11 +102,17 @@ function datesText(dates: Int32Array): string {
 /** Numbers as JavaScript prints them: the shortest text that reads back as the same float64. */
 function columnText(dates: Int32Array, days: Int32Array, values: Float64Array): string {
   const cells: string[] = [];
-  let row = 0;
-  for (const date of dates) {
-    while (row < days.length && days[row]! < date) row++;
-    const value = days[row] === date ? values[row]! : Number.NaN;
+  for (const value of valuesAt(dates, days, values))
     cells.push(Number.isFinite(value) ? String(value) : "null");
-  }
   return `[${cells.join(",")}]`;
+}
+
+/** The values of a column on these dates, ascending like its days; NaN where it has none. */
+export function valuesAt(dates: Int32Array, days: Int32Array, values: Float64Array): Float64Array {
+  const found = new Float64Array(dates.length).fill(Number.NaN);
+  for (let i = 0, row = 0; i < dates.length; i++) {
+    while (row < days.length && days[row]! < dates[i]!) row++;
+    if (days[row] === dates[i]) found[i] = values[row]!;
+  }
+  return found;
 }

@@ -1,7 +1,7 @@
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 
-/** What sorting and writing may hold in memory before it goes to the folder. */
-const MEMORY = "512MB";
+/** What sorting and writing may hold in memory before it goes to the folder, in MiB. */
+const MEMORY = 512;
 
 /**
  * A DuckDB that can read and write the given files, keeps what does not fit into memory in a folder, and can open nothing else.
@@ -16,10 +16,10 @@ export class Tables {
     this.connection = connection;
   }
 
-  static async open(paths: readonly string[], folder: string): Promise<Tables> {
+  static async open(paths: readonly string[], folder: string, memory = MEMORY): Promise<Tables> {
     const instance = await DuckDBInstance.create(":memory:", {
       threads: "1",
-      memory_limit: MEMORY,
+      memory_limit: `${memory}MiB`,
       temp_directory: folder,
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",

@@ -1,7 +1,5 @@
 import { DEFAULT_BLOB_LIMITS } from "../../contract/blob-limits.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
-import { formatDay } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { FileLimits } from "../file-limits.ts";
 import { DateColumn } from "./csv-dates.ts";
@@ -47,9 +45,14 @@ export async function readFeatureCsv(
   const found = pointed.numbers.mark() === "." ? pointed : await read(",");
   const days = found.dates.days();
   const series: TickerFeatures[] = [];
-  for (const [ticker, rows] of found.tickers.cells) {
+  const { columns } = found;
+  for (const [ticker, { dates, values }] of found.tickers.cells) {
     await turns.pauseIfOver();
-    series.push(tickerFeatures(path, ticker, found.columns, rows, days));
+    const order = found.tickers.byDay(ticker, days, "row");
+    const sorted = new Float64Array(values.length);
+    for (const [k, i] of order.entries())
+      for (let c = 0; c < columns.length; c++) sorted[c * order.length + k] = values[i * columns.length + c]!;
+    series.push({ ticker, days: Int32Array.from(order, (i) => days[dates[i]!]!), columns, values: sorted });
   }
   return series;
 }
@@ -90,27 +93,4 @@ async function readUnder(
   if (header === undefined) throw emptyTable(path, "is empty");
   layout ??= layoutUnder(header);
   return { columns: [...layout.features.keys()], dates, numbers, tickers };
-}
-
-/** Sorts the rows by date. */
-function tickerFeatures(
-  path: string,
-  ticker: string,
-  columns: readonly string[],
-  { dates, lines, values }: Rows,
-  dayOf: readonly number[],
-): TickerFeatures {
-  const n = dates.length;
-  const day = (i: number) => dayOf[dates[i]!]!;
-  const order = dates.map((_, i) => i).sort((a, b) => day(a) - day(b) || a - b);
-  const sorted = new Float64Array(columns.length * n);
-  for (const [k, i] of order.entries()) {
-    if (k > 0 && day(i) === day(order[k - 1]!)) {
-      const line = lines[i]!;
-      const what = `line ${line} gives ${ticker} a second row for ${formatDay(day(i))}, after line ${lines[order[k - 1]!]}`;
-      throw new MucastError("invalid_data", `${path}: ${what}`, { source: path, line, ticker });
-    }
-    for (let c = 0; c < columns.length; c++) sorted[c * n + k] = values[i * columns.length + c]!;
-  }
-  return { ticker, days: Int32Array.from(order, day), columns, values: sorted };
 }

@@ -1,7 +1,6 @@
 import { DEFAULT_BLOB_LIMITS } from "../../contract/blob-limits.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
-import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints, type TickerPrices } from "../../contract/market/ticker-series.ts";
 import type { FileLimits } from "../file-limits.ts";
 import { DateColumn } from "./csv-dates.ts";
@@ -40,11 +39,16 @@ export async function readPriceCsv(
   const days = cells.dates.days();
   const priced: TickerPrices[] = [];
   const unpriced: string[] = [];
-  for (const [ticker, column] of cells.tickers.cells) {
+  for (const [ticker, { dates, prices }] of cells.tickers.cells) {
     await turns.pauseIfOver();
-    const prices = tickerPrices(ticker, column, days, (k) => duplicate(ticker, column, k, cells.dates, path));
-    if (prices.days.length > 0) priced.push(prices);
-    else unpriced.push(ticker);
+    const kept = cells.tickers.byDay(ticker, days, "price").filter((i) => !Number.isNaN(prices[i]!));
+    if (kept.length === 0) unpriced.push(ticker);
+    else
+      priced.push({
+        ticker,
+        days: Int32Array.from(kept, (i) => days[dates[i]!]!),
+        prices: Float64Array.from(kept, (i) => prices[i]!),
+      });
   }
   if (priced.length === 0) throw emptyTable(path, "contains no price");
   const tickers = priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
@@ -117,41 +121,4 @@ class PriceCells {
     cells.prices.push(this.numbers.take(price, line, ticker));
     cells.lines.push(line);
   }
-}
-
-/**
- * Sorts by date, refuses a repeated date (even if one of the two has no price), drops missing prices.
- * @param twice the error of two cells of the same date.
- */
-function tickerPrices(
-  ticker: string,
-  cells: Cells,
-  dayOf: readonly number[],
-  twice: (pair: readonly [number, number]) => MucastError,
-): TickerPrices {
-  const order = cells.dates.map((_, i) => i);
-  const day = (i: number) => dayOf[cells.dates[i]!]!;
-  order.sort((a, b) => day(a) - day(b) || a - b);
-  for (let k = 1; k < order.length; k++) {
-    if (day(order[k]!) === day(order[k - 1]!)) throw twice([order[k - 1]!, order[k]!]);
-  }
-  const kept = order.filter((i) => !Number.isNaN(cells.prices[i]!));
-  return {
-    ticker,
-    days: Int32Array.from(kept, day),
-    prices: Float64Array.from(kept, (i) => cells.prices[i]!),
-  };
-}
-
-function duplicate(
-  ticker: string,
-  cells: Cells,
-  pair: readonly [number, number],
-  dates: DateColumn,
-  path: string,
-): MucastError {
-  const [first, line] = pair.map((i) => cells.lines[i]!) as [number, number];
-  const day = formatDay(dates.days()[cells.dates[pair[1]]!]!);
-  const message = `line ${line} gives ${ticker} a second price for ${day}, after line ${first}; keep the last of each day`;
-  return new MucastError("invalid_data", `${path}: ${message}`, { source: path, line, ticker });
 }

@@ -1,17 +1,16 @@
 import { tmpdir } from "node:os";
-import { openBlob } from "../../blob/open-blob.ts";
-import { DEFAULT_BLOB_LIMITS } from "../../contract/blob-limits.ts";
+import { openBlob } from "../blob/open-blob.ts";
+import { DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
 import type {
   ByteSource,
   RequestedWindow,
   TickerFeatures,
   TickerPrices,
-} from "../../contract/market/ticker-series.ts";
-import { MAGIC } from "../../ingest/parquet.ts";
-import type { ReadOptions } from "../../ingest/read-blob.ts";
-import { readFeatures } from "../../ingest/read-blob.ts";
-import { readPrices } from "../../ingest/read-prices.ts";
-import type { FileLimits } from "../file-limits.ts";
+} from "../contract/market/ticker-series.ts";
+import { MAGIC } from "../ingest/parquet.ts";
+import { type ReadOptions, readFeatures } from "../ingest/read-blob.ts";
+import { readPrices } from "../ingest/read-prices.ts";
+import type { FileLimits } from "./file-limits.ts";
 
 /** Whether a local file, perhaps gzipped, begins like a Parquet table. */
 export async function isParquetFile(path: string, signal: AbortSignal | undefined): Promise<boolean> {
