@@ -15,14 +15,13 @@ const TESTS = /(^|\/)tests?\/|\.(test|testing|cluster)\.ts$/;
 export const GENERATED =
   /^(schemas\/|examples\/configs\/)[\w-]+\.json$|^clients\/python\/mucast_client\/(models|version)\.py$|^docs\/(errors|warnings|findings|configuration)\.md$|^src\/contract\/model-params\/catalogue\.json$|^src\/client\/output-schema\.ts$/;
 
-/** Data, pictures, licences, locks, and the names of versions and ignored files: nothing that a reader must carry. */
+/** Data, pictures, licences, locks, versions, ignored files: nothing that a reader must carry. */
 const DATA =
   /\.(parquet|gz|webp|svg|pem|in|txt|ipynb|typed|npmrc)$|(^|\/)(LICENSE|package-lock\.json|\.nvmrc|\.gitignore|\.dockerignore|\.editorconfig)$|^test\/cases\/.*\.json$/;
 
 const CODE: readonly CodeBudget[] = [
   ["contract", 9_540, 393_100, /^src\/contract\//],
-  ["tables", 199, 7_408, /^src\/tables\//],
-  ["ingest + prepare", 8_366, 324_328, /^src\/(ingest|prepare)\//],
+  ["tables + ingest + prepare", 8_565, 331_736, /^src\/(tables|ingest|prepare)\//],
   ["panel", 3_058, 131_754, /^src\/panel\//],
   ["evaluate", 4_453, 184_079, /^src\/evaluate\//],
   ["engine (TypeScript)", 3_591, 145_157, /^src\/engine\//],
