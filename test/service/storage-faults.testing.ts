@@ -40,14 +40,13 @@ export function storageFaults(core: () => Core): void {
       });
     }
 
-    test("with half a JSON document fails it with unreadable_blob and the offset", async () => {
+    test("with half a JSON document fails it with unreadable_blob", async () => {
       const { api, storage } = core();
       storage.put("data_extractor_half.json", PRICES);
       storage.put("feature_engine_half.json", FEATURES.slice(0, cut));
       const { id } = await api.submit(payload(storage.url, "half"));
       const ended = await api.ended(id);
       assertFailed(ended, "unreadable_blob");
-      assert.equal(ended.error!.offset, cut);
     });
 
     test("without the blob fails it with blob_not_found", async () => {

@@ -15,7 +15,7 @@ import { assertQuickStartWithKeys } from "./quick-start.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe } from "./service.testing.ts";
 
 /** Enough for the inputs and the output of one job, but less than twice as much. */
-const STORED_BYTES = 200_000;
+const STORED_BYTES = 4_000_000;
 
 describe("a service with keys", { timeout: 600_000 }, () => {
   let serving: Serving;

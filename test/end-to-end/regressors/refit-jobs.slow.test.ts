@@ -176,22 +176,23 @@ test("the metrics of the output match its forecasts, including training means of
 });
 
 describe("failures", () => {
-  /** From the cut on, the prices of a ticker are constant for 40 dates; catboost does not learn equal targets. */
-  function flat(tickers: readonly string[]): Market {
-    const from = MARKET.priceDates.indexOf("2021-06-04");
+  /** From about the cut on, the features of a ticker are constant for two months; catboost does not learn from such. */
+  function flat(market: Market, tickers: readonly string[]): Market {
+    const from = market.featureDates.indexOf("2021-06-04");
     const still = (cells: readonly Cell[]) =>
-      cells.map((cell, i) => (i > from && i <= from + 40 ? cells[from]! : cell));
-    const prices = [...MARKET.prices].map(
-      ([ticker, cells]) => [ticker, tickers.includes(ticker) ? still(cells) : cells] as const,
-    );
-    return { ...MARKET, prices: new Map(prices) };
+      cells.map((cell, i) => (i > from - 3 && i <= from + 40 ? 1 : cell));
+    const features = [...market.features].map(([ticker, columns]) => {
+      const changed = new Map([...columns].map(([name, cells]) => [name, still(cells)] as const));
+      return [ticker, tickers.includes(ticker) ? changed : columns] as const;
+    });
+    return { ...market, features: new Map(features) };
   }
 
   const CATBOOST = { model: "catboost", model_params: { iterations: 3, depth: 2 } };
 
   test("of a refit keep the previous model in its place", async () => {
     const asked = { refit_every: 5, window: 30 };
-    const output = await jobOn(flat(["KO"]), config(asked, CATBOOST));
+    const output = await jobOn(flat(MARKET, ["KO"]), config(asked, CATBOOST));
     const { blocks, by_ticker } = output.refits!;
     const failed = blocks.flatMap(({ stand_ins }, b) => (stand_ins === 1 ? [b] : []));
     assert.deepEqual(failed, [6, 7, 8]);
@@ -202,10 +203,10 @@ describe("failures", () => {
     assert.deepEqual([warning!.ticker, warning!.count, others.length], ["KO", 3, 0]);
     assert.match(
       warning!.message,
-      /^KO: 3 refits failed, and models of earlier blocks forecast 15 rows\..*target/,
+      /^KO: 3 refits failed, and models of earlier blocks forecast 15 rows\..*constant/,
     );
     // With blocks of 25 dates, the second one starts on the same date as block 5 here, so it has the same model.
-    const stood = await jobOn(flat(["KO"]), config({ ...asked, refit_every: 25 }, CATBOOST));
+    const stood = await jobOn(flat(MARKET, ["KO"]), config({ ...asked, refit_every: 25 }, CATBOOST));
     const [from, to] = [30, 45];
     assert.deepEqual(
       output.forecasts.KO!.predicted.slice(from, to),
@@ -214,7 +215,7 @@ describe("failures", () => {
   });
 
   test("of a pooled refit keep the previous model in its place for all tickers", async () => {
-    const market = flat([...MARKET.prices.keys()]);
+    const market = flat(MARKET, [...MARKET.prices.keys()]);
     const output = await jobOn(market, config({ refit_every: 5, window: 30, fit: "pooled" }, CATBOOST));
     assert.deepEqual(
       output.refits!.blocks.map(({ stand_ins }) => stand_ins),
@@ -235,14 +236,14 @@ describe("failures", () => {
     const asked = config({ refit_every: 5, window: 30 }, CATBOOST);
     const whole = await jobOn(listedLate(MARKET, 5), asked);
     const { joins } = whole.refits!.by_ticker.KO!;
-    const output = await jobOn(listedLate(flat(["KO"]), 5), asked);
+    const output = await jobOn(listedLate(flat(MARKET, ["KO"]), 5), asked);
     assert.deepEqual(
       output.failures.map(({ ticker, code }) => [ticker, code]),
       [["KO", "fit_failed"]],
     );
     assert.match(
       output.failures[0]!.message,
-      new RegExp(`targets.* late ticker, for the block from ${joins}`),
+      new RegExp(`constant.* late ticker, for the block from ${joins}`),
     );
     assert.ok(!output.warnings.some(({ code }) => code === "late_ticker"));
     const { KO: _, ...others } = whole.forecasts;
