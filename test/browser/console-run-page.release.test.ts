@@ -21,7 +21,7 @@ const LAYOUT = `(() => {
     isBeside: right.getBoundingClientRect().left >= left.getBoundingClientRect().right,
     page: document.documentElement.scrollWidth - innerWidth,
     cut: cells.filter((cell) => cell.getBoundingClientRect().right > innerWidth || cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent),
-    scrolled: [...document.querySelectorAll(".beside-table .scroll")].filter((box) => box.scrollWidth > box.clientWidth).map((box) => [box.scrollWidth, box.clientWidth, ...[...box.querySelectorAll("th")].slice(0,7).map((h)=>h.textContent+h.offsetWidth)].join(" ")),
+    scrolled: [...document.querySelectorAll(".beside-table .scroll")].filter((box) => box.scrollWidth > box.clientWidth).length,
   };
 })()`;
 
@@ -59,7 +59,7 @@ test("the page of a run has its intervals as bars, its candidates beside them, a
     await page.setViewportSize(viewport);
     assert.deepEqual(
       await page.evaluate(LAYOUT),
-      { isBeside, page: 0, cut: [], scrolled: [] },
+      { isBeside, page: 0, cut: [], scrolled: 0 },
       `${viewport.width} pixels`,
     );
   }

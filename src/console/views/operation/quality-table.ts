@@ -43,7 +43,7 @@ function closesTable(rows: string, { by_delay: orders = [] }: Quality): HTMLElem
       name,
       columns: isOverTime
         ? ["Trade", "Order over time, deviations", "90 % band"]
-        : ["Trade", "Mean IC", "90 % band", "Fifths after 5 bp", "Replaced"],
+        : ["Trade", "Mean IC", "90 % band", "Net of 5 bp"],
       rows: orders.map((order) => ({
         header: closeTitle(order.delay),
         cells: isOverTime
@@ -52,7 +52,6 @@ function closesTable(rows: string, { by_delay: orders = [] }: Quality): HTMLElem
               figure(order.ic_mean, "ic"),
               bandText(order),
               figure(order.net_5bp === null ? null : order.net_5bp / 1e4, "mu"),
-              figure(order.turnover, "coverage"),
             ],
       })),
     }),
