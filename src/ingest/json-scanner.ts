@@ -24,6 +24,8 @@ for (const [kind, letters] of [
 const OUTSIDE = INSIDE.slice();
 for (const letter of " \t\n\r,") OUTSIDE[letter.charCodeAt(0)] = BETWEEN;
 
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+
 const code = (letter: string) => letter.charCodeAt(0);
 
 /** A value of the document. */
@@ -134,8 +136,9 @@ export class JsonScanner {
   /** The elements of the array that is next, many in one piece. */
   async *elements(): AsyncGenerator<Piece & { readonly value: readonly unknown[] }, void, void> {
     await this.#expect("[");
+    if (await this.#takes("]")) return;
     this.#depth++;
-    for (let isLast = await this.#takes("]"); !isLast; ) {
+    for (let isLast = false; !isLast; ) {
       const start = await this.#afterSpace(0);
       let [end, keys, finite] = [start, 0, true];
       for (let from = start; ; from = await this.#afterSpace(from + 1)) {
@@ -152,9 +155,10 @@ export class JsonScanner {
       const piece = this.#piece(start, end, undefined, "[", "]") as Piece & { value: unknown[] };
       const separator = await this.#afterSpace(0);
       this.#at += separator + 1;
+      // The bracket is taken: if the caller throws, the array is no longer open.
+      if (isLast) this.#depth--;
       yield piece;
     }
-    this.#depth--;
   }
 
   /**
@@ -241,10 +245,25 @@ export class JsonScanner {
    */
   async #valueEnd(from: number, drops = false, open = 0): Promise<number> {
     let [start, depth, keys, finite] = [from, open, 0, true];
+    let [isText, isEscape] = [false, false];
     for (let position = from; ; ) {
       const [buffer, end] = [this.#buffer, this.#end];
       let at = this.#at + position;
       while (at < end) {
+        if (isText) {
+          if (isEscape) at++;
+          isEscape = false;
+          while (at < end && buffer[at] !== QUOTE) at += buffer[at] === BACKSLASH ? 2 : 1;
+          isEscape = at > end;
+          if (at >= end) {
+            at = end;
+            break;
+          }
+          isText = false;
+          at++;
+          if (depth === 0) return this.#ended(start, at - this.#at, keys, finite);
+          continue;
+        }
         const kinds = depth === 0 ? OUTSIDE : INSIDE;
         let kind = OTHER!;
         while (at < end) {
@@ -253,18 +272,15 @@ export class JsonScanner {
           at++;
         }
         if (at === end) break;
-        if (kind === STRING) {
-          const quote = stringEnd(buffer, at + 1, end);
-          if (quote < 0) break;
-          at = quote;
-        } else if (kind === OPEN) depth++;
+        if (kind === STRING) isText = true;
+        else if (kind === OPEN) depth++;
         else if (kind === CLOSE || kind === BETWEEN) {
           if (depth === 0) return this.#ended(start, at - this.#at, keys, finite);
           depth--;
         } else if (kind === KEY_END) keys++;
         else finite = false;
         at++;
-        if (depth === 0 && kind !== NOT_FINITE) return this.#ended(start, at - this.#at, keys, finite);
+        if (depth === 0 && kind === CLOSE) return this.#ended(start, at - this.#at, keys, finite);
         if (depth > MAX_DEPTH) throw unreadable(this.source, `values are nested more than ${MAX_DEPTH} deep`);
       }
       position = at - this.#at;
@@ -276,7 +292,7 @@ export class JsonScanner {
         throw tooLarge({ source: this.source }, `${what}; write tickers, records or dates one by one`);
       }
       if (await this.#more()) continue;
-      if (depth > 0 || this.#at + position < this.#end) throw this.#broken("the blob ends early");
+      if (depth > 0 || isText) throw this.#broken("the blob ends early");
       return this.#ended(start, position, keys, finite);
     }
   }
@@ -323,16 +339,6 @@ function beginning(byte: number): Beginning {
   if (byte === code("{")) return "object";
   if (byte === code("[")) return "array";
   return byte === code("]") ? "end" : "other";
-}
-
-/** The position of the quote that ends a string whose bytes begin at `from`; -1 if it has not arrived. */
-function stringEnd(buffer: Uint8Array, from: number, end: number): number {
-  for (let at = from; at < end; at++) {
-    const byte = buffer[at];
-    if (byte === 0x22) return at;
-    if (byte === 0x5c) at++;
-  }
-  return -1;
 }
 
 /** The number of keys of a value's objects, at any depth. */

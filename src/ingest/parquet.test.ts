@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import { formatDay } from "../contract/market/dates.ts";
 import { jsonRecords, readBytes, readTwin } from "./table-twin.testing.ts";
 
@@ -36,6 +37,16 @@ describe("a Parquet table of features", () => {
 
   it("is refused by the name of an encoding that DuckDB does not read", async () => {
     await assert.rejects(read("split-integers"), { code: "unreadable_blob", message: /BYTE_STREAM_SPLIT/ });
+  });
+
+  it("is refused if a name comes twice", async () => {
+    const data = { ticker: ["A"], date: ["2020-01-02"], x: [1] };
+    const columnData = Object.entries({ ...data, y: [2] }).map(([name, values]) => ({
+      name: name === "y" ? "x" : name,
+      data: values,
+    }));
+    const bytes = new Uint8Array(parquetWriteBuffer({ columnData }));
+    await assert.rejects(readBytes("features", bytes, workFolder), { message: /two columns "x"/ });
   });
 
   it("has the same tickers in the same order, wherever its bytes are cut", async () => {

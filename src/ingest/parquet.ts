@@ -26,6 +26,9 @@ const MAX_TABLE_VALUES = 2 ** 31;
 /** Bytes of an entry of the metadata that is read. */
 const MAX_ENTRY_BYTES = 2 ** 23;
 
+/** What sorting may hold in memory before it goes to the work folder, in MiB: 10,000 columns need 768. */
+const MEMORY = 1_024;
+
 export interface ParquetOptions {
   /** An existing private folder. No file remains in it. */
   readonly workFolder: string;
@@ -58,7 +61,7 @@ export async function* readParquet(
     unlinkSync(path);
     await copy(bytes, file);
     const opened = `/proc/self/fd/${file}`;
-    table = new Table(await Tables.open([opened], folder), opened, reading.source, options.signal);
+    table = new Table(await Tables.open([opened], folder, MEMORY), opened, reading.source, options.signal);
     const { window, rows } = await table.facts(reading);
     const columns = tableColumns(reading, table.columns, table.index);
     if (rows * Math.max(1, columns.values.size) > (options.maxValues ?? MAX_TABLE_VALUES)) {
@@ -134,15 +137,29 @@ class Table {
   /** Reads what the metadata says. */
   async facts(reading: Reading): Promise<{ readonly window: RequestedWindow; readonly rows: number }> {
     const [file] = await this.#rows(`SELECT num_rows FROM parquet_file_metadata('${this.#path}')`);
-    const schema = await this.#rows(`SELECT name, num_children FROM parquet_schema('${this.#path}')`);
-    const names = topLevel(schema as [string, bigint | null][]);
+    const schema = await this.#rows(
+      `SELECT name, num_children, precision FROM parquet_schema('${this.#path}')`,
+    );
+    const elements = topLevel(schema as unknown as SchemaElement[]);
+    const names = elements.map(([name]) => name);
+    if (names.includes(ROW_NUMBER))
+      throw invalid(reading.position(), `the table has a column ${quote(ROW_NUMBER)}; rename it`);
     const described = await this.#rows(
       `DESCRIBE SELECT * FROM read_parquet('${this.#path}', binary_as_string = true)`,
     );
     this.columns = described.map(([, type], i) => {
       const lower = String(type).toLowerCase();
       const isInteger = INTEGERS.test(lower);
-      return { name: names[i]!, type: lower, kind: kindOfType(lower), alias: `c${i}`, isInteger };
+      // DuckDB takes decimals of more digits for doubles, and their bytes for others.
+      const isLong = Number(elements[i]![2] ?? 0) > MAX_DECIMAL_DIGITS;
+      const kind = isLong ? "other" : kindOfType(lower);
+      return {
+        name: names[i]!,
+        type: isLong ? `decimal of more than ${MAX_DECIMAL_DIGITS} digits` : lower,
+        kind,
+        alias: `c${i}`,
+        isInteger,
+      };
     });
     const metadata = new Map<string, string>();
     const isSmall = `octet_length(value) <= ${MAX_ENTRY_BYTES}`;
@@ -188,23 +205,34 @@ class Table {
     if (!(error instanceof Error) || this.#signal?.aborted === true || "code" in error) return error;
     const [line] = error.message.replaceAll(this.#path, "the file").split("\n");
     if (/No space left/.test(error.message)) return workFolderError("written", error);
+    if (/^Out of Memory/.test(error.message))
+      return tooLarge(
+        { source: this.#source },
+        "the table needs more memory than sorting it may take; sort it by ticker",
+      );
     return unreadable(this.#source, `the Parquet table cannot be read: ${line}`);
   }
 }
 
-/** The names of the columns at the top of a schema, whose elements follow each other depth first; the first is the root. */
-function topLevel(schema: readonly [string, bigint | null][]): string[] {
-  const names: string[] = [];
+type SchemaElement = readonly [name: string, children: bigint | null, precision: number | bigint | null];
+
+const MAX_DECIMAL_DIGITS = 38;
+/** The column that DuckDB adds. */
+const ROW_NUMBER = "file_row_number";
+
+/** The columns at the top of a schema, whose elements follow each other depth first; the first is the root. */
+function topLevel(schema: readonly SchemaElement[]): SchemaElement[] {
+  const columns: SchemaElement[] = [];
   let at = 1;
   const skip = (): void => {
     const children = Number(schema[at++]?.[1] ?? 0);
     for (let i = 0; i < children; i++) skip();
   };
   while (at < schema.length) {
-    names.push(schema[at]![0]);
+    columns.push(schema[at]!);
     skip();
   }
-  return names;
+  return columns;
 }
 
 /** The window of a table of prices: entries of its metadata, or attributes of a pandas DataFrame, under the names that JSON has. */
@@ -270,6 +298,8 @@ function valueColumns(
 ): ReadonlyMap<string, Column> {
   const names = data.map(({ name }) => name);
   const fault = (what: string) => invalid(reading.position(), `the table ${what}`);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw fault(`has two columns ${quote(twice)}`);
   if (reading.kind === "features") {
     if (ticker === undefined)
       throw fault(`has no column of tickers; one of ${TICKER_NAMES.join(", ")} is expected`);
@@ -303,9 +333,9 @@ function only(reading: Reading, columns: readonly Column[], role: "date" | "tick
   throw invalid(reading.position(), what);
 }
 
-/** A column of numbers as float64, NaN for null. */
-function number({ alias }: Column): string {
-  return `coalesce(CAST(${alias} AS DOUBLE), 'nan')`;
+/** A column of numbers as float64, NaN for null; of a decimal the nearest one, which DuckDB gives for its text. */
+function number({ alias, type }: Column): string {
+  return `coalesce(CAST(${type.startsWith("decimal") ? `CAST(${alias} AS VARCHAR)` : alias} AS DOUBLE), 'nan')`;
 }
 
 /** A column of dates in a form that `dayOfCell` reads. */

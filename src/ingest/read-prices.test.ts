@@ -178,6 +178,30 @@ describe("a data-extraction blob", () => {
     }
   });
 
+  it("skips a wrapper with a fault if its own follows, however far its arrays were read", async () => {
+    const prices = { A: { [D1]: 1, [D2]: 2 } };
+    for (const data of [{ features: [{ date: D1, x: 1 }] }, { data: [[1], [1, 2]] }, { features: [] }])
+      assert.deepEqual((await read({ data, prices })).A, BOTH);
+  });
+
+  it("leaves out row numbers of a wide table, and no ticker of that name", async () => {
+    const numbers = { level_0: { [D1]: 0, [D2]: 1 }, A: { [D1]: 1, [D2]: 2 } };
+    assert.deepEqual(Object.keys(await read(numbers)), ["A"]);
+    const ticker = { level_0: { [D1]: 5, [D2]: 7 }, A: { [D1]: 1, [D2]: 2 } };
+    assert.deepEqual(Object.keys(await read(ticker)), ["A", "level_0"]);
+  });
+
+  it("reads a long text in linear time, with escapes at every cut", async () => {
+    const text = `{"note":${JSON.stringify('\\"\\'.repeat(50))},"prices":{"A":[1]},"dates":["${D1}"]}`;
+    for (let cutAt = 1; cutAt < 9; cutAt++) {
+      const blob = await readPrices(sourceOf(cut(Buffer.from(text), [cutAt]), "prices.json"), { workFolder });
+      assert.deepEqual(blob.tickers, ["A"]);
+    }
+    const chunk = Buffer.alloc(2 ** 16, "x");
+    const long = [Buffer.from('{"note":"'), ...Array(512).fill(chunk), Buffer.from(text.replace("{", '",'))];
+    assert.deepEqual((await readPrices(sourceOf(long, "prices.json"), { workFolder })).tickers, ["A"]);
+  });
+
   it("refuses an unknown layout", async () => {
     await refused("7", /is a number/);
     await refused("{}", /contains no tickers/);

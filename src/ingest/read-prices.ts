@@ -7,7 +7,7 @@ import {
 import { invalid, quote } from "./faults.ts";
 import { priceColumn, priceColumns } from "./field-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
-import { isRowNumber } from "./row-numbers.ts";
+import { arePricesRowNumbers } from "./row-numbers.ts";
 
 /** A data-extraction blob, read to its end. */
 export interface PriceBlob {
@@ -44,7 +44,7 @@ export async function readPrices(source: ByteSource, options: ReadOptions): Prom
     const n = days.length;
     const column = n === 0 ? 0 : priceColumn(columns, fault);
     const prices = values.slice(column * n, (column + 1) * n);
-    if (isRowNumber(ticker, prices)) continue;
+    if (arePricesRowNumbers(ticker, prices)) continue;
     isWide &&= columns.length === 1 && columns[0] === "price";
     tickers.set(ticker, { ticker, days, prices });
   }

@@ -17,9 +17,24 @@ export function isUnnamed(name: string): boolean {
  */
 export function isRowNumber(name: string, values: Float64Array): boolean {
   if (UNNAMED.test(name)) return true;
-  if (!RESET.test(name) || !values.every((value) => Number.isInteger(value) && value >= 0)) return false;
+  if (
+    !RESET.test(name) ||
+    values.length < 2 ||
+    !values.every((value) => Number.isInteger(value) && value >= 0)
+  )
+    return false;
   const direction = Math.sign(values.at(-1)! - values[0]!) || 1;
   return values.every((value, i) => i === 0 || Math.sign(value - values[i - 1]!) === direction);
+}
+
+/** Whether what looks like the prices of a ticker numbers the rows of a table with a column per ticker, one by one. */
+export function arePricesRowNumbers(name: string, prices: Float64Array): boolean {
+  const step = prices[1]! - prices[0]!;
+  return (
+    isRowNumber(name, prices) &&
+    Math.abs(step) === 1 &&
+    prices.every((price, i) => price === prices[0]! + i * step)
+  );
 }
 
 /** The names of columns that number the rows of every ticker. */

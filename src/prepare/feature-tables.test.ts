@@ -114,6 +114,20 @@ describe("a table of features", () => {
     assert.match(said[0]!, /^warning: B has no row in \d+-own\.csv; its features of that file are null$/);
   });
 
+  it("keeps a column that numbers the rows of one ticker alone, in its place for all", async () => {
+    const days = Int32Array.from({ length: 5 }, (_, i) => FIRST + i);
+    const of = (ticker: string, index: readonly number[]): TickerSeries => ({
+      ...{ ticker, days, columns: ["index", "own"] },
+      values: Float64Array.from([...index, 7, 7, 7, 7, 7]),
+    });
+    const series = [of("A", [0, 1, 2, 3, 4]), of("B", [9, 8, 30, 31, 32])];
+    for (const order of [series, series.toReversed()]) {
+      const { cells } = await prepare(file("own.parquet", await parquet(order)));
+      assert.deepEqual(cells.A!.index, [0, 1, 2, 3, 4]);
+      assert.deepEqual([cells.A!.own, cells.B!.own![0]], [[7, 7, 7, 7, 7], 7]);
+    }
+  });
+
   it("is the same as Parquet, for jobs and in its id", async () => {
     const days = Int32Array.of(FIRST, FIRST + 1, FIRST + 4);
     const values = Float64Array.of(1, Number.NaN, 1 / 3, -2, 3e-300, 4);

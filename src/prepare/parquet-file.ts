@@ -8,7 +8,7 @@ import type {
   TickerPrices,
 } from "../contract/market/ticker-series.ts";
 import { MAGIC } from "../ingest/parquet.ts";
-import { type ReadOptions, readFeatures } from "../ingest/read-blob.ts";
+import { type ReadOptions, readBlob } from "../ingest/read-blob.ts";
 import { readPrices } from "../ingest/read-prices.ts";
 import type { FileLimits } from "./file-limits.ts";
 
@@ -45,7 +45,7 @@ export async function readFeatureParquet(
 ): Promise<TickerFeatures[]> {
   const series: TickerFeatures[] = [];
   const source = await sourceAt(path, signal, limits);
-  for await (const each of readFeatures(source, readOptions(signal, limits))) series.push(each);
+  for await (const each of readBlob("features", source, readOptions(signal, limits))) series.push(each);
   return series;
 }
 

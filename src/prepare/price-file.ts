@@ -1,5 +1,5 @@
 import type { RequestedWindow } from "../contract/market/ticker-series.ts";
-import { isRowNumber } from "../ingest/row-numbers.ts";
+import { arePricesRowNumbers } from "../ingest/row-numbers.ts";
 import { emptyTable } from "./csv/csv-rows.ts";
 import { readPriceCsv } from "./csv/read-price-csv.ts";
 import type { FileLimits } from "./file-limits.ts";
@@ -9,7 +9,7 @@ export async function readPriceFile(path: string, signal: AbortSignal | undefine
   if (!(await isParquetFile(path, signal))) {
     const { tickers, ...rest } = await readPriceCsv(path, signal, limits);
     const window: RequestedWindow = {};
-    return { ...rest, tickers: tickers.filter((t) => !isRowNumber(t.ticker, t.prices)), window };
+    return { ...rest, tickers: tickers.filter((t) => !arePricesRowNumbers(t.ticker, t.prices)), window };
   }
   const { tickers, window } = await readPriceParquet(path, signal, limits);
   const [priced, unpriced] = [

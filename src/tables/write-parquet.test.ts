@@ -98,3 +98,11 @@ test("an error of the rows ends the table", async () => {
   };
   await assert.rejects(write({ columns: COLUMNS.slice(0, 1) }, parts()), /^RangeError: the end$/);
 });
+
+test("names that DuckDB would change are refused", async () => {
+  for (const names of [["x", "X"], [""], ["a\0"]]) {
+    const columns = names.map((name) => ({ name, kind: "double" as const }));
+    const table = { columns, compression: "zstd" as const, version: "v1" as const, metadata: {} };
+    await assert.rejects(parquetBytes(table, []).next(), { code: "invalid_data" });
+  }
+});

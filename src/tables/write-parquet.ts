@@ -14,6 +14,7 @@ import {
   VARCHAR,
   version,
 } from "@duckdb/node-api";
+import { MucastError } from "../contract/errors/errors.ts";
 import { workFolderError } from "../contract/errors/system-error.ts";
 import { MILLISECONDS_PER_DAY } from "../contract/market/dates.ts";
 import { nameLiteral, Tables, textLiteral } from "./duckdb.ts";
@@ -55,6 +56,7 @@ export const PARQUET_WRITER = `duckdb ${version()}`;
 
 /** The bytes of a Parquet file, in pieces. Missing values are null. */
 export async function* parquetBytes(table: ParquetTable, parts: Iterable<Rows>): AsyncGenerator<Uint8Array> {
+  checkNames(table.columns);
   const folder = await mkdtemp(join(tmpdir(), "mucast-table-")).catch((error: unknown) => {
     throw workFolderError("written", error);
   });
@@ -135,6 +137,24 @@ function fill(output: DuckDBDataChunk, { columns }: ParquetTable, { from, count,
       }
     }
     vector.flush();
+  }
+}
+
+/** @throws MucastError invalid_data for names that DuckDB would change. */
+function checkNames(columns: ParquetTable["columns"]): void {
+  const known = new Map<string, string>();
+  for (const { name } of columns) {
+    const folded = name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+    const other = known.get(folded);
+    const problem =
+      other === undefined
+        ? "is empty or has a NUL character"
+        : `differs from ${JSON.stringify(other)} in case alone`;
+    if (other !== undefined || name === "" || name.includes("\0"))
+      throw new MucastError("invalid_data", `the column ${JSON.stringify(name)} ${problem}`, {
+        advice: "Rename the column, or write JSON: a Parquet file cannot have it.",
+      });
+    known.set(folded, name);
   }
 }
 
