@@ -1,6 +1,9 @@
-/** The commands that `mucast serve` prints and `/docs` shows, pasted into a shell. */
+/** The commands that `mucast serve` and `/docs` show, pasted into a shell. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { mucast } from "../end-to-end/commands/command.ts";
@@ -8,7 +11,6 @@ import type { Core } from "./core.testing.ts";
 import { eventually } from "./eventually.testing.ts";
 import type { Serving } from "./service.testing.ts";
 
-/** The output of `serve` once it has printed how to use it. */
 async function welcome(serving: Serving): Promise<{ url: string; said: string }> {
   return eventually("the service prints how to use it", async () => {
     const said = serving.logs();
@@ -17,7 +19,6 @@ async function welcome(serving: Serving): Promise<{ url: string; said: string }>
   });
 }
 
-/** The curl lines in the output. */
 function curlLines(said: string): string {
   return /^ {2}curl [\s\S]*?\n\n/m.exec(said)![0];
 }
@@ -27,7 +28,6 @@ async function shell(script: string, env: NodeJS.ProcessEnv = process.env): Prom
   return stdout;
 }
 
-/** Of a service without auth. */
 export function quickStart(core: () => Core): void {
   describe("a service shows a person", () => {
     test("curl lines that run a job, even repeatedly", async () => {
@@ -40,16 +40,16 @@ export function quickStart(core: () => Core): void {
     });
 
     test("curl lines at /docs that lead to the forecasts", async () => {
-      const { url, said: printed } = await welcome(core().serving);
+      const { url } = await welcome(core().serving);
       const { info } = (await (await fetch(`${url}/openapi.json`)).json()) as {
         info: { description: string };
       };
       const lines = [...info.description.matchAll(/```sh\n([\s\S]*?)\n```/g)].map(([, line]) => line!);
       assert.equal(lines.length, 5);
-      const said = await shell(lines.join("\n"));
-      assert.match(said, /"status":"Succeeded"[\s\S]*"mu":\{"ALFA":/);
-      for (const line of curlLines(printed).split("\n").slice(0, 2))
-        assert.ok(lines[0]!.includes(line.trim()));
+      const folder = mkdtempSync(join(tmpdir(), "mucast-quick-"));
+      const said = await shell(`cd ${folder}\n${lines.join("\n")}\nhead -c 2000 forecasts.json`);
+      rmSync(folder, { recursive: true });
+      assert.match(said, /"status":"Succeeded"[\s\S]*"mu":\{"AAPL":/);
     });
   });
 }
