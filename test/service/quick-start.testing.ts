@@ -47,7 +47,7 @@ export function quickStart(core: () => Core): void {
       const lines = [...info.description.matchAll(/```sh\n([\s\S]*?)\n```/g)].map(([, line]) => line!);
       assert.equal(lines.length, 5);
       const folder = mkdtempSync(join(tmpdir(), "mucast-quick-"));
-      const said = await shell(`cd ${folder}\n${lines.join("\n")}\nhead -c 2000 forecasts.json`);
+      const said = await shell(`cd ${folder}\n${lines.join("\n")}\nhead -c 2000 output.json`);
       rmSync(folder, { recursive: true });
       assert.match(said, /"status":"Succeeded"[\s\S]*"mu":\{"AAPL":/);
     });

@@ -54,7 +54,7 @@ export function quickStart(service: ServiceAddress): string {
     ["Submit a job and keep its id.", `ID=$(${submitLine(service)} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`],
     ["Follow its events until it ends.", get("/v1/operations/$ID/events", true)],
     ["Get its result, which names the output.", get("/v1/operations/$ID")],
-    ["Save the output.", `${get("/data/ml_engine_$ID.json")} > forecasts.json`],
+    ["Get the output.", `${get("/data/ml_engine_$ID.json")} > output.json`],
   ];
   const key = hasCredentials ? ["First set the variable `MUCAST_API_KEY` to your key or token."] : [];
   const texts = steps.map(([what, lines]) => `${what}\n\n\`\`\`sh\n${lines}\n\`\`\``);
