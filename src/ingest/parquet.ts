@@ -338,7 +338,7 @@ function number({ alias, type }: Column): string {
   return `coalesce(CAST(${type.startsWith("decimal") ? `CAST(${alias} AS VARCHAR)` : alias} AS DOUBLE), 'nan')`;
 }
 
-/** A column of dates in a form that `dayOfCell` reads. */
+/** A column of dates in a form that `Days` reads. */
 function date({ alias, kind, type }: Column): string {
   if (kind === "day") return `CAST(date_diff('day', DATE '1970-01-01', ${alias}) AS DOUBLE)`;
   if (kind === "number") return `CAST(${alias} AS DOUBLE)`;
@@ -454,7 +454,7 @@ async function* readLong(
       at += count;
       row += count;
     }
-    for (let i = 0; i < series.length; i++) if (series[i]! - series[i]! !== 0) series[i] = Number.NaN;
+    dropInfinite(series);
     const calendar = new Calendar(days, reading.position(ticker));
     calendar.arrange(series);
     yield { ticker, columns, days: calendar.days, values: series };
@@ -463,6 +463,11 @@ async function* readLong(
 
 function numbersOf(vector: DuckDBVector): Float64Array {
   return (vector as unknown as { readonly items: Float64Array }).items;
+}
+
+/** Infinite values count as missing, as in JSON. */
+function dropInfinite(values: Float64Array): void {
+  for (let i = 0; i < values.length; i++) if (!Number.isFinite(values[i])) values[i] = Number.NaN;
 }
 
 /** A table of prices with a column per ticker. */
@@ -487,7 +492,7 @@ async function* readWide(
   const calendar = new Calendar(days, position);
   for (const [j, name] of [...values.keys()].entries()) {
     reading.claim(name, ["price"], days.length);
-    for (let i = 0; i < rows; i++) if (!Number.isFinite(prices[j]![i])) prices[j]![i] = Number.NaN;
+    dropInfinite(prices[j]!);
     calendar.arrange(prices[j]!);
     yield { ticker: name, columns: ["price"], days: calendar.days, values: prices[j]! };
   }

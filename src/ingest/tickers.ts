@@ -3,7 +3,7 @@ import { type Day, formatDay } from "../contract/market/dates.ts";
 import type { TickerSeries } from "../contract/market/ticker-series.ts";
 import { dayOfText, whyNoDate } from "./date-text.ts";
 import { Calendar, isDateKey } from "./dates.ts";
-import { invalid, kindOf, NOT_A_BLOB, quote } from "./faults.ts";
+import { invalid, kindOf, NOT_A_BLOB, pathOf, quote } from "./faults.ts";
 import { keysAt, type Piece } from "./json-scanner.ts";
 import { calendarOf, isMembers, type Members, numberOf, type Reading } from "./reading.ts";
 import { type RowPlace, RowTable } from "./row-table.ts";
@@ -286,15 +286,8 @@ export function ordered(records: readonly unknown[], text: string): RowPlace["or
 
 function unknown(reading: Reading, ticker: string, value: unknown, ...keys: string[]) {
   return invalid(
-    {
-      ...reading.position(ticker),
-      path: reading.position(ticker, ...keys).path ?? quotedPath(reading, ticker),
-    },
+    { ...reading.position(ticker), path: pathOf(ticker, ...keys) },
     `is ${kindOf(value)}, which is not a known layout of a ticker`,
     NOT_A_BLOB,
   );
-}
-
-function quotedPath(reading: Reading, ticker: string): string {
-  return reading.position(ticker, 0).path!.slice(0, -"[0]".length);
 }
