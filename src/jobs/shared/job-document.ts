@@ -65,9 +65,10 @@ export interface DocumentParts {
 /** Every member of a part of the published schema: a new member does not compile until it is given here. */
 type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 
-/** The output blob, with members in the order of the published schema and tickers ascending by code point. */
+/** The output blob: small members first, so that a reader may stop there; then those by ticker, ascending by code point. */
 export function jobDocument(parts: DocumentParts): OrderedJson {
   const { window, tickers, fits } = parts;
+  const { refits, cross_validation, training, ...small } = parts.fitting;
   return {
     schema: OUTPUT_SCHEMA_NAME,
     operation: parts.operation,
@@ -84,15 +85,16 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     } satisfies Members<Omit<OutputBlob["window"], "delay">>,
     ...muOf(tickers, parts.asOf),
     ...(parts.tables.verdict && { verdict: plain(withWarning(parts.tables.verdict, parts.warnings)) }),
-    forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
-    fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),
-    ...parts.fitting,
     metrics: metricsOf(parts),
     model: parts.model,
     warnings: plain(parts.warnings.map(withoutSecrets)),
     failures: plain(parts.failures),
     ...(parts.tags === undefined || parts.tags.length === 0 ? {} : { tags: parts.tags }),
     provenance: parts.provenance,
+    ...small,
+    forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
+    fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),
+    ...{ refits, cross_validation, training },
   } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_model" | "mu_spread" | "verdict" | "tags">>;
 }
 
@@ -220,7 +222,6 @@ export function provenance(facts: {
     data_extractor_sha256: dataExtractor.sha256,
     ...(facts.window === undefined ? {} : { requested_window: recordedWindow(facts.window) }),
     config: storedConfig(ownSection(facts.config, facts.operation)),
-    // A service looks for it in the last bytes of an output, so nothing long may follow it.
     config_sha256: recorded?.configSha256 ?? createHash("sha256").update(facts.config).digest("hex"),
     versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...versions },
     ...(MUCAST_COMMIT === undefined ? {} : { commit: MUCAST_COMMIT }),
