@@ -107,7 +107,7 @@ async function readParts(
   for await (const { member, key, value } of readEntries(source, signal)) {
     if (key === undefined) {
       // Jobs write the small members first.
-      if (isSummary && member === "forecasts" && members.has("provenance")) break;
+      if (isSummary && member === "forecasts" && members.has("failures")) break;
       members.set(member, isObject(value) ? new Map() : value);
     } else if (member === "forecasts" || member === "cross_validation") {
       if (isSummary) continue;

@@ -8,12 +8,12 @@ export interface RecordedRequest {
   readonly config: string | undefined;
 }
 
-/** Bytes to read at the end of an output. A config has at most 32 KiB, and at most six times as many when escaped. */
-const TAIL = 2 ** 18;
+/** Bytes to read of an output. A config has at most 32 KiB, and at most six times as many when escaped. */
+const EDGE = 2 ** 18;
 
 /**
- * Reads the end of an output, which contains its provenance.
- * @returns undefined for an output of a version without provenance there.
+ * Reads the beginning of an output, which contains its provenance.
+ * @returns undefined for another document.
  * @throws MucastApiError not_found if the output is gone.
  */
 export async function recordedRequest(
@@ -21,8 +21,10 @@ export async function recordedRequest(
   outputName: string,
   { baseUrl, signal }: { readonly baseUrl: string; readonly signal: AbortSignal },
 ): Promise<RecordedRequest | undefined> {
-  const answer = await client.getBlob(outputName, { range: `bytes=-${TAIL}`, signal });
-  const found = provenanceIn(await answer.text());
+  const read = async (range: string) =>
+    provenanceIn(await (await client.getBlob(outputName, { range, signal })).text());
+  // Outputs of 0.2.0 end with it.
+  const found = (await read(`bytes=0-${EDGE - 1}`)) ?? (await read(`bytes=-${EDGE}`));
   if (found === undefined) return undefined;
   const section = outputName.startsWith("nn_") ? "NN params" : "ML params";
   return {
@@ -42,14 +44,19 @@ interface Provenance {
 
 const MEMBER = '"provenance":{';
 
-/** The provenance at the end of an output, which is the document's last member. Quotes inside a text are escaped. */
-export function provenanceIn(tail: string): Provenance | undefined {
-  const at = tail.lastIndexOf(MEMBER);
-  const end = tail.lastIndexOf("}");
-  if (at < 0 || end < at) return undefined;
+/** The provenance in a part of an output. Quotes inside a text are escaped, so the mark is no text. */
+export function provenanceIn(part: string): Provenance | undefined {
+  const object = part.slice(part.lastIndexOf(MEMBER) + MEMBER.length - 1);
+  let [depth, end] = [0, 0];
+  for (const { 0: token, index } of object.matchAll(/"(?:[^"\\]+|\\.)*"|[{}]/gs)) {
+    if (token === "{") depth++;
+    else if (token === "}") depth--;
+    end = index + 1;
+    if (depth === 0) break;
+  }
   try {
     const { feature_url, data_extractor_url, config, config_sha256 } = JSON.parse(
-      tail.slice(at + MEMBER.length - 1, end),
+      object.slice(0, end),
     ) as Partial<Provenance>;
     if (typeof feature_url !== "string" || typeof data_extractor_url !== "string") return undefined;
     return {

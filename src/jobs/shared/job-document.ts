@@ -65,7 +65,7 @@ export interface DocumentParts {
 /** Every member of a part of the published schema: a new member does not compile until it is given here. */
 type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 
-/** The output blob: small members first, so that a reader may stop there; then those by ticker, ascending by code point. */
+/** The output blob: small members first, so that a reader may stop early, and the origin in the first bytes; tickers by code point. */
 export function jobDocument(parts: DocumentParts): OrderedJson {
   const { window, tickers, fits } = parts;
   const { refits, cross_validation, training, ...small } = parts.fitting;
@@ -83,6 +83,7 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       median_spacing_days: medianSpacing(fits),
       ...recordedDelay(window),
     } satisfies Members<Omit<OutputBlob["window"], "delay">>,
+    provenance: parts.provenance,
     ...muOf(tickers, parts.asOf),
     ...(parts.tables.verdict && { verdict: plain(withWarning(parts.tables.verdict, parts.warnings)) }),
     metrics: metricsOf(parts),
@@ -90,7 +91,6 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     warnings: plain(parts.warnings.map(withoutSecrets)),
     failures: plain(parts.failures),
     ...(parts.tags === undefined || parts.tags.length === 0 ? {} : { tags: parts.tags }),
-    provenance: parts.provenance,
     ...small,
     forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
     fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),

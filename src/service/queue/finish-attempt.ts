@@ -1,6 +1,5 @@
 import { containerJob, executionName, outputName } from "../../blob/names.ts";
 import type { BlobStore } from "../../blob/store.ts";
-import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { ByteSource } from "../../contract/market/ticker-series.ts";
@@ -143,12 +142,9 @@ export async function findOutput(whole: BlobStore, row: OperationRow): Promise<R
   };
 }
 
-/** The members of an output and of an audit that have the digest of the config. */
-const WITH_DIGEST = new Set(["provenance", "inputs"]);
-
-/** Reads the blob until it has the id and the digest of the config, which jobs write before all forecasts. */
+/** Reads the blob until it has the id and the digest of the config, which jobs write in the first kilobytes. */
 async function isOutputOf(row: OperationRow, blob: ByteSource): Promise<boolean> {
-  const isWanted = (member: string) => member === "id" || WITH_DIGEST.has(member);
+  const isWanted = (member: string) => ["id", "provenance", "inputs"].includes(member);
   try {
     for await (const { member, key, value } of entriesOf(blob, undefined, isWanted)) {
       if (member === "id" && value !== row.id) return false;
@@ -158,14 +154,7 @@ async function isOutputOf(row: OperationRow, blob: ByteSource): Promise<boolean>
     }
     return false;
   } catch (error) {
-    if (error instanceof MucastError && NOT_AN_OUTPUT.has(error.code)) return false;
+    if (error instanceof MucastError && error.code === "unreadable_blob") return false;
     throw error;
   }
 }
-
-/** Errors of a blob that no job has written. */
-const NOT_AN_OUTPUT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "unreadable_blob",
-  "invalid_data",
-  "too_large",
-]);
