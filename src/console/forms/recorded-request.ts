@@ -42,33 +42,22 @@ interface Provenance {
   readonly config_sha256: string;
 }
 
-const MEMBER = '"provenance":{';
+/** An object that has objects, but no deeper ones. Quotes inside a text are escaped, so the mark is no text. */
+const PROVENANCE = /"provenance":(\{(?:"(?:[^"\\]|\\.)*"|[^"{}]|\{(?:"(?:[^"\\]|\\.)*"|[^"{}])*\})*\})/s;
 
-/** The provenance in a part of an output. Quotes inside a text are escaped, so the mark is no text. */
+/** The provenance in a part of an output. */
 export function provenanceIn(part: string): Provenance | undefined {
-  const object = part.slice(part.lastIndexOf(MEMBER) + MEMBER.length - 1);
-  let [depth, end] = [0, 0];
-  for (const { 0: token, index } of object.matchAll(/"(?:[^"\\]+|\\.)*"|[{}]/gs)) {
-    if (token === "{") depth++;
-    else if (token === "}") depth--;
-    end = index + 1;
-    if (depth === 0) break;
-  }
-  try {
-    const { feature_url, data_extractor_url, config, config_sha256 } = JSON.parse(
-      object.slice(0, end),
-    ) as Partial<Provenance>;
-    if (typeof feature_url !== "string" || typeof data_extractor_url !== "string") return undefined;
-    return {
-      feature_url,
-      data_extractor_url,
-      config: typeof config === "string" ? config : null,
-      config_sha256: String(config_sha256),
-    };
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const [, object = "{}"] = PROVENANCE.exec(part) ?? [];
+  const { feature_url, data_extractor_url, config, config_sha256 } = JSON.parse(
+    object,
+  ) as Partial<Provenance>;
+  if (typeof feature_url !== "string" || typeof data_extractor_url !== "string") return undefined;
+  return {
+    feature_url,
+    data_extractor_url,
+    config: typeof config === "string" ? config : null,
+    config_sha256: String(config_sha256),
+  };
 }
 
 /** An output names a local input only by its file name; the service has it under its own URL. */

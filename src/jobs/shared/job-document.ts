@@ -65,7 +65,7 @@ export interface DocumentParts {
 /** Every member of a part of the published schema: a new member does not compile until it is given here. */
 type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 
-/** The output blob: small members first, so that a reader may stop early, and the origin in the first bytes; tickers by code point. */
+/** The output blob: its origin in the first bytes, forecasts by ticker last, and tickers ascending by code point. */
 export function jobDocument(parts: DocumentParts): OrderedJson {
   const { window, tickers, fits } = parts;
   const { refits, cross_validation, training, ...small } = parts.fitting;
@@ -90,7 +90,7 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     model: parts.model,
     warnings: plain(parts.warnings.map(withoutSecrets)),
     failures: plain(parts.failures),
-    ...(parts.tags === undefined || parts.tags.length === 0 ? {} : { tags: parts.tags }),
+    ...(parts.tags?.length ? { tags: parts.tags } : {}),
     ...small,
     forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
     fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),
@@ -187,7 +187,6 @@ export function dateTexts(days: Int32Array): string[] {
   return Array.from(days, formatDay);
 }
 
-/** NaN as null. */
 function nullable(values: Float64Array): (number | null)[] {
   return Array.from(values, (value) => (Number.isNaN(value) ? null : value));
 }
