@@ -11,7 +11,7 @@ import { readFeatures } from "../ingest/read-blob.ts";
 import { readPrices } from "../ingest/read-prices.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
-import { isRefusal, isUnread } from "./refusals.ts";
+import { isRefusal, isUnread } from "./run-recorded.ts";
 
 export type Reading = Pick<JobContext, "policy" | "report" | "signal"> & {
   /** BLOB_URL, possibly with its SAS; for blobs in that container. */
@@ -45,16 +45,10 @@ export async function findInputs(
   { outputUrl, featureUrl, dataExtractorUrl }: Places,
   reading: Reading,
 ): Promise<FoundInputs> {
-  const find = (url: string, sha256: string, given: string | undefined) =>
-    findInput(sha256, url, placesOf(url, given, outputUrl), given, reading);
-  return {
-    feature: await find(provenance.feature_url, provenance.feature_sha256, featureUrl),
-    data_extractor: await find(
-      provenance.data_extractor_url,
-      provenance.data_extractor_sha256,
-      dataExtractorUrl,
-    ),
-  };
+  const find = (kind: InputKind, given: string | undefined) =>
+    findInput(provenance[`${kind}_url`], provenance[`${kind}_sha256`], given, outputUrl, reading);
+  const feature = await find("feature", featureUrl);
+  return { feature, data_extractor: await find("data_extractor", dataExtractorUrl) };
 }
 
 /** Codes of a location without a readable blob; other errors, such as a cancel, end the replay. */
@@ -68,20 +62,25 @@ const UNUSABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * Looks for the blob with the recorded digest in each place. A blob that the caller names is used even if its digest differs; the search
- * then continues, so that the two can be compared.
+ * Looks for the blob with the recorded digest at the caller's location, at the recorded URL, and beside the output under the recorded name. A
+ * blob that the caller names is used even if its digest differs; the search then continues, so that the two can be compared.
  */
 async function findInput(
-  sha256: string,
   url: string,
-  places: readonly string[],
+  sha256: string,
   given: string | undefined,
+  output: string,
   reading: Reading,
 ): Promise<FoundInput> {
+  const name = isUrl(url) ? url.split("/").at(-1)! : url;
+  // An output may come from anywhere, so only names of files in the same folder are followed.
+  const isPlain = /^[^/\\\p{C}\p{Zl}\p{Zp}?#%]{1,255}$/u.test(name) && name !== "." && name !== "..";
+  const places = [given, isRemoteUrl(url) ? url : undefined, isPlain ? beside(output, name) : undefined];
   const tried: { url: string; problem: string }[] = [];
   let other: { location: string; sha256: string } | undefined;
   let original: string | undefined;
-  for (const location of places) {
+  for (const location of new Set(places)) {
+    if (location === undefined) continue;
     try {
       const found = await digestOf(location, reading);
       if (found === sha256) {
@@ -108,15 +107,7 @@ async function findInput(
   };
 }
 
-/** The caller's location, the recorded URL, and beside the output under the recorded name. */
-function placesOf(url: string, given: string | undefined, output: string): string[] {
-  const name = isUrl(url) ? url.split("/").at(-1)! : url;
-  // An output may come from anywhere, so only names of files in the same folder are followed.
-  const isPlain = /^[^/\\\p{C}\p{Zl}\p{Zp}?#%]{1,255}$/u.test(name) && name !== "." && name !== "..";
-  const places = [given, isRemoteUrl(url) ? url : undefined, isPlain ? beside(output, name) : undefined];
-  return [...new Set(places.filter((place) => place !== undefined))];
-}
-
+/** Blobs beside an output at a URL are read with the query of that URL. */
 function beside(output: string, name: string): string {
   if (!isRemoteUrl(output)) return join(dirname(isUrl(output) ? filePath(output) : output), name);
   const [bare, ...query] = output.split("?");
@@ -156,22 +147,18 @@ export async function otherInputs(
 ): Promise<{ readonly message: string; readonly inputs: ShownInputs } | undefined> {
   if (Object.values(inputs).every(({ isRecorded }) => isRecorded)) return undefined;
   const words: string[] = [];
-  const withChange = async (kind: InputKind) => {
+  const withChange = async (kind: InputKind): Promise<ShownInputs["feature"]> => {
     const { isRecorded, original, location, shown } = inputs[kind];
     if (isRecorded) return shown;
-    const change =
-      original === undefined ? undefined : await changeOf(kind, original, location!, reading, workFolder);
     const { url, sha256, found } = shown;
-    words.push(`${url} had the SHA-256 ${sha256}, and ${found!.url} has ${found!.sha256}`);
-    if (change === undefined) return shown;
-    const { tickers, columns, only_recorded, only_found } = change;
-    if ([tickers, columns, only_recorded, only_found].every(({ count }) => count === 0)) {
+    let text = `${url} had the SHA-256 ${sha256}, and ${found!.url} has ${found!.sha256}`;
+    const change = original && (await changeOf(kind, original, location!, reading, workFolder));
+    if (change && change.tickers.count + change.only_recorded.count + change.only_found.count === 0) {
       const window = kind === "feature" ? "" : "has another window, or ";
-      words.push(
-        `${words.pop()}, though every value is the same: it ${window}is written or compressed in another way`,
-      );
+      text += `, though every value is the same: it ${window}is written or compressed in another way`;
     }
-    return { ...shown, change };
+    words.push(text);
+    return change ? { ...shown, change } : shown;
   };
   const feature = await withChange("feature");
   const data_extractor = await withChange("data_extractor");
@@ -199,28 +186,26 @@ async function changeOf(
       const before = kept.get(series.ticker);
       kept.delete(series.ticker);
       if (before === undefined) onlyFound.add(series.ticker);
-      else {
+      else
         for (const { day, column } of differencesOf(before, series)) {
           tickers.add(series.ticker);
           if (day !== undefined) days.add(day);
           if (column !== undefined) columns.add(column);
           if (day !== undefined && column !== undefined) values++;
         }
-      }
     }
   } catch (error) {
     if (isRefusal(error) || isUnread(error)) return undefined;
     throw error;
   }
   const sorted = [...days].sort((a, b) => a - b);
+  const [first, last] = [sorted[0], sorted.at(-1)];
   return {
     values,
     tickers: namesOf(tickers),
     columns: namesOf(columns),
     dates:
-      sorted.length === 0
-        ? null
-        : { count: sorted.length, first: formatDay(sorted[0]!), last: formatDay(sorted.at(-1)!) },
+      first === undefined ? null : { count: sorted.length, first: formatDay(first), last: formatDay(last!) },
     only_recorded: namesOf(kept.keys()),
     only_found: namesOf(onlyFound),
   };
@@ -234,12 +219,11 @@ async function* seriesOf(
 ): AsyncGenerator<TickerSeries> {
   const blob = await openBlob(location, policy, { signal, blobUrl });
   const options = { workFolder, signal, limits: policy.limits };
-  if (kind === "feature") {
-    yield* readFeatures(blob, options);
-    return;
+  if (kind === "feature") yield* readFeatures(blob, options);
+  else {
+    const prices = await readPrices(blob, options);
+    for (const ticker of prices.tickers) yield priceSeries(prices.load(ticker));
   }
-  const prices = await readPrices(blob, options);
-  for (const ticker of prices.tickers) yield priceSeries(prices.load(ticker));
 }
 
 /** @yields a column or a day that only one of two series of a ticker has, and each value that differs. */
@@ -247,22 +231,20 @@ function* differencesOf(
   before: TickerSeries,
   after: TickerSeries,
 ): Generator<{ day?: Day; column?: string }> {
-  for (const column of new Set([...before.columns, ...after.columns])) {
+  for (const column of new Set([...before.columns, ...after.columns]))
     if (!before.columns.includes(column) || !after.columns.includes(column)) yield { column };
-  }
   const rows = new Map(Array.from(before.days, (day, i) => [day, i]));
   const places = after.columns.map((column) => before.columns.indexOf(column));
   for (const [j, day] of after.days.entries()) {
     const i = rows.get(day);
     rows.delete(day);
     if (i === undefined) yield { day };
-    else {
+    else
       for (const [c, place] of places.entries()) {
         const value = before.values[place * before.days.length + i];
         if (place >= 0 && !Object.is(value, after.values[c * after.days.length + j]))
           yield { day, column: after.columns[c]! };
       }
-    }
   }
   for (const day of rows.keys()) yield { day };
 }
