@@ -7,8 +7,7 @@ import {
   chosenOutputsSchema,
 } from "../contract/output/chosen-outputs.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { outputDocument } from "../outputs/open-document.ts";
-import { dlText, type Market, mlText } from "../outputs/outputs.testing.ts";
+import { dlText, type Market, mlText, outputDocument } from "../outputs/outputs.testing.ts";
 import { candidateOf, chooseOutputs, DATES_PER_CHOICE, outputRows } from "./choose-outputs.ts";
 
 const SHA = "0".repeat(64);

@@ -1,14 +1,11 @@
-import { basename, dirname, extname } from "node:path";
+import { basename, dirname } from "node:path";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
-import type { Content } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
-import type { ForecastRows } from "../evaluate/forecast-rows.ts";
-import type { Bounds } from "../evaluate/intervals/conformal.ts";
 import { foldRows } from "../outputs/fold-rows.ts";
 import { type OutputDocument, openDocument, type Reading } from "../outputs/open-document.ts";
 import type { Rows } from "../tables/write-parquet.ts";
@@ -31,13 +28,6 @@ export interface TableOptions {
   readonly isRaw?: boolean;
 }
 
-const FORMATS: Readonly<
-  Record<string, (parts: readonly Rows[], options: TableOptions) => Content | Promise<Content>>
-> = {
-  ".csv": forecastsCsv,
-  ".parquet": forecastsParquet,
-};
-
 interface ExportRequest extends TableOptions {
   /** The output of a job: a path, a file: URL or an https URL. */
   readonly output: string;
@@ -54,18 +44,15 @@ export async function exportForecasts(
   { output, out, ...options }: ExportRequest,
   reading: Reading,
 ): Promise<number> {
-  const extension = extname(out).toLowerCase();
-  const format = Object.hasOwn(FORMATS, extension) ? FORMATS[extension] : undefined;
-  if (format === undefined) {
-    const message = `--out must end with ${Object.keys(FORMATS).join(" or ")}, which says the format, got ${JSON.stringify(out)}`;
+  const isParquet = /\.parquet$/i.test(out);
+  if (!isParquet && !/\.csv$/i.test(out)) {
+    const message = `--out must end with .csv or .parquet, which says the format, got ${JSON.stringify(out)}`;
     throw new MucastError("invalid_request", message, { path: "--out", value: out });
   }
   const parts = [...forecastParts(await openDocument(output, reading))];
-  const staged = await stageFile(dirname(out), basename(out), await format(parts, options), {
-    signal: reading.signal,
-    shown: out,
-  });
-  await replaceByStaged(staged);
+  const content = isParquet ? await forecastsParquet(parts) : forecastsCsv(parts, options);
+  const place = { signal: reading.signal, shown: out };
+  await replaceByStaged(await stageFile(dirname(out), basename(out), content, place));
   return rowCount(parts);
 }
 
@@ -81,10 +68,8 @@ export async function streamForecasts(
   options: TableOptions = {},
 ): Promise<number> {
   const parts = [...forecastParts(await openDocument(output, reading))];
-  await pipeline(forecastsCsv(parts, options), to, {
-    end: false,
-    ...(reading.signal && { signal: reading.signal }),
-  });
+  const { signal } = reading;
+  await pipeline(forecastsCsv(parts, options), to, { end: false, ...(signal && { signal }) });
   return rowCount(parts);
 }
 
@@ -93,7 +78,8 @@ function rowCount(parts: readonly Rows[]): number {
 }
 
 /**
- * All forecasts of an output: tickers ascending by code point, for each ticker first the folds in time order, then the score rows.
+ * All forecasts of an output as values of COLUMNS: tickers ascending by code point, for each ticker first the folds in time order, then the
+ * score rows.
  * @throws MucastError invalid_data if the folds of a ticker do not add up to its rows.
  */
 export function* forecastParts(output: OutputDocument): Generator<Rows> {
@@ -103,28 +89,22 @@ export function* forecastParts(output: OutputDocument): Generator<Rows> {
   const scored = new Map(rows.map((row) => [row.ticker, row]));
   for (const ticker of [...new Set([...tested.keys(), ...scored.keys()])].sort(compareCodePoints)) {
     const { row, folds: spans } = tested.get(ticker) ?? { folds: [] };
-    for (const { number, from, to } of spans) yield partOf(row!, "out_of_fold", number, from, to);
+    for (const { number, from, to } of spans) {
+      const { days, predicted, realised } = row!;
+      const [low, fold] = [constant(to - from, Number.NaN), constant(to - from, number)];
+      const numbers = [fold, predicted.subarray(from, to), low, low, realised.subarray(from, to)];
+      yield { count: to - from, values: [ticker, days.subarray(from, to), "out_of_fold", ...numbers] };
+    }
     const score = scored.get(ticker);
-    if (score !== undefined) yield partOf(score, "score", Number.NaN, 0, score.days.length);
+    if (score === undefined) continue;
+    const { days, predicted, lower, upper, realised } = score;
+    const fold = constant(days.length, Number.NaN);
+    yield { count: days.length, values: [ticker, days, "score", fold, predicted, lower, upper, realised] };
   }
 }
 
-/** The rows [from, to) of a ticker as values of COLUMNS. @param fold NaN for score rows. */
-function partOf(
-  rows: ForecastRows & Partial<Bounds>,
-  part: string,
-  fold: number,
-  from: number,
-  to: number,
-): Rows {
-  const { ticker, days, predicted, lower, upper, realised } = rows;
-  const filled = (value: number) => new Float64Array(to - from).fill(value);
-  const [low, high] = [lower, upper].map((ends) => ends?.subarray(from, to) ?? filled(Number.NaN)) as [
-    Float64Array,
-    Float64Array,
-  ];
-  const numbers = [filled(fold), predicted.subarray(from, to), low, high, realised.subarray(from, to)];
-  return { count: to - from, values: [ticker, days.subarray(from, to), part, ...numbers] };
+function constant(count: number, value: number): Float64Array {
+  return new Float64Array(count).fill(value);
 }
 
 /**

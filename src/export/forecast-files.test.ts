@@ -4,8 +4,7 @@ import { parse } from "csv-parse/sync";
 import { parquetReadObjects } from "hyparquet";
 import { readOutput } from "../client/read-output.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { outputDocument } from "../outputs/open-document.ts";
-import { dlText, mlText } from "../outputs/outputs.testing.ts";
+import { dlText, mlText, outputDocument } from "../outputs/outputs.testing.ts";
 import type { Rows } from "../tables/write-parquet.ts";
 import { COLUMNS, forecastParts, forecastsCsv, forecastsParquet } from "./export-forecasts.ts";
 

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readOutput } from "../client/read-output.ts";
 import { foldRows } from "./fold-rows.ts";
-import { outputDocument } from "./open-document.ts";
-import { mlText } from "./outputs.testing.ts";
+import { mlText, outputDocument } from "./outputs.testing.ts";
 
 const text = mlText({ tickers: ["A", "B"], fitRows: 120, scoreRows: 30, folds: 3 });
 

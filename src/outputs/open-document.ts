@@ -6,7 +6,6 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { NOT_AN_OUTPUT } from "../contract/errors/wrong-document.ts";
 import { readWholeJson } from "../contract/json/whole-json.ts";
 import type { ByteSource } from "../contract/market/ticker-series.ts";
-import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import { type OutputSummary, summaryOf } from "./output-summary.ts";
 import { type Entry, entriesOf } from "./read-members.ts";
@@ -41,7 +40,7 @@ export interface Reading {
 export async function openDocument(location: string, reading: Reading): Promise<OutputDocument> {
   const blob = await openOutputBlob(location, reading);
   const parts = await readParts(blob, reading.signal);
-  return documentOf(blob.name, blob.digest(), parts);
+  return { name: blob.name, sha256: blob.digest(), ...parts };
 }
 
 /** The same for an output whose bytes come from a store. @throws MucastError of `chunks`; like `openDocument`. */
@@ -54,20 +53,7 @@ export async function readDocument(name: string, chunks: AsyncIterable<Uint8Arra
     }
   }
   const parts = await readParts({ name, chunks: hashed() });
-  return documentOf(name, hash.digest("hex"), parts);
-}
-
-/** The same for an output in memory. */
-export function outputDocument(name: string, sha256: string, output: OutputBlob): OutputDocument {
-  const { forecasts, cross_validation } = output;
-  const read = seriesReader(name);
-  const seriesOf = (part: "forecasts" | "cross_validation") =>
-    new Map(Object.entries(output[part] ?? {}).map(([ticker, value]) => [ticker, read(part, ticker, value)]));
-  return documentOf(name, sha256, {
-    document: summaryOf(output),
-    forecasts: forecasts && seriesOf("forecasts"),
-    tested: cross_validation && seriesOf("cross_validation"),
-  });
+  return { name, sha256: hash.digest("hex"), ...parts };
 }
 
 /**
@@ -79,27 +65,12 @@ export async function openSummary(location: string, reading: Reading): Promise<O
   return (await readParts(blob, reading.signal, true)).document;
 }
 
-interface DocumentParts {
-  readonly document: OutputSummary;
-  readonly forecasts: ReadonlyMap<string, Series>;
-  readonly tested: ReadonlyMap<string, Series> | undefined;
-}
-
-function documentOf(
-  name: string,
-  sha256: string,
-  { document, forecasts, tested }: DocumentParts,
-): OutputDocument {
-  const outOfFold = tested && outOfFoldRows(document, tested);
-  return { name, sha256, document, rows: scoredRows(document, forecasts), outOfFold };
-}
-
 /** @param isSummary whether forecasts by ticker are left out. */
 async function readParts(
   source: ByteSource,
   signal?: AbortSignal,
   isSummary = false,
-): Promise<DocumentParts> {
+): Promise<Omit<OutputDocument, "name" | "sha256">> {
   const members = new Map<string, unknown>();
   const forecasts = new Map<string, Series>();
   const tested = new Map<string, Series>();
@@ -127,12 +98,14 @@ async function readParts(
     ]),
   );
   if (isSummary) output.forecasts = {};
+  let document: OutputSummary;
   try {
-    const document = summaryOf(readOutput(output));
-    return { document, forecasts, tested: members.has("cross_validation") ? tested : undefined };
+    document = summaryOf(readOutput(output));
   } catch (cause) {
     throw notAnOutput(source.name, `${source.name}: ${(cause as TypeError).message}`, cause);
   }
+  const outOfFold = members.has("cross_validation") ? outOfFoldRows(document, tested) : undefined;
+  return { document, rows: scoredRows(document, forecasts), outOfFold };
 }
 
 /** The entries of an output. @throws MucastError unreadable_blob for an input blob. */

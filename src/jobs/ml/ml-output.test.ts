@@ -9,7 +9,7 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { type OutputBlob, outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { commonLevels } from "../../evaluate/levels.ts";
-import { outputDocument } from "../../outputs/open-document.ts";
+import { outputDocument } from "../../outputs/outputs.testing.ts";
 import { NO_ENGINE, provenance } from "../shared/job-document.ts";
 import { listedWarnings } from "../shared/listed-warnings.ts";
 import { orderedPieces } from "../shared/ordered-json.ts";
