@@ -12,7 +12,6 @@ import { choiceGains, type Gain, optimismOf } from "../evaluate/choice/choice-ga
 import { choosePrequentially } from "../evaluate/choice/prequential.ts";
 import { asRanked } from "../evaluate/forecast-rows.ts";
 import { finiteOrNull, rootMeanSquare } from "../evaluate/statistics.ts";
-import { foldRows } from "../outputs/fold-rows.ts";
 import type { OutputDocument } from "../outputs/open-document.ts";
 import { modelNameOf, requireOneDelay } from "../outputs/output-summary.ts";
 
@@ -145,14 +144,15 @@ function outOfFoldRows(output: OutputDocument): OutputRows[] {
   const { outOfFold = [], rows, document } = output;
   const { as_of, delay } = document.window;
   const scored = new Map(rows.map((row) => [row.ticker, row.days[0]]));
-  const folds = foldRows(output);
-  return outOfFold.map(({ ticker, days, predicted, realised }, i) => ({
+  return outOfFold.map(({ ticker, days, predicted, realised, folds }) => ({
     ...{ ticker, days, predicted, realised },
     labelDays: laterDays(days, delay, scored.get(ticker) ?? parseDay(as_of)),
-    folds: folds[i]!.filter(({ from, to }) => from < to).map(({ from, to }) => ({
-      ...{ from, to },
-      first: days[from]!,
-    })),
+    folds: folds
+      .filter(({ from, to }) => from < to)
+      .map(({ from, to }) => ({
+        ...{ from, to },
+        first: days[from]!,
+      })),
   }));
 }
 

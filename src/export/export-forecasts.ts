@@ -6,7 +6,6 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
-import { foldRows } from "../outputs/fold-rows.ts";
 import { type OutputDocument, openDocument, type Reading } from "../outputs/open-document.ts";
 import type { Rows } from "../tables/write-parquet.ts";
 
@@ -84,13 +83,12 @@ function rowCount(parts: readonly Rows[]): number {
  */
 export function* forecastParts(output: OutputDocument): Generator<Rows> {
   const { rows, outOfFold = [] } = output;
-  const folds = foldRows(output);
-  const tested = new Map(outOfFold.map((row, i) => [row.ticker, { row, folds: folds[i]! }]));
+  const tested = new Map(outOfFold.map((row) => [row.ticker, row]));
   const scored = new Map(rows.map((row) => [row.ticker, row]));
   for (const ticker of [...new Set([...tested.keys(), ...scored.keys()])].sort(compareCodePoints)) {
-    const { row, folds: spans } = tested.get(ticker) ?? { folds: [] };
-    for (const { number, from, to } of spans) {
-      const { days, predicted, realised } = row!;
+    const test = tested.get(ticker);
+    for (const { number, from, to } of test?.folds ?? []) {
+      const { days, predicted, realised } = test!;
       const [low, fold] = [constant(to - from, Number.NaN), constant(to - from, number)];
       const numbers = [fold, predicted.subarray(from, to), low, low, realised.subarray(from, to)];
       yield { count: to - from, values: [ticker, days.subarray(from, to), "out_of_fold", ...numbers] };

@@ -6,10 +6,16 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { NOT_AN_OUTPUT } from "../contract/errors/wrong-document.ts";
 import { readWholeJson } from "../contract/json/whole-json.ts";
 import type { ByteSource } from "../contract/market/ticker-series.ts";
-import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import { type OutputSummary, summaryOf } from "./output-summary.ts";
 import { type Entry, entriesOf } from "./read-members.ts";
-import { outOfFoldRows, type ScoredRows, type Series, scoredRows, seriesReader } from "./scored-rows.ts";
+import {
+  outOfFoldRows,
+  type ScoredRows,
+  type Series,
+  scoredRows,
+  seriesReader,
+  type TestedRows,
+} from "./scored-rows.ts";
 
 /** An output with its forecasts as typed arrays. */
 export interface OutputDocument {
@@ -20,7 +26,7 @@ export interface OutputDocument {
   readonly document: OutputSummary;
   readonly rows: readonly ScoredRows[];
   /** Undefined if there are no folds. */
-  readonly outOfFold: readonly ForecastRows[] | undefined;
+  readonly outOfFold: readonly TestedRows[] | undefined;
 }
 
 /** How blobs are read. */
@@ -104,7 +110,9 @@ async function readParts(
   } catch (cause) {
     throw notAnOutput(source.name, `${source.name}: ${(cause as TypeError).message}`, cause);
   }
-  const outOfFold = members.has("cross_validation") ? outOfFoldRows(document, tested) : undefined;
+  const outOfFold = members.has("cross_validation")
+    ? outOfFoldRows(source.name, document, tested)
+    : undefined;
   return { document, rows: scoredRows(document, forecasts), outOfFold };
 }
 

@@ -67,7 +67,7 @@ export function outputDocument(name: string, sha256: string, output: OutputBlob)
   return {
     ...{ name, sha256, document },
     rows: scoredRows(document, seriesOf("forecasts")),
-    outOfFold: tested && outOfFoldRows(document, tested),
+    outOfFold: tested && outOfFoldRows(name, document, tested),
   };
 }
 

@@ -129,23 +129,49 @@ function blockReader(refits: OutputSummary["refits"], dayOf: DayOf) {
   };
 }
 
-/** The out-of-fold rows of an output. The training mean of a row is that of its fold, NaN in outputs of 0.2.0. */
-export function outOfFoldRows(summary: OutputSummary, series: Iterable<[string, Series]>): ForecastRows[] {
-  const dayOf = dayReader();
+/** One fold of one ticker: its out-of-fold rows are [from, to). */
+export interface FoldRows {
+  /** From 1, in time order. Folds test the last rows, so a ticker with fewer of them lacks the first numbers. */
+  readonly number: number;
+  readonly fold: NonNullable<OutputSummary["cross_validation"]>[string]["folds"][number];
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The out-of-fold rows of a ticker. The training mean of a row is that of its fold, NaN in outputs of 0.2.0. */
+export interface TestedRows extends ForecastRows {
+  /** In time order; together they have all rows. */
+  readonly folds: readonly FoldRows[];
+}
+
+/** @throws MucastError invalid_data if the folds of a ticker do not add up to its rows. */
+export function outOfFoldRows(
+  name: string,
+  { cross_validation = {}, fits }: OutputSummary,
+  series: Iterable<[string, Series]>,
+): TestedRows[] {
+  const counts = Object.values(cross_validation).map(({ folds }) => folds.length);
+  const most = counts.reduce((a, b) => Math.max(a, b), 0);
   return inTickerOrder(series).map(([ticker, { days, lists }]) => {
-    const folds = memberNamed(summary.cross_validation, ticker)?.folds ?? [];
-    const ends = folds.map(({ test_end }) => dayOf(test_end)!);
-    let fold = 0;
+    const { folds } = memberNamed(cross_validation, ticker)!;
+    const trainingMean = new Float64Array(days.length);
+    let to = 0;
+    const tested = folds.map((fold, i) => {
+      const from = to;
+      to += fold.n;
+      trainingMean.fill(fold.label_mean ?? Number.NaN, from, to);
+      return { number: most - folds.length + i + 1, fold, from, to };
+    });
+    if (to !== days.length) {
+      const path = `cross_validation.${ticker}.folds`;
+      const message = `${name} is not an output of a job: the folds in ${path} do not add up to its ${days.length} rows`;
+      throw new MucastError("invalid_data", message, { source: name, path });
+    }
     return {
-      ticker,
-      days,
+      ...{ ticker, days, trainingMean, folds: tested },
       predicted: lists.predicted!,
       realised: lists.realised!,
-      trainingMean: Float64Array.from(days, (day) => {
-        while (ends[fold]! < day) fold++;
-        return folds[fold]?.label_mean ?? Number.NaN;
-      }),
-      labelDeviation: memberNamed(summary.fits, ticker)?.label_deviation,
+      labelDeviation: memberNamed(fits, ticker)?.label_deviation,
     };
   });
 }

@@ -27,7 +27,7 @@ export interface OutputEvidence extends RowEvidence {
   readonly sha256: string;
   readonly document: OutputSummary;
   readonly modelName: string;
-  readonly outOfFold: readonly ForecastRows[] | undefined;
+  readonly outOfFold: OutputDocument["outOfFold"];
   /** The verdict on the forecasts; undefined without a ticker. */
   readonly verdict: Verdict | undefined;
 }
