@@ -95,15 +95,13 @@ export async function compareDocuments(
   const differences = new Differences();
   if (recorded.sha256 === replayed.sha256) return differences;
   const isShared = (member: string) => recorded.members.has(member) && replayed.members.has(member);
-  const entries = ({ path, name }: DocumentFile) =>
-    entriesOf(
-      fileSource(path, name),
-      undefined,
-      (member) => !NOT_COMPARED.has(member) && recorded.members.get(member) !== replayed.members.get(member),
-    );
+  const isOther = (member: string) => recorded.members.get(member) !== replayed.members.get(member);
+  const documents = [recorded, replayed].map(({ path, name }) =>
+    entriesOf(fileSource(path, name), undefined, isOther),
+  );
   /** Members whose entries come in another order. */
   const moved = new Set<string>();
-  for await (const [before, after] of joined(entries(recorded), entries(replayed), isShared)) {
+  for await (const [before, after] of joined(documents, isShared)) {
     const { member, key } = (before ?? after)!;
     const path = key === undefined ? [member] : [member, key];
     if (after === undefined) differences.other(path, shownAlone(before!), undefined);
@@ -113,9 +111,8 @@ export async function compareDocuments(
       compareEntries(path, before, after, differences, mayLack);
     }
   }
-  for (const [member, digest] of recorded.members) {
-    if (!isShared(member) || replayed.members.get(member) === digest || differences.found.has(member))
-      continue;
+  for (const member of recorded.members.keys()) {
+    if (!isShared(member) || !isOther(member) || differences.found.has(member)) continue;
     if (moved.has(member)) differences.other([member], "members in this order", "members in another order");
     else differences.spelling([member], { count: 1, recorded: "its names", replayed: "the same names" });
   }
@@ -133,35 +130,36 @@ type Indexed = Entry & { readonly index: number };
  * @yields each pair as soon as both have come; then those of only one document.
  */
 async function* joined(
-  before: AsyncIterable<Entry>,
-  after: AsyncIterable<Entry>,
+  documents: readonly ReturnType<typeof entriesOf>[],
   isShared: (member: string) => boolean,
 ): AsyncGenerator<readonly [before: Indexed | undefined, after: Indexed | undefined]> {
-  const sides = [before, after].map((entries) => ({
-    entries: entries[Symbol.asyncIterator](),
-    waiting: new Map<string, Indexed>(),
-    indices: new Map<string, number>(),
-  }));
-  for (let open = sides; open.length > 0; ) {
-    for (const side of open) {
-      const { done, value } = await side.entries.next();
-      if (done === true) open = open.filter((other) => other !== side);
-      else if (value.key === undefined || isShared(value.member)) {
-        const index = side.indices.get(value.member) ?? 0;
-        side.indices.set(value.member, index + 1);
-        const other = sides[side === sides[0] ? 1 : 0]!;
-        const path = JSON.stringify([value.member, value.key]);
-        const pair = other.waiting.get(path);
-        if (pair === undefined) side.waiting.set(path, { ...value, index });
+  const waiting = documents.map(() => new Map<string, Indexed>());
+  const counts = documents.map(() => new Map<string, number>());
+  try {
+    for (let isOpen = true; isOpen; ) {
+      isOpen = false;
+      for (const [side, document] of documents.entries()) {
+        const { value } = await document.next();
+        if (value === undefined) continue;
+        isOpen = true;
+        const { member, key } = value;
+        if (key !== undefined && !isShared(member)) continue;
+        const entry = { ...value, index: counts[side]!.get(member) ?? 0 };
+        counts[side]!.set(member, entry.index + 1);
+        const path = JSON.stringify([member, key]);
+        const pair = waiting[1 - side]!.get(path);
+        if (pair === undefined) waiting[side]!.set(path, entry);
         else {
-          other.waiting.delete(path);
-          yield side === sides[0] ? [{ ...value, index }, pair] : [pair, { ...value, index }];
+          waiting[1 - side]!.delete(path);
+          yield side === 0 ? [entry, pair] : [pair, entry];
         }
       }
     }
+    for (const entry of waiting[0]!.values()) yield [entry, undefined];
+    for (const entry of waiting[1]!.values()) yield [undefined, entry];
+  } finally {
+    await Promise.all(documents.map((document) => document.return()));
   }
-  for (const entry of sides[0]!.waiting.values()) yield [entry, undefined];
-  for (const entry of sides[1]!.waiting.values()) yield [undefined, entry];
 }
 
 /** The value of an entry that only one document has; an object that has entries is not shown. */
