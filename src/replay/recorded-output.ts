@@ -9,7 +9,7 @@ import { OUTPUT_SCHEMA_NAME } from "../contract/output/output-blob.ts";
 import { isCrash } from "../contract/problems/problem.ts";
 import { fileSource, readMembers } from "../outputs/read-members.ts";
 import type { DocumentFile } from "./compare-documents.ts";
-import type { Reading } from "./find-inputs.ts";
+import { counted, type Reading } from "./find-inputs.ts";
 
 export interface RecordedOutput extends DocumentFile {
   readonly sha256: string;
@@ -81,22 +81,17 @@ export function otherSections({ warnings }: RecordedFacts): string[] {
  */
 export async function openRecorded(
   location: string,
-  { policy, report, signal, blobUrl }: Reading,
+  reading: Reading,
   workFolder: string,
 ): Promise<RecordedOutput> {
-  const blob = await openBlob(location, policy, { signal, blobUrl, names: "output" });
+  const blob = await openBlob(location, reading.policy, { ...reading, names: "output" });
   const file = { path: join(workFolder, "recorded.json"), name: blob.name };
   const notWritten = (cause: unknown) => {
     throw workFolderError("written", cause);
   };
   const copy = await open(file.path, "wx", 0o600).catch(notWritten);
   try {
-    let done = 0;
-    for await (const chunk of blob.chunks) {
-      await copy.writeFile(chunk).catch(notWritten);
-      done += chunk.length;
-      report({ kind: "progress", stage: "read", done });
-    }
+    for await (const chunk of counted(blob.chunks, reading)) await copy.writeFile(chunk).catch(notWritten);
   } finally {
     await copy.close();
   }

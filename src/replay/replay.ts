@@ -13,7 +13,7 @@ import { openResult } from "../jobs/shared/job-output.ts";
 import { inWorkFolder } from "../jobs/shared/work-folder.ts";
 import { compareOutputs, type Found } from "./compare-outputs.ts";
 import { MAX_QUOTED } from "./differences.ts";
-import { findInputs, missingInputs, otherInputs, publicName } from "./find-inputs.ts";
+import { findInputs, publicName } from "./find-inputs.ts";
 import { reasonOf } from "./likely-reason.ts";
 import { openRecorded, type RecordedOutput } from "./recorded-output.ts";
 import { isUnread, replayConfig, runRecorded } from "./run-recorded.ts";
@@ -59,43 +59,33 @@ async function findVerdict(
     const shown = JSON.stringify(boundedCopy(members.schema ?? null, MAX_QUOTED) ?? null);
     return ended("another_schema", `its schema is ${shown}, or its provenance names no inputs`);
   }
-  /** The inputs, and the verdict if they are not those of the output. */
-  const look = async (before: string, after: string) => {
-    const found = await findInputs(facts, request, reading);
-    const inputs = { feature: found.feature.shown, data_extractor: found.data_extractor.shown };
-    const missing = missingInputs(found);
-    if (missing !== undefined)
-      return {
-        found,
-        inputs,
-        end: ended("inputs_gone", `${missing}${after && `; it went ${after}`}`, { inputs }),
-      };
-    const others = await otherInputs(found, reading, workFolder);
-    if (others === undefined) return { found, inputs, end: undefined };
-    const message = `${before}${others.message}${after && `; it was changed ${after}`}`;
-    return { found, inputs, end: ended("inputs", message, { inputs: others.inputs }) };
-  };
-
-  const { found, inputs, end } = await look("nothing was run: ", "");
-  if (end !== undefined) return end;
+  const found = await findInputs(facts, request, reading, workFolder);
+  const { inputs } = found;
+  if ("code" in found) {
+    const { code, message } = found;
+    return ended(code, code === "inputs" ? `nothing was run: ${message}` : message, { inputs });
+  }
   const config = replayConfig(facts, request.config);
   if ("reason" in config) {
     const { config_sha256 } = facts.provenance;
     return ended(config.reason, `the job's config had the SHA-256 ${config_sha256}`, { inputs });
   }
-  const run = { facts, config: config.text, inputs: found, blobUrl: request.blobUrl };
+  const run = { facts, config: config.text, locations: found.locations, blobUrl: request.blobUrl };
   const result = await runRecorded(run, context, workFolder);
   if ("path" in result) {
     const replayed = { path: result.path, name: "the replayed output" };
     return { inputs, ...(await compareOutputs(facts, recorded, replayed)) };
   }
-  const { problem, error } = result;
-  const now = await look("", "while the replay ran");
-  if (now.end !== undefined) return { ...now.end, problem };
-  if (isUnread(error)) throw error;
+  const now = await findInputs(facts, request, reading, workFolder);
+  const more = { inputs: now.inputs, problem: result.problem };
+  if ("code" in now) {
+    const how = now.code === "inputs" ? "it was changed" : "it went";
+    return ended(now.code, `${now.message}; ${how} while the replay ran`, more);
+  }
+  if (isUnread(result.error)) throw result.error;
   const version = facts.provenance.versions.mucast ?? "an unknown version";
-  const message = `the output is of mucast ${version}, and its job ends here with ${problem.code}: ${problem.detail}`;
-  return ended("job_refused", message.slice(0, MAX_REASON), { inputs: now.inputs, problem });
+  const message = `the output is of mucast ${version}, and its job ends here with ${result.problem.code}: ${result.problem.detail}`;
+  return ended("job_refused", message.slice(0, MAX_REASON), more);
 }
 
 const MAX_REASON = 300;

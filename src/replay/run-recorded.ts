@@ -6,7 +6,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { crashIn, namedFailure } from "../contract/problems/problem.ts";
 import { JOBS } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
-import { type FoundInputs, publicName } from "./find-inputs.ts";
+import { type InputLocations, publicName } from "./find-inputs.ts";
 import { otherSections, type RecordedFacts } from "./recorded-output.ts";
 
 /** Codes of jobs that this version or this machine does not run, or whose blobs are invalid. */
@@ -48,23 +48,22 @@ export interface FailedRun {
 
 /**
  * Runs the job of an output in the work folder.
- * @param inputs both have a location. @param blobUrl BLOB_URL, possibly with its SAS, for inputs in that container.
+ * @param blobUrl BLOB_URL, possibly with its SAS, for inputs in that container.
  * @returns the path of the new output, or how the job ended if it is refused here or could not read an input.
  * @throws MucastError if the machine or the engine fails; canceled.
  */
 export async function runRecorded(
-  { facts, config, inputs, blobUrl }: RecordedRun,
+  { facts, config, locations, blobUrl }: RecordedRun,
   context: JobContext,
   workFolder: string,
 ): Promise<{ readonly path: string } | FailedRun> {
   const { provenance, operation } = facts;
   const { start, end, learning_end } = provenance.requested_window ?? {};
-  const locations = [inputs.feature.location!, inputs.data_extractor.location!] as const;
   const job: JobRequest = {
     id: "replay",
     config,
-    featureUrl: locations[0],
-    dataExtractorUrl: locations[1],
+    featureUrl: locations.feature,
+    dataExtractorUrl: locations.data_extractor,
     blobUrl: workFolder,
     window: requestedWindow({
       start: start ?? undefined,
@@ -97,7 +96,10 @@ export async function runRecorded(
     }
     if (!isRefusal(error) && !isUnread(error)) throw error;
     // A verdict contains no path of the machine.
-    const detail = locations.reduce((text, path) => text.replaceAll(path, publicName(path)), error.message);
+    const detail = Object.values(locations).reduce(
+      (text, path) => text.replaceAll(path, publicName(path)),
+      error.message,
+    );
     return { problem: { code: error.code, detail: detail.slice(0, PROBLEM_TEXT) }, error };
   }
 }
@@ -106,7 +108,7 @@ interface RecordedRun {
   readonly facts: RecordedFacts;
   /** JSON text. */
   readonly config: string;
-  readonly inputs: FoundInputs;
+  readonly locations: InputLocations;
   readonly blobUrl: string | undefined;
 }
 
