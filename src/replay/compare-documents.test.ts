@@ -15,10 +15,10 @@ import {
 const folder = mkdtempSync(join(tmpdir(), "mucast-replay-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-async function documentFile(name: string, text: string) {
+function documentFile(name: string, text: string) {
   const path = join(folder, name);
   writeFileSync(path, text);
-  return { path, name, ...(await digestOf(path)) };
+  return digestOf({ path, name });
 }
 
 async function compareTexts(before: string, after: string, mayLack: MayLack = mayLackNothing) {

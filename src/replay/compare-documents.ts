@@ -16,7 +16,7 @@ export interface DocumentFile {
 const NOT_COMPARED: ReadonlySet<string> = new Set(["id", "created_at", "machine"]);
 
 /** A document's text without white space between its tokens: `{`, all members except NOT_COMPARED, joined by commas, and `}`. */
-export interface DocumentDigest {
+interface DigestedFile extends DocumentFile {
   readonly sha256: string;
   /** The number of numbers in that text. */
   readonly numbers: number;
@@ -30,7 +30,7 @@ const isOpening = (byte: number) => byte === 0x5b || byte === 0x7b;
 const isClosing = (byte: number) => byte === 0x5d || byte === 0x7d;
 const isNumberStart = (byte: number) => byte === 0x2d || (byte >= 0x30 && byte <= 0x39);
 
-export async function digestOf(path: string): Promise<DocumentDigest> {
+export async function digestOf({ path, name: source }: DocumentFile): Promise<DigestedFile> {
   const whole = createHash("sha256").update("{");
   const members = new Map<string, string>();
   let [depth, last, numbers, inString, isEscaped] = [0, 0, 0, false, false];
@@ -80,7 +80,7 @@ export async function digestOf(path: string): Promise<DocumentDigest> {
     }
     flush();
   }
-  return { sha256: whole.update("}").digest("hex"), numbers, members };
+  return { path, name: source, sha256: whole.update("}").digest("hex"), numbers, members };
 }
 
 /**
@@ -88,8 +88,8 @@ export async function digestOf(path: string): Promise<DocumentDigest> {
  * @throws MucastError unreadable_blob, invalid_data for a value that is not JSON or has a key twice; too_large.
  */
 export async function compareDocuments(
-  recorded: DocumentFile & DocumentDigest,
-  replayed: DocumentFile & DocumentDigest,
+  recorded: DigestedFile,
+  replayed: DigestedFile,
   mayLack: MayLack,
 ): Promise<Differences> {
   const differences = new Differences();

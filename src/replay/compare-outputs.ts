@@ -41,20 +41,13 @@ export async function compareOutputs(
   const [before, now] = [facts.provenance, after.provenance];
   const versions = changedFacts(
     { ...before.versions, commit: before.commit, lock: before.lock_sha256 },
-    {
-      ...now.versions,
-      commit: now.commit,
-      lock: before.lock_sha256 === undefined ? undefined : now.lock_sha256,
-    },
+    { ...now.versions, commit: now.commit, lock: before.lock_sha256 && now.lock_sha256 },
   );
   const isOtherBuild = versions.some(({ name }) => name === "mucast" || name === "commit");
-  const machine = facts.machine === undefined ? [] : changedFacts(machineOf(facts), machineOf(after));
-  const [digest, digestNow] = [await digestOf(recorded.path), await digestOf(replayed.path)];
-  const differences = await compareDocuments(
-    { ...recorded, ...digest },
-    { ...replayed, ...digestNow },
-    isOtherBuild ? mayLackOptional : mayLackNothing,
-  );
+  const machine = changedFacts(machineOf(facts), machineOf(after));
+  const documents = [await digestOf(recorded), await digestOf(replayed)] as const;
+  const differences = await compareDocuments(...documents, isOtherBuild ? mayLackOptional : mayLackNothing);
+  const [{ sha256, numbers }, { sha256: replayed_sha256 }] = documents;
   const found = { versions, machine, lacks: differences.lacks, differences: differences.summary() };
   const inputs = (["feature", "data_extractor"] as const)
     .filter((kind) => before[`${kind}_sha256`] !== now[`${kind}_sha256`])
@@ -68,10 +61,9 @@ export async function compareOutputs(
       choice: await unsupportedMembers(recorded),
     });
   return {
-    verdict:
-      reason === undefined ? "identical" : REPLAY_REASONS[reason.code as keyof typeof REPLAY_REASONS].verdict,
+    verdict: reason === undefined ? "identical" : REPLAY_REASONS[reason.code].verdict,
     reason,
-    compared: { sha256: digest.sha256, replayed_sha256: digestNow.sha256, numbers: digest.numbers },
+    compared: { sha256, replayed_sha256, numbers },
     ...found,
   };
 }

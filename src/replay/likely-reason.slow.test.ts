@@ -86,7 +86,7 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
         inputs: [],
         versions: [],
         machine: [],
-        lacks: [],
+
         crashed: [],
         differences: DIFFERENCES,
       };
@@ -109,7 +109,7 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
       const none = {
         inputs: [],
         machine: [],
-        lacks: [],
+
         crashed: [],
         device: "cpu",
         differences: DIFFERENCES,

@@ -6,17 +6,14 @@ import {
   type ReplayReason,
 } from "../contract/output/replay-blob.ts";
 
-type Reason = NonNullable<ReplayBlob["reason"]>;
-
-export function reasonOf(code: ReplayReason, message: string): Reason {
-  return { code, message, advice: REPLAY_REASONS[code].advice };
+export function reasonOf(code: ReplayReason, message: string) {
+  return { code, message, advice: REPLAY_REASONS[code].advice as string };
 }
 
-/** As `versions`, for an output of a build that did not know its commit. */
 const ADVICE_WITHOUT_COMMIT =
   "Install the version of mucast that the output records, run its `mucast setup`, and replay there. The output records no commit, so builds of that version differ only by date (`created_at`). Another version may compute other last digits.";
 
-export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine" | "lacks"> {
+export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine"> {
   readonly differences: NonNullable<ReplayBlob["differences"]>;
   /** Blobs that changed while the replay ran. */
   readonly inputs: readonly string[];
@@ -33,8 +30,8 @@ export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine" | "
 }
 
 /** Why a new document differs from the recorded one although it was made from the same blobs: the first reason that applies. */
-export function likelyReason(facts: ReplayFacts): Reason {
-  const { inputs, versions, machine, lacks, device, crashed, choice, differences, commit } = facts;
+export function likelyReason(facts: ReplayFacts): ReturnType<typeof reasonOf> {
+  const { inputs, versions, machine, device, crashed, choice, differences, commit } = facts;
   const { numbers, others, spellings = 0, first, largest } = differences;
   const isSpelling = numbers + others === 0;
   const size = isSpelling
@@ -43,18 +40,14 @@ export function likelyReason(facts: ReplayFacts): Reason {
       ? `every number is the same, and ${counted(others, "other value differs", "other values differ")}`
       : `${counted(numbers, "number differs", "numbers differ")}, by ${largest!.absolute} at most (${largest!.path})`;
   const because = (code: ReplayReason, message: string) => reasonOf(code, `${message}; ${size}`);
-  const otherVersions = (message: string) => ({
-    ...because("versions", message),
-    ...(facts.recordedCommit === undefined ? { advice: ADVICE_WITHOUT_COMMIT } : {}),
-  });
-
   if (inputs.length > 0) return because("inputs", `${listed(inputs, " and ")} changed while the replay ran`);
   if (isSpelling) return because("spelling", "the output was written again by another program");
-  if (versions.length > 0) return otherVersions(`other versions: ${changes(versions)}`);
+  if (versions.length > 0) {
+    const reason = because("versions", `other versions: ${changes(versions)}`);
+    return facts.recordedCommit === undefined ? { ...reason, advice: ADVICE_WITHOUT_COMMIT } : reason;
+  }
   if (machine.length > 0)
     return because("instruction_set", `another kind of processor, or other kernels: ${changes(machine)}`);
-  if (lacks.length > 0)
-    return otherVersions(`the output is of an older version of mucast, which did not write ${listed(lacks)}`);
   if (device.startsWith("cuda")) return because("device", `the networks were trained on ${device}`);
   if (crashed.length > 0)
     return because("engine_crashed", `a process of the recorded job's engine died at ${listed(crashed)}`);
