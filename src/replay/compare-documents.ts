@@ -1,7 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { z } from "zod";
-import { outputBlobSchema } from "../contract/output/output-blob.ts";
 import { type Entry, entriesOf, fileSource } from "../outputs/read-members.ts";
 import { Differences, type Path, spellingOf } from "./differences.ts";
 
@@ -85,14 +83,15 @@ export async function digestOf({ path, name: source }: DocumentFile): Promise<Di
 
 /**
  * Compares two documents: members with other digests are parsed, one entry at a time.
+ * @param isOtherBuild whether the recorded one may lack what later versions added.
  * @throws MucastError unreadable_blob, invalid_data for a value that is not JSON or has a key twice; too_large.
  */
 export async function compareDocuments(
   recorded: DigestedFile,
   replayed: DigestedFile,
-  mayLack: MayLack,
+  isOtherBuild: boolean,
 ): Promise<Differences> {
-  const differences = new Differences();
+  const differences = new Differences(isOtherBuild);
   if (recorded.sha256 === replayed.sha256) return differences;
   const isShared = (member: string) => recorded.members.has(member) && replayed.members.has(member);
   const isOther = (member: string) => recorded.members.get(member) !== replayed.members.get(member);
@@ -105,10 +104,10 @@ export async function compareDocuments(
     const { member, key } = (before ?? after)!;
     const path = key === undefined ? [member] : [member, key];
     if (after === undefined) differences.other(path, shownAlone(before!), undefined);
-    else if (before === undefined) addedMember(path, shownAlone(after), differences, mayLack);
+    else if (before === undefined) differences.added(path, shownAlone(after));
     else {
       if (before.index !== after.index) moved.add(member);
-      compareEntries(path, before, after, differences, mayLack);
+      compareEntries(path, before, after, differences);
     }
   }
   for (const member of recorded.members.keys()) {
@@ -167,111 +166,38 @@ function shownAlone({ key, value, text }: Entry): unknown {
   return key === undefined && text === "{}" ? "{…}" : value;
 }
 
-function compareEntries(
-  path: Path,
-  before: Entry,
-  after: Entry,
-  differences: Differences,
-  mayLack: MayLack,
-): void {
+function compareEntries(path: Path, before: Entry, after: Entry, differences: Differences): void {
   if (before.text === after.text) return;
-  if (compareValues(path, before.value, after.value, differences, mayLack)) return;
+  const { total } = differences;
+  compareValues(path, before.value, after.value, differences);
+  if (differences.total > total) return;
   const spelling = spellingOf(before.text, after.text);
   if (spelling === undefined) differences.other(path, before.text, after.text);
   else if (spelling.count > 0) differences.spelling(path, spelling);
 }
 
-/**
- * Counts every difference between two JSON values, in the order of the recorded one.
- * @returns whether there is any, also one that does not count.
- */
-function compareValues(
-  path: Path,
-  recorded: unknown,
-  replayed: unknown,
-  differences: Differences,
-  mayLack: MayLack,
-): boolean {
-  let isOther = false;
-  const other = (...sides: [path: Path, recorded: unknown, replayed: unknown]) => {
-    isOther = true;
-    differences.other(...sides);
-  };
+/** Counts every difference between two JSON values, in the order of the recorded one. */
+function compareValues(path: Path, recorded: unknown, replayed: unknown, differences: Differences): void {
   if (Array.isArray(recorded) && Array.isArray(replayed)) {
     const shared = Math.min(recorded.length, replayed.length);
-    for (let i = 0; i < shared; i++)
-      isOther = compareValues([...path, i], recorded[i], replayed[i], differences, mayLack) || isOther;
-    if (recorded.length !== replayed.length) other([...path, "length"], recorded.length, replayed.length);
+    for (let i = 0; i < shared; i++) compareValues([...path, i], recorded[i], replayed[i], differences);
+    if (recorded.length !== replayed.length)
+      differences.other([...path, "length"], recorded.length, replayed.length);
   } else if (isObject(recorded) && isObject(replayed)) {
     for (const [key, value] of Object.entries(recorded)) {
-      if (!Object.hasOwn(replayed, key)) other([...path, key], value, undefined);
-      else isOther = compareValues([...path, key], value, replayed[key], differences, mayLack) || isOther;
+      if (!Object.hasOwn(replayed, key)) differences.other([...path, key], value, undefined);
+      else compareValues([...path, key], value, replayed[key], differences);
     }
-    for (const [key, value] of Object.entries(replayed)) {
-      if (Object.hasOwn(recorded, key)) continue;
-      isOther = true;
-      addedMember([...path, key], value, differences, mayLack);
-    }
+    for (const [key, value] of Object.entries(replayed))
+      if (!Object.hasOwn(recorded, key)) differences.added([...path, key], value);
   } else if (Number.isFinite(recorded) && typeof replayed === "number") {
-    isOther = !Object.is(recorded, replayed);
-    if (isOther) differences.number(path, recorded as number, replayed);
+    if (!Object.is(recorded, replayed)) differences.number(path, recorded as number, replayed);
   } else if (recorded !== replayed) {
     // From a text such as 1e999, which no job writes.
-    other(path, typeof recorded === "number" ? String(recorded) : recorded, replayed);
+    differences.other(path, typeof recorded === "number" ? String(recorded) : recorded, replayed);
   }
-  return isOther;
-}
-
-/** A member that only the replayed document has. */
-function addedMember(path: Path, value: unknown, differences: Differences, mayLack: MayLack): void {
-  const pattern = mayLack(path);
-  if (pattern === undefined) differences.other(path, undefined, value);
-  else differences.lack(path, pattern);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/**
- * Decides whether the recorded document may lack a member: returns the pattern of the path, such as
- * `metrics.score.by_ticker.*.up_share`, or undefined for a member that every output has.
- */
-export type MayLack = (path: Path) => string | undefined;
-
-/** For an output that records everything that this version records: nothing may be missing. */
-export const mayLackNothing: MayLack = () => undefined;
-
-/**
- * For an output of another version: members that are optional in the schema, because later versions added them, and settings of the
- * resolved configuration (`model`).
- */
-export const mayLackOptional: MayLack = (path) => {
-  let schema: z.ZodType = outputBlobSchema;
-  const pattern: (string | number)[] = [];
-  for (const [depth, part] of path.entries()) {
-    const inside = withoutWrappers(schema);
-    if (inside instanceof z.ZodObject) {
-      const member: z.ZodType | undefined = inside.shape[part];
-      pattern.push(part);
-      if (member === undefined) {
-        // A strict object has a catchall too, which accepts nothing.
-        const { catchall } = inside.def;
-        if (catchall === undefined || catchall instanceof z.ZodNever) return undefined;
-        const rest = path.slice(depth + 1).map((inner) => (typeof inner === "number" ? "*" : inner));
-        return [...pattern, ...rest].join(".");
-      }
-      if (depth === path.length - 1) return member instanceof z.ZodOptional ? pattern.join(".") : undefined;
-      schema = member;
-    } else if (inside instanceof z.ZodRecord || inside instanceof z.ZodArray) {
-      pattern.push("*");
-      schema = (inside instanceof z.ZodArray ? inside.element : inside.valueType) as z.ZodType;
-    } else return undefined;
-  }
-  return undefined;
-};
-
-function withoutWrappers(schema: z.ZodType): z.ZodType {
-  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
-  return isWrapped ? withoutWrappers(schema.unwrap() as z.ZodType) : schema;
 }

@@ -8,13 +8,7 @@ import {
 } from "../contract/output/replay-blob.ts";
 import { choiceFaults } from "../evaluate/choice/recorded-choice.ts";
 import { fileSource, readMembers } from "../outputs/read-members.ts";
-import {
-  compareDocuments,
-  type DocumentFile,
-  digestOf,
-  mayLackNothing,
-  mayLackOptional,
-} from "./compare-documents.ts";
+import { compareDocuments, type DocumentFile, digestOf } from "./compare-documents.ts";
 import { publicName } from "./find-inputs.ts";
 import { likelyReason } from "./likely-reason.ts";
 import { crashedTickers, type RecordedFacts, readFacts } from "./recorded-output.ts";
@@ -46,7 +40,7 @@ export async function compareOutputs(
   const isOtherBuild = versions.some(({ name }) => name === "mucast" || name === "commit");
   const machine = changedFacts(machineOf(facts), machineOf(after));
   const documents = [await digestOf(recorded), await digestOf(replayed)] as const;
-  const differences = await compareDocuments(...documents, isOtherBuild ? mayLackOptional : mayLackNothing);
+  const differences = await compareDocuments(...documents, isOtherBuild);
   const [{ sha256, numbers }, { sha256: replayed_sha256 }] = documents;
   const found = { versions, machine, lacks: differences.lacks, differences: differences.summary() };
   const inputs = (["feature", "data_extractor"] as const)

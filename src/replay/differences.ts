@@ -1,4 +1,6 @@
+import { z } from "zod";
 import { boundedCopy, shortText } from "../contract/json/bounded-json.ts";
+import { outputBlobSchema } from "../contract/output/output-blob.ts";
 import { REPLAY_LISTS, type ReplayBlob, type ReportedDifference } from "../contract/output/replay-blob.ts";
 
 /** Keys and indices on the path to a value. The first one is a member of the document. */
@@ -26,6 +28,14 @@ export class Differences {
   readonly #lacks = new Set<string>();
   /** Members with anything that differs, also in its spelling, or that one document lacks. */
   readonly found = new Set<string>();
+  /** The number of calls that found such a difference. */
+  total = 0;
+  readonly #isOtherBuild: boolean;
+
+  /** @param isOtherBuild whether the recorded document may lack what later versions added. */
+  constructor(isOtherBuild: boolean) {
+    this.#isOtherBuild = isOtherBuild;
+  }
 
   /** Paths that the recorded document lacks and that do not count as differences. */
   get lacks(): string[] {
@@ -50,17 +60,21 @@ export class Differences {
     this.#count(path, { path: pathText(path), ...shownPair(recorded, replayed) }).others += 1;
   }
 
-  /** Values that are equal but written differently. */
-  spelling(path: Path, { count, recorded, replayed }: Spelling): void {
-    this.found.add(String(path[0]));
-    this.#spellings += count;
-    this.#firstSpelling ??= { path: pathText(path), ...shownPair(recorded, replayed) };
+  /** A member that only the replayed document has. */
+  added(path: Path, value: unknown): void {
+    const pattern = this.#isOtherBuild ? optionalPath(path) : undefined;
+    if (pattern === undefined) this.other(path, undefined, value);
+    else {
+      this.#note(path);
+      this.#lacks.add(pattern);
+    }
   }
 
-  /** @param pattern a path with `*` for names and indices. */
-  lack(path: Path, pattern: string): void {
-    this.found.add(String(path[0]));
-    this.#lacks.add(pattern);
+  /** Values that are equal but written differently. */
+  spelling(path: Path, { count, recorded, replayed }: Spelling): void {
+    this.#note(path);
+    this.#spellings += count;
+    this.#firstSpelling ??= { path: pathText(path), ...shownPair(recorded, replayed) };
   }
 
   /** Undefined if nothing differs. */
@@ -80,8 +94,14 @@ export class Differences {
     };
   }
 
-  #count([name = ""]: Path, difference: ReportedDifference): MemberCount {
+  #note([name = ""]: Path): void {
+    this.total += 1;
     this.found.add(String(name));
+  }
+
+  #count(path: Path, difference: ReportedDifference): MemberCount {
+    this.#note(path);
+    const [name = ""] = path;
     if (name === "provenance") this.#firstOrigin ??= difference;
     else this.#first ??= difference;
     const count = this.#members.get(String(name)) ?? { numbers: 0, others: 0, largest: null };
@@ -131,6 +151,36 @@ const MAX_NAME_LENGTH = 100;
 
 function shortName(name: string): string {
   return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
+}
+
+/**
+ * The pattern of a path that an output of another version may lack, such as `metrics.score.by_ticker.*.up_share`: of members that are optional
+ * in the schema, because later versions added them, and of settings of the resolved configuration (`model`). Undefined for other paths.
+ */
+function optionalPath(path: Path): string | undefined {
+  let schema: z.ZodType = outputBlobSchema;
+  const pattern: (string | number)[] = [];
+  for (const [depth, part] of path.entries()) {
+    while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+      schema = schema.unwrap() as z.ZodType;
+    if (schema instanceof z.ZodObject) {
+      const member: z.ZodType | undefined = schema.shape[part];
+      pattern.push(part);
+      if (member === undefined) {
+        // A strict object has a catchall too, which accepts nothing.
+        const { catchall } = schema.def;
+        if (catchall === undefined || catchall instanceof z.ZodNever) return undefined;
+        const rest = path.slice(depth + 1).map((inner) => (typeof inner === "number" ? "*" : inner));
+        return [...pattern, ...rest].join(".");
+      }
+      if (depth === path.length - 1) return member instanceof z.ZodOptional ? pattern.join(".") : undefined;
+      schema = member;
+    } else if (schema instanceof z.ZodRecord || schema instanceof z.ZodArray) {
+      pattern.push("*");
+      schema = (schema instanceof z.ZodArray ? schema.element : schema.valueType) as z.ZodType;
+    } else return undefined;
+  }
+  return undefined;
 }
 
 /** How the spelling of equal JSON differs between two texts. */
