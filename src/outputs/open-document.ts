@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { type Blob, openBlob } from "../blob/open-blob.ts";
-import type { BlobPolicy, TransferLimits } from "../blob/policy.ts";
+import type { BlobPolicy } from "../blob/policy.ts";
 import { readOutput } from "../client/read-output.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { NOT_AN_OUTPUT } from "../contract/errors/wrong-document.ts";
-import { readWholeJson } from "../contract/json/whole-json.ts";
 import type { ByteSource } from "../contract/market/ticker-series.ts";
 import { type OutputSummary, summaryOf } from "./output-summary.ts";
-import { type Entry, entriesOf } from "./read-members.ts";
+import { type Entry, entriesOf, readMembers } from "./read-members.ts";
 import {
   outOfFoldRows,
   type ScoredRows,
@@ -116,16 +115,22 @@ async function readParts(
   return { document, rows: scoredRows(document, forecasts), outOfFold };
 }
 
-/** The entries of an output. @throws MucastError unreadable_blob for an input blob. */
+/** The entries of an output. @throws MucastError unreadable_blob, also for an input blob. */
 async function* readEntries(source: ByteSource, signal: AbortSignal | undefined): AsyncGenerator<Entry> {
   let isOutput = false;
-  for await (const entry of entriesOf(source, signal)) {
-    isOutput ||= entry.member === "schema";
-    if (!isOutput && (entry.member === "features" || entry.member === "prices")) {
-      const message = `${source.name} is an input blob, not the output of a job, which is called ml_engine_… or nn_engine_…`;
-      throw notAnOutput(source.name, message);
+  try {
+    for await (const entry of entriesOf(source, signal)) {
+      isOutput ||= entry.member === "schema";
+      if (!isOutput && (entry.member === "features" || entry.member === "prices")) {
+        const message = `${source.name} is an input blob, not the output of a job, which is called ml_engine_… or nn_engine_…`;
+        throw notAnOutput(source.name, message);
+      }
+      yield entry;
     }
-    yield entry;
+  } catch (cause) {
+    if (!(cause instanceof MucastError && cause.code === "unreadable_blob") || cause.data.advice) throw cause;
+    const advice = "Name a file that mucast has written. `mucast list` shows the outputs in a folder.";
+    throw new MucastError(cause.code, cause.message, { source: source.name, advice }, { cause });
   }
 }
 
@@ -137,26 +142,13 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function openOutputBlob(
-  location: string,
-  { policy, signal, blobUrl }: Reading,
-  limits: Partial<TransferLimits> = {},
-): Promise<Blob> {
-  const options = { blobUrl, names: "output", limits } as const;
-  return openBlob(location, policy, { ...options, ...(signal === undefined ? {} : { signal }) });
+function openOutputBlob(location: string, { policy, signal, blobUrl }: Reading): Promise<Blob> {
+  return openBlob(location, policy, { blobUrl, names: "output", ...(signal && { signal }) });
 }
-
-/** Maximum size of the verdict of a replay or an audit, in bytes. */
-const VERDICT_BYTES = 64 * 2 ** 20;
 
 /** A verdict of `mucast replay` or `mucast audit`, as it was written; its shape is not checked yet. */
 export async function readVerdict(location: string, reading: Reading) {
-  const limits = { maxBytes: VERDICT_BYTES, maxStoredBytes: VERDICT_BYTES };
-  const blob = await openOutputBlob(location, reading, limits);
-  const { name } = blob;
-  const read = await readWholeJson(blob.chunks);
-  if ("value" in read) return { name, sha256: blob.digest(), value: read.value };
-  const message = `${name} is not a JSON document: ${"fault" in read ? read.fault : ""}`;
-  const advice = "Name a file that mucast has written.";
-  throw new MucastError("unreadable_blob", message, { source: name, advice });
+  const blob = await openOutputBlob(location, reading);
+  const value = await readMembers(blob, () => true, reading.signal);
+  return { name: blob.name, sha256: blob.digest(), value };
 }
