@@ -22,57 +22,35 @@ export const COLUMNS = [
   { name: "realised", kind: "double" },
 ] as const;
 
-export interface TableOptions {
-  /** CSV: keeps texts that begin as formulas do; a spreadsheet would compute them. */
-  readonly isRaw?: boolean;
-}
-
-interface ExportRequest extends TableOptions {
+interface ExportRequest {
   /** The output of a job: a path, a file: URL or an https URL. */
   readonly output: string;
-  /** The path of the file; its extension selects the format, and an existing file is replaced. */
-  readonly out: string;
+  /** The path of the file; its extension selects the format, and an existing file is replaced. Or a stream, which gets CSV and stays open. */
+  readonly out: string | Writable;
+  /** CSV: keeps texts that begin as formulas do; a spreadsheet would compute them. */
+  readonly isRaw?: boolean;
 }
 
 /**
  * Writes the forecasts of an output as a table with one forecast per row.
  * @returns the number of rows.
- * @throws MucastError invalid_request for another extension; of reading the output; invalid_data, output_failed.
+ * @throws MucastError invalid_request for another extension; of reading the output; invalid_data, output_failed. Errors of the stream.
  */
 export async function exportForecasts(
-  { output, out, ...options }: ExportRequest,
+  { output, out, isRaw }: ExportRequest,
   reading: Reading,
 ): Promise<number> {
-  const isParquet = /\.parquet$/i.test(out);
-  if (!isParquet && !/\.csv$/i.test(out)) {
+  const isParquet = typeof out === "string" && /\.parquet$/i.test(out);
+  if (typeof out === "string" && !isParquet && !/\.csv$/i.test(out)) {
     const message = `--out must end with .csv or .parquet, which says the format, got ${JSON.stringify(out)}`;
     throw new MucastError("invalid_request", message, { path: "--out", value: out });
   }
-  const parts = [...forecastParts(await openDocument(output, reading))];
-  const content = isParquet ? await forecastsParquet(parts) : forecastsCsv(parts, options);
-  const place = { signal: reading.signal, shown: out };
-  await replaceByStaged(await stageFile(dirname(out), basename(out), content, place));
-  return rowCount(parts);
-}
-
-/**
- * Writes the same table as CSV to a stream, which stays open.
- * @returns the number of rows.
- * @throws MucastError of reading the output; invalid_data. Errors of the stream.
- */
-export async function streamForecasts(
-  output: string,
-  to: Writable,
-  reading: Reading,
-  options: TableOptions = {},
-): Promise<number> {
-  const parts = [...forecastParts(await openDocument(output, reading))];
   const { signal } = reading;
-  await pipeline(forecastsCsv(parts, options), to, { end: false, ...(signal && { signal }) });
-  return rowCount(parts);
-}
-
-function rowCount(parts: readonly Rows[]): number {
+  const parts = [...forecastParts(await openDocument(output, reading))];
+  const content = isParquet ? await forecastsParquet(parts) : forecastsCsv(parts, isRaw);
+  if (typeof out === "string")
+    await replaceByStaged(await stageFile(dirname(out), basename(out), content, { signal, shown: out }));
+  else await pipeline(content, out, { end: false, ...(signal && { signal }) });
   return parts.reduce((rows, { count }) => rows + count, 0);
 }
 
@@ -110,10 +88,7 @@ function constant(count: number, value: number): Float64Array {
  * same float64 back, dates are YYYY-MM-DD, and missing values are empty. A text that a spreadsheet would take for a formula, such as a ticker
  * "=A1", gets an apostrophe in front. Yields one piece of text per part.
  */
-export function* forecastsCsv(
-  parts: Iterable<Rows>,
-  { isRaw = false }: TableOptions = {},
-): Generator<string> {
+export function* forecastsCsv(parts: Iterable<Rows>, isRaw = false): Generator<string> {
   yield `${COLUMNS.map(({ name }) => name).join(",")}\n`;
   for (const { count, values } of parts) {
     let text = "";

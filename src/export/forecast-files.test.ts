@@ -72,7 +72,7 @@ async function parquetFile(parts: readonly Rows[]) {
 for (const [name, text] of OUTPUTS) {
   test(`CSV returns every number, name and date of an output: ${name}`, () => {
     const [output, parts] = partsOf(text);
-    const [header, ...lines]: string[][] = parse([...forecastsCsv(parts, { isRaw: true })].join(""));
+    const [header, ...lines]: string[][] = parse([...forecastsCsv(parts, true)].join(""));
     assert.deepEqual(
       header,
       COLUMNS.map((column) => column.name),
@@ -106,7 +106,7 @@ test("a text that a spreadsheet would compute has an apostrophe in a CSV, unless
   };
   assert.deepEqual(namesOf(forecastsCsv(parts)), ["'+A", "'-B", "'=C1", "'@D", "E=1", "F;=1", "'\uff1dG"]);
   assert.match([...forecastsCsv(parts)].join(""), /^"F;=1",/m);
-  assert.deepEqual(namesOf(forecastsCsv(parts, { isRaw: true })), tickers);
+  assert.deepEqual(namesOf(forecastsCsv(parts, true)), tickers);
 });
 
 test("an output without forecasts gives a table without rows", async () => {

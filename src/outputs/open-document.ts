@@ -96,12 +96,9 @@ async function readParts(
       }
     } else (members.get(member) as Map<string, unknown>).set(key, value);
   }
-  const output = Object.fromEntries(
-    [...members].map(([member, value]) => [
-      member,
-      value instanceof Map ? Object.fromEntries(value as Map<string, unknown>) : value,
-    ]),
-  );
+  for (const [member, value] of members)
+    if (value instanceof Map) members.set(member, Object.fromEntries(value));
+  const output = Object.fromEntries(members);
   if (isSummary) output.forecasts = {};
   let document: OutputSummary;
   try {

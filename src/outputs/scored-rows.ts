@@ -18,11 +18,13 @@ export interface Series {
   readonly lists: Readonly<Record<string, Float64Array>>;
 }
 
-/** The lists of each part; those with a question mark may be absent or have nulls. */
+/** The lists of each part besides `dates`; `model` is often absent. */
 const LISTS = {
-  forecasts: ["predicted", "realised?", "lower?", "upper?", "model?"],
+  forecasts: ["predicted", "realised", "lower", "upper", "model"],
   cross_validation: ["predicted", "realised"],
 } as const;
+/** Lists of `forecasts` that may have nulls. */
+const WITH_GAPS: readonly string[] = ["realised", "lower", "upper"];
 
 type DayOf = (text: string) => Day | undefined;
 
@@ -64,20 +66,17 @@ export function seriesReader(name: string) {
       days[i] = day;
     }
     const lists: Record<string, Float64Array> = {};
-    for (const column of LISTS[part]) {
-      const [list, mayLack] = [column.replace("?", ""), column.endsWith("?")];
+    for (const list of LISTS[part]) {
       if (list === "model" && !Object.hasOwn(value as object, list)) continue;
       const values = listIn(place, value, list);
-      if (values.length !== days.length)
-        throw fault(
-          `${place}.${list}`,
-          `has ${values.length} values for ${days.length} dates`,
-          values.length,
-        );
-      const numbers = new Float64Array(days.length);
-      for (let i = 0; i < numbers.length; i++) {
+      const { length } = values;
+      if (length !== days.length)
+        throw fault(`${place}.${list}`, `has ${length} values for ${days.length} dates`, length);
+      const mayBeNull = part === "forecasts" && WITH_GAPS.includes(list);
+      const numbers = new Float64Array(length);
+      for (let i = 0; i < length; i++) {
         const number = values[i];
-        if (!Number.isFinite(number) && !(mayLack && number === null))
+        if (!Number.isFinite(number) && !(mayBeNull && number === null))
           throw fault(`${place}.${list}[${i}]`, `is no number: ${JSON.stringify(number)}`, number);
         numbers[i] = number === null ? Number.NaN : (number as number);
       }
