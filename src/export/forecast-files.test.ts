@@ -4,8 +4,7 @@ import { parse } from "csv-parse/sync";
 import { parquetReadObjects } from "hyparquet";
 import { readOutput } from "../client/read-output.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { outputDocument } from "../outputs/open-document.ts";
-import { dlText, mlText } from "../outputs/outputs.testing.ts";
+import { dlText, mlText, outputDocument } from "../outputs/outputs.testing.ts";
 import type { Rows } from "../tables/write-parquet.ts";
 import { COLUMNS, forecastParts, forecastsCsv, forecastsParquet } from "./export-forecasts.ts";
 
@@ -73,7 +72,7 @@ async function parquetFile(parts: readonly Rows[]) {
 for (const [name, text] of OUTPUTS) {
   test(`CSV returns every number, name and date of an output: ${name}`, () => {
     const [output, parts] = partsOf(text);
-    const [header, ...lines]: string[][] = parse([...forecastsCsv(parts, { isRaw: true })].join(""));
+    const [header, ...lines]: string[][] = parse([...forecastsCsv(parts, true)].join(""));
     assert.deepEqual(
       header,
       COLUMNS.map((column) => column.name),
@@ -107,7 +106,7 @@ test("a text that a spreadsheet would compute has an apostrophe in a CSV, unless
   };
   assert.deepEqual(namesOf(forecastsCsv(parts)), ["'+A", "'-B", "'=C1", "'@D", "E=1", "F;=1", "'\uff1dG"]);
   assert.match([...forecastsCsv(parts)].join(""), /^"F;=1",/m);
-  assert.deepEqual(namesOf(forecastsCsv(parts, { isRaw: true })), tickers);
+  assert.deepEqual(namesOf(forecastsCsv(parts, true)), tickers);
 });
 
 test("an output without forecasts gives a table without rows", async () => {

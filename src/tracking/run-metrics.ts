@@ -1,6 +1,5 @@
 import { verdictFigures } from "../contract/output/order-name.ts";
 import { median } from "../evaluate/statistics.ts";
-import { foldRows } from "../outputs/fold-rows.ts";
 import type { OutputDocument } from "../outputs/open-document.ts";
 import type { OutputSummary } from "../outputs/output-summary.ts";
 
@@ -94,7 +93,7 @@ function named(prefix: string, figures: object | undefined): Figures {
 /** Median over the tickers that have the fold. */
 function foldMetrics(output: OutputDocument): MetricSeries[] {
   const byFold = new StepValues();
-  for (const folds of foldRows(output)) {
+  for (const { folds } of output.outOfFold ?? []) {
     for (const { number, fold } of folds) byFold.add(number, named("fold", fold));
   }
   return byFold.series();

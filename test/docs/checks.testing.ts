@@ -178,12 +178,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/audit.md", "{", json((text) => auditBlobSchema.parse(JSON.parse(text)))],
   ["docs/replay.md", "mucast replay", SYNTAX],
   ["docs/replay.md", "ml_engine_42.json: identical", EYE],
-  ["docs/replay.md", "ml_engine_f053b743", EYE],
   ["docs/replay.md", "sed -E", SYNTAX],
-  ["docs/replay.md", "ml_engine_43.json: differs", EYE],
-  ["docs/replay.md", "ml_engine_42.json: differs", EYE],
-  ["docs/replay.md", "ml_engine_44.json: differs", EYE],
-  ["docs/replay.md", "ml_engine_42.json: cannot be replayed", EYE],
   // Another test runs it: test/portfolio.release.test.ts.
   ["docs/portfolio.md", "/** Prints what an optimizer", EYE],
   ["docs/portfolio.md", "import json", PYTHON],
