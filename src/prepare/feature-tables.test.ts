@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
 import type { TickerSeries } from "../contract/market/ticker-series.ts";
 import { parquetBytes } from "../tables/write-parquet.ts";
-import { FEATURE_NAMES } from "./features/feature-set.ts";
+import { FEATURE_NAMES } from "./features.ts";
 import { type PrepareOptions, preparePrices } from "./prepare-prices.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mucast-tables-"));
