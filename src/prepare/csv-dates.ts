@@ -1,160 +1,115 @@
 import type { DateFormat } from "../contract/config/input-formats.ts";
-import { MucastError } from "../contract/errors/errors.ts";
+import type { MucastError } from "../contract/errors/errors.ts";
 import { show } from "../contract/errors/faults.ts";
 import { type Day, dayOfCivil, formatDay } from "../contract/market/dates.ts";
 import { dayAt, dayOfEpoch, isTime, NO_MIDNIGHT, type ZoneCalendar } from "../ingest/date-text.ts";
+import { lineFault } from "./csv-records.ts";
 
-/** A date such as `3/4/2020`, whose month may be 3 or 4. */
-interface Undecided {
-  readonly first: number;
-  readonly second: number;
-  readonly year: number;
+export interface DateOptions {
+  /** Of the times of day; without it, only midnight has a date. */
+  readonly zone?: ZoneCalendar | undefined;
+  /** By default the dates of the column must show it. */
+  readonly dateFormat?: DateFormat | undefined;
 }
 
-interface Stamp {
+interface DateCell {
   readonly text: string;
   readonly line: number;
-  readonly date: Day | Undecided;
-  /** From its separator on. */
-  readonly time: string | undefined;
 }
 
-const MONTHS = "january february march april may june july august september october november december";
-const monthOf = (name: string) =>
-  MONTHS.split(" ").findIndex((month) => month.startsWith(name.toLowerCase())) + 1;
-/** Three parts and perhaps a time, and how the parts are read. */
-const FORMS: readonly (readonly [
-  RegExp,
-  (...parts: [string, string, string]) => Stamp["date"] | undefined,
-])[] = [
-  [/^(\d{4})(\d\d)(\d\d)([T ].*)?$/, (year, month, day) => dayOfCivil(+year, +month, +day)],
-  [/^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})([T ].*)?$/, (year, month, day) => dayOfCivil(+year, +month, +day)],
-  [
-    /^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})([T ].*)?$/,
-    (...parts) => {
-      const [first, second, year] = parts.map(Number) as [number, number, number];
-      const isDate = (dayOfCivil(year, first, second) ?? dayOfCivil(year, second, first)) !== undefined;
-      return isDate ? { first, second, year } : undefined;
-    },
-  ],
-  [
-    /^(\d{1,2})[- ]?([A-Za-z]{3,9})\.?[-, ]*(\d{4})([T ].*)?$/,
-    (day, month, year) => dayOfCivil(+year, monthOf(month), +day),
-  ],
-  [
-    /^([A-Za-z]{3,9})\.?[- ](\d{1,2})(?:,[ ]?|[- ])(\d{4})([T ].*)?$/,
-    (month, day, year) => dayOfCivil(+year, monthOf(month), +day),
-  ],
-];
+/** How dates are written, each perhaps with a time behind it. */
+const DATE = new RegExp(
+  `^(?:${[
+    String.raw`(?<year>\d{4})(?<month>\d\d)(?<day>\d\d)`,
+    String.raw`(?<year>\d{4})[-/.](?<month>\d\d?)[-/.](?<day>\d\d?)`,
+    String.raw`(?<first>\d\d?)[-/.](?<second>\d\d?)[-/.](?<year>\d{4})`,
+    String.raw`(?<day>\d\d?)[- ]?(?<month>[A-Za-z]{3,9})\.?[-, ]*(?<year>\d{4})`,
+    String.raw`(?<month>[A-Za-z]{3,9})\.?[- ](?<day>\d\d?)(?:, ?|[- ])(?<year>\d{4})`,
+  ].join("|")})(?<time>[T ].*)?$`,
+);
 /** Seconds since 1970, from 1973 to 2286, or milliseconds, microseconds or nanoseconds. */
-const EPOCH = /^(\d{9,10})(?:\d{3}){0,3}$/;
-/** Days of a spreadsheet from 1954 to 2119. They count from 1899-12-30. */
-const SERIAL = /^[2-7]\d{4}(?:\.\d+)?$/;
-const SERIAL_DAY_ZERO = 25_569;
+const EPOCH = /^(\d{9,10})((?:\d{3}){0,3})$/;
+const MONTHS = "january february march april may june july august september october november december".split(
+  " ",
+);
 
 export function isDate(text: string): boolean {
-  return EPOCH.test(text) || readStamp(text, 0) !== undefined;
-}
-
-function readStamp(text: string, line: number): Stamp | undefined {
-  for (const [form, read] of FORMS) {
-    const [, first, second, third, time] = form.exec(text) ?? [];
-    if (first === undefined) continue;
-    const date = read(first, second!, third!);
-    return date === undefined || (time !== undefined && !isTime(time))
-      ? undefined
-      : { text, line, date, time };
-  }
-  return undefined;
+  return DATE.test(text) || EPOCH.test(text);
 }
 
 /**
- * The dates of a column. The order of day and month may show only in a later line, so the column keeps each distinct text once, and turns the
- * texts into days after its end.
+ * The dates of a column, decided by all of its texts: only another one may show whether 3/4/2020 is in March or in April.
+ * @throws MucastError invalid_data, with the line, for a text that is no date or may be two.
  */
-export class DateColumn {
-  readonly #source: string;
-  readonly #zone: ZoneCalendar | undefined;
-  readonly #format: DateFormat | undefined;
-  readonly #tokens = new Map<string, number>();
-  readonly #stamps: Stamp[] = [];
-
-  /** @param zone of the times of day; without it, only midnight has a date. */
-  constructor(source: string, zone: ZoneCalendar | undefined, format: DateFormat | undefined) {
-    this.#source = source;
-    this.#zone = zone;
-    this.#format = format;
-  }
-
-  /** @returns the index of the cell's date in `days()`. */
-  take(cell: string, line: number): number {
-    const known = this.#tokens.get(cell);
-    if (known !== undefined) return known;
-    const text = cell.trim();
-    const stamp = EPOCH.test(text) ? this.#readEpoch(text, line) : readStamp(text, line);
-    if (stamp === undefined) throw this.#fault(`${show(text)} is not a date${hint(text)}`, line);
-    if (Number.isNaN(dayAt(0, stamp.time, this.#zone)))
-      throw this.#fault(`${show(text)} ${NO_MIDNIGHT}`, line);
-    this.#tokens.set(cell, this.#stamps.length);
-    return this.#stamps.push(stamp) - 1;
-  }
-
-  /** The first line with a date. */
-  lineOf(token: number): number {
-    return this.#stamps[token]!.line;
-  }
-
-  days(): Day[] {
-    const isDayFirst = this.#isDayFirst();
-    return this.#stamps.map(({ text, line, date, time }) => {
-      if (typeof date === "number") return dayAt(date, time, this.#zone);
-      const { first, second, year } = date;
-      const day = isDayFirst ? dayOfCivil(year, second, first) : dayOfCivil(year, first, second);
-      if (day !== undefined) return dayAt(day, time, this.#zone);
-      throw this.#fault(`${show(text)} is not a date with the ${isDayFirst ? "day" : "month"} first`, line);
-    });
-  }
-
-  #isDayFirst(): boolean {
-    if (this.#format !== undefined) return this.#format === "DD/MM/YYYY";
-    const find = (is: (date: Undecided) => boolean) =>
-      this.#stamps.find(({ date }) => typeof date !== "number" && is(date));
-    const dayFirst = find(({ first }) => first > 12);
-    const monthFirst = find(({ second }) => second > 12);
-    if (dayFirst && monthFirst) {
-      const lines = `${show(dayFirst.text)} (line ${dayFirst.line}) is day first, ${show(monthFirst.text)} (line ${monthFirst.line}) month first`;
-      throw this.#fault(`day and month change places: ${lines}`, Math.max(dayFirst.line, monthFirst.line));
+export function readDates(source: string, cells: readonly DateCell[], options: DateOptions): Day[] {
+  const { zone, dateFormat } = options;
+  const fault = ({ text, line }: DateCell, what: string) =>
+    lineFault(source, line, `line ${line}: ${show(text)} ${what}`);
+  const isDayFirst = (dateFormat ?? findFormat(cells, fault)) === "DD/MM/YYYY";
+  return cells.map((cell) => {
+    const { text } = cell;
+    const [, seconds, rest = ""] = EPOCH.exec(text) ?? [];
+    if (seconds !== undefined) {
+      const milliseconds = Number(seconds) * 1_000 + Number(rest.slice(0, 3));
+      const isWhole = Number(rest.slice(3)) === 0;
+      const midnight = isWhole ? dayOfEpoch(milliseconds) : Number.NaN;
+      const day = Number.isNaN(midnight) ? zone?.(milliseconds) : midnight;
+      if (day === undefined) throw fault(cell, NO_MIDNIGHT);
+      return day;
     }
-    const ambiguous = find(({ first, second }) => first !== second);
-    if (ambiguous && !dayFirst && !monthFirst)
-      throw this.#fault(
-        `${show(ambiguous.text)} can be read day first or month first, and no date of the column shows which; name the format with --date-format DD/MM/YYYY or MM/DD/YYYY, over HTTP date_format`,
-        ambiguous.line,
-      );
-    return dayFirst !== undefined;
-  }
-
-  #readEpoch(text: string, line: number): Stamp {
-    const seconds = EPOCH.exec(text)![1]!.length;
-    const milliseconds = Number(text.slice(0, seconds)) * 1_000 + Number(text.slice(seconds, seconds + 3));
-    const midnight = /[1-9]/.test(text.slice(seconds + 3)) ? Number.NaN : dayOfEpoch(milliseconds);
-    const date = Number.isNaN(midnight) ? this.#zone?.(milliseconds) : midnight;
-    if (date === undefined) throw this.#fault(`${show(text)} ${NO_MIDNIGHT}`, line);
-    return { text, line, date, time: undefined };
-  }
-
-  #fault(message: string, line: number): MucastError {
-    const source = this.#source;
-    return new MucastError("invalid_data", `${source}: line ${line}: ${message}`, { source, line });
-  }
+    const { year, month, day, first, second, time } = DATE.exec(text)?.groups ?? {};
+    const [monthText, dayText] =
+      month !== undefined ? [month, day] : isDayFirst ? [second, first] : [first, second];
+    const monthNumber =
+      Number(monthText) || MONTHS.findIndex((name) => name.startsWith(`${monthText}`.toLowerCase())) + 1;
+    const date = dayOfCivil(Number(year), monthNumber, Number(dayText));
+    if (date === undefined || (time !== undefined && !isTime(time)))
+      throw fault(cell, `is not a date${hint(text)}`);
+    const at = dayAt(date, time, zone);
+    if (Number.isNaN(at)) throw fault(cell, NO_MIDNIGHT);
+    return at;
+  });
 }
+
+/** @returns undefined if the order of day and month makes no difference. */
+function findFormat(
+  cells: readonly DateCell[],
+  fault: (cell: DateCell, what: string) => MucastError,
+): DateFormat | undefined {
+  const found: { dayFirst?: DateCell; monthFirst?: DateCell; ambiguous?: DateCell } = {};
+  for (const cell of cells) {
+    const { first, second } = DATE.exec(cell.text)?.groups ?? {};
+    if (first === undefined || Number(first) === Number(second)) continue;
+    if (Number(first) > 12) found.dayFirst ??= cell;
+    else if (Number(second) > 12) found.monthFirst ??= cell;
+    else found.ambiguous ??= cell;
+  }
+  const { dayFirst, monthFirst, ambiguous } = found;
+  if (dayFirst && monthFirst) {
+    const [before, after] = dayFirst.line < monthFirst.line ? [dayFirst, monthFirst] : [monthFirst, dayFirst];
+    throw fault(
+      after,
+      `has the order of day and month of no date before it, such as ${show(before.text)} (line ${before.line})`,
+    );
+  }
+  if (ambiguous && !dayFirst && !monthFirst)
+    throw fault(
+      ambiguous,
+      "can be read day first or month first, and no date of the column shows which; name the format with --date-format DD/MM/YYYY or MM/DD/YYYY (over HTTP date_format)",
+    );
+  return dayFirst ? "DD/MM/YYYY" : monthFirst && "MM/DD/YYYY";
+}
+
+/** Spreadsheets count days from 1899-12-30; these are from 1954 to 2119. */
+const SERIAL = /^[2-7]\d{4}(?:\.\d+)?$/;
+const SERIAL_DAY_ZERO = 25_569;
 
 /** What a text that is no date may mean. */
 function hint(text: string): string {
-  const write = "write dates as YYYY-MM-DD";
-  if (SERIAL.test(text))
-    return `; as a day number of a spreadsheet it would be ${formatDay(Math.floor(Number(text)) - SERIAL_DAY_ZERO)}: ${write}`;
-  if (/^\d{1,2}[-/. ]\w{1,9}[-/. ]\d\d$/.test(text))
-    return `; a year of two digits may be of either century: ${write}`;
-  return "";
+  if (SERIAL.test(text)) {
+    const day = formatDay(Math.floor(Number(text)) - SERIAL_DAY_ZERO);
+    return `; as a day number of a spreadsheet it would be ${day}: write dates as YYYY-MM-DD`;
+  }
+  const isShort = /^\d{1,2}[-/. ]\w{1,9}[-/. ]\d\d(?:[T ]|$)/.test(text);
+  return isShort ? "; a year of two digits may be of either century: write dates as YYYY-MM-DD" : "";
 }

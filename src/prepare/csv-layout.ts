@@ -118,23 +118,3 @@ export function joinHeaders(above: readonly string[], below: readonly string[]):
   if (!(areFields(upper) && areNames) && !areFields(lower)) return undefined;
   return ["Date", ...upper.map((name, i) => `('${name.replace(/\.\d+$/, "")}', '${lower[i]}')`)];
 }
-
-const WITH_PANDAS = "write the table as CSV or Parquet with pandas";
-/** How files of other formats begin, each byte a character, what they are, and what to do. */
-export const OTHER_FORMATS: readonly (readonly [start: RegExp, what: string, advice: string])[] = [
-  [
-    /^PK.{2}.*?(?:\[Content_Types\]\.xml|xl\/|spreadsheet)|^\xd0\xcf/s,
-    "a workbook of Excel",
-    "save its sheet as CSV",
-  ],
-  [/^PK.{2}/s, "a zip archive", "give the file in it"],
-  [/^\s*<(?:!doctype|html|\?xml|table)/i, "a web page", "download the table itself"],
-  [/^\s*\{.*\}\s*\n\s*\{/, "JSON lines, an object a line", `${WITH_PANDAS}: read_json(path, lines=True)`],
-  // Unlike the header of a table.
-  [/^\s*(?:\{\s*["}]|\[\s*[[{"\]])/, "JSON", "prepare reads CSV and Parquet"],
-  [
-    /^[^\s,;|]+(?: +[^\s,;|]+)+ *\r?\n/,
-    "a text whose header has blanks between its columns",
-    "separate them with commas, semicolons, tabs or bars",
-  ],
-];

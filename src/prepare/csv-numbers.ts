@@ -1,5 +1,6 @@
-import { MucastError } from "../contract/errors/errors.ts";
+import type { MucastError } from "../contract/errors/errors.ts";
 import { show } from "../contract/errors/faults.ts";
+import { lineFault } from "./csv-records.ts";
 
 export type DecimalMark = "." | ",";
 
@@ -90,8 +91,7 @@ export class NumberColumns {
   }
 
   #fault(message: string, { line }: Cell): MucastError {
-    const source = this.#source;
-    return new MucastError("invalid_data", `${source}: ${message}`, { source, line });
+    return lineFault(this.#source, line, message);
   }
 }
 

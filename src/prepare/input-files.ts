@@ -17,7 +17,8 @@ import { MAGIC } from "../ingest/parquet.ts";
 import { type ReadOptions, readBlob } from "../ingest/read-blob.ts";
 import { readPrices } from "../ingest/read-prices.ts";
 import { arePricesRowNumbers, rowNumbers, withoutColumns } from "../ingest/row-numbers.ts";
-import { type CsvOptions, emptyTable, readCsv } from "./csv.ts";
+import { type CsvOptions, readCsv } from "./csv.ts";
+import { emptyTable } from "./csv-records.ts";
 
 /** How a file of prices or of features is read. One more than a limit is too_large. */
 export interface FileOptions extends CsvOptions {
