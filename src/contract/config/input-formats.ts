@@ -6,6 +6,6 @@ export type InputFormat = (typeof INPUT_FORMATS)[number];
 export const COMPRESSIONS = ["snappy", "zstd"] as const;
 export type Compression = (typeof COMPRESSIONS)[number];
 
-/** The order of day and month in dates such as 3/4/2020, with any separator. */
+/** Of dates such as 3/4/2020, with any separator. */
 export const DATE_FORMATS = ["DD/MM/YYYY", "MM/DD/YYYY"] as const;
 export type DateFormat = (typeof DATE_FORMATS)[number];
