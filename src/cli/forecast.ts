@@ -72,7 +72,7 @@ export function addForecast(program: Command): void {
     .option("--features <file>", "features of your own, with one row per (date, ticker)")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
     .option("--ticker <name>", "the security of a file without tickers")
-    .option("--time-zone <name>", "zone of times of day, such as Europe/Berlin")
+    .option("--time-zone <name>", "zone of times, such as Europe/Berlin")
     .addOption(dateFormatOption())
     .option("--learning-end <date>", "last date to learn from; shows what the forecasts after it were worth")
     .option("--delay <n>", "closes between the forecast and the trade (default: that of the config)")

@@ -38,7 +38,7 @@ export function addPrepare(program: Command): void {
     .option("--learning-end <date>", "last date to learn from")
     .option("--tickers <list>", "comma-separated (default: all)")
     .option("--ticker <name>", "the security of a file without tickers")
-    .option("--time-zone <name>", "zone of times of day, such as Europe/Berlin")
+    .option("--time-zone <name>", "zone of times, such as Europe/Berlin")
     .addOption(dateFormatOption())
     .addOption(new Option("--format <name>", "format of the blobs").choices(INPUT_FORMATS).default("json"))
     .addOption(

@@ -4,92 +4,57 @@ import type { TickerFeatures, TickerPrices } from "../contract/market/ticker-ser
 export const FEATURE_SET = "mucast-features/1";
 
 /**
- * Features of one ticker from its own closing prices P_0 .. P_n-1, all positive, one for each of its price dates.
- * Each function returns shape (n): entry i is known at the close of date i, uses only P_j with j <= i, and is NaN
- * if its window is not full. Returns are r_i = ln(P_i / P_i-1), since the ticker's own last price date.
+ * A feature of one ticker from its own closing prices P_0 .. P_n-1, all positive, one for each of its price dates, so that its returns are
+ * those since its last price. Shape (n): entry i is known at the close of date i, uses only P_j with j <= i, and is NaN if its window is not
+ * full. docs/prepare.md has the formulas and their sources.
  */
-export type PriceFeature = (prices: Float64Array) => Float64Array;
-
-/** ln(P_i / P_i-h). Jegadeesh and Titman (1993), here over days. */
-export function momentum(horizon: number): PriceFeature {
-  return (prices) =>
-    prices.map((price, i) => (i < horizon ? Number.NaN : Math.log(price / prices[i - horizon]!)));
-}
-
-/** The first is NaN. */
-const returnsOf = momentum(1);
-
-/** Standard deviation (ddof 1) of the last w returns, not annualised. */
-export function volatility(length: number): PriceFeature {
-  return (prices) => rolling(returnsOf(prices), length, deviation, 1);
-}
-
-/** volatility(short) / volatility(long); 1 if the long one is 0. */
-export function volatilityRatio(short: number, long: number): PriceFeature {
-  return (prices) => {
-    const below = volatility(long)(prices);
-    return volatility(short)(prices).map((above, i) => (below[i] === 0 ? 1 : above / below[i]!));
-  };
-}
-
-/** ln(P_i / mean of the last w prices). Brock, Lakonishok and LeBaron (1992) trade on its sign. */
-export function averageGap(length: number): PriceFeature {
-  return (prices) => {
-    const averages = rolling(prices, length, mean);
-    return prices.map((price, i) => Math.log(price / averages[i]!));
-  };
-}
-
-/**
- * Relative strength index, 0 to 100: 100 U / (U + D), U and D the sums of the last w price rises and falls; 50
- * if the price did not move. Wilder (1978) with plain means in place of his smoothing (Cutler's form), so that
- * a value does not depend on where the history starts.
- */
-export function relativeStrength(length: number): PriceFeature {
-  return (prices) => {
-    const changes = prices.map((price, i) => (i === 0 ? Number.NaN : price - prices[i - 1]!));
-    return rolling(changes, length, strength, 1);
-  };
-}
-
-/** (P_i - mean) / standard deviation (ddof 1) of the last w prices, the z of Bollinger's bands; 0 if flat. */
-export function zScore(length: number): PriceFeature {
-  return (prices) => {
-    const averages = rolling(prices, length, mean);
-    const deviations = rolling(prices, length, deviation);
-    return prices.map((price, i) => (deviations[i] === 0 ? 0 : (price - averages[i]!) / deviations[i]!));
-  };
-}
-
-/** ln(P_i / highest of the last w prices), at most 0. George and Hwang (2004). */
-export function drawdown(length: number): PriceFeature {
-  return (prices) => {
-    const highs = rolling(prices, length, maximum);
-    return prices.map((price, i) => Math.log(price / highs[i]!));
-  };
-}
-
-/** m3 / m2^1.5 of the central moments of the last w returns; 0 if they are all equal. */
-export function skewness(length: number): PriceFeature {
-  return (prices) =>
-    rolling(
-      returnsOf(prices),
-      length,
-      (values, from, to) => {
-        const second = centralMoment(values, from, to, 2);
-        return second === 0 ? 0 : centralMoment(values, from, to, 3) / (second * Math.sqrt(second));
-      },
-      1,
-    );
-}
-
-/** The largest of the last w returns. Bali, Cakici and Whitelaw (2011), MAX. */
-export function largestReturn(length: number): PriceFeature {
-  return (prices) => rolling(returnsOf(prices), length, maximum, 1);
-}
-
+type PriceFeature = (prices: Float64Array) => Float64Array;
 /** A measure of the half-open window `values[from .. to - 1]`. */
 type Measure = (values: Float64Array, from: number, to: number) => number;
+
+const momentum = (horizon: number): PriceFeature => {
+  return (prices) =>
+    prices.map((price, i) => (i < horizon ? Number.NaN : Math.log(price / prices[i - horizon]!)));
+};
+const ofReturns =
+  (measure: Measure) =>
+  (length: number): PriceFeature =>
+  (prices) =>
+    rolling(momentum(1)(prices), length, measure, 1);
+const distanceTo =
+  (measure: Measure) =>
+  (length: number): PriceFeature =>
+  (prices) => {
+    const measures = rolling(prices, length, measure);
+    return prices.map((price, i) => Math.log(price / measures[i]!));
+  };
+const volatility = ofReturns(deviation);
+
+/** In the order of the blob. */
+const OWN: Readonly<Record<string, PriceFeature>> = {
+  ...byLength("mom", momentum, 1, 2, 3, 5, 10, 21, 63, 126),
+  ...byLength("vol", volatility, 10, 21, 63),
+  vol_ratio_10_63: (prices) => {
+    const long = volatility(63)(prices);
+    return volatility(10)(prices).map((short, i) => (long[i] === 0 ? 1 : short / long[i]!));
+  },
+  ...byLength("sma_gap", distanceTo(mean), 10, 50, 100),
+  rsi_14: (prices) => {
+    const changes = prices.map((price, i) => (i === 0 ? Number.NaN : price - prices[i - 1]!));
+    return rolling(changes, 14, strength, 1);
+  },
+  zscore_21: (prices) => {
+    const [averages, deviations] = [rolling(prices, 21, mean), rolling(prices, 21, deviation)];
+    return prices.map((price, i) => (deviations[i] === 0 ? 0 : (price - averages[i]!) / deviations[i]!));
+  },
+  ...byLength("drawdown", distanceTo(maximum), 126),
+  ...byLength("skew", ofReturns(skewness), 63),
+  ...byLength("max", ofReturns(maximum), 21),
+};
+
+function byLength(name: string, feature: (length: number) => PriceFeature, ...lengths: readonly number[]) {
+  return Object.fromEntries(lengths.map((length) => [`${name}_${length}`, feature(length)]));
+}
 
 /**
  * A measure of the last `length` values at each index; NaN before the first full window. An entry depends on no value after its index,
@@ -113,6 +78,12 @@ function deviation(values: Float64Array, from: number, to: number): number {
   return Math.sqrt((centralMoment(values, from, to, 2) * (to - from)) / (to - from - 1));
 }
 
+/** m3 / m2^1.5; 0 if all values are equal. */
+function skewness(values: Float64Array, from: number, to: number): number {
+  const second = centralMoment(values, from, to, 2);
+  return second === 0 ? 0 : centralMoment(values, from, to, 3) / (second * Math.sqrt(second));
+}
+
 /** Mean of the `power`-th powers of the distances from the mean; exactly 0 if all values are equal. */
 function centralMoment(values: Float64Array, from: number, to: number, power: 2 | 3): number {
   let isFlat = true;
@@ -133,6 +104,7 @@ function maximum(values: Float64Array, from: number, to: number): number {
   return most;
 }
 
+/** The relative strength index: 100 U / (U + D), U and D the sums of rises and falls; 50 if there is none. */
 function strength(changes: Float64Array, from: number, to: number): number {
   let rises = 0;
   let falls = 0;
@@ -165,23 +137,6 @@ export function rank(values: Float64Array): Float64Array {
     ranks.set(sorted[from]!, (from + to) / 2 / sorted.length);
   }
   return values.map((value) => ranks.get(value) ?? Number.NaN);
-}
-
-/** Features from a ticker's own prices, in the order of the blob. */
-const OWN: Readonly<Record<string, PriceFeature>> = {
-  ...named("mom", momentum, [1, 2, 3, 5, 10, 21, 63, 126]),
-  ...named("vol", volatility, [10, 21, 63]),
-  vol_ratio_10_63: volatilityRatio(10, 63),
-  ...named("sma_gap", averageGap, [10, 50, 100]),
-  rsi_14: relativeStrength(14),
-  zscore_21: zScore(21),
-  drawdown_126: drawdown(126),
-  skew_63: skewness(63),
-  max_21: largestReturn(21),
-};
-
-function named(name: string, feature: (length: number) => PriceFeature, lengths: readonly number[]) {
-  return Object.fromEntries(lengths.map((length) => [`${name}_${length}`, feature(length)]));
 }
 
 /** Features from the momentum of all tickers on the same date. */
