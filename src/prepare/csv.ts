@@ -4,7 +4,7 @@ import { counted } from "../contract/errors/wording.ts";
 import { type Day, formatDay } from "../contract/market/dates.ts";
 import type { ByteSource, TickerSeries } from "../contract/market/ticker-series.ts";
 import { type DateOptions, readDates } from "./csv-dates.ts";
-import { type CsvLayout, findLayout, joinHeaders } from "./csv-layout.ts";
+import { type CsvLayout, findFeatureLayout, findPriceLayout, joinHeaders } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumns } from "./csv-numbers.ts";
 import { emptyTable, lineFault, recordsOf } from "./csv-records.ts";
 
@@ -15,17 +15,20 @@ export interface CsvOptions extends DateOptions {
   readonly tickers?: number | undefined;
 }
 
+/** The first line with a date. */
+export type LineOf = (day: Day) => number | undefined;
+
 /**
  * Reads prices, wide or long, or features.
  * @param open the bytes from the beginning; it is called again for decimal commas, which may show only in the last line.
- * @returns the tickers in the order of the file, and the first line of a date. Days ascend; missing values are NaN.
+ * @returns the tickers in the order of the file. Days ascend; missing values are NaN.
  * @throws MucastError invalid_data, with the line, for what cannot be read without a guess.
  */
 export async function readCsv(
   kind: "prices" | "features",
   open: () => Promise<ByteSource>,
   options: CsvOptions,
-): Promise<{ series: TickerSeries[]; lineOf: (day: Day) => number | undefined }> {
+): Promise<{ series: TickerSeries[]; lineOf: LineOf }> {
   const pointed = await readRows(kind, await open(), ".", options);
   const isPointed = pointed.numbers.mark() === ".";
   const found = isPointed ? pointed : await readRows(kind, await open(), ",", options);
@@ -54,7 +57,7 @@ export async function readCsv(
       values: values.subarray(c * n, (c + 1) * n),
     }));
   });
-  const lineOf = (day: Day) => [...dates.values()][days.indexOf(day)]?.line;
+  const lineOf: LineOf = (day) => [...dates.values()][days.indexOf(day)]?.line;
   return { series, lineOf };
 }
 
@@ -82,6 +85,8 @@ async function readRows(
     const what = `line ${line} makes ${counted(count, "ticker")}, and ${most} are allowed (MUCAST_BLOB_TICKERS)`;
     throw new MucastError("too_large", `${name}: ${what}`, { source: name, line, limit: most });
   };
+  const findLayout = (names: readonly string[], first: readonly string[]) =>
+    kind === "prices" ? findPriceLayout(names, first, name, security) : findFeatureLayout(names, first, name);
   let header: readonly string[] | undefined;
   let layout: CsvLayout | undefined;
   for await (const records of recordsOf(source)) {
@@ -92,7 +97,7 @@ async function readRows(
         header = above === undefined ? names : kind === "prices" ? joinHeaders(above, names) : undefined;
         if (header !== undefined) continue;
         header = above!;
-        layout = findLayout(kind, header, names, name, security);
+        layout = findLayout(header, names);
         if (layout.ticker === undefined) checkCount(layout.values.size, 1);
       }
       const width = header!.length;
@@ -123,6 +128,6 @@ async function readRows(
     }
   }
   if (header === undefined) throw emptyTable(name, "is empty");
-  layout ??= findLayout(kind, header, [], name, security);
+  layout ??= findLayout(header, []);
   return { source: name, layout, dates, numbers, rows };
 }

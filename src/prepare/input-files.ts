@@ -3,7 +3,6 @@ import { openBlob } from "../blob/open-blob.ts";
 import { DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { show } from "../contract/errors/faults.ts";
-import type { Day } from "../contract/market/dates.ts";
 import {
   type ByteSource,
   compareCodePoints,
@@ -17,7 +16,7 @@ import { MAGIC } from "../ingest/parquet.ts";
 import { type ReadOptions, readBlob } from "../ingest/read-blob.ts";
 import { readPrices } from "../ingest/read-prices.ts";
 import { arePricesRowNumbers, rowNumbers, withoutColumns } from "../ingest/row-numbers.ts";
-import { type CsvOptions, readCsv } from "./csv.ts";
+import { type CsvOptions, type LineOf, readCsv } from "./csv.ts";
 import { emptyTable } from "./csv-records.ts";
 
 /** How a file of prices or of features is read. One more than a limit is too_large. */
@@ -29,21 +28,14 @@ export interface FileOptions extends CsvOptions {
   readonly onBytes?: ((count: number) => void) | undefined;
 }
 
-export interface PriceFile {
-  /** Those that have a price, in code point order. Days ascend; missing prices are dropped, zero and negative ones kept. */
-  readonly tickers: readonly TickerPrices[];
-  /** Those that have none. */
-  readonly unpriced: readonly string[];
-  /** Of the metadata of a Parquet table. */
-  readonly window: RequestedWindow;
-  /** The first line of a CSV with a date. */
-  readonly lineOf: ((day: Day) => number | undefined) | undefined;
-}
-
-export async function readPriceFile(path: string, options: FileOptions = {}): Promise<PriceFile> {
+/**
+ * Reads the tickers that have a price, in code point order, and the names of those that have none. Days ascend; missing prices are dropped,
+ * zero and negative ones kept. A Parquet table may have a window in its metadata, and a CSV has the first line of each date.
+ */
+export async function readPriceFile(path: string, options: FileOptions = {}) {
   let tickers: TickerPrices[];
   let window: RequestedWindow = {};
-  let lineOf: PriceFile["lineOf"];
+  let lineOf: LineOf | undefined;
   if (await isParquetFile(path, options.signal)) {
     const blob = await readPrices(await openFile(path, options), tableOptions(options));
     window = blob.window;

@@ -9,7 +9,7 @@ import {
   type TickerPrices,
 } from "../contract/market/ticker-series.ts";
 import type { BlobWindow } from "./blob-files.ts";
-import type { PriceFile } from "./input-files.ts";
+import type { LineOf } from "./csv.ts";
 
 type Report = (sentence: string) => void;
 
@@ -33,7 +33,7 @@ export function warn(
 export function checkDates(
   source: string,
   dates: Int32Array,
-  lineOf: PriceFile["lineOf"],
+  lineOf: LineOf | undefined,
   report: Report,
 ): void {
   const at = (day: Day) => (lineOf === undefined ? "" : `line ${lineOf(day)}: `);
