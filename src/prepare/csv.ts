@@ -109,10 +109,10 @@ async function readRows(
         );
       const ticker = layout.ticker === undefined ? undefined : cells[layout.ticker]!.trim();
       if (ticker === "") throw lineFault(name, line, `line ${line} has no ticker`);
-      let own = rows.get(ticker ?? "");
-      if (own === undefined) {
-        own = { dates: [], lines: [], values: [] };
-        rows.set(ticker ?? "", own);
+      let group = rows.get(ticker ?? "");
+      if (group === undefined) {
+        group = { dates: [], lines: [], values: [] };
+        rows.set(ticker ?? "", group);
         if (ticker !== undefined) checkCount(rows.size, line);
       }
       const text = cells[layout.date]!;
@@ -121,10 +121,10 @@ async function readRows(
         date = { text: text.trim(), line, index: dates.size };
         dates.set(text, date);
       }
-      own.dates.push(date.index);
-      own.lines.push(line);
+      group.dates.push(date.index);
+      group.lines.push(line);
       for (const [column, at] of layout.values)
-        own.values.push(numbers.take(cells[at]!, line, kind === "prices" ? (ticker ?? column) : column));
+        group.values.push(numbers.take(cells[at]!, line, kind === "prices" ? (ticker ?? column) : column));
     }
   }
   if (header === undefined) throw emptyTable(name, "is empty");

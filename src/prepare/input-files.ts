@@ -1,21 +1,16 @@
 import { tmpdir } from "node:os";
 import { openBlob } from "../blob/open-blob.ts";
 import { DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
-import { MucastError } from "../contract/errors/errors.ts";
-import { show } from "../contract/errors/faults.ts";
 import {
   type ByteSource,
   compareCodePoints,
-  MAX_COLUMNS,
   type RequestedWindow,
-  type TickerFeatures,
   type TickerPrices,
 } from "../contract/market/ticker-series.ts";
-import { ColumnRoles } from "../ingest/column-names.ts";
 import { MAGIC } from "../ingest/parquet.ts";
-import { type ReadOptions, readBlob } from "../ingest/read-blob.ts";
+import type { ReadOptions } from "../ingest/read-blob.ts";
 import { readPrices } from "../ingest/read-prices.ts";
-import { arePricesRowNumbers, rowNumbers, withoutColumns } from "../ingest/row-numbers.ts";
+import { arePricesRowNumbers } from "../ingest/row-numbers.ts";
 import { type CsvOptions, type LineOf, readCsv } from "./csv.ts";
 import { emptyTable } from "./csv-records.ts";
 
@@ -59,62 +54,6 @@ export async function readPriceFile(path: string, options: FileOptions = {}) {
   return { tickers: priced, unpriced: unpriced.map(({ ticker }) => ticker), window, lineOf };
 }
 
-/** A table of features of the caller: a row for each ticker and date. */
-export interface FeatureTable {
-  /** Its name in errors. */
-  readonly path: string;
-  readonly columns: readonly string[];
-  /** By ticker; each has all columns. Days ascend; a missing value is NaN. */
-  readonly tickers: ReadonlyMap<string, TickerFeatures>;
-}
-
-/**
- * @param computed names of the features that precede those of the table in the blob.
- * @throws MucastError invalid_data also for a table without rows and for a name that a feature cannot have; too_large for too many columns.
- */
-export async function readFeatureFile(
-  path: string,
-  computed: readonly string[],
-  options: FileOptions,
-): Promise<FeatureTable> {
-  const read: TickerFeatures[] = [];
-  if (await isParquetFile(path, options.signal)) {
-    const source = await openFile(path, options);
-    for await (const each of readBlob("features", source, tableOptions(options))) read.push(each);
-  } else {
-    read.push(...(await readCsv("features", () => openFile(path, options), options)).series);
-  }
-  const numbers = rowNumbers(read);
-  const series = read.map((each) => withoutColumns(each, numbers));
-  const { columns } = series[0] ?? {};
-  if (columns === undefined) throw emptyTable(path, "has no row");
-  checkColumns(path, columns, computed);
-  return { path, columns, tickers: new Map(series.map((each) => [each.ticker, each])) };
-}
-
-function checkColumns(path: string, columns: readonly string[], computed: readonly string[]): void {
-  const fault = (code: "invalid_data" | "too_large", what: string) =>
-    new MucastError(code, `${path}: ${what}`, { source: path });
-  if (columns.length === 0) throw fault("invalid_data", "the table has no column of a feature");
-  const roles = new ColumnRoles("features");
-  for (const name of columns) {
-    const { role } = roles.of(name);
-    if (role !== "value")
-      throw fault(
-        "invalid_data",
-        `a feature cannot be called ${show(name)}, because blobs call a ${role} so`,
-      );
-    if (computed.includes(name))
-      throw fault(
-        "invalid_data",
-        `prepare computes a feature called ${show(name)} itself; rename the column, or leave out what prepare computes (--only-features, over HTTP only_features)`,
-      );
-  }
-  const count = columns.length + computed.length;
-  if (count > MAX_COLUMNS)
-    throw fault("too_large", `${count} features are more than the ${MAX_COLUMNS} that a blob may have`);
-}
-
 /** Whether a local file, perhaps gzipped, begins like a Parquet table. */
 export async function isParquetFile(path: string, signal: AbortSignal | undefined): Promise<boolean> {
   let head = Buffer.alloc(0);
@@ -125,7 +64,10 @@ export async function isParquetFile(path: string, signal: AbortSignal | undefine
   return head.toString("latin1", 0, MAGIC.length) === MAGIC;
 }
 
-async function openFile(path: string, { signal, csvBytes, onBytes }: FileOptions): Promise<ByteSource> {
+export async function openFile(
+  path: string,
+  { signal, csvBytes, onBytes }: FileOptions,
+): Promise<ByteSource> {
   const { chunks } = await openBlob(
     path,
     { allowed: [] },
@@ -143,7 +85,7 @@ async function openFile(path: string, { signal, csvBytes, onBytes }: FileOptions
 /** The fewest bytes of a value in a CSV: a digit and a comma. */
 const CSV_VALUE_BYTES = 2;
 
-function tableOptions({
+export function tableOptions({
   signal,
   csvBytes,
   tickers = DEFAULT_BLOB_LIMITS.tickers,

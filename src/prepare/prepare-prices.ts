@@ -19,9 +19,9 @@ import {
   type FormatOptions,
   publishBlobs,
 } from "./blob-files.ts";
+import { compareWithPrices, type FeatureTable, joinFeatures, readFeatureFile } from "./feature-table.ts";
 import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./features.ts";
-import { type FeatureTable, type FileOptions, readFeatureFile, readPriceFile } from "./input-files.ts";
-import { compareWithPrices, joinFeatures } from "./own-features.ts";
+import { type FileOptions, readPriceFile } from "./input-files.ts";
 import { checkDates, warn, warnOfPrices } from "./price-warnings.ts";
 
 export interface PrepareOptions extends FormatOptions {

@@ -2,9 +2,70 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { show } from "../contract/errors/faults.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { formatDay } from "../contract/market/dates.ts";
-import type { TickerFeatures, TickerPrices } from "../contract/market/ticker-series.ts";
+import { MAX_COLUMNS, type TickerFeatures, type TickerPrices } from "../contract/market/ticker-series.ts";
+import { ColumnRoles } from "../ingest/column-names.ts";
+import { readBlob } from "../ingest/read-blob.ts";
+import { rowNumbers, withoutColumns } from "../ingest/row-numbers.ts";
 import { valuesAt } from "./blob-files.ts";
-import type { FeatureTable } from "./input-files.ts";
+import { readCsv } from "./csv.ts";
+import { emptyTable } from "./csv-records.ts";
+import { type FileOptions, isParquetFile, openFile, tableOptions } from "./input-files.ts";
+
+/** A table of features of the caller: a row for each ticker and date. */
+export interface FeatureTable {
+  /** Its name in errors. */
+  readonly path: string;
+  readonly columns: readonly string[];
+  /** By ticker; each has all columns. Days ascend; a missing value is NaN. */
+  readonly tickers: ReadonlyMap<string, TickerFeatures>;
+}
+
+/**
+ * @param computed names of the features that precede those of the table in the blob.
+ * @throws MucastError invalid_data also for a table without rows and for a name that a feature cannot have; too_large for too many columns.
+ */
+export async function readFeatureFile(
+  path: string,
+  computed: readonly string[],
+  options: FileOptions,
+): Promise<FeatureTable> {
+  const read: TickerFeatures[] = [];
+  if (await isParquetFile(path, options.signal)) {
+    const source = await openFile(path, options);
+    for await (const each of readBlob("features", source, tableOptions(options))) read.push(each);
+  } else {
+    read.push(...(await readCsv("features", () => openFile(path, options), options)).series);
+  }
+  const numbers = rowNumbers(read);
+  const series = read.map((each) => withoutColumns(each, numbers));
+  const { columns } = series[0] ?? {};
+  if (columns === undefined) throw emptyTable(path, "has no row");
+  checkColumns(path, columns, computed);
+  return { path, columns, tickers: new Map(series.map((each) => [each.ticker, each])) };
+}
+
+function checkColumns(path: string, columns: readonly string[], computed: readonly string[]): void {
+  const fault = (code: "invalid_data" | "too_large", what: string) =>
+    new MucastError(code, `${path}: ${what}`, { source: path });
+  if (columns.length === 0) throw fault("invalid_data", "the table has no column of a feature");
+  const roles = new ColumnRoles("features");
+  for (const name of columns) {
+    const { role } = roles.of(name);
+    if (role !== "value")
+      throw fault(
+        "invalid_data",
+        `a feature cannot be called ${show(name)}, because blobs call a ${role} so`,
+      );
+    if (computed.includes(name))
+      throw fault(
+        "invalid_data",
+        `prepare computes a feature called ${show(name)} itself; rename the column, or leave out what prepare computes (--only-features, over HTTP only_features)`,
+      );
+  }
+  const count = columns.length + computed.length;
+  if (count > MAX_COLUMNS)
+    throw fault("too_large", `${count} features are more than the ${MAX_COLUMNS} that a blob may have`);
+}
 
 /**
  * The features of each ticker on `dates`: the computed ones, then those of the table. A value belongs to the ticker and date of its row and
@@ -21,16 +82,15 @@ export function* joinFeatures(
     const first: TickerFeatures | undefined = computed?.next().value;
     const before = first?.columns ?? [];
     const values = new Float64Array((before.length + columns.length) * dates.length).fill(Number.NaN);
-    for (const [series, from] of [
-      [first, 0],
-      [rows.get(ticker), before.length],
-    ] as const) {
+    const copy = (series: TickerFeatures | undefined, from: number) => {
       const n = series?.days.length ?? 0;
       for (const c of series?.columns.keys() ?? []) {
         const column = series!.values.subarray(c * n, (c + 1) * n);
         values.set(valuesAt(dates, series!.days, column), (from + c) * dates.length);
       }
-    }
+    };
+    copy(first, 0);
+    copy(rows.get(ticker), before.length);
     yield { ticker, days: dates, columns: [...before, ...columns], values };
   }
 }
