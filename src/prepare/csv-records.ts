@@ -3,10 +3,7 @@ import { show } from "../contract/errors/faults.ts";
 import { NOT_A_TABLE } from "../contract/errors/wrong-document.ts";
 import type { ByteSource } from "../contract/market/ticker-series.ts";
 
-interface CsvRecord {
-  readonly cells: readonly string[];
-  readonly line: number;
-}
+type CsvRecord = { readonly cells: readonly string[]; readonly line: number };
 
 /**
  * The records of each chunk that are not blank, with the line on which each ends. Not by DuckDB 1.5: its sniffer takes a file with a short
@@ -49,15 +46,21 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>, source: string): Asyn
       throw new MucastError("invalid_data", `${source} is not UTF-8 text; save it as UTF-8`, { source });
     }
   };
-  let rest: string | undefined;
+  let isFirst = true;
+  let rest = "";
+  /** A carriage return, with which a line feed of the next chunk is one line end. */
+  let held = "";
   for await (const chunk of chunks) {
-    if (rest === undefined) checkFormat(chunk, source);
-    // A line end may consist of two characters.
-    const lines = ((rest ?? "") + decode(chunk)).split(/\r\n|\r(?!$)|\n/);
+    if (isFirst) checkFormat(chunk, source);
+    isFirst = false;
+    const text = held + decode(chunk);
+    held = text.endsWith("\r") ? "\r" : "";
+    const lines = text.slice(0, text.length - held.length).split(/\r\n|\r|\n/);
+    lines[0] = rest + lines[0]!;
     rest = lines.pop()!;
     yield lines;
   }
-  yield ((rest ?? "") + decode()).split("\r");
+  yield [rest + decode()];
 }
 
 /** Splits records at the delimiter that is the most frequent one in the header. Cells may be quoted. */

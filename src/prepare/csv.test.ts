@@ -9,6 +9,7 @@ import fc from "fast-check";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { zoneCalendar } from "../ingest/date-text.ts";
+import { recordsOf } from "./csv-records.ts";
 import { type FileOptions, readPriceFile } from "./input-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-csv-"));
@@ -406,4 +407,21 @@ test("other encodings, and files without a price, are refused", async () => {
     assert.match((await refusal(text)).message, /is JSON; prepare reads CSV and Parquet$/);
   assert.deepEqual(await read("{A},Date\n1,2020-01-02\n"), { "{A}": { "2020-01-02": 1 } });
   await refusal(gzipSync("Date,A\n2020-01-02,1\n").subarray(0, 30), "unreadable_blob");
+});
+
+test("records do not depend on where the chunks of a file end", async () => {
+  const bytes = Buffer.from('\uFEFFa,"b\r\né"\r\n1,2\r\r"x ""y"",",3\n\r\nü,4');
+  for (const size of bytes.keys()) {
+    async function* chunks() {
+      for (let from = 0; from < bytes.length; from += size + 1) yield bytes.subarray(from, from + size + 1);
+    }
+    const records: unknown[] = [];
+    for await (const each of recordsOf({ name: "prices.csv", chunks: chunks() })) records.push(...each);
+    assert.deepEqual(records, [
+      { cells: ["a", "b\né"], line: 2 },
+      { cells: ["1", "2"], line: 3 },
+      { cells: ['x "y",', "3"], line: 5 },
+      { cells: ["ü", "4"], line: 7 },
+    ]);
+  }
 });
