@@ -2,7 +2,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { PREPARE_PARTS } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
-import { isParquetFile } from "../../prepare/parquet-file.ts";
+import { isParquetFile } from "../../prepare/input-files.ts";
 import { storageFailed } from "../blobs/blobs.ts";
 import { BODY_NAME } from "./messages.ts";
 
