@@ -4,6 +4,7 @@ import { type ErrorData, MucastError } from "../contract/errors/errors.ts";
 import { spaceIn } from "./names.ts";
 import {
   type BlobPolicy,
+  isS3Url,
   type MappedBase,
   redactUrl,
   spellingFault,
@@ -11,7 +12,6 @@ import {
   withoutSignature,
 } from "./policy.ts";
 import { type AddressRule, isAllowedAddress, notPublic } from "./remote/addresses.ts";
-import { isS3Url } from "./s3/s3-url.ts";
 
 /** The location of a blob, and its name in errors and outputs. */
 export type BlobLocation = FileLocation | UrlLocation;

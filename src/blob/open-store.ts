@@ -8,10 +8,11 @@ import {
   type BlobPolicy,
   containerUrl,
   DEFAULT_TRANSFER_LIMITS,
+  isS3Url,
   mappedBase,
   type TransferLimits,
 } from "./policy.ts";
-import { isS3Url } from "./s3/s3-url.ts";
+import { CloudStore } from "./remote/cloud-store.ts";
 import type { Content, JobStore } from "./store.ts";
 
 interface StoreOptions {
@@ -39,22 +40,20 @@ export async function openStore(
     const folder = resolve(isUrl(blobUrl) ? filePath(blobUrl) : blobUrl);
     return new FolderStore(folder, pathToFileURL(folder).href);
   }
-  const transfer = { limits: { ...DEFAULT_TRANSFER_LIMITS, ...limits }, ca, env };
+  const transfer = { limits: { ...DEFAULT_TRANSFER_LIMITS, ...limits }, ca };
   if (isS3Url(blobUrl)) {
-    const { openS3Store } = await import("./s3/s3-store.ts");
-    return openS3Store(containerUrl(blobUrl.trim(), "BLOB_URL", []), { policy, ...transfer });
+    const { S3Storage } = await import("./s3/s3-storage.ts");
+    const bucket = containerUrl(blobUrl.trim(), "BLOB_URL", []);
+    return new CloudStore(await S3Storage.open(bucket, { policy, env, ...transfer }));
   }
   const [bare, sas] = blobUrl.trim().split("?") as [string, string?];
   const container = containerUrl(bare, "BLOB_URL", policy.privateOrigins ?? []);
-  const { openAzureStore } = await withOptionalPackages(
+  const addresses = addressRule(new URL(container), policy);
+  const { openAzure } = await withOptionalPackages(
     "A container of Azure in BLOB_URL",
-    () => import("./azure/azure-store.ts"),
+    () => import("./azure/azure-storage.ts"),
   );
-  return openAzureStore(container, {
-    addresses: addressRule(new URL(container), policy),
-    sas,
-    ...transfer,
-  });
+  return new CloudStore(await openAzure(container, { sas, env, addresses, ...transfer }));
 }
 
 /** The target of one output. */

@@ -1,7 +1,6 @@
 import { type BlobLimits, blobLimits } from "../contract/blob-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { isAllowedAddress } from "./remote/addresses.ts";
-import { isS3Url, s3UrlFault } from "./s3/s3-url.ts";
 
 /**
  * Which blobs may be read, from which places, and how large they may be. Plain data without a secret, so that it can travel to a job as
@@ -159,7 +158,10 @@ const SCHEME = /^https?:\/\//;
  * exactly what was compared with the policy.
  */
 export function spellingFault(text: string, privateOrigins: readonly string[] = []): string | undefined {
-  if (isS3Url(text)) return s3UrlFault(text);
+  if (isS3Url(text)) {
+    if (S3_URL.test(text)) return undefined;
+    return "is not of the form s3://bucket/folder, with the lower-case name of a bucket and plain folders";
+  }
   if (!URL.canParse(text)) return "is not a URL";
   const url = new URL(text);
   if (url.protocol === "http:" && isLoopbackHost(url.hostname)) {
@@ -175,6 +177,20 @@ export function spellingFault(text: string, privateOrigins: readonly string[] = 
   }
   const odd = segments.find((segment) => !SEGMENT.test(segment));
   return odd === undefined ? undefined : `has an unusual part in its path, "${redactSegment(odd)}"`;
+}
+
+const S3_URL =
+  /^s3:\/\/([a-z0-9](?:[a-z0-9-]|\.(?!\.)){1,61}[a-z0-9])((?:\/[A-Za-z0-9$_~-][A-Za-z0-9._~$-]*)*)$/;
+
+/** True for a text that is meant as an s3: URL. */
+export function isS3Url(text: string): boolean {
+  return /^s3:/i.test(text.trim());
+}
+
+/** @param url one without a fault. @returns the folder without a final slash, empty for the bucket itself. */
+export function s3PlaceOf(url: string): { bucket: string; folder: string } {
+  const [, bucket, folder] = S3_URL.exec(url)!;
+  return { bucket: bucket!, folder: folder!.slice(1) };
 }
 
 /** Without parts that could be a secret. */

@@ -108,23 +108,24 @@ export type Content = Piece | AsyncIterable<Piece> | Iterable<Piece>;
 
 /**
  * The bytes of `content` in blocks of `size` bytes, the last one possibly smaller; none for empty content.
- * @param name of the blob in errors.
- * @param limit in bytes; more are too_large.
+ * @param options.name of the blob in errors.
+ * @param options.limit in bytes; more are too_large.
  */
-export async function* blocksOf(
+export async function* splitBlocks(
   content: Content,
-  {
-    size,
-    name,
-    limit = Number.POSITIVE_INFINITY,
-  }: { size: number; name: string; limit?: number | undefined },
+  options: { size: number; name: string; limit?: number | undefined },
 ): AsyncGenerator<Uint8Array> {
+  const { size, name, limit = Number.POSITIVE_INFINITY } = options;
+  const isWhole = typeof content === "string" || content instanceof Uint8Array;
   let held: Uint8Array[] = [];
   let [bytes, total] = [0, 0];
-  for await (const piece of piecesOf(content)) {
+  for await (const piece of isWhole ? [content] : content) {
     const added = typeof piece === "string" ? Buffer.from(piece) : piece;
     total += added.length;
-    if (total > limit) throw tooLarge(name, limit);
+    if (total > limit) {
+      const message = `${name} would hold more than the limit of ${limit} bytes`;
+      throw new MucastError("too_large", message, { source: name, limit });
+    }
     held.push(added);
     bytes += added.length;
     if (bytes < size) continue;
@@ -135,13 +136,4 @@ export async function* blocksOf(
     bytes -= whole;
   }
   if (bytes > 0) yield Buffer.concat(held);
-}
-
-function piecesOf(content: Content): AsyncIterable<Piece> | Iterable<Piece> {
-  return typeof content === "string" || content instanceof Uint8Array ? [content] : content;
-}
-
-function tooLarge(name: string, limit: number): MucastError {
-  const message = `${name} would hold more than the limit of ${limit} bytes`;
-  return new MucastError("too_large", message, { source: name, limit });
 }

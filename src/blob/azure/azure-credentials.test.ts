@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keepingToken } from "./azure-credentials.ts";
+import { keepToken } from "./azure-credentials.ts";
 
 const MINUTE_MS = 60_000;
 
 /** A fake: a credential with numbered tokens that expire after this many minutes. */
 function fakeCredential(...minutes: readonly number[]) {
   let asked = 0;
-  return keepingToken({
+  return keepToken({
     async getToken() {
       const expiresOnTimestamp = Date.now() + minutes[asked]! * MINUTE_MS;
       return { token: `${++asked}`, expiresOnTimestamp };

@@ -1,41 +1,31 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { canceled, changed } from "../blob-errors.ts";
 import type { TransferLimits } from "../policy.ts";
-import type { StoredBytes } from "../store.ts";
+import type { ReadPart, StoredBytes } from "../store.ts";
 import { type AddressRule, guardedAgent } from "./addresses.ts";
 import {
   bodyOf,
-  checkStatus,
-  contentMd5,
   failureOf,
-  isGzipEncoded,
+  isExpired,
+  isPassingStatus,
   isTrustFailure,
+  PassingFailure,
   Retry,
-  type Span,
   send,
-  spanOf,
-  strongTag,
 } from "./remote-request.ts";
 
-interface RemoteOptions {
+export interface RemoteOptions {
   readonly limits: TransferLimits;
   /** The addresses that the host may resolve to. */
   readonly addresses: AddressRule;
-  readonly signal?: AbortSignal | undefined;
   readonly ca?: string | undefined;
   /** Headers with credentials, created for each request. */
   readonly authorize?: () => Promise<Readonly<Record<string, string>>>;
-  readonly part?: BlobPart;
 }
 
-/** A part of a blob in bytes, `end` exclusive, and the required version. */
-interface BlobPart {
-  readonly start?: number | undefined;
-  readonly end?: number | undefined;
-  readonly etag?: string | undefined;
-}
+type ReaderOptions = RemoteOptions & { readonly signal?: AbortSignal | undefined; readonly part?: ReadPart };
 
 /**
  * Opens a blob over https (or http, if the caller has allowed that). If the server serves ranges and names the version by a strong entity
@@ -44,16 +34,12 @@ interface BlobPart {
  * the bytes are checked against it.
  * @throws MucastError blob_not_found, blob_unavailable, url_not_allowed (a redirect, an address), canceled.
  */
-export async function openRemoteBlob(url: URL, name: string, options: RemoteOptions): Promise<StoredBytes> {
+export async function openRemoteBlob(url: URL, name: string, options: ReaderOptions): Promise<StoredBytes> {
   const reader = new RemoteReader(url, name, options);
   try {
     const answer = await reader.begin();
-    return {
-      size: reader.total,
-      encoded: isGzipEncoded(answer, name),
-      chunks: reader.read(answer),
-      close: async () => reader.close(),
-    };
+    const encoded = isGzipEncoded(answer, name);
+    return { size: reader.total, encoded, chunks: reader.read(answer), close: async () => reader.close() };
   } catch (error) {
     reader.close();
     throw error;
@@ -65,21 +51,19 @@ class RemoteReader {
   total: number | undefined;
   readonly #url: URL;
   readonly #name: string;
-  readonly #options: RemoteOptions;
+  readonly #options: ReaderOptions;
   readonly #limits: TransferLimits;
   readonly #agent: HttpAgent;
-  readonly #wantsWhole: boolean;
   readonly #deadline: AbortSignal;
   readonly #signal: AbortSignal;
   readonly #retry: Retry;
-  readonly #md5: Hash = createHash("md5");
-  #expectedMd5: string | undefined;
+  #md5: string | undefined;
   #tag: string | undefined;
   #offset: number;
   /** Exclusive end of the requested part, once it is known. */
   #end: number | undefined;
 
-  constructor(url: URL, name: string, options: RemoteOptions) {
+  constructor(url: URL, name: string, options: ReaderOptions) {
     const { limits, signal, addresses, ca, part = {} } = options;
     this.#url = url;
     this.#name = name;
@@ -92,7 +76,6 @@ class RemoteReader {
     this.#offset = part.start ?? 0;
     this.#end = part.end;
     this.#tag = part.etag;
-    this.#wantsWhole = this.#offset === 0 && part.end === undefined;
   }
 
   close(): void {
@@ -101,72 +84,71 @@ class RemoteReader {
 
   /** The first answer: a range if the server can resume it, else the whole blob. */
   async begin(): Promise<IncomingMessage> {
-    const answer = await this.#ask(this.#nextHeaders());
-    const tag = strongTag(answer);
-    const span = spanOf(answer);
-    if (answer.statusCode === 206 && tag !== undefined && this.#isAsked(span)) {
-      this.#check(answer, span!.total);
-      this.#tag = tag;
-      this.#end = Math.min(this.#end ?? Number.POSITIVE_INFINITY, span!.total!);
-      return answer;
+    const { start = 0, end, etag } = this.#options.part ?? {};
+    const wantsWhole = start === 0 && end === undefined;
+    let answer = await this.#askRange();
+    let range = strongTag(answer) === undefined ? undefined : this.#requestedRange(answer);
+    if (range === undefined) {
+      if (!wantsWhole) throw this.#unavailable("the server does not send the requested part");
+      // An empty blob has no range (416), and a range that cannot be resumed safely is useless.
+      if (answer.statusCode !== 200) {
+        answer.destroy();
+        answer = await this.#ask(this.#condition);
+      }
+      if (answer.statusCode !== 200) {
+        throw this.#unavailable("the server sends neither the whole blob nor clear ranges");
+      }
+      const length = answer.headers["content-length"];
+      range = { total: length === undefined ? undefined : Number(length) };
     }
-    if (!this.#wantsWhole) {
-      answer.destroy();
-      throw this.#unavailable("the server does not send the requested part");
-    }
-    // An empty blob has no range (416), and a range that cannot be resumed safely is useless.
-    const whole = answer.statusCode === 200 ? answer : await this.#askWhole(answer);
-    this.#check(whole, spanOf(whole)?.total);
-    this.#end = this.total;
-    return whole;
-  }
-
-  async #askWhole(instead: IncomingMessage): Promise<IncomingMessage> {
-    instead.destroy();
-    const whole = await this.#ask(this.#tag === undefined ? {} : { "if-match": this.#tag });
-    if (whole.statusCode === 200) return whole;
-    throw this.#unavailable("the server sends neither the whole blob nor clear ranges");
-  }
-
-  /** Stores the size and MD5 of the first answer, and checks that it has the required version. */
-  #check(answer: IncomingMessage, total: number | undefined): void {
-    const { etag } = this.#options.part ?? {};
     if (etag !== undefined && strongTag(answer) !== etag) throw changed(this.#name);
-    this.total = total;
-    if (this.#wantsWhole) this.#expectedMd5 = contentMd5(answer);
+    this.#tag = strongTag(answer);
+    this.total = range.total;
+    this.#end = this.total && Math.min(this.#end ?? this.total, this.total);
+    // With a range, Azure sends the MD5 of the whole blob under another name.
+    const md5 = answer.headers[answer.statusCode === 206 ? "x-ms-blob-content-md5" : "content-md5"];
+    if (wantsWhole && md5) this.#md5 = String(md5);
+    return answer;
   }
 
   async *read(first: IncomingMessage): AsyncGenerator<Uint8Array> {
+    const md5 = createHash("md5");
     let answer: IncomingMessage | undefined = first;
     try {
       while (answer !== undefined) {
+        const isRange: boolean = answer.statusCode === 206;
         try {
           for await (const chunk of bodyOf(answer, this.#limits.idleMs)) {
             this.#offset += chunk.length;
-            if (this.#expectedMd5 !== undefined) this.#md5.update(chunk);
+            if (this.#md5 !== undefined) md5.update(chunk);
             yield chunk;
           }
           this.#retry.failures = 0;
-          if (answer.statusCode === 200) break;
         } catch (error) {
-          await this.#afterFailure(error, answer.statusCode !== 200);
+          await this.#pauseAfter(error, isRange);
         }
-        answer = this.#offset >= (this.#end ?? 0) ? undefined : await this.#nextRange();
+        answer = isRange && this.#offset < this.#end! ? await this.#nextRange() : undefined;
       }
       if (this.#end !== undefined && this.#offset !== this.#end) {
         throw this.#unavailable(`the server sent ${this.#offset} of ${this.#end} bytes`);
       }
-      this.#checkDigest();
+      if (this.#md5 !== undefined && md5.digest("base64") !== this.#md5) {
+        throw this.#unavailable(
+          "its bytes do not have the MD5 that the storage reports; it was damaged in transit or in storage",
+        );
+      }
     } finally {
       this.close();
     }
   }
 
-  #checkDigest(): void {
-    if (this.#expectedMd5 === undefined || this.#md5.digest("base64") === this.#expectedMd5) return;
-    throw this.#unavailable(
-      "its bytes do not have the MD5 that the storage reports; it was damaged in transit or in storage",
-    );
+  async #nextRange(): Promise<IncomingMessage> {
+    const answer = await this.#askRange();
+    if (strongTag(answer) !== this.#tag) throw changed(this.#name);
+    const range = this.#requestedRange(answer);
+    if (range === undefined) throw this.#unavailable("the server sent a different range than requested");
+    if (range.total !== this.total) throw changed(this.#name);
+    return answer;
   }
 
   /** Exclusive end of the next range. */
@@ -174,73 +156,110 @@ class RemoteReader {
     return Math.min(this.#offset + this.#limits.rangeBytes, this.#end ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Whether an answer starts where it was requested to, and does not end later. */
-  #isAsked(span: Span | undefined): boolean {
-    return span?.start === this.#offset && span.end! <= this.#rangeEnd;
+  get #condition(): Record<string, string> {
+    return this.#tag === undefined ? {} : { "if-match": this.#tag };
   }
 
-  #nextHeaders(): Record<string, string> {
-    const range = `bytes=${this.#offset}-${this.#rangeEnd - 1}`;
-    return this.#tag === undefined ? { range } : { range, "if-match": this.#tag };
+  #askRange(): Promise<IncomingMessage> {
+    return this.#ask({ range: `bytes=${this.#offset}-${this.#rangeEnd - 1}`, ...this.#condition });
   }
 
-  async #nextRange(): Promise<IncomingMessage> {
-    const answer = await this.#ask(this.#nextHeaders());
-    const span = spanOf(answer);
-    const same = answer.statusCode === 206 && strongTag(answer) === this.#tag && span?.total === this.total;
-    if (same && this.#isAsked(span)) return answer;
-    answer.destroy();
-    throw same ? this.#unavailable("the server sent a different range than requested") : changed(this.#name);
+  /** The length of the whole, if an answer has bytes from where they were requested, and not beyond. */
+  #requestedRange({ statusCode, headers }: IncomingMessage): { total: number | undefined } | undefined {
+    const range = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(headers["content-range"] ?? "");
+    if (statusCode !== 206 || range === null) return undefined;
+    const [start, last, total] = range.slice(1).map(Number) as [number, number, number];
+    return start === this.#offset && last < this.#rangeEnd ? { total } : undefined;
   }
 
   /** One GET, retried while its failures may pass. */
   async #ask(headers: Record<string, string>): Promise<IncomingMessage> {
     for (;;) {
       try {
+        const credentials = await this.#options.authorize?.();
         const answer = await send({
           url: this.#url,
           method: "GET",
-          headers: {
-            "accept-encoding": "identity",
-            "user-agent": "mucast",
-            ...(await this.#options.authorize?.()),
-            ...headers,
-          },
+          headers: { "accept-encoding": "identity", "user-agent": "mucast", ...credentials, ...headers },
           agent: this.#agent,
           limits: this.#limits,
           signal: this.#signal,
         });
-        await checkStatus(answer, this.#name, this.#limits.idleMs);
+        if (![200, 206, 416].includes(answer.statusCode!)) {
+          throw refusalOf(answer.statusCode!, await readErrorCode(answer, this.#limits.idleMs), this.#name);
+        }
         return answer;
       } catch (error) {
-        await this.#afterFailure(error);
+        await this.#pauseAfter(error);
       }
     }
   }
 
   /** Waits before the next attempt, or throws if there is none. */
-  async #afterFailure(error: unknown, resumable = true): Promise<void> {
-    if (error instanceof MucastError || this.#signal.aborted) throw this.#broken(error);
-    if (!resumable)
-      throw this.#broken(error, "; a server without ranges and strong entity tags cannot resume");
-    const another = this.#retry.another();
-    if (isTrustFailure(error) || !another) throw this.#broken(error);
-    await this.#retry.pause(this.#signal).catch((aborted: unknown) => {
-      throw this.#broken(aborted);
-    });
-  }
-
-  #broken(error: unknown, afterword = ""): MucastError {
-    if (error instanceof MucastError) return error;
+  async #pauseAfter(error: unknown, isResumable = true): Promise<void> {
+    if (error instanceof MucastError) throw error;
+    const mayPass = isResumable && this.#retry.another() && !isTrustFailure(error);
+    if (mayPass) await this.#retry.pause(this.#signal).catch(() => undefined);
     const caller = this.#options.signal;
-    if (caller?.aborted) return canceled(caller, "reading", this.#name);
-    if (this.#deadline.aborted) return this.#unavailable(`it took longer than ${this.#limits.totalMs} ms`);
-    return this.#unavailable(`${failureOf(error)}${this.#retry.note}${afterword}`);
+    if (caller?.aborted) throw canceled(caller, "reading", this.#name);
+    if (this.#deadline.aborted) throw this.#unavailable(`it took longer than ${this.#limits.totalMs} ms`);
+    if (mayPass) return;
+    const note = isResumable ? "" : "; a server without ranges and strong entity tags cannot resume";
+    throw this.#unavailable(`${failureOf(error)}${this.#retry.note}${note}`);
   }
 
   #unavailable(reason: string): MucastError {
-    return new MucastError("blob_unavailable", `${this.#name} cannot be read: ${reason}`, {
-      source: this.#name,
-    });
+    const message = `${this.#name} cannot be read: ${reason}`;
+    return new MucastError("blob_unavailable", message, { source: this.#name });
   }
+}
+
+/** The entity tag, if it is a strong one (RFC 9110, section 8.8.3): only those identify the exact bytes. */
+function strongTag({ headers }: IncomingMessage): string | undefined {
+  return /^"[^"]*"$/.exec(headers.etag ?? "")?.[0];
+}
+
+/** True if the server compressed the bytes for the transfer. @throws MucastError unreadable_blob. */
+function isGzipEncoded({ headers }: IncomingMessage, name: string): boolean {
+  const encoding = (headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  if (encoding === "identity" || encoding === "") return false;
+  if (encoding === "gzip" || encoding === "x-gzip") return true;
+  const message = `${name} has the content encoding ${JSON.stringify(encoding.slice(0, 20))}; only gzip is understood`;
+  throw new MucastError("unreadable_blob", message, { source: name });
+}
+
+/** The error of an answer without bytes: a PassingFailure if the answer may differ a moment later. */
+function refusalOf(status: number, code: string, name: string): Error {
+  const reason = `the server answered ${status}${code === "" ? "" : ` ${code}`}`;
+  const data = { source: name, httpStatus: status };
+  if (status >= 300 && status < 400) {
+    const message = `${name} answers with a redirect (${status}), and redirects are not followed; give the blob's own URL`;
+    return new MucastError("url_not_allowed", message, data);
+  }
+  if (status === 404 || status === 410) {
+    return new MucastError("blob_not_found", `${name} does not exist: ${reason}`, data);
+  }
+  if (status === 401 || status === 403 || isExpired(code)) {
+    const message = `${name} cannot be read with these credentials: ${reason}; a SAS, signature or role may be missing, expired or without read permission`;
+    return new MucastError("blob_unavailable", message, data);
+  }
+  if (status === 412) return changed(name);
+  if (isPassingStatus(status)) return new PassingFailure(reason);
+  return new MucastError("blob_unavailable", `${name} cannot be read: ${reason}`, data);
+}
+
+const MAX_ERROR_BYTES = 4096;
+
+/** The error code of a storage: Azure has it in a header, S3 in the XML of the body. Empty if it is not one word. Drops the body. */
+async function readErrorCode(answer: IncomingMessage, idleMs: number): Promise<string> {
+  let text = `<Code>${answer.headers["x-ms-error-code"] ?? ""}</Code>`;
+  try {
+    for await (const chunk of bodyOf(answer, idleMs)) {
+      text += Buffer.from(chunk).toString("latin1");
+      if (text.length > MAX_ERROR_BYTES) break;
+    }
+  } catch {
+    // The status is the error; its explanation did not come.
+  }
+  return /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1] ?? "";
 }

@@ -3,8 +3,14 @@ import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { checkInputLocation, isRemoteUrl, isUrl } from "../location.ts";
 import { withSpace } from "../names.ts";
-import { type BlobPolicy, blobPolicy, credentialsFor, policyOf, withoutSignature } from "../policy.ts";
-import { s3PlaceOf } from "./s3-url.ts";
+import {
+  type BlobPolicy,
+  blobPolicy,
+  credentialsFor,
+  policyOf,
+  s3PlaceOf,
+  withoutSignature,
+} from "../policy.ts";
 
 const BLOB = "data/feature_engine_1.json";
 

@@ -1,0 +1,295 @@
+import { isIP } from "node:net";
+import {
+  type $Command,
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  type S3ClientConfig,
+  type S3ClientResolvedConfig,
+  type S3ServiceException,
+  type ServiceInputTypes,
+  type ServiceOutputTypes,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { canceled } from "../blob-errors.ts";
+import { addressRule } from "../location.ts";
+import { mediaType } from "../names.ts";
+import {
+  type BlobPolicy,
+  s3PlaceOf,
+  spellingFault,
+  type TransferLimits,
+  withoutBrackets,
+} from "../policy.ts";
+import { guardedAgent, isAllowedAddress, notPublic } from "../remote/addresses.ts";
+import {
+  type BlockUpload,
+  type CloudStorage,
+  describeAnswer,
+  type FoundBlob,
+  failed,
+  Refusal,
+  type RemoteAccess,
+  type RequestContext,
+} from "../remote/cloud-storage.ts";
+import { failureOf, isPassingStatus, isTrustFailure } from "../remote/remote-request.ts";
+import { type Env, readS3Config, unfit } from "./s3-config.ts";
+
+export interface S3Options {
+  readonly policy: BlobPolicy;
+  readonly limits: TransferLimits;
+  readonly env: Env;
+  readonly ca: string | undefined;
+}
+
+type S3Command<I extends ServiceInputTypes, O extends ServiceOutputTypes> = $Command<
+  I,
+  O,
+  S3ClientResolvedConfig,
+  ServiceInputTypes,
+  ServiceOutputTypes
+>;
+
+/** A bucket of S3, or a folder in one; the SDK sends, signs and retries the requests. */
+export class S3Storage implements CloudStorage {
+  readonly url: string;
+  /** S3 has at most 10,000 parts a blob, each of at least 5 MiB: these make a blob of 78 GiB. */
+  readonly blockBytes = 8 * 2 ** 20;
+  readonly #Bucket: string;
+  readonly #folder: string;
+  readonly #client: S3Client;
+  readonly #access: Omit<RemoteAccess, "url">;
+
+  private constructor(url: string, client: S3Client, access: Omit<RemoteAccess, "url">) {
+    const { bucket, folder } = s3PlaceOf(url);
+    this.url = url;
+    this.#Bucket = bucket;
+    this.#folder = folder === "" ? "" : `${folder}/`;
+    this.#client = client;
+    this.#access = access;
+  }
+
+  /**
+   * Sends no request. @param url without a fault.
+   * @throws MucastError invalid_request without a region or for an unusual endpoint, url_not_allowed for an endpoint's private address.
+   */
+  static async open(url: string, { policy, limits, env, ca }: S3Options): Promise<S3Storage> {
+    const config = readS3Config(env, limits);
+    const { origin, protocol, hostname } = await findEndpoint(config, s3PlaceOf(url).bucket);
+    const fault = spellingFault(origin, policy.privateOrigins);
+    if (fault !== undefined) throw unfit(`the endpoint ${origin} ${fault}`, "AWS_ENDPOINT_URL");
+    const addresses = addressRule(new URL(origin), policy);
+    const host = withoutBrackets(hostname);
+    if (isIP(host) !== 0 && !isAllowedAddress(host, addresses)) throw notPublic(origin, addresses);
+    const agent = guardedAgent(origin, addresses, { ca });
+    const requestHandler = {
+      ...(protocol === "http:" ? { httpAgent: agent } : { httpsAgent: agent }),
+      connectionTimeout: limits.connectMs,
+      socketTimeout: limits.idleMs,
+    };
+    return new S3Storage(url, new S3Client({ ...config, requestHandler }), { limits, ca, addresses });
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  async find(name: string, context: RequestContext): Promise<FoundBlob | undefined> {
+    try {
+      const found = await this.#send(context, new HeadObjectCommand(this.#place(name)));
+      const { ContentLength: size, ETag: etag, Metadata } = found;
+      if (size === undefined || etag === undefined) {
+        throw failed(context, "the storage answered without the size or the entity tag of the blob");
+      }
+      return { size, etag, mark: Metadata?.upload };
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 404) throw error;
+      await this.#checkBucket(context);
+      return undefined;
+    }
+  }
+
+  async #checkBucket(context: RequestContext): Promise<void> {
+    try {
+      await this.#send(context, new HeadBucketCommand({ Bucket: this.#Bucket }));
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 404) throw error;
+      throw failed(context, `there is no bucket ${this.#Bucket} (404)`);
+    }
+  }
+
+  /** Each request gets a new signature, because credentials may expire meanwhile. */
+  async openAccess(name: string, context: RequestContext): Promise<RemoteAccess> {
+    const sign = async () => {
+      const command = new GetObjectCommand(this.#place(name));
+      // The first step after the signature.
+      const signed = interceptRequest(command, "deserialize");
+      await this.#send(context, command);
+      return signed();
+    };
+    const url = urlOf(await sign());
+    return { ...this.#access, url, authorize: async () => (await sign()).headers };
+  }
+
+  /** The SDK gives each request the CRC-32 of its bytes, which the storage checks. */
+  upload(
+    name: string,
+    context: RequestContext,
+    { mark, onlyNew }: { mark: string; onlyNew: boolean },
+  ): BlockUpload {
+    const place = this.#place(name);
+    const facts = { ...place, ContentType: mediaType(name), Metadata: { upload: mark } };
+    const condition = onlyNew ? { IfNoneMatch: "*" } : {};
+    const parts: CompletedPart[] = [];
+    let UploadId: string | undefined;
+    const send = async (Body: Uint8Array) => {
+      const begin = new CreateMultipartUploadCommand({ ...facts, ChecksumAlgorithm: "CRC32" });
+      UploadId ??= (await this.#send(context, begin)).UploadId!;
+      const part = { PartNumber: parts.length + 1 };
+      const command = new UploadPartCommand({ ...place, ...part, UploadId, Body });
+      const { ETag, ChecksumCRC32 } = await this.#send(context, command);
+      parts.push({ ...part, ETag, ChecksumCRC32 });
+    };
+    const finish = async (last: Uint8Array) => {
+      if (UploadId === undefined) {
+        const put = new PutObjectCommand({ ...facts, ...condition, Body: last });
+        return (await this.#send(context, put)).ETag!;
+      }
+      await send(last);
+      const MultipartUpload = { Parts: parts };
+      const complete = new CompleteMultipartUploadCommand({
+        ...place,
+        ...condition,
+        UploadId,
+        MultipartUpload,
+      });
+      return (await this.#send(context, complete)).ETag!;
+    };
+    /** If it fails too, the bucket's lifecycle rule drops the parts. */
+    const abort = async () => {
+      if (UploadId === undefined) return;
+      const command = new AbortMultipartUploadCommand({ ...place, UploadId });
+      await this.#send({ ...context, signal: undefined }, command).catch(() => undefined);
+    };
+    return { send, finish, abort };
+  }
+
+  async remove(name: string, context: RequestContext): Promise<void> {
+    try {
+      await this.#send(context, new DeleteObjectCommand(this.#place(name)));
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.word !== "NoSuchKey") throw error;
+    }
+  }
+
+  async *list(context: RequestContext) {
+    const { Bucket, Key: Prefix } = this.#place("");
+    let ContinuationToken: string | undefined;
+    do {
+      const page = await this.#send(context, new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }));
+      for (const { Key = "", Size: size = 0, LastModified: modifiedAt } of page.Contents ?? []) {
+        if (modifiedAt !== undefined) yield { name: Key.slice(Prefix.length), size, modifiedAt };
+      }
+      ContinuationToken = page.NextContinuationToken;
+    } while (ContinuationToken !== undefined);
+  }
+
+  #place(name: string): { Bucket: string; Key: string } {
+    return { Bucket: this.#Bucket, Key: `${this.#folder}${name}` };
+  }
+
+  async #send<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
+    context: RequestContext,
+    command: S3Command<I, O>,
+  ): Promise<O> {
+    const signal = context.signal ?? new AbortController().signal;
+    try {
+      return await this.#client.send(command, { abortSignal: signal });
+    } catch (error) {
+      if (signal.aborted) throw canceled(signal, context.doing, context.name);
+      throw explain(context, error);
+    }
+  }
+}
+
+/** A request as the SDK builds it. */
+interface BuiltRequest {
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Makes a command end before its request is sent. @returns the request, once the command has ended. */
+function interceptRequest(command: GetObjectCommand, step: "build" | "deserialize"): () => BuiltRequest {
+  let built: BuiltRequest | undefined;
+  command.middlewareStack.add(
+    () => async (args) => {
+      built = args.request as BuiltRequest;
+      return { response: {}, output: { $metadata: {} } };
+    },
+    { step: step as "build", priority: "high", name: "mucastIntercept" },
+  );
+  return () => built!;
+}
+
+function urlOf({ protocol, hostname, port, path, query = {} }: BuiltRequest): URL {
+  const url = new URL(`${protocol}//${hostname}${port === undefined ? "" : `:${port}`}${path}`);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return url;
+}
+
+/** The URL that the requests for a bucket go to. @throws MucastError invalid_request without a region. */
+async function findEndpoint(config: S3ClientConfig, Bucket: string): Promise<URL> {
+  // With credentials of its own, the SDK does not look for any yet.
+  const client = new S3Client({ ...config, credentials: { accessKeyId: "none", secretAccessKey: "none" } });
+  const command = new GetObjectCommand({ Bucket, Key: "data" });
+  const built = interceptRequest(command, "build");
+  try {
+    await client.send(command);
+    return urlOf(built());
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw unfit(`BLOB_URL names a bucket of S3, but its endpoint is unknown: ${reason}`, "AWS_REGION");
+  } finally {
+    client.destroy();
+  }
+}
+
+/** The error for one of the SDK. */
+function explain(context: RequestContext, error: unknown): MucastError {
+  if (error instanceof MucastError) return error;
+  const { name = "", $metadata = {} } = error as Partial<S3ServiceException>;
+  const { httpStatusCode: status, attempts = 1 } = $metadata;
+  const note = attempts > 1 ? ` (tried ${attempts} times)` : "";
+  if (status !== undefined && status >= 300 && status < 400) {
+    const message = `${context.name} answers with a redirect, and redirects are not followed; set AWS_REGION to the region of the bucket`;
+    return new MucastError("url_not_allowed", message, { source: context.name });
+  }
+  if (status !== undefined) {
+    const word = name === "Unknown" ? "" : name;
+    if (isPassingStatus(status)) return failed(context, `${describeAnswer(status, word)}${note}`);
+    return new Refusal(context, status, word);
+  }
+  if (name === "CredentialsProviderError") return failed(context, NO_CREDENTIALS);
+  // The SDK's own, in place of which the system's have a code.
+  if (name === "TimeoutError" && !("code" in (error as object))) {
+    return failed(context, `no answer in time${note}`);
+  }
+  return failed(context, `${failureOf(error)}${isTrustFailure(error) ? "" : note}`);
+}
+
+/** Without the message of the provider's error, which may contain a secret. */
+const NO_CREDENTIALS =
+  "no credentials for S3 were found; give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile or role that the AWS SDK finds";
