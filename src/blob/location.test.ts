@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../contract/errors/errors.ts";
-import { checkInputLocation, locationOf } from "./location.ts";
+import { checkLocation, locationOf } from "./location.ts";
 import { type BlobPolicy, blobPolicy, policyOf } from "./policy.ts";
 
 const BLOB = "data/feature_engine_1.json";
@@ -13,7 +13,7 @@ const MAPPED: BlobPolicy = {
 
 function refusal(location: string, policy: BlobPolicy): MucastError {
   try {
-    const found = checkInputLocation(location, policy);
+    const found = checkLocation(location, policy, "input");
     return assert.fail(`${location} was allowed: ${JSON.stringify(found)}`);
   } catch (error) {
     assert.ok(error instanceof MucastError, String(error));
@@ -25,7 +25,7 @@ function refusal(location: string, policy: BlobPolicy): MucastError {
 test("a URL under a mapped base is the file it maps to, named by the URL without its query", () => {
   for (const base of OWN) {
     for (const query of ["", "?x=1"]) {
-      const found = checkInputLocation(`${base}/${BLOB}${query}`, MAPPED);
+      const found = checkLocation(`${base}/${BLOB}${query}`, MAPPED, "input");
       const { folder } = MAPPED.mapped![0]!;
       assert.deepEqual(found, { kind: "mapped", key: BLOB, base, folder, name: `${base}/${BLOB}` });
     }
@@ -104,11 +104,11 @@ test("refuses an IP address that is not public before any request, unless its or
     const allowed = [`${origin}/c`];
     const error = refusal(`${origin}/c/${BLOB}`, { allowed });
     assert.ok(error.message.includes(`${origin} in MUCAST_PRIVATE_ORIGINS`), error.message);
-    const found = checkInputLocation(`${origin}/c/${BLOB}`, { allowed, privateOrigins: [origin] });
+    const found = checkLocation(`${origin}/c/${BLOB}`, { allowed, privateOrigins: [origin] }, "input");
     assert.deepEqual([found.kind, found.kind === "remote" && found.addresses], ["remote", "any"]);
   }
   assert.equal(
-    checkInputLocation(`https://8.8.8.8/c/${BLOB}`, { allowed: ["https://8.8.8.8/c"] }).kind,
+    checkLocation(`https://8.8.8.8/c/${BLOB}`, { allowed: ["https://8.8.8.8/c"] }, "input").kind,
     "remote",
   );
 });
@@ -120,7 +120,7 @@ test("allows http only for listed loopback origins, and only to loopback address
   };
   const policy = blobPolicy(env);
   for (const origin of ["http://127.0.0.1:10000", "http://localhost:10000"]) {
-    const found = checkInputLocation(`${origin}/acct/c/${BLOB}?sig=x`, policy);
+    const found = checkLocation(`${origin}/acct/c/${BLOB}?sig=x`, policy, "input");
     assert.deepEqual([found.kind, found.kind === "remote" && found.addresses], ["remote", "loopback"]);
     refusal(`${origin}/acct/other/${BLOB}`, policy);
   }
@@ -150,13 +150,13 @@ test("reads a blob in BLOB_URL's container with its credentials, unless its URL 
   assert.doesNotMatch(JSON.stringify(policy), /SECRET/);
   const name = `https://a.example/c/${BLOB}`;
   const { container } = policy;
-  assert.deepEqual(checkInputLocation(name, policy), { kind: "container", key: BLOB, container, name });
+  assert.deepEqual(checkLocation(name, policy, "input"), { kind: "container", key: BLOB, container, name });
   const space = "https://a.example/c/key-0123456789abcdef";
   const inSpace = { kind: "container", key: BLOB, container: space, name: `${space}/${BLOB}` };
-  assert.deepEqual(checkInputLocation(`${space}/${BLOB}`, policy), inSpace, "a caller's space");
-  assert.equal(checkInputLocation(`https://a.example/c/undefined/${BLOB}`, policy).kind, "remote");
-  assert.equal(checkInputLocation(`${name}?sig=x`, policy).kind, "remote");
-  assert.equal(checkInputLocation(`https://a.example/c/team/${BLOB}`, policy).kind, "remote");
+  assert.deepEqual(checkLocation(`${space}/${BLOB}`, policy, "input"), inSpace, "a caller's space");
+  assert.equal(checkLocation(`https://a.example/c/undefined/${BLOB}`, policy, "input").kind, "remote");
+  assert.equal(checkLocation(`${name}?sig=x`, policy, "input").kind, "remote");
+  assert.equal(checkLocation(`https://a.example/c/team/${BLOB}`, policy, "input").kind, "remote");
   const listed = policyOf({
     allowed: ["https://b.example/c"],
     privateOrigins: [],
@@ -231,7 +231,7 @@ test("reads no spelling of another caller's space with the credentials of the co
         const url = `${host}/${disguise}/${BLOB}`;
         let kind = "refused";
         try {
-          kind = checkInputLocation(url, policy).kind;
+          kind = checkLocation(url, policy, "input").kind;
         } catch (error) {
           assert.ok(error instanceof MucastError && error.code === "url_not_allowed", url);
         }
@@ -250,9 +250,9 @@ test("a caller's job reads the container's blobs of its own space, and others on
     ...policyOf({ allowed: [container, "https://b.example/c"], privateOrigins: [], blobUrl: container }),
     own: { space: own, named: [root] },
   };
-  assert.equal(checkInputLocation(`${container}/${own}/${BLOB}`, policy).kind, "container");
-  assert.equal(checkInputLocation(root, policy).kind, "container");
-  assert.equal(checkInputLocation(`https://b.example/c/${BLOB}`, policy).kind, "remote");
+  assert.equal(checkLocation(`${container}/${own}/${BLOB}`, policy, "input").kind, "container");
+  assert.equal(checkLocation(root, policy, "input").kind, "container");
+  assert.equal(checkLocation(`https://b.example/c/${BLOB}`, policy, "input").kind, "remote");
   for (const url of [`${container}/${other}/${BLOB}`, `${container}/data/feature_engine_2.json`]) {
     for (const query of ["", "?sv=1&sig=s3cret"]) {
       const { message } = refusal(`${url}${query}`, policy);

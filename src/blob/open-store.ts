@@ -56,38 +56,23 @@ export async function openStore(
   return new CloudStore(await openAzure(container, { sas, env, addresses, ...transfer }));
 }
 
-/** The target of one output. */
-interface OutputTarget {
-  /**
-   * Checks early, before hours of training, whether the output can be written later: the folder or container exists and the name is free.
-   * Writes nothing.
-   * @throws MucastError output_failed.
-   */
-  check(): Promise<void>;
-  /**
-   * Writes it, create-only and completely or not at all.
-   * @returns its URL, without a secret.
-   * @throws MucastError output_failed; errors of the content and the signal.
-   */
-  write(content: Content, signal: AbortSignal): Promise<string>;
-}
-
-interface OutputRequest {
-  /** As made by `outputName`, such as `ml_engine_<id>.json`. */
-  readonly name: string;
-  readonly blobUrl?: string | undefined;
-  /** The output goes beside it if there is no BLOB_URL. */
-  readonly featureLocation: string;
-}
-
-/** @throws MucastError invalid_request if no output can be written there. */
-export async function openOutput(request: OutputRequest, options: StoreOptions): Promise<OutputTarget> {
+/**
+ * The target of one output: BLOB_URL, without one the folder of the feature file.
+ * @param request.name as made by `outputName`, such as `ml_engine_<id>.json`.
+ * @returns `check`, which throws output_failed early, before hours of training, if the output cannot be written later; and `write`, which
+ *   writes it once, completely or not at all, and returns its URL without a secret.
+ * @throws MucastError invalid_request if no output can be written there.
+ */
+export async function openOutput(
+  request: { name: string; blobUrl?: string | undefined; featureLocation: string },
+  options: StoreOptions,
+) {
   const { name, blobUrl } = request;
   if (blobUrl === undefined || !isRemoteUrl(blobUrl)) {
     const folder = resolveOutput(request);
     return {
       check: () => checkOutput(folder, name),
-      write: (content, signal) => writeOutput(folder, name, content, { signal }),
+      write: (content: Content, signal: AbortSignal) => writeOutput(folder, name, content, { signal }),
     };
   }
   const store = await openStore(blobUrl, options);
@@ -95,7 +80,7 @@ export async function openOutput(request: OutputRequest, options: StoreOptions):
   return {
     // Hours may pass in between, for which no connection is kept.
     check: () => store.checkNew(key).finally(() => store.close()),
-    async write(content, signal) {
+    write: async (content: Content, signal: AbortSignal) => {
       await store.create(key, content, { signal }).finally(() => store.close());
       return `${store.url}/${key}`;
     },

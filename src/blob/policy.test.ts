@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../contract/errors/errors.ts";
-import { checkInputLocation } from "./location.ts";
+import { checkLocation } from "./location.ts";
 import { type BlobPolicy, blobPolicy, redactUrl } from "./policy.ts";
 
 const POLICY = { allowed: ["https://acct.blob.example.net/models"] };
@@ -10,14 +10,14 @@ const GOOD = "https://acct.blob.example.net/models/data/feature_engine_1.json";
 
 /** The requested URL. */
 function checkedUrl(text: string, policy: BlobPolicy = POLICY): URL {
-  const found = checkInputLocation(text, policy);
+  const found = checkLocation(text, policy, "input");
   assert.ok(found.kind === "remote");
   return found.url;
 }
 
 function refusal(text: string, policy: BlobPolicy = POLICY): MucastError {
   try {
-    checkInputLocation(text, policy);
+    checkLocation(text, policy, "input");
   } catch (error) {
     assert.ok(error instanceof MucastError, String(error));
     assert.equal(error.code, "url_not_allowed");

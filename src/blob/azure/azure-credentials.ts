@@ -31,7 +31,7 @@ export async function findCredentials(
     "An Azure container without a key or a SAS",
     () => import("@azure/identity"),
   );
-  return { kind: "token", credential: keepToken(new DefaultAzureCredential()) };
+  return { kind: "token", credential: new DefaultAzureCredential() };
 }
 
 function readConnectionString(text: string, container: string): AzureCredentials {
@@ -50,25 +50,6 @@ function readConnectionString(text: string, container: string): AzureCredentials
   const { credential } = service;
   if (credential instanceof StorageSharedKeyCredential) return { kind: "key", credential };
   return { kind: "sas", sas: search.slice(1) };
-}
-
-const RENEW_MS = 5 * 60_000;
-
-/**
- * Keeps a token until shortly before it expires, because some credentials start a program for each token. If the storage demands a token of
- * another tenant, or with other claims, a new one is requested.
- */
-export function keepToken(credential: TokenCredential): TokenCredential {
-  let kept: Awaited<ReturnType<TokenCredential["getToken"]>> = null;
-  return {
-    async getToken(scopes, options) {
-      const special = options?.tenantId !== undefined || options?.claims !== undefined;
-      if (special || kept === null || kept.expiresOnTimestamp - Date.now() < RENEW_MS) {
-        kept = await credential.getToken(scopes, options);
-      }
-      return kept;
-    },
-  };
 }
 
 function unfit(message: string, path: string): MucastError {

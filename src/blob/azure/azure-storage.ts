@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { AccessToken } from "@azure/identity";
 import {
   AnonymousCredential,
   BlobSASPermissions,
@@ -12,31 +13,34 @@ import {
 import { MucastError } from "../../contract/errors/errors.ts";
 import { canceled } from "../blob-errors.ts";
 import { mediaType } from "../names.ts";
+import type { BlockUpload, CloudStorage, FoundBlob, RemoteAccess } from "../remote/cloud-store.ts";
+import type { RemoteOptions } from "../remote/remote-blob.ts";
 import {
-  type BlockUpload,
-  type CloudStorage,
   describeAnswer,
-  type FoundBlob,
   failed,
+  failureOf,
+  isPassingStatus,
+  isTrustFailure,
   Refusal,
-  type RemoteAccess,
   type RequestContext,
-} from "../remote/cloud-storage.ts";
-import { failureOf, isPassingStatus, isTrustFailure, Retry } from "../remote/remote-request.ts";
+  Retry,
+} from "../remote/remote-request.ts";
 import { type AzureCredentials, findCredentials } from "./azure-credentials.ts";
-import { AzureTransport, type TransportOptions } from "./azure-transport.ts";
+import { AzureTransport } from "./azure-transport.ts";
 
 const SCOPE = "https://storage.azure.com/.default";
 /** Version of Azure's REST interface for reading: old enough to be available everywhere. */
 const VERSION = { "x-ms-version": "2021-12-02" };
 const CLOCK_SKEW_MS = 15 * 60_000;
+/** Before a token expires. */
+const RENEW_MS = 5 * 60_000;
 /** So that the XML of a page stays within the limit of an answer: Azure describes a blob in less than 2 KiB. */
 const BLOBS_PER_PAGE = 500;
 
 /** Sends no request. @throws MucastError invalid_request if the credentials do not fit the container. */
 export async function openAzure(
   container: string,
-  { sas, env, ...options }: TransportOptions & { sas: string | undefined; env: NodeJS.ProcessEnv },
+  { sas, env, ...options }: RemoteOptions & { sas: string | undefined; env: NodeJS.ProcessEnv },
 ): Promise<AzureStorage> {
   return new AzureStorage(container, await findCredentials(container, sas, env), options);
 }
@@ -46,13 +50,13 @@ class AzureStorage implements CloudStorage {
   readonly url: string;
   /** Small enough to be sent within the time limit of a request on a slow line; 50,000 of them make a blob of 195 GiB. */
   readonly blockBytes = 4 * 2 ** 20;
-  readonly #options: TransportOptions;
+  readonly #options: RemoteOptions;
   readonly #credentials: AzureCredentials;
   readonly #query: string;
   readonly #transport: AzureTransport;
   readonly #pipeline: Pipeline;
 
-  constructor(url: string, credentials: AzureCredentials, options: TransportOptions) {
+  constructor(url: string, credentials: AzureCredentials, options: RemoteOptions) {
     this.url = url;
     this.#options = options;
     this.#credentials = credentials;
@@ -77,10 +81,9 @@ class AzureStorage implements CloudStorage {
       );
       return { etag: etag!, size: contentLength!, mark: metadata?.upload };
     } catch (error) {
-      if (error instanceof Refusal && error.status === 404 && error.word !== "ContainerNotFound") {
-        return undefined;
-      }
-      throw error;
+      if (!(error instanceof Refusal) || error.status !== 404) throw error;
+      if (error.word !== "ContainerNotFound") return undefined;
+      throw failed(context, describeAnswer(404, error.word));
     }
   }
 
@@ -98,19 +101,23 @@ class AzureStorage implements CloudStorage {
         return { ...this.#options, url, authorize: async () => VERSION };
       }
       case "token": {
+        const { credential } = credentials;
+        let access: AccessToken | null = null;
         const authorize = async () => {
-          const access = await credentials.credential.getToken(SCOPE).catch((error: unknown) => {
-            throw failed(context, noToken(error));
-          });
-          if (access === null) throw failed(context, noToken(undefined));
-          return { ...VERSION, authorization: `Bearer ${access.token}` };
+          // Some credentials start a program for each token.
+          if (access === null || access.expiresOnTimestamp - Date.now() < RENEW_MS) {
+            access = await credential.getToken(SCOPE).catch((error: unknown) => {
+              throw failed(context, noToken(error));
+            });
+          }
+          return { ...VERSION, authorization: `Bearer ${access?.token}` };
         };
         return { ...this.#options, url: new URL(client.url), authorize };
       }
     }
   }
 
-  /** Each block carries its MD5, and the blob that of the whole, with its SHA-256 as metadata. Azure drops unused blocks after a week. */
+  /** Each block carries its MD5, and the blob that of the whole. Azure drops unused blocks after a week. */
   upload(
     name: string,
     context: RequestContext,
@@ -118,13 +125,9 @@ class AzureStorage implements CloudStorage {
   ): BlockUpload {
     const client = this.#client(name);
     const ids: string[] = [];
-    const [md5, sha256] = [createHash("md5"), createHash("sha256")];
-    const digest = (block: Uint8Array) => {
-      md5.update(block);
-      sha256.update(block);
-    };
+    const md5 = createHash("md5");
     const send = async (block: Uint8Array) => {
-      digest(block);
+      md5.update(block);
       // Block ids of one blob have one length, and another upload to the same name must not use the same.
       const id = Buffer.from(`${mark}-${String(ids.length).padStart(6, "0")}`).toString("base64");
       const transactionalContentMD5 = createHash("md5").update(block).digest();
@@ -135,12 +138,12 @@ class AzureStorage implements CloudStorage {
     };
     const finish = async (last: Uint8Array) => {
       if (ids.length > 0) await send(last);
-      else digest(last);
+      else md5.update(last);
       const whole = md5.digest();
       const facts: BlockBlobCommitBlockListOptions = {
         conditions: onlyNew ? { ifNoneMatch: "*" } : {},
         blobHTTPHeaders: { blobContentType: mediaType(name), blobContentMD5: whole },
-        metadata: { sha256: sha256.digest("hex"), upload: mark },
+        metadata: { upload: mark },
       };
       const { etag } = await this.#request<{ etag?: string }>(context, (options) =>
         ids.length > 0

@@ -1,15 +1,9 @@
 import type { Agent as HttpAgent } from "node:http";
 import type { HttpOperationResponse, IHttpClient, WebResource } from "@azure/storage-blob";
-import { MucastError } from "../../contract/errors/errors.ts";
 import type { TransferLimits } from "../policy.ts";
-import { type AddressRule, guardedAgent } from "../remote/addresses.ts";
-import { bodyOf, send } from "../remote/remote-request.ts";
-
-export interface TransportOptions {
-  readonly limits: TransferLimits;
-  readonly addresses: AddressRule;
-  readonly ca: string | undefined;
-}
+import { guardedAgent } from "../remote/addresses.ts";
+import type { RemoteOptions } from "../remote/remote-blob.ts";
+import { bodyOf, Refusal, send } from "../remote/remote-request.ts";
 
 /** Far more than any answer to a write or a properties request, and more than a page of a list. */
 const MAX_ANSWER_BYTES = 2 ** 20;
@@ -19,19 +13,16 @@ const MAX_ANSWER_BYTES = 2 ** 20;
  * limits. Bodies are bytes or text, and answers are short.
  */
 export class AzureTransport implements IHttpClient {
-  readonly #origin: string;
   readonly #limits: TransferLimits;
   readonly #agent: HttpAgent;
 
-  constructor(origin: string, { limits, addresses, ca }: TransportOptions) {
-    this.#origin = origin;
+  constructor(origin: string, { limits, addresses, ca }: RemoteOptions) {
     this.#limits = limits;
     this.#agent = guardedAgent(origin, addresses, { ca });
   }
 
   async sendRequest(request: WebResource): Promise<HttpOperationResponse> {
     const url = new URL(request.url);
-    if (url.origin !== this.#origin) throw this.#redirected();
     const answer = await send({
       url,
       method: request.method,
@@ -48,7 +39,8 @@ export class AzureTransport implements IHttpClient {
       bytes += chunk.length;
       if (bytes <= MAX_ANSWER_BYTES) chunks.push(chunk);
     }
-    if (status >= 300 && status < 400 && status !== 304) throw this.#redirected();
+    // Not left to the SDK, which would follow it.
+    if (status >= 300 && status < 400) throw new Refusal({ doing: "reading", name: url.origin }, status, "");
     // The SDK does not export its class of headers.
     const headers = request.headers.clone();
     for (const name of headers.headerNames()) headers.remove(name);
@@ -58,10 +50,5 @@ export class AzureTransport implements IHttpClient {
 
   close(): void {
     this.#agent.destroy();
-  }
-
-  #redirected(): MucastError {
-    const message = `${this.#origin} answers with a redirect, and redirects are not followed; give the container's own URL`;
-    return new MucastError("url_not_allowed", message, { source: this.#origin });
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { link, open, readdir, rename, rmdir, stat, unlink } from "node:fs/promises";
+import { link, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
@@ -18,8 +18,6 @@ export interface StagedFile {
   readonly shown: string;
   /** The state of the complete file. */
   readonly stats: BigIntStats;
-  /** The topmost folder that was created for it. */
-  readonly madeFolder: string | undefined;
 }
 
 interface StageOptions {
@@ -36,7 +34,7 @@ interface StageOptions {
 
 /**
  * Writes a new file, completely or not at all: the name appears once, with all bytes flushed to disk. The folder is created only now.
- * @throws MucastError output_failed, also if the name exists; too_large; errors of `content` and the signal. Nothing is left behind.
+ * @throws MucastError output_failed, also if the name exists; too_large; errors of `content` and the signal.
  */
 export async function createFile(
   folder: string,
@@ -52,7 +50,7 @@ export async function createFile(
 
 /**
  * Writes `content` to a hidden file beside `folder/name` and flushes it to disk. The folder is created if needed, and staged
- * files in it that are older than a day are removed. On any error, the file and the created folders are removed again.
+ * files in it that are older than a day are removed. On any error, the file is removed again.
  * @throws MucastError output_failed, too_large; or errors of `content` and the signal.
  */
 export async function stageFile(
@@ -64,25 +62,26 @@ export async function stageFile(
   const target = join(folder, name);
   if (basename(target) !== name) throw new MucastError("internal", `"${name}" is not a plain file name`);
   const hidden = join(folder, `.${name}.${randomBytes(6).toString("hex")}.tmp`);
-  const madeFolder = await onDisk(shown, async () => makeFolder(folder, isPrivate ? 0o700 : 0o777, root));
-  const staged = { path: hidden, target, shown, madeFolder };
+  const staged = { path: hidden, target, shown };
   try {
-    if (madeFolder === undefined) await sweepStaged(folder);
-    const handle = await onDisk(shown, () => open(hidden, "wx", isPrivate ? 0o600 : 0o666));
+    makeFolder(folder, isPrivate ? 0o700 : 0o777, root);
+    await sweepStaged(folder);
+    const handle = await open(hidden, "wx", isPrivate ? 0o600 : 0o666);
     try {
       for await (const block of splitBlocks(content, { size: BLOCK_BYTES, name: shown, limit })) {
         throwIfAborted(signal, "writing", shown);
-        await onDisk(shown, () => handle.writeFile(block));
+        await handle.writeFile(block);
       }
       throwIfAborted(signal, "writing", shown);
-      await onDisk(shown, () => handle.sync());
-      return { ...staged, stats: await onDisk(shown, () => handle.stat({ bigint: true })) };
+      await handle.sync();
+      return { ...staged, stats: await handle.stat({ bigint: true }) };
     } finally {
-      await onDisk(shown, () => handle.close());
+      await handle.close();
     }
   } catch (error) {
     await discardStaged(staged);
-    throw error;
+    const isOfSystem = /^E[A-Z0-9]+$/.test(codeOf(error) ?? "");
+    throw isOfSystem ? outputFailed(shown, causeOf(error), error) : error;
   }
 }
 
@@ -129,25 +128,8 @@ async function flushFolder(path: string): Promise<void> {
   await folder?.close();
 }
 
-/** Removes a staged file, and the folders created for it if they are empty. */
-export async function discardStaged(staged: Omit<StagedFile, "stats">): Promise<void> {
-  await unlink(staged.path).catch(() => undefined);
-  if (staged.madeFolder === undefined) return;
-  try {
-    let folder = dirname(staged.target);
-    for (; folder !== staged.madeFolder; folder = dirname(folder)) await rmdir(folder);
-    await rmdir(folder);
-  } catch {
-    // Another writer uses it.
-  }
-}
-
-async function onDisk<T>(shown: string, action: () => Promise<T>): Promise<T> {
-  try {
-    return await action();
-  } catch (error) {
-    throw outputFailed(shown, causeOf(error), error);
-  }
+export async function discardStaged({ path }: Pick<StagedFile, "path">): Promise<void> {
+  await unlink(path).catch(() => undefined);
 }
 
 /** Also matches the names of older versions, which end in the same way. */

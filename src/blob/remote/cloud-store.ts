@@ -13,8 +13,51 @@ import {
   type StoreWrite,
   splitBlocks,
 } from "../store.ts";
-import { type CloudStorage, Refusal, type RequestContext } from "./cloud-storage.ts";
-import { openRemoteBlob } from "./remote-blob.ts";
+import { openRemoteBlob, type RemoteOptions } from "./remote-blob.ts";
+import { Refusal, type RequestContext } from "./remote-request.ts";
+
+/**
+ * What Azure and S3 each do in their own way. Names are relative to `url`. Every method throws the MucastError of its context, as a
+ * `Refusal` if a retry would not help, otherwise after its retries.
+ */
+export interface CloudStorage {
+  /** The container or bucket, perhaps with a folder. */
+  readonly url: string;
+  readonly blockBytes: number;
+  /** @returns undefined if there is no such blob; a missing container or bucket is an error. */
+  find(name: string, context: RequestContext): Promise<FoundBlob | undefined>;
+  /** How `openRemoteBlob` reads a blob, without the SDK, whose downloads end if a connection breaks. */
+  openAccess(name: string, context: RequestContext): Promise<RemoteAccess>;
+  upload(name: string, context: RequestContext, options: UploadOptions): BlockUpload;
+  /** Harmless if there is no such blob. */
+  remove(name: string, context: RequestContext): Promise<void>;
+  list(context: RequestContext): AsyncIterable<{ name: string; size: number; modifiedAt: Date }>;
+  close(): void;
+}
+
+export interface FoundBlob extends StoredBlob {
+  readonly mark: string | undefined;
+}
+
+export interface RemoteAccess extends RemoteOptions {
+  readonly url: URL;
+}
+
+interface UploadOptions {
+  /** Metadata that tells the blob of this upload from that of another one. */
+  readonly mark: string;
+  /** Fail if the blob exists. */
+  readonly onlyNew: boolean;
+}
+
+/** An upload in blocks, which no reader sees until `finish` makes a blob of them. */
+export interface BlockUpload {
+  send(block: Uint8Array): Promise<void>;
+  /** @param last block; all of the content if no other was sent. @returns the entity tag. */
+  finish(last: Uint8Array): Promise<string>;
+  /** Drops the blocks of an upload that failed, as far as possible. */
+  abort(): Promise<void>;
+}
 
 /** Blobs `data/<name>` and `status/<name>` of a container of Azure or a bucket of S3, of a folder in one, or of a space in that. */
 export class CloudStore implements JobStore {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { canceled, changed } from "../blob-errors.ts";
@@ -7,11 +6,14 @@ import type { ReadPart, StoredBytes } from "../store.ts";
 import { type AddressRule, guardedAgent } from "./addresses.ts";
 import {
   bodyOf,
+  describeAnswer,
+  failed,
   failureOf,
-  isExpired,
   isPassingStatus,
   isTrustFailure,
   PassingFailure,
+  Refusal,
+  type RequestContext,
   Retry,
   send,
 } from "./remote-request.ts";
@@ -30,8 +32,7 @@ type ReaderOptions = RemoteOptions & { readonly signal?: AbortSignal | undefined
 /**
  * Opens a blob over https (or http, if the caller has allowed that). If the server serves ranges and names the version by a strong entity
  * tag, the blob is read range by range with If-Match: a range that fails is requested again from where it broke, and a blob that is
- * replaced meanwhile is an error. Otherwise it is read in one stream, which cannot be resumed. If the server sends the MD5 of the whole,
- * the bytes are checked against it.
+ * replaced meanwhile is an error. Otherwise it is read in one stream, which cannot be resumed.
  * @throws MucastError blob_not_found, blob_unavailable, url_not_allowed (a redirect, an address), canceled.
  */
 export async function openRemoteBlob(url: URL, name: string, options: ReaderOptions): Promise<StoredBytes> {
@@ -50,14 +51,13 @@ class RemoteReader {
   /** Length of the whole blob, once it is known. */
   total: number | undefined;
   readonly #url: URL;
-  readonly #name: string;
+  readonly #context: RequestContext;
   readonly #options: ReaderOptions;
   readonly #limits: TransferLimits;
   readonly #agent: HttpAgent;
   readonly #deadline: AbortSignal;
   readonly #signal: AbortSignal;
   readonly #retry: Retry;
-  #md5: string | undefined;
   #tag: string | undefined;
   #offset: number;
   /** Exclusive end of the requested part, once it is known. */
@@ -66,7 +66,7 @@ class RemoteReader {
   constructor(url: URL, name: string, options: ReaderOptions) {
     const { limits, signal, addresses, ca, part = {} } = options;
     this.#url = url;
-    this.#name = name;
+    this.#context = { doing: "reading", name };
     this.#options = options;
     this.#limits = limits;
     this.#agent = guardedAgent(url.origin, addresses, { ca, connections: 1 });
@@ -101,18 +101,14 @@ class RemoteReader {
       const length = answer.headers["content-length"];
       range = { total: length === undefined ? undefined : Number(length) };
     }
-    if (etag !== undefined && strongTag(answer) !== etag) throw changed(this.#name);
+    if (etag !== undefined && strongTag(answer) !== etag) throw changed(this.#context.name);
     this.#tag = strongTag(answer);
     this.total = range.total;
     this.#end = this.total && Math.min(this.#end ?? this.total, this.total);
-    // With a range, Azure sends the MD5 of the whole blob under another name.
-    const md5 = answer.headers[answer.statusCode === 206 ? "x-ms-blob-content-md5" : "content-md5"];
-    if (wantsWhole && md5) this.#md5 = String(md5);
     return answer;
   }
 
   async *read(first: IncomingMessage): AsyncGenerator<Uint8Array> {
-    const md5 = createHash("md5");
     let answer: IncomingMessage | undefined = first;
     try {
       while (answer !== undefined) {
@@ -120,7 +116,6 @@ class RemoteReader {
         try {
           for await (const chunk of bodyOf(answer, this.#limits.idleMs)) {
             this.#offset += chunk.length;
-            if (this.#md5 !== undefined) md5.update(chunk);
             yield chunk;
           }
           this.#retry.failures = 0;
@@ -132,11 +127,6 @@ class RemoteReader {
       if (this.#end !== undefined && this.#offset !== this.#end) {
         throw this.#unavailable(`the server sent ${this.#offset} of ${this.#end} bytes`);
       }
-      if (this.#md5 !== undefined && md5.digest("base64") !== this.#md5) {
-        throw this.#unavailable(
-          "its bytes do not have the MD5 that the storage reports; it was damaged in transit or in storage",
-        );
-      }
     } finally {
       this.close();
     }
@@ -144,10 +134,10 @@ class RemoteReader {
 
   async #nextRange(): Promise<IncomingMessage> {
     const answer = await this.#askRange();
-    if (strongTag(answer) !== this.#tag) throw changed(this.#name);
+    if (strongTag(answer) !== this.#tag) throw changed(this.#context.name);
     const range = this.#requestedRange(answer);
     if (range === undefined) throw this.#unavailable("the server sent a different range than requested");
-    if (range.total !== this.total) throw changed(this.#name);
+    if (range.total !== this.total) throw changed(this.#context.name);
     return answer;
   }
 
@@ -185,10 +175,11 @@ class RemoteReader {
           limits: this.#limits,
           signal: this.#signal,
         });
-        if (![200, 206, 416].includes(answer.statusCode!)) {
-          throw refusalOf(answer.statusCode!, await readErrorCode(answer, this.#limits.idleMs), this.#name);
-        }
-        return answer;
+        const status = answer.statusCode!;
+        if ([200, 206, 416].includes(status)) return answer;
+        const word = await readErrorCode(answer, this.#limits.idleMs);
+        if (isPassingStatus(status)) throw new PassingFailure(describeAnswer(status, word));
+        throw new Refusal(this.#context, status, word);
       } catch (error) {
         await this.#pauseAfter(error);
       }
@@ -201,7 +192,7 @@ class RemoteReader {
     const mayPass = isResumable && this.#retry.another() && !isTrustFailure(error);
     if (mayPass) await this.#retry.pause(this.#signal).catch(() => undefined);
     const caller = this.#options.signal;
-    if (caller?.aborted) throw canceled(caller, "reading", this.#name);
+    if (caller?.aborted) throw canceled(caller, "reading", this.#context.name);
     if (this.#deadline.aborted) throw this.#unavailable(`it took longer than ${this.#limits.totalMs} ms`);
     if (mayPass) return;
     const note = isResumable ? "" : "; a server without ranges and strong entity tags cannot resume";
@@ -209,8 +200,7 @@ class RemoteReader {
   }
 
   #unavailable(reason: string): MucastError {
-    const message = `${this.#name} cannot be read: ${reason}`;
-    return new MucastError("blob_unavailable", message, { source: this.#name });
+    return failed(this.#context, reason);
   }
 }
 
@@ -226,26 +216,6 @@ function isGzipEncoded({ headers }: IncomingMessage, name: string): boolean {
   if (encoding === "gzip" || encoding === "x-gzip") return true;
   const message = `${name} has the content encoding ${JSON.stringify(encoding.slice(0, 20))}; only gzip is understood`;
   throw new MucastError("unreadable_blob", message, { source: name });
-}
-
-/** The error of an answer without bytes: a PassingFailure if the answer may differ a moment later. */
-function refusalOf(status: number, code: string, name: string): Error {
-  const reason = `the server answered ${status}${code === "" ? "" : ` ${code}`}`;
-  const data = { source: name, httpStatus: status };
-  if (status >= 300 && status < 400) {
-    const message = `${name} answers with a redirect (${status}), and redirects are not followed; give the blob's own URL`;
-    return new MucastError("url_not_allowed", message, data);
-  }
-  if (status === 404 || status === 410) {
-    return new MucastError("blob_not_found", `${name} does not exist: ${reason}`, data);
-  }
-  if (status === 401 || status === 403 || isExpired(code)) {
-    const message = `${name} cannot be read with these credentials: ${reason}; a SAS, signature or role may be missing, expired or without read permission`;
-    return new MucastError("blob_unavailable", message, data);
-  }
-  if (status === 412) return changed(name);
-  if (isPassingStatus(status)) return new PassingFailure(reason);
-  return new MucastError("blob_unavailable", `${name} cannot be read: ${reason}`, data);
 }
 
 const MAX_ERROR_BYTES = 4096;

@@ -1,6 +1,8 @@
 import { type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { type Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { changed, outputFailed } from "../blob-errors.ts";
 import type { TransferLimits } from "../policy.ts";
 
 /** A failure of the server or the network that may pass. */
@@ -72,14 +74,60 @@ export async function* bodyOf(answer: IncomingMessage, idleMs: number): AsyncGen
   }
 }
 
+/** The purpose of a request, as an error message names it. */
+export interface RequestContext {
+  readonly doing: "reading" | "writing";
+  readonly name: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The error for a blob that cannot be read or written. */
+export function failed({ doing, name }: RequestContext, reason: string): MucastError {
+  if (doing === "writing") return outputFailed(name, reason);
+  return new MucastError("blob_unavailable", `${name} cannot be read: ${reason}`, { source: name });
+}
+
+/** @param word error code of the storage, such as `NoSuchKey`; not shown if it is not one word. */
+export function describeAnswer(status: number, word: string): string {
+  return `the server answered ${status}${/^[A-Za-z]{1,60}$/.test(word) ? ` ${word}` : ""}`;
+}
+
+/** An answer that a retry cannot change. */
+export class Refusal extends MucastError {
+  readonly status: number;
+  readonly word: string;
+
+  constructor(context: RequestContext, status: number, word: string) {
+    const error = explainRefusal(context, status, word);
+    super(error.code, error.message, { ...error.data, httpStatus: status });
+    this.status = status;
+    this.word = word;
+  }
+}
+
+/** S3 reports expired credentials with a 400. */
+const EXPIRED = /^(?:ExpiredToken|InvalidToken|TokenRefreshRequired)$/;
+
+function explainRefusal(context: RequestContext, status: number, word: string): MucastError {
+  const { doing, name } = context;
+  const reason = describeAnswer(status, word);
+  if (status >= 300 && status < 400) {
+    const message = `${name} answers with a redirect (${status}), and redirects are not followed; give its own URL, or for S3 its region in AWS_REGION`;
+    return new MucastError("url_not_allowed", message, { source: name });
+  }
+  if (doing === "reading" && (status === 404 || status === 410)) {
+    return new MucastError("blob_not_found", `${name} does not exist: ${reason}`, { source: name });
+  }
+  if (doing === "reading" && status === 412) return changed(name);
+  if (status !== 401 && status !== 403 && !EXPIRED.test(word)) return failed(context, reason);
+  const rights =
+    "the credentials (a key, SAS, signature or role) may be missing, expired, or without the right to it";
+  return failed(context, `${reason}; ${rights}`);
+}
+
 /** True for an answer that may differ a moment later. */
 export function isPassingStatus(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
-}
-
-/** Whether credentials have expired, by S3's error code: its status is 400. */
-export function isExpired(code: string): boolean {
-  return /^(?:ExpiredToken|InvalidToken|TokenRefreshRequired)$/.test(code);
 }
 
 const TRUST = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO$)/;

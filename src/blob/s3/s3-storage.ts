@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import {
   type $Command,
   AbortMultipartUploadCommand,
@@ -19,35 +18,28 @@ import {
   type ServiceOutputTypes,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
+import { defaultProvider } from "@aws-sdk/credential-provider-node";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { canceled } from "../blob-errors.ts";
 import { addressRule } from "../location.ts";
 import { mediaType } from "../names.ts";
+import { type BlobPolicy, s3PlaceOf, spellingFault, type TransferLimits } from "../policy.ts";
+import { checkAddress, guardedAgent } from "../remote/addresses.ts";
+import type { BlockUpload, CloudStorage, FoundBlob, RemoteAccess } from "../remote/cloud-store.ts";
 import {
-  type BlobPolicy,
-  s3PlaceOf,
-  spellingFault,
-  type TransferLimits,
-  withoutBrackets,
-} from "../policy.ts";
-import { guardedAgent, isAllowedAddress, notPublic } from "../remote/addresses.ts";
-import {
-  type BlockUpload,
-  type CloudStorage,
   describeAnswer,
-  type FoundBlob,
   failed,
+  failureOf,
+  isPassingStatus,
+  isTrustFailure,
   Refusal,
-  type RemoteAccess,
   type RequestContext,
-} from "../remote/cloud-storage.ts";
-import { failureOf, isPassingStatus, isTrustFailure } from "../remote/remote-request.ts";
-import { type Env, readS3Config, unfit } from "./s3-config.ts";
+} from "../remote/remote-request.ts";
 
 export interface S3Options {
   readonly policy: BlobPolicy;
   readonly limits: TransferLimits;
-  readonly env: Env;
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly ca: string | undefined;
 }
 
@@ -84,12 +76,12 @@ export class S3Storage implements CloudStorage {
    */
   static async open(url: string, { policy, limits, env, ca }: S3Options): Promise<S3Storage> {
     const config = readS3Config(env, limits);
-    const { origin, protocol, hostname } = await findEndpoint(config, s3PlaceOf(url).bucket);
+    const endpoint = await findEndpoint(config, s3PlaceOf(url).bucket);
+    const { origin, protocol } = endpoint;
     const fault = spellingFault(origin, policy.privateOrigins);
     if (fault !== undefined) throw unfit(`the endpoint ${origin} ${fault}`, "AWS_ENDPOINT_URL");
-    const addresses = addressRule(new URL(origin), policy);
-    const host = withoutBrackets(hostname);
-    if (isIP(host) !== 0 && !isAllowedAddress(host, addresses)) throw notPublic(origin, addresses);
+    const addresses = addressRule(endpoint, policy);
+    checkAddress(endpoint, addresses);
     const agent = guardedAgent(origin, addresses, { ca });
     const requestHandler = {
       ...(protocol === "http:" ? { httpAgent: agent } : { httpsAgent: agent }),
@@ -106,24 +98,15 @@ export class S3Storage implements CloudStorage {
   async find(name: string, context: RequestContext): Promise<FoundBlob | undefined> {
     try {
       const found = await this.#send(context, new HeadObjectCommand(this.#place(name)));
-      const { ContentLength: size, ETag: etag, Metadata } = found;
-      if (size === undefined || etag === undefined) {
-        throw failed(context, "the storage answered without the size or the entity tag of the blob");
-      }
-      return { size, etag, mark: Metadata?.upload };
+      return { size: found.ContentLength!, etag: found.ETag!, mark: found.Metadata?.upload };
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 404) throw error;
-      await this.#checkBucket(context);
-      return undefined;
+      if (!isMissing(error)) throw error;
     }
-  }
-
-  async #checkBucket(context: RequestContext): Promise<void> {
     try {
       await this.#send(context, new HeadBucketCommand({ Bucket: this.#Bucket }));
+      return undefined;
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 404) throw error;
-      throw failed(context, `there is no bucket ${this.#Bucket} (404)`);
+      throw isMissing(error) ? failed(context, `there is no bucket ${this.#Bucket} (404)`) : error;
     }
   }
 
@@ -184,11 +167,9 @@ export class S3Storage implements CloudStorage {
   }
 
   async remove(name: string, context: RequestContext): Promise<void> {
-    try {
-      await this.#send(context, new DeleteObjectCommand(this.#place(name)));
-    } catch (error) {
+    await this.#send(context, new DeleteObjectCommand(this.#place(name))).catch((error: unknown) => {
       if (!(error instanceof Refusal) || error.word !== "NoSuchKey") throw error;
-    }
+    });
   }
 
   async *list(context: RequestContext) {
@@ -219,6 +200,10 @@ export class S3Storage implements CloudStorage {
       throw explain(context, error);
     }
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Refusal && error.status === 404;
 }
 
 /** A request as the SDK builds it. */
@@ -273,23 +258,53 @@ function explain(context: RequestContext, error: unknown): MucastError {
   const { name = "", $metadata = {} } = error as Partial<S3ServiceException>;
   const { httpStatusCode: status, attempts = 1 } = $metadata;
   const note = attempts > 1 ? ` (tried ${attempts} times)` : "";
-  if (status !== undefined && status >= 300 && status < 400) {
-    const message = `${context.name} answers with a redirect, and redirects are not followed; set AWS_REGION to the region of the bucket`;
-    return new MucastError("url_not_allowed", message, { source: context.name });
-  }
   if (status !== undefined) {
     const word = name === "Unknown" ? "" : name;
     if (isPassingStatus(status)) return failed(context, `${describeAnswer(status, word)}${note}`);
     return new Refusal(context, status, word);
   }
   if (name === "CredentialsProviderError") return failed(context, NO_CREDENTIALS);
-  // The SDK's own, in place of which the system's have a code.
-  if (name === "TimeoutError" && !("code" in (error as object))) {
-    return failed(context, `no answer in time${note}`);
-  }
   return failed(context, `${failureOf(error)}${isTrustFailure(error) ? "" : note}`);
 }
 
 /** Without the message of the provider's error, which may contain a secret. */
 const NO_CREDENTIALS =
   "no credentials for S3 were found; give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile or role that the AWS SDK finds";
+
+/** The region, endpoint, credentials and retries of S3, from the variables that the AWS SDK reads. @throws MucastError invalid_request. */
+function readS3Config(env: S3Options["env"], { attempts }: TransferLimits): S3ClientConfig {
+  const endpoint = env.AWS_ENDPOINT_URL_S3?.trim() || env.AWS_ENDPOINT_URL?.trim() || undefined;
+  const region = env.AWS_REGION?.trim() || env.AWS_DEFAULT_REGION?.trim() || undefined;
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  const { AWS_SESSION_TOKEN: sessionToken } = env;
+  const hasKeys = accessKeyId && secretAccessKey && !env.AWS_PROFILE;
+  return {
+    // Otherwise the SDK looks for both in the configuration files of AWS.
+    ...(region === undefined ? {} : { region }),
+    ...(endpoint === undefined ? {} : { endpoint, region: region ?? "us-east-1" }),
+    forcePathStyle: isPathStyle(env, endpoint),
+    // Without keys in the environment, those that the chain of the SDK finds at its first use.
+    credentials: hasKeys
+      ? { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }
+      : defaultProvider(),
+    maxAttempts: attempts,
+    retryMode: "standard",
+    // The agent of a request that waits for a 100 is not ours.
+    expectContinueHeader: false,
+    // Reads compare ranges and entity tags instead, and have no checksum of a range.
+    responseChecksumValidation: "WHEN_REQUIRED",
+  };
+}
+
+/** Most servers other than AWS know no buckets in host names. */
+function isPathStyle({ MUCAST_S3_PATH_STYLE }: S3Options["env"], endpoint: string | undefined): boolean {
+  const text = MUCAST_S3_PATH_STYLE?.trim().toLowerCase() ?? "";
+  if (text === "") return endpoint !== undefined;
+  if (text === "true" || text === "false") return text === "true";
+  throw unfit(`MUCAST_S3_PATH_STYLE must be true or false, got ${text.slice(0, 20)}`, "MUCAST_S3_PATH_STYLE");
+}
+
+function unfit(message: string, path: string): MucastError {
+  const advice = "give AWS_REGION, or AWS_ENDPOINT_URL for a server other than AWS";
+  return new MucastError("invalid_request", `${message}; ${advice}`, { path });
+}

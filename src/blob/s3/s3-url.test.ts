@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { checkInputLocation, isRemoteUrl, isUrl } from "../location.ts";
+import { checkLocation, isRemoteUrl, isUrl } from "../location.ts";
 import { withSpace } from "../names.ts";
 import {
   type BlobPolicy,
@@ -16,7 +16,7 @@ const BLOB = "data/feature_engine_1.json";
 
 function refusal(text: string, policy: BlobPolicy): MucastError {
   try {
-    checkInputLocation(text, policy);
+    checkLocation(text, policy, "input");
   } catch (error) {
     assert.ok(error instanceof MucastError, String(error));
     assert.equal(error.code, "url_not_allowed");
@@ -30,7 +30,7 @@ test("BLOB_URL may be a bucket or a folder in one, and allows its own blobs", ()
     const policy = blobPolicy({ BLOB_URL: url });
     assert.deepEqual([policy.allowed, policy.container], [[url], url]);
     const name = `${url}/${BLOB}`;
-    assert.deepEqual(checkInputLocation(name, policy), {
+    assert.deepEqual(checkLocation(name, policy, "input"), {
       kind: "container",
       key: BLOB,
       container: url,
@@ -38,7 +38,7 @@ test("BLOB_URL may be a bucket or a folder in one, and allows its own blobs", ()
     });
     const space = `${url}/key-0123456789abcdef`;
     assert.equal(withSpace(url, "key-0123456789abcdef"), space);
-    assert.equal(checkInputLocation(`${space}/${BLOB}`, policy).kind, "container");
+    assert.equal(checkLocation(`${space}/${BLOB}`, policy, "input").kind, "container");
     refusal(`${url}/other/${BLOB}`, policy);
   }
   assert.deepEqual(s3PlaceOf("s3://models/a/b"), { bucket: "models", folder: "a/b" });
@@ -85,7 +85,7 @@ test("allows other buckets only if they are listed, and never a query", () => {
     privateOrigins: [],
     blobUrl: "s3://models/team",
   });
-  assert.equal(checkInputLocation(`s3://elsewhere/x/deep/${BLOB}`, policy).kind, "container");
+  assert.equal(checkLocation(`s3://elsewhere/x/deep/${BLOB}`, policy, "input").kind, "container");
   for (const url of [
     `s3://elsewhere/${BLOB}`,
     `s3://elsewhere/x2/${BLOB}`,
@@ -105,8 +105,8 @@ test("a caller's job reads no other caller's space, even if the whole bucket is 
     ...policyOf({ allowed: ["s3://models"], privateOrigins: [], blobUrl: "s3://models/team" }),
     own: { space: own, named: [] },
   };
-  assert.equal(checkInputLocation(`s3://models/team/${own}/${BLOB}`, policy).kind, "container");
-  assert.equal(checkInputLocation(`s3://models/shared/${BLOB}`, policy).kind, "container");
+  assert.equal(checkLocation(`s3://models/team/${own}/${BLOB}`, policy, "input").kind, "container");
+  assert.equal(checkLocation(`s3://models/shared/${BLOB}`, policy, "input").kind, "container");
   for (const path of [other, `${other}/${own}`, ""]) {
     refusal(`s3://models/team/${path === "" ? "" : `${path}/`}${BLOB}`, policy);
   }
