@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../contract/errors/errors.ts";
-import { checkLocation, locationOf } from "./location.ts";
-import { type BlobPolicy, blobPolicy, policyOf } from "./policy.ts";
+import { checkLocation, isRemoteUrl, isUrl, locationOf } from "./location.ts";
+import { withSpace } from "./names.ts";
+import { type BlobPolicy, blobPolicy, policyOf, s3PlaceOf } from "./policy.ts";
 
 const BLOB = "data/feature_engine_1.json";
 const OWN = ["http://127.0.0.1:8080", "http://localhost:8080", "https://mucast.example/api"];
@@ -84,20 +85,6 @@ test("the error for a wrong name in an allowed place says what names look like",
   assert.deepEqual([elsewhere.data.title, elsewhere.data.advice], [undefined, undefined]);
 });
 
-test("accepts only https URLs from a caller: refuses paths, file: URLs and other schemes", () => {
-  for (const location of [
-    "",
-    "data/feature_engine_1.json",
-    "/srv/blobs/data/feature_engine_1.json",
-    "file:///srv/blobs/data/feature_engine_1.json",
-    "ftp://a.example/c/data/feature_engine_1.json",
-    "//a.example/c/data/feature_engine_1.json",
-    `http://a.example/c/${BLOB}`,
-  ]) {
-    refusal(location, MAPPED);
-  }
-});
-
 test("refuses an IP address that is not public before any request, unless its origin is listed", () => {
   for (const host of ["127.0.0.1", "10.1.2.3", "169.254.169.254", "[::1]", "[fd00::1]", "[::ffff:a00:1]"]) {
     const origin = `https://${host}`;
@@ -165,12 +152,6 @@ test("reads a blob in BLOB_URL's container with its credentials, unless its URL 
   refusal(name, listed);
 });
 
-test("a mapped BLOB_URL is not a container", () => {
-  const policy = policyOf({ allowed: [], privateOrigins: [], blobUrl: OWN[0]!, mapped: MAPPED.mapped });
-  assert.equal(policy.container, undefined);
-  assert.deepEqual(policy.allowed, []);
-});
-
 test("the command line also accepts paths and file: URLs", () => {
   assert.deepEqual(locationOf("data/f.json", MAPPED), {
     kind: "file",
@@ -182,19 +163,6 @@ test("the command line also accepts paths and file: URLs", () => {
     path: "/srv/f.json",
     name: "file:///srv/f.json",
   });
-});
-
-test("the policy of an environment contains the limits of a blob, and refuses a limit out of bounds", () => {
-  assert.deepEqual(blobPolicy({}).limits, { tickers: 100_000, nameBytes: 2 ** 26 });
-  const limits = { MUCAST_BLOB_TICKERS: " 20 ", MUCAST_BLOB_NAME_BYTES: "4096" };
-  assert.deepEqual(blobPolicy(limits).limits, { tickers: 20, nameBytes: 4_096 });
-  for (const text of ["0", "-1", "1e3", "1000001", "many", "9".repeat(40)]) {
-    assert.throws(
-      () => blobPolicy({ MUCAST_BLOB_TICKERS: text }),
-      (error) =>
-        error instanceof MucastError && /must be an integer from 1 to 1000000, got/.test(error.message),
-    );
-  }
 });
 
 /** Prefixes of a blob's key in another caller's space, in spellings that a storage or a parser might mistake for plain ones. */
@@ -259,5 +227,92 @@ test("a caller's job reads the container's blobs of its own space, and others on
       assert.match(message, /is not a blob of this caller$/);
       assert.doesNotMatch(message, /s3cret/);
     }
+  }
+});
+
+test("BLOB_URL may be a bucket or a folder in one, and allows its own blobs", () => {
+  for (const url of ["s3://models", "s3://models/team-1/run.2", "s3://my.bucket.example/a"]) {
+    const policy = blobPolicy({ BLOB_URL: url });
+    assert.deepEqual([policy.allowed, policy.container], [[url], url]);
+    const name = `${url}/${BLOB}`;
+    assert.deepEqual(checkLocation(name, policy, "input"), {
+      kind: "container",
+      key: BLOB,
+      container: url,
+      name,
+    });
+    const space = `${url}/key-0123456789abcdef`;
+    assert.equal(withSpace(url, "key-0123456789abcdef"), space);
+    assert.equal(checkLocation(`${space}/${BLOB}`, policy, "input").kind, "container");
+    refusal(`${url}/other/${BLOB}`, policy);
+  }
+  assert.deepEqual(s3PlaceOf("s3://models/a/b"), { bucket: "models", folder: "a/b" });
+  assert.deepEqual(s3PlaceOf("s3://models"), { bucket: "models", folder: "" });
+  assert.ok(isUrl("s3:models") && isRemoteUrl("s3://models"));
+});
+
+test("refuses buckets and folders in any other spelling", () => {
+  for (const url of [
+    "s3:",
+    "s3://",
+    "s3:models",
+    "s3:/models",
+    "S3://models",
+    "s3://Models",
+    "s3://mo",
+    "s3://-models",
+    "s3://models.",
+    "s3://mo..dels",
+    "s3://models:443",
+    "s3://key@models",
+    "s3://key:SECRET@models",
+    "s3://models//team",
+    "s3://models/../team",
+    "s3://models/./team",
+    "s3://models/%2e%2e/team",
+    "s3://models/te am",
+    "s3://models/team?versionId=1",
+    "s3://models\\team",
+  ]) {
+    assert.throws(
+      () => blobPolicy({ MUCAST_ALLOWED_BLOB_URLS: url.replace(" ", "\u00a0") }),
+      (error) =>
+        error instanceof MucastError && error.code === "invalid_request" && !/SECRET/.test(error.message),
+      url,
+    );
+    refusal(`${url}/${BLOB}`, { allowed: [url], container: url });
+  }
+});
+
+test("allows other buckets only if they are listed, and never a query", () => {
+  const policy = policyOf({
+    allowed: ["s3://models/team", "s3://elsewhere/x"],
+    privateOrigins: [],
+    blobUrl: "s3://models/team",
+  });
+  assert.equal(checkLocation(`s3://elsewhere/x/deep/${BLOB}`, policy, "input").kind, "container");
+  for (const url of [
+    `s3://elsewhere/${BLOB}`,
+    `s3://elsewhere/x2/${BLOB}`,
+    `s3://models/${BLOB}`,
+    `s3://models/team2/${BLOB}`,
+    `s3://elsewhere/x/${BLOB}#y`,
+    `s3://elsewhere/x/data/ml_engine_1.json`,
+  ]) {
+    refusal(url, policy);
+  }
+  assert.match(refusal(`s3://elsewhere/x/${BLOB}?X-Amz-Signature=s`, policy).message, /has a query string/);
+});
+
+test("a caller's job reads no other caller's space, even if the whole bucket is listed", () => {
+  const [own, other] = ["key-0123456789abcdef", "key-00000000000000be"];
+  const policy = {
+    ...policyOf({ allowed: ["s3://models"], privateOrigins: [], blobUrl: "s3://models/team" }),
+    own: { space: own, named: [] },
+  };
+  assert.equal(checkLocation(`s3://models/team/${own}/${BLOB}`, policy, "input").kind, "container");
+  assert.equal(checkLocation(`s3://models/shared/${BLOB}`, policy, "input").kind, "container");
+  for (const path of [other, `${other}/${own}`, ""]) {
+    refusal(`s3://models/team/${path === "" ? "" : `${path}/`}${BLOB}`, policy);
   }
 });

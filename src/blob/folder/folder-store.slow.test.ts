@@ -13,7 +13,6 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { pathToFileURL } from "node:url";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { openBlob } from "../open-blob.ts";
@@ -139,16 +138,6 @@ test("does not recreate a required folder that was moved away, nor a space in it
   assert.equal(existsSync(folder), false);
   renameSync(`${folder}.away`, folder);
   for (const own of stores) await own.put("data/b.json", "z");
-});
-
-test("a path or a file: URL is a store too", async () => {
-  const folder = freshFolder();
-  for (const blobUrl of [folder, pathToFileURL(folder).href]) {
-    const store = await openStore(blobUrl, { policy: { allowed: [] } });
-    assert.equal(store.url, pathToFileURL(folder).href);
-    await store.put("data/a.json", "x");
-  }
-  assert.ok(existsSync(join(folder, "data/a.json")));
 });
 
 test("reads for callers in small pieces", async () => {

@@ -25,9 +25,10 @@ export async function openFile(path: string, flags = 0): Promise<OpenFile> {
  *   right to read it, and in the stream if the file changes while it is read.
  */
 export async function openLocalFile(path: string, name: string): Promise<StoredBytes> {
-  const file = await openFile(path).catch((cause: unknown) => {
-    const code = MISSING.has(codeOf(cause)) ? "blob_not_found" : "blob_unavailable";
-    throw new MucastError(code, `${name} cannot be opened: ${causeOf(cause)}`, { source: name }, { cause });
+  const file = await openFile(path).catch((error: unknown) => {
+    const code = MISSING.has(codeOf(error)) ? "blob_not_found" : "blob_unavailable";
+    // Without the cause, which shows a signature in the path.
+    throw new MucastError(code, `${name} cannot be opened: ${causeOf(error)}`, { source: name });
   });
   const { handle, stats } = file;
   if (stats.isFile()) return readWhole(file, name);
