@@ -101,7 +101,8 @@ export class FolderStore implements JobStore {
   }
 
   async *list(): AsyncGenerator<ListedBlob> {
-    const spaces = (await this.#entries("")).map(({ name }) => name).filter((name) => spaceIn(name) === name);
+    const folders = (await this.#entries("")).filter((entry) => entry.isDirectory());
+    const spaces = folders.map(({ name }) => name).filter((name) => spaceIn(name) === name);
     for (const folder of ["", ...spaces].flatMap((space) => [join(space, "data"), join(space, "status")])) {
       for (const entry of await this.#entries(folder)) {
         const path = join(folder, entry.name);
