@@ -5,19 +5,14 @@ import { type BlobPolicy, isS3Url, redactUrl, spellingFault, withoutSignature } 
 import { type AddressRule, checkAddress } from "./remote/addresses.ts";
 
 /** A blob that a URL names. `name` is the URL without its query, for errors and outputs. */
-type UrlLocation =
-  /** The URL maps to a folder on this machine. */
-  | {
-      readonly kind: "mapped";
-      readonly key: string;
-      readonly base: string;
-      readonly folder: string;
-      readonly name: string;
-    }
-  /** Read with credentials: `container` is BLOB_URL's, or a caller's space in it; or an allowed bucket of S3, perhaps with a folder. */
-  | { readonly kind: "container"; readonly key: string; readonly container: string; readonly name: string }
-  /** Any other allowed URL, requested as it is written. */
-  | { readonly kind: "remote"; readonly url: URL; readonly addresses: AddressRule; readonly name: string };
+type UrlLocation = { readonly name: string } & (
+  | // The URL maps to a folder on this machine.
+  { readonly kind: "mapped"; readonly key: string; readonly base: string; readonly folder: string }
+  // Read with credentials: `container` is BLOB_URL's, or a caller's space in it; or an allowed bucket of S3, perhaps with a folder.
+  | { readonly kind: "container"; readonly key: string; readonly container: string }
+  // Any other allowed URL, requested as it is written.
+  | { readonly kind: "remote"; readonly url: URL; readonly addresses: AddressRule }
+);
 
 /** The location of a blob, and its name in errors and outputs. */
 export type BlobLocation =

@@ -160,15 +160,11 @@ test("an aborted signal ends the reading with canceled, or with the error that i
   await failure("timed_out", openBlob(path, NO_HTTPS, { signal: late }));
 });
 
-test("reports a digest only after the stream has ended, and returns the stream once", async () => {
+test("reports a digest only after the stream has ended", async () => {
   const blob = await openBlob(fileOf(randomBytes(3 * 2 ** 20)), NO_HTTPS);
   assert.throws(() => blob.digest(), /not been read to its end/);
   for await (const _ of blob.chunks) break;
   assert.throws(() => blob.digest(), /not been read to its end/);
-  const again = (async () => {
-    for await (const _ of blob.chunks) assert.fail("a second reading gave bytes");
-  })();
-  await failure("internal", again);
 });
 
 test("leaves no file open: read to the end, left early, failed, or closed unread", async () => {

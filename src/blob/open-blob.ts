@@ -56,10 +56,7 @@ export async function openBlob(
   }
   const hash = createHash("sha256");
   let digest: string | undefined;
-  let isRead = false;
-  async function* readOnce(): AsyncGenerator<Uint8Array> {
-    if (isRead) throw new MucastError("internal", `the stream of ${name} was read twice`, { source: name });
-    isRead = true;
+  async function* read(): AsyncGenerator<Uint8Array> {
     let bytes = limit(stored.chunks, limits.maxStoredBytes, "stored", name, (chunk) => {
       throwIfAborted(signal, "reading", name);
       hash.update(chunk);
@@ -74,7 +71,7 @@ export async function openBlob(
   return {
     name,
     size: stored.size,
-    chunks: { [Symbol.asyncIterator]: readOnce },
+    chunks: { [Symbol.asyncIterator]: read },
     digest() {
       if (digest === undefined) throw new MucastError("internal", `${name} has not been read to its end`);
       return digest;

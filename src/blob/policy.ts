@@ -94,11 +94,10 @@ export function containerUrl(entry: string, path: string, privateOrigins: readon
   const fault = text.includes("?") ? "has a query string" : spellingFault(text, privateOrigins);
   const folders = text.split("/").length - 3;
   if (fault === undefined && (folders >= 1 || isS3Url(text))) return text;
-  throw new MucastError(
-    "invalid_request",
-    `${path}: ${redactUrl(entry)} ${fault ?? "names no container"}; write https://host[:port]/container or s3://bucket`,
-    { path, value: redactUrl(entry) },
-  );
+  const value = redactUrl(entry);
+  const advice = "write https://host[:port]/container or s3://bucket";
+  const message = `${path}: ${value} ${fault ?? "names no container"}; ${advice}`;
+  throw new MucastError("invalid_request", message, { path, value });
 }
 
 /** @throws MucastError invalid_request. */
@@ -106,12 +105,10 @@ function privateOrigin(entry: string): string {
   const url = URL.canParse(entry) ? new URL(entry) : undefined;
   const allowed = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
   if (allowed && url?.origin === entry) return entry;
-  const path = "MUCAST_PRIVATE_ORIGINS";
-  throw new MucastError(
-    "invalid_request",
-    `${path}: ${redactUrl(entry)} is not an origin; write https://host[:port], or http://host[:port] for a loopback host`,
-    { path, value: redactUrl(entry) },
-  );
+  const [path, value] = ["MUCAST_PRIVATE_ORIGINS", redactUrl(entry)];
+  const advice = "write https://host[:port], or http://host[:port] for a loopback host";
+  const message = `${path}: ${value} is not an origin; ${advice}`;
+  throw new MucastError("invalid_request", message, { path, value });
 }
 
 /**

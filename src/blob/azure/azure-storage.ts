@@ -11,9 +11,15 @@ import {
   type Pipeline,
 } from "@azure/storage-blob";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { canceled } from "../blob-errors.ts";
+import { throwIfAborted } from "../blob-errors.ts";
 import { mediaType } from "../names.ts";
-import type { BlockUpload, CloudStorage, FoundBlob, RemoteAccess } from "../remote/cloud-store.ts";
+import type {
+  BlockUpload,
+  CloudStorage,
+  FoundBlob,
+  RemoteAccess,
+  UploadOptions,
+} from "../remote/cloud-store.ts";
 import type { RemoteOptions } from "../remote/remote-blob.ts";
 import {
   describeAnswer,
@@ -118,11 +124,7 @@ class AzureStorage implements CloudStorage {
   }
 
   /** Each block carries its MD5, and the blob that of the whole. Azure drops unused blocks after a week. */
-  upload(
-    name: string,
-    context: RequestContext,
-    { mark, onlyNew }: { mark: string; onlyNew: boolean },
-  ): BlockUpload {
+  upload(name: string, context: RequestContext, { mark, onlyNew }: UploadOptions): BlockUpload {
     const client = this.#client(name);
     const ids: string[] = [];
     const md5 = createHash("md5");
@@ -194,12 +196,11 @@ class AzureStorage implements CloudStorage {
       try {
         return await send({ abortSignal: signal });
       } catch (error) {
-        if (signal.aborted) throw canceled(signal, context.doing, context.name);
+        throwIfAborted(signal, context.doing, context.name);
         const reason = reasonToRetry(context, error);
         if (!retry.another() || isTrustFailure(error)) throw failed(context, `${reason}${retry.note}`);
-        await retry.pause(signal).catch(() => {
-          throw canceled(signal, context.doing, context.name);
-        });
+        await retry.pause(signal).catch(() => undefined);
+        throwIfAborted(signal, context.doing, context.name);
       }
     }
   }

@@ -43,7 +43,7 @@ export interface RemoteAccess extends RemoteOptions {
   readonly url: URL;
 }
 
-interface UploadOptions {
+export interface UploadOptions {
   /** Metadata that tells the blob of this upload from that of another one. */
   readonly mark: string;
   /** Fail if the blob exists. */
@@ -85,12 +85,7 @@ export class CloudStore implements JobStore {
   }
 
   async *read(key: string, part: ReadPart = {}): AsyncGenerator<Uint8Array> {
-    const stored = await this.#openPart(key, part);
-    try {
-      yield* stored.chunks;
-    } finally {
-      await stored.close();
-    }
+    yield* (await this.#openPart(key, part)).chunks;
   }
 
   async #openPart(key: string, { signal, ...part }: ReadPart): Promise<StoredBytes> {

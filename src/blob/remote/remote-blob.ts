@@ -1,6 +1,6 @@
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { canceled, changed } from "../blob-errors.ts";
+import { changed, throwIfAborted } from "../blob-errors.ts";
 import type { TransferLimits } from "../policy.ts";
 import type { ReadPart, StoredBytes } from "../store.ts";
 import { type AddressRule, guardedAgent } from "./addresses.ts";
@@ -191,8 +191,7 @@ class RemoteReader {
     if (error instanceof MucastError) throw error;
     const mayPass = isResumable && this.#retry.another() && !isTrustFailure(error);
     if (mayPass) await this.#retry.pause(this.#signal).catch(() => undefined);
-    const caller = this.#options.signal;
-    if (caller?.aborted) throw canceled(caller, "reading", this.#context.name);
+    throwIfAborted(this.#options.signal, "reading", this.#context.name);
     if (this.#deadline.aborted) throw this.#unavailable(`it took longer than ${this.#limits.totalMs} ms`);
     if (mayPass) return;
     const note = isResumable ? "" : "; a server without ranges and strong entity tags cannot resume";

@@ -20,12 +20,19 @@ import {
 } from "@aws-sdk/client-s3";
 import { defaultProvider } from "@aws-sdk/credential-provider-node";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { canceled } from "../blob-errors.ts";
+import { throwIfAborted } from "../blob-errors.ts";
 import { addressRule } from "../location.ts";
 import { mediaType } from "../names.ts";
 import { type BlobPolicy, s3PlaceOf, spellingFault, type TransferLimits } from "../policy.ts";
 import { checkAddress, guardedAgent } from "../remote/addresses.ts";
-import type { BlockUpload, CloudStorage, FoundBlob, RemoteAccess } from "../remote/cloud-store.ts";
+import type {
+  BlockUpload,
+  CloudStorage,
+  FoundBlob,
+  RemoteAccess,
+  UploadOptions,
+} from "../remote/cloud-store.ts";
+import type { RemoteOptions } from "../remote/remote-blob.ts";
 import {
   describeAnswer,
   failed,
@@ -43,14 +50,6 @@ export interface S3Options {
   readonly ca: string | undefined;
 }
 
-type S3Command<I extends ServiceInputTypes, O extends ServiceOutputTypes> = $Command<
-  I,
-  O,
-  S3ClientResolvedConfig,
-  ServiceInputTypes,
-  ServiceOutputTypes
->;
-
 /** A bucket of S3, or a folder in one; the SDK sends, signs and retries the requests. */
 export class S3Storage implements CloudStorage {
   readonly url: string;
@@ -59,9 +58,9 @@ export class S3Storage implements CloudStorage {
   readonly #Bucket: string;
   readonly #folder: string;
   readonly #client: S3Client;
-  readonly #access: Omit<RemoteAccess, "url">;
+  readonly #access: RemoteOptions;
 
-  private constructor(url: string, client: S3Client, access: Omit<RemoteAccess, "url">) {
+  private constructor(url: string, client: S3Client, access: RemoteOptions) {
     const { bucket, folder } = s3PlaceOf(url);
     this.url = url;
     this.#Bucket = bucket;
@@ -124,11 +123,7 @@ export class S3Storage implements CloudStorage {
   }
 
   /** The SDK gives each request the CRC-32 of its bytes, which the storage checks. */
-  upload(
-    name: string,
-    context: RequestContext,
-    { mark, onlyNew }: { mark: string; onlyNew: boolean },
-  ): BlockUpload {
+  upload(name: string, context: RequestContext, { mark, onlyNew }: UploadOptions): BlockUpload {
     const place = this.#place(name);
     const facts = { ...place, ContentType: mediaType(name), Metadata: { upload: mark } };
     const condition = onlyNew ? { IfNoneMatch: "*" } : {};
@@ -190,13 +185,13 @@ export class S3Storage implements CloudStorage {
 
   async #send<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
     context: RequestContext,
-    command: S3Command<I, O>,
+    command: $Command<I, O, S3ClientResolvedConfig, ServiceInputTypes, ServiceOutputTypes>,
   ): Promise<O> {
     const signal = context.signal ?? new AbortController().signal;
     try {
       return await this.#client.send(command, { abortSignal: signal });
     } catch (error) {
-      if (signal.aborted) throw canceled(signal, context.doing, context.name);
+      throwIfAborted(signal, context.doing, context.name);
       throw explain(context, error);
     }
   }
@@ -259,9 +254,8 @@ function explain(context: RequestContext, error: unknown): MucastError {
   const { httpStatusCode: status, attempts = 1 } = $metadata;
   const note = attempts > 1 ? ` (tried ${attempts} times)` : "";
   if (status !== undefined) {
-    const word = name === "Unknown" ? "" : name;
-    if (isPassingStatus(status)) return failed(context, `${describeAnswer(status, word)}${note}`);
-    return new Refusal(context, status, word);
+    if (isPassingStatus(status)) return failed(context, `${describeAnswer(status, name)}${note}`);
+    return new Refusal(context, status, name);
   }
   if (name === "CredentialsProviderError") return failed(context, NO_CREDENTIALS);
   return failed(context, `${failureOf(error)}${isTrustFailure(error) ? "" : note}`);
@@ -275,6 +269,13 @@ const NO_CREDENTIALS =
 function readS3Config(env: S3Options["env"], { attempts }: TransferLimits): S3ClientConfig {
   const endpoint = env.AWS_ENDPOINT_URL_S3?.trim() || env.AWS_ENDPOINT_URL?.trim() || undefined;
   const region = env.AWS_REGION?.trim() || env.AWS_DEFAULT_REGION?.trim() || undefined;
+  const style = env.MUCAST_S3_PATH_STYLE?.trim().toLowerCase() ?? "";
+  if (!["", "true", "false"].includes(style)) {
+    throw unfit(
+      `MUCAST_S3_PATH_STYLE must be true or false, got ${style.slice(0, 20)}`,
+      "MUCAST_S3_PATH_STYLE",
+    );
+  }
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
   const { AWS_SESSION_TOKEN: sessionToken } = env;
   const hasKeys = accessKeyId && secretAccessKey && !env.AWS_PROFILE;
@@ -282,7 +283,8 @@ function readS3Config(env: S3Options["env"], { attempts }: TransferLimits): S3Cl
     // Otherwise the SDK looks for both in the configuration files of AWS.
     ...(region === undefined ? {} : { region }),
     ...(endpoint === undefined ? {} : { endpoint, region: region ?? "us-east-1" }),
-    forcePathStyle: isPathStyle(env, endpoint),
+    // Most servers other than AWS know no buckets in host names.
+    forcePathStyle: style === "" ? endpoint !== undefined : style === "true",
     // Without keys in the environment, those that the chain of the SDK finds at its first use.
     credentials: hasKeys
       ? { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }
@@ -294,14 +296,6 @@ function readS3Config(env: S3Options["env"], { attempts }: TransferLimits): S3Cl
     // Reads compare ranges and entity tags instead, and have no checksum of a range.
     responseChecksumValidation: "WHEN_REQUIRED",
   };
-}
-
-/** Most servers other than AWS know no buckets in host names. */
-function isPathStyle({ MUCAST_S3_PATH_STYLE }: S3Options["env"], endpoint: string | undefined): boolean {
-  const text = MUCAST_S3_PATH_STYLE?.trim().toLowerCase() ?? "";
-  if (text === "") return endpoint !== undefined;
-  if (text === "true" || text === "false") return text === "true";
-  throw unfit(`MUCAST_S3_PATH_STYLE must be true or false, got ${text.slice(0, 20)}`, "MUCAST_S3_PATH_STYLE");
 }
 
 function unfit(message: string, path: string): MucastError {
