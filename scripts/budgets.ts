@@ -26,7 +26,7 @@ const CODE: readonly CodeBudget[] = [
   ["evaluate", 4_451, 183_941, /^src\/evaluate\//],
   ["engine (TypeScript)", 3_591, 145_080, /^src\/engine\//],
   ["jobs", 9_652, 406_275, /^src\/jobs\//],
-  ["blob", 3_550, 144_843, /^src\/blob\//],
+  ["blob", 2_696, 116_186, /^src\/blob\//],
   ["outputs + replay + export + choose", 2_630, 112_068, /^src\/(outputs|replay|export|choose)\//],
   ["audit", 5_376, 226_520, /^src\/audit\//],
   ["report", 6_974, 292_735, /^src\/report\//],

@@ -97,30 +97,24 @@ class AzureStorage implements CloudStorage {
   async openAccess(name: string, context: RequestContext): Promise<RemoteAccess> {
     const client = this.#client(name);
     const credentials = this.#credentials;
-    switch (credentials.kind) {
-      case "sas":
-        return { ...this.#options, url: new URL(client.url), authorize: async () => VERSION };
-      case "key": {
-        const expiresOn = new Date(Date.now() + this.#options.limits.totalMs + CLOCK_SKEW_MS);
-        const permissions = BlobSASPermissions.from({ read: true });
-        const url = new URL(await client.generateSasUrl({ permissions, expiresOn }));
-        return { ...this.#options, url, authorize: async () => VERSION };
-      }
-      case "token": {
-        const { credential } = credentials;
-        let access: AccessToken | null = null;
-        const authorize = async () => {
-          // Some credentials start a program for each token.
-          if (access === null || access.expiresOnTimestamp - Date.now() < RENEW_MS) {
-            access = await credential.getToken(SCOPE).catch((error: unknown) => {
-              throw failed(context, noToken(error));
-            });
-          }
-          return { ...VERSION, authorization: `Bearer ${access?.token}` };
-        };
-        return { ...this.#options, url: new URL(client.url), authorize };
-      }
+    if (credentials.kind !== "token") {
+      const expiresOn = new Date(Date.now() + this.#options.limits.totalMs + CLOCK_SKEW_MS);
+      const permissions = BlobSASPermissions.from({ read: true });
+      const isSigned = credentials.kind === "sas";
+      const url = isSigned ? client.url : await client.generateSasUrl({ permissions, expiresOn });
+      return { ...this.#options, url: new URL(url), authorize: async () => VERSION };
     }
+    let access: AccessToken | null = null;
+    const authorize = async () => {
+      // Some credentials start a program for each token.
+      if (access === null || access.expiresOnTimestamp - Date.now() < RENEW_MS) {
+        access = await credentials.credential.getToken(SCOPE).catch((error: unknown) => {
+          throw failed(context, noToken(error));
+        });
+      }
+      return { ...VERSION, authorization: `Bearer ${access?.token}` };
+    };
+    return { ...this.#options, url: new URL(client.url), authorize };
   }
 
   /** Each block carries its MD5, and the blob that of the whole. Azure drops unused blocks after a week. */
