@@ -160,7 +160,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
   test("is refused at once beyond the maximum number, and is killed if the service closes", async () => {
     const processes = new RequestProcesses({
       atOnce: 2,
-      limits: () => LIMITS,
+      limits: LIMITS,
       log: { info: () => undefined } as unknown as Log,
       telemetry: { requestProcessEnded: () => undefined },
     });
