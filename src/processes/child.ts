@@ -45,6 +45,7 @@ export class Child<ToChild extends object, FromChild> {
   /** Undefined if the system refused to start it at once. */
   readonly #process: ChildProcess | undefined;
   #isGone = false;
+  #isEnding = false;
   #killedBecause: string | undefined;
 
   constructor({ module, env, nodeArguments = [], runs, onMessage, onLine }: ChildProgram<FromChild>) {
@@ -76,8 +77,14 @@ export class Child<ToChild extends object, FromChild> {
     if (this.#process?.connected) this.#process.send(message as Serializable, () => undefined);
   }
 
+  /** Whether it has ended, or was told to end. */
+  get isEnding(): boolean {
+    return this.#isEnding || this.#isGone || this.pid === undefined;
+  }
+
   /** Asks it to end by SIGTERM, and kills it 5 s later. */
   stop(): void {
+    this.#isEnding = true;
     if (this.#isGone || this.pid === undefined) return;
     this.#process!.kill("SIGTERM");
     const timer = setTimeout(() => this.kill(), GRACE_MILLISECONDS);
@@ -86,6 +93,7 @@ export class Child<ToChild extends object, FromChild> {
 
   /** Kills it and its group. @param why reported as the reason of its end, instead of the signal. */
   kill(why?: string): void {
+    this.#isEnding = true;
     this.#killedBecause ??= why;
     if (!this.#isGone && this.pid !== undefined) killGroup(this.pid);
   }

@@ -6,7 +6,7 @@ import { DEFECTIVE } from "../../../test/defective.testing.ts";
 import { removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";
 import { JobChild } from "./job-child.ts";
-import { newSandbox, orderOf, processesOf, QUICK, TINY } from "./jobs.testing.ts";
+import { newSandbox, orderOf, processesOf, QUICK, TINY, until } from "./jobs.testing.ts";
 
 const options = { timeout: 600_000, skip: process.platform !== "linux" && "looks into /proc" };
 after(removeFolders);
@@ -23,8 +23,7 @@ test("kills what a job process leaves behind, even if that holds its pipes", opt
   const log = () => undefined;
   const memoryBytes = 2 ** 40;
   const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
-  await child.ready;
-  assert.equal(processesOf({ blobUrl, temporary }).length, 2);
+  await until(() => (processesOf({ blobUrl, temporary }).length === 2 ? true : undefined));
   process.kill(child.pid!, "SIGKILL");
   assert.deepEqual(await child.ended, { reason: "it was ended by SIGKILL", waited: true });
   assert.deepEqual(processesOf({ blobUrl, temporary }), []);

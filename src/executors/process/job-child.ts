@@ -35,15 +35,12 @@ export class JobChild {
   readonly pid: number | undefined;
   /** Settles once nothing of it runs any more and its work folder is removed; never rejects. */
   readonly ended: Promise<{ readonly reason: string; readonly waited: boolean }>;
-  /** Settles once its modules and, if it has one, its engine are loaded; or once it has ended. */
-  readonly ready: Promise<unknown>;
   readonly #process: Child<ToJob, FromJob>;
   /** TMPDIR of the process. */
   readonly #temporary: string;
-  readonly #readied = Promise.withResolvers<void>();
   #run: Run | undefined;
-  /** Whether it has ended, or was told to end. */
-  #isEnding = false;
+  /** Whether it has done its last order. */
+  #isDone = false;
 
   constructor({ env, log, ...setup }: ChildOptions) {
     this.#temporary = temporaryOf(env);
@@ -56,7 +53,6 @@ export class JobChild {
     });
     this.pid = this.#process.pid;
     this.ended = this.#watchEnd();
-    this.ready = Promise.race([this.#readied.promise, this.ended]);
     this.#process.send({ op: "setup", ...setup });
   }
 
@@ -82,23 +78,21 @@ export class JobChild {
   /** Stops it. An order that it runs is lost, unless it was stopped for another reason before. */
   stop(): void {
     if (this.#run) this.#run.stopped ??= "draining";
-    this.#isEnding = true;
     this.#process.stop();
   }
 
   /** Whether it can take an order. The kernel knows of its death before this process does. */
   get waits(): boolean {
-    const { pid } = this;
-    if (this.#isEnding || this.#run !== undefined || pid === undefined) return false;
+    if (this.isEnding || this.#run !== undefined) return false;
     try {
-      return isRunning(pid) && !isStopped(pid);
+      return isRunning(this.pid!) && !isStopped(this.pid!);
     } catch {
       return false;
     }
   }
 
   get isEnding(): boolean {
-    return this.#isEnding;
+    return this.#isDone || this.#process.isEnding;
   }
 
   /** What it runs, another object for each order; undefined while it waits for one. */
@@ -123,24 +117,15 @@ export class JobChild {
   /** Kills it. Its job fails, unless it has already reported its end. */
   fail(error: MucastError): void {
     if (this.#run) this.#run.end ??= { kind: "failed", problem: problemOf(error) };
-    this.kill();
+    this.#process.kill();
   }
-
-  /** @param why the reason of its end. */
-  readonly kill = (why?: string): void => {
-    this.#isEnding = true;
-    this.#process.kill(why);
-  };
-
-  /** Kills it, because it was stopped by a signal (SIGSTOP). */
-  readonly onStopped = this.kill;
 
   /** Pid and start time, which identify the process permanently. */
   #handle(): string {
     try {
       return `${this.pid}-${startTimeOf(this.pid!) ?? 0}`;
     } catch (cause) {
-      this.kill();
+      this.#process.kill();
       throw new MucastError("unavailable", "no job process can be looked up", {}, { cause });
     }
   }
@@ -148,9 +133,6 @@ export class JobChild {
   #receive(message: FromJob): void {
     const run = this.#run;
     switch (message.event) {
-      case "ready":
-        this.#readied.resolve();
-        break;
       case "events":
         run?.listener.onEvents(message.batch);
         break;
@@ -159,8 +141,8 @@ export class JobChild {
         break;
       case "end":
         if (run) run.end ??= message.end;
-        if (message.isLast) this.#isEnding = true;
-        else this.#finish();
+        this.#isDone = message.isLast;
+        if (!message.isLast) this.#finish();
         break;
       default:
         message satisfies never;
@@ -169,7 +151,6 @@ export class JobChild {
 
   async #watchEnd() {
     const { how, reason } = await this.#process.ended;
-    this.#isEnding = true;
     if (how?.signal) await sweepWorkFolders(this.#temporary);
     const waited = this.#run === undefined;
     this.#finish(reason);

@@ -35,7 +35,7 @@ let pool: EnginePool | undefined;
 const service = openParentChannel<ToJob, FromJob>((message) => {
   switch (message.op) {
     case "setup":
-      void prepare(message);
+      prepare(message);
       break;
     case "order":
       workers = message.order.workers;
@@ -61,7 +61,7 @@ function send(message: FromJob): Promise<void> {
   return service.send(JSON.parse(withoutSignature(JSON.stringify(message))));
 }
 
-async function prepare(given: JobSetup): Promise<void> {
+function prepare(given: JobSetup): void {
   setup = given;
   try {
     if (setup.warm) engine = new WarmEngine(WARM_LIBRARIES);
@@ -69,8 +69,6 @@ async function prepare(given: JobSetup): Promise<void> {
     // A job that needs the environment then fails.
     if (!(error instanceof MucastError)) throw error;
   }
-  await engine?.ready;
-  void send({ event: "ready" });
 }
 
 async function end(): Promise<void> {

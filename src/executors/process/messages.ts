@@ -30,8 +30,6 @@ export type ToJob =
 
 /** What a job process sends to the service. Nothing follows the end of a job that was stopped. */
 export type FromJob =
-  /** Its modules and, if it has one, its engine are loaded. */
-  | { readonly event: "ready" }
   | { readonly event: "events"; readonly batch: EventBatch }
   | { readonly event: "timings"; readonly timings: readonly Timing[] }
   /** Nothing of the order runs any more. `isLast`: the process ends, too. */

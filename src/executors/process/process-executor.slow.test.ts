@@ -206,7 +206,6 @@ describe("what a job process sees", options, () => {
     const variables = { ...secrets, MUCAST_PYTHON: fake.python, RAY_AUTH_TOKEN: "s3cret-token" };
     await withExecutor(
       async (executor, sandbox) => {
-        await executor.ready();
         const execution = await executor.start(orderOf(TINY, RIDGE), new RecordingListener());
         const gateway = await fake.started();
         gateway.greet();

@@ -4,7 +4,6 @@ import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
-import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import { mib, outOfMemory } from "../../engine/process-memory.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
 import { freeBytes, type OverLimit, type Usage, UsageLimit } from "../../processes/usage-limit.ts";
@@ -23,8 +22,6 @@ export interface ProcessExecutorOptions extends JobStorage {
   readonly memoryBytes?: number;
   /** Bytes on disk that the temporary files of all jobs together may take; by default 80 % of what would be free without them. */
   readonly workBytes?: number | undefined;
-  /** How long a job process may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
-  readonly stoppedMilliseconds?: number;
   /** The cluster that jobs compute on; by default this machine. */
   readonly cluster?: ClusterEngine | undefined;
   /** The environment from which job processes get a few variables; by default that of this process. */
@@ -62,7 +59,7 @@ export class ProcessExecutor implements Executor {
   readonly #running = new Map<string, Execution>();
   /** All processes, including those that wait for an order. */
   readonly #children = new Set<JobChild>();
-  readonly #watches: readonly { stop(): void }[];
+  readonly #watches: readonly UsageLimit<JobUsage>[];
   #refill: NodeJS.Timeout | undefined;
   #trim: NodeJS.Timeout | undefined;
   /** Processes in a row that ended while they waited. */
@@ -89,13 +86,8 @@ export class ProcessExecutor implements Executor {
       pause: DISK_PAUSE,
     });
     for (const watch of [memory, disk]) void watch.start();
-    this.#watches = [memory, disk, new StoppedWatch(() => this.#children, options.stoppedMilliseconds)];
+    this.#watches = [memory, disk];
     if (options.warm) this.#spawn(true);
-  }
-
-  /** Settles once every job process that waits for an order is ready, or has ended. */
-  async ready(): Promise<void> {
-    await Promise.all([...this.#children].map((child) => child.ready));
   }
 
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {

@@ -1,13 +1,11 @@
 /**
- * A program for tests to kill: a service with one job. Its argument is JSON: a sandbox, an order, whether it waits until a job process
- * is ready, and the policy of the order's inputs. It prints the job's stages, one per line.
+ * A program for tests to kill: a service with one job. Its argument is JSON: a sandbox, an order, whether a job process waits,
+ * and the policy of the order's inputs. It prints the job's stages, one per line.
  */
 import { executorIn } from "./jobs.testing.ts";
 
 const { sandbox, order, warm, policy } = JSON.parse(process.argv[2]!);
 const executor = executorIn(sandbox, { warm, policy });
-await executor.ready();
-process.stdout.write("ready\n");
 if (order) {
   await executor.start(order, {
     onEvents: ({ progress }) => void process.stdout.write(`${progress?.stage}\n`),

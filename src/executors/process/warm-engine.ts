@@ -22,11 +22,6 @@ export class WarmEngine {
     this.#host = new WarmHost({ python: this.#python, libraries, workFolder: this.#work.path });
   }
 
-  /** Settles once its libraries are imported, or its host has ended; never rejects. */
-  get ready(): Promise<unknown> {
-    return this.#host.ready;
-  }
-
   /** Whether it waits for a job. */
   get isIdle(): boolean {
     return this.#closed === undefined && this.#host.waits;

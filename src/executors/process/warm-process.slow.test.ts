@@ -12,6 +12,7 @@ import {
   withoutIdentity,
 } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
+import { isStopped } from "../../contract/machine/process-stat.ts";
 import { findEnvironment } from "../../engine/environment/environment.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
@@ -79,7 +80,6 @@ describe("a job process that is ready before its job", options, () => {
     const left: { config: string; order: JobOrder; text: string; sandbox: Sandbox }[] = [];
     await withExecutor(
       async (executor, sandbox) => {
-        await executor.ready();
         const [waiting] = processesOf(sandbox);
         const bad = classical("catboost", "none", '"depth": 99');
         const asked = [...cases, bad, catboost, ...(WHOLE_MATRIX ? [network] : [])];
@@ -112,14 +112,17 @@ describe("a job process that is ready before its job", options, () => {
   test("is replaced if it was killed or stopped, and uses another engine if its own was killed", () =>
     withExecutor(
       async (executor, sandbox) => {
-        await executor.ready();
-        const killed = processesOf(sandbox);
+        const killed = await until(() => {
+          const waiting = processesOf(sandbox);
+          return waiting.length === 2 ? waiting : undefined;
+        });
         for (const pid of killed) process.kill(pid, "SIGKILL");
         const second = await until(() => processesOf(sandbox).find((pid) => !killed.includes(pid)));
         const afterDeath = await run(executor, QUICK);
         assert.deepEqual([afterDeath.end.kind, pidOf(afterDeath.execution)], ["succeeded", second]);
 
         process.kill(second, "SIGSTOP");
+        await until(() => isStopped(second) || undefined);
         const afterHalt = await run(executor, QUICK);
         assert.equal(afterHalt.end.kind, "succeeded");
         const third = pidOf(afterHalt.execution);
@@ -140,9 +143,7 @@ describe("a job process that is ready before its job", options, () => {
 
   test("is ready even without an engine, whose lack is the job's error", () =>
     withExecutor(
-      async (executor, sandbox) => {
-        await executor.ready();
-        assert.equal(processesOf(sandbox).length, 1);
+      async (executor) => {
         const { end } = await run(executor, RIDGE);
         assert.ok(end.kind === "failed");
         assert.equal(end.problem.code, "engine_unavailable");
