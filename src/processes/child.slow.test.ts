@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventuallyTrue } from "../../test/service/eventually.testing.ts";
 import { stillRunning, treeOf } from "../../test/service/processes.testing.ts";
-import { Child } from "./child.ts";
 import type { Ask, Told } from "./child.testing.ts";
+import { Child } from "./child.ts";
 
 const options = { timeout: 300_000 };
 const onLinux = { ...options, skip: process.platform !== "linux" && "looks into /proc" };

@@ -41,8 +41,8 @@ export function executionTemplate(
 /** Whether an execution was started for this attempt at this operation. */
 export function carries(execution: JobExecution, { id, attempt }: JobOrder): boolean {
   return (execution.template?.containers ?? []).some(({ env = [] }) => {
-    const valueOf = (wanted: string) => env.find(({ name }) => name === wanted)?.value;
-    return valueOf(ID) === id && valueOf(ATTEMPT) === String(attempt);
+    const valueIn = (wanted: string) => env.find(({ name }) => name === wanted)?.value;
+    return valueIn(ID) === id && valueIn(ATTEMPT) === String(attempt);
   });
 }
 
