@@ -14,9 +14,7 @@ import {
   writeMarket,
 } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { cleanMarket } from "../../../test/end-to-end/markets/market.ts";
-import { startFakeStorage } from "../../../test/service/storage.testing.ts";
 import { IN_RELEASE_TIER } from "../../../test/whole-matrix.testing.ts";
-import { type BlobPolicy, policyOf } from "../../blob/policy.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder } from "../executor.ts";
@@ -89,43 +87,14 @@ test("a worker that is killed has its task run again with the same bytes", {
 });
 
 /** A separate service with one job, to be killed. */
-function startService(
-  sandbox: Sandbox,
-  order: JobOrder | undefined,
-  { warm = false, policy = { allowed: [] } }: { warm?: boolean; policy?: BlobPolicy } = {},
-): ChildProcess {
+function startService(sandbox: Sandbox, order: JobOrder | undefined, { warm = false } = {}): ChildProcess {
   const program = fileURLToPath(new URL("./service.testing.ts", import.meta.url));
-  return spawn(process.execPath, [program, JSON.stringify({ sandbox, order, warm, policy })], {
-    stdio: ["ignore", "pipe", "inherit"],
+  return spawn(process.execPath, [program, JSON.stringify({ sandbox, order, warm })], {
+    stdio: ["ignore", "ignore", "inherit"],
   });
-}
-
-/** Waits for a line of the service. */
-async function said(service: ChildProcess, line: string): Promise<void> {
-  let text = "";
-  for await (const chunk of service.stdout!.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
-    text += chunk;
-    if (text.split("\n").includes(line)) return;
-  }
-  assert.fail(`the service ended before it said ${line}: ${text}`);
 }
 
 describe("a service that is killed leaves no process and no partial output", options, () => {
-  test("while its job reads", async () => {
-    const sandbox = await newSandbox();
-    const storage = await startFakeStorage();
-    const name = "feature_engine_1.json";
-    storage.put(name, readFileSync(market.features, "utf8"), { kind: "stall", after: 1_000 });
-    const order = orderOf({ ...market, features: `${storage.url}/data/${name}` }, QUICK);
-    const policy = policyOf({ allowed: [storage.url], privateOrigins: [storage.origin] });
-    const service = startService(sandbox, order, { policy });
-    await said(service, "read");
-    service.kill("SIGKILL");
-    await untilGone(sandbox);
-    assert.deepEqual(outputsOf(sandbox), []);
-    await storage.stop();
-  });
-
   test("while its job fits", async () => {
     const sandbox = await newSandbox();
     const order = orderOf(market, ENDLESS);

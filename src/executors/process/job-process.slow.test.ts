@@ -34,33 +34,6 @@ const options = {
 };
 
 describe("a job in a process of its own", options, () => {
-  test(
-    "reads and writes under the service's own address, which maps to a folder",
-    IN_RELEASE_TIER,
-    async () => {
-      const base = "http://127.0.0.1:8080";
-      const folder = await newFolder();
-      await mkdir(join(folder, "data"));
-      await copyFile(TINY.features, join(folder, "data", "feature_engine_tiny.json"));
-      await copyFile(TINY.prices, join(folder, "data", "data_extractor_tiny.json"));
-      const urls = {
-        featureUrl: `${base}/data/feature_engine_tiny.json`,
-        dataExtractorUrl: `${base}/data/data_extractor_tiny.json`,
-      };
-      await withExecutor(
-        async (executor) => {
-          const order = orderOf(TINY, QUICK, urls);
-          const end = await (await executor.start(order, new RecordingListener())).ended;
-          assert.ok(end.kind === "succeeded", JSON.stringify(end));
-          const { output_url, output_name } = end.record;
-          assert.equal(output_url, `${base}/data/${output_name}`);
-          assert.ok(readdirSync(join(folder, "data")).includes(output_name));
-        },
-        { blobUrl: base, policy: { allowed: [], mapped: [{ base, folder }] } },
-      );
-    },
-  );
-
   test("reads and writes only in its caller's space, except for shared inputs", async () => {
     const base = "http://127.0.0.1:8080";
     const folder = await newFolder();

@@ -4,7 +4,6 @@ import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { newFolder, removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { FakeGateway } from "../../../test/engine/fake-gateway.ts";
-import { IN_RELEASE_TIER } from "../../../test/whole-matrix.testing.ts";
 import type { ExecutionEnd, JobOrder } from "../executor.ts";
 import {
   type ExecutorTrial,
@@ -182,23 +181,6 @@ describe("what a job process sees", options, () => {
         policy: { allowed: [], container: "https://account.blob.core.windows.net/c" },
       },
     ));
-
-  test("contains the credentials of S3 if blobs are there, and not those of Azure", IN_RELEASE_TIER, () =>
-    withExecutor(
-      async (_, sandbox) => {
-        await started(sandbox);
-        assert.match(seen(sandbox, "environ"), /AWS_SECRET_ACCESS_KEY=s3cret-5/);
-        assert.doesNotMatch(seen(sandbox, "environ"), /s3cret-[123]/);
-        assert.doesNotMatch(seen(sandbox, "cmdline"), /s3cret/);
-      },
-      {
-        warm: true,
-        env: { ...process.env, ...secrets },
-        blobUrl: "s3://models/team",
-        policy: { allowed: [], container: "s3://models/team" },
-      },
-    ),
-  );
 
   test("contains the token of the jobs' cluster, never on a command line, and keeps no engine on this machine", async () => {
     const fake = new FakeGateway(await newFolder());
