@@ -39,8 +39,6 @@ export class JobChild {
   /** TMPDIR of the process. */
   readonly #temporary: string;
   #run: Run | undefined;
-  /** Whether it has done its last order. */
-  #isDone = false;
 
   constructor({ env, log, ...setup }: ChildOptions) {
     this.#temporary = temporaryOf(env);
@@ -92,7 +90,7 @@ export class JobChild {
   }
 
   get isEnding(): boolean {
-    return this.#isDone || this.#process.isEnding;
+    return this.#process.isEnding;
   }
 
   /** What it runs, another object for each order; undefined while it waits for one. */
@@ -141,8 +139,8 @@ export class JobChild {
         break;
       case "end":
         if (run) run.end ??= message.end;
-        this.#isDone = message.isLast;
-        if (!message.isLast) this.#finish();
+        if (message.isLast) this.#process.stop();
+        else this.#finish();
         break;
       default:
         message satisfies never;
