@@ -33,7 +33,7 @@ const CODE: readonly CodeBudget[] = [
   ["console", 7_888, 303_345, /^src\/console\//],
   ["client", 1_288, 52_891, /^src\/client\//],
   ["cli", 4_223, 181_310, /^src\/cli\//],
-  ["executors + processes", 2_192, 93_094, /^src\/(executors|processes)\//],
+  ["executors + processes", 2_172, 91_968, /^src\/(executors|processes)\//],
   ["service", 16_769, 676_465, /^src\/service\//],
   ["tracking", 541, 24_522, /^src\/tracking\//],
   ["engine (Python)", 7_208, 303_626, /^engine\//],

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventuallyTrue } from "../../test/service/eventually.testing.ts";
 import { stillRunning, treeOf } from "../../test/service/processes.testing.ts";
-import type { Ask, Told } from "./child.testing.ts";
+import type { FromChild, ToChild } from "./child.testing.ts";
 import { Child } from "./child.ts";
 
 const options = { timeout: 300_000 };
@@ -15,7 +15,7 @@ const MODULE = fileURLToPath(new URL("./child.testing.ts", import.meta.url));
 function startChild() {
   const values: unknown[] = [];
   const lines: string[] = [];
-  const child = new Child<Ask, Told>({
+  const child = new Child<ToChild, FromChild>({
     module: MODULE,
     env: { PATH: process.env.PATH! },
     runs: "request",

@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 import { openParentChannel } from "./parent-channel.ts";
 
-/** What a test asks for. */
-export type Ask =
+/** What a test sends. */
+export type ToChild =
   /** To send each of the values. */
   | { readonly op: "send"; readonly values: readonly unknown[] }
   /** To print a text many times. */
@@ -12,18 +12,18 @@ export type Ask =
   | { readonly op: "block" }
   | { readonly op: "exit" };
 
-export interface Told {
+export interface FromChild {
   readonly value: unknown;
 }
 
-const parent = openParentChannel<Ask, Told>(async (ask) => {
-  switch (ask.op) {
+const parent = openParentChannel<ToChild, FromChild>(async (message) => {
+  switch (message.op) {
     case "send":
-      for (const value of ask.values) void parent.send({ value });
+      for (const value of message.values) void parent.send({ value });
       break;
     case "print":
-      for (let i = 0; i < ask.times; i++)
-        for (const stream of [process.stdout, process.stderr]) stream.write(ask.text);
+      for (let i = 0; i < message.times; i++)
+        for (const stream of [process.stdout, process.stderr]) stream.write(message.text);
       break;
     case "block": {
       const sleeper = spawn("sleep", ["1000"], { stdio: "ignore" });

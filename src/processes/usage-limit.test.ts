@@ -25,22 +25,22 @@ test("tells the largest first once two measurements in a row exceed the limit to
     ["small", 300],
     ["large", 800],
   ]);
-  const told: unknown[] = [];
+  const calls: unknown[] = [];
   const limit = new UsageLimit<string>({
     measure: async () => [...users].map(([user, bytes]) => ({ user, bytes })),
     limit: () => 1_000,
-    onOver: (usages, facts) => told.push([usages.map(({ user }) => user), facts]),
+    onOver: (usages, facts) => calls.push([usages.map(({ user }) => user), facts]),
     pause: { min: 1, max: 1, factor: 1 },
   });
   for (const large of [800, 700, 800]) {
     users.set("large", large);
     await limit.measure();
   }
-  assert.deepEqual(told, [], "it exceeded the limit only for a moment");
+  assert.deepEqual(calls, [], "it exceeded the limit only for a moment");
   await limit.measure();
-  assert.deepEqual(told, [[["large", "small"], { together: 1_100, limit: 1_000 }]]);
+  assert.deepEqual(calls, [[["large", "small"], { together: 1_100, limit: 1_000 }]]);
   await limit.measure();
-  assert.equal(told.length, 1);
+  assert.equal(calls.length, 1);
 });
 
 test("counts files in subfolders, once each whatever the number of their names, and open ones without a name", {

@@ -83,12 +83,9 @@ export class ContainerAppsExecutor implements Executor {
       return this.#watch(order, { job, name }, listener);
     } catch (error) {
       if (!(error instanceof ApiFault)) throw error;
-      const { kind, message, retryAfterMs } = error;
+      const { kind, message } = error;
       const code = kind === "refused" ? "internal" : "unavailable";
-      throw new MucastError(code, `Azure did not start ${job} (${message}): ${ADVICE[kind]}`, {
-        path: job,
-        ...(retryAfterMs === undefined ? {} : { retryAfter: Math.ceil(retryAfterMs / 1_000) }),
-      });
+      throw new MucastError(code, `Azure did not start ${job} (${message}): ${ADVICE[kind]}`, { path: job });
     }
   }
 

@@ -22,7 +22,7 @@ interface JobsApiOptions {
  * How a call of the API failed.
  *
  * - `missing`: what it asked for is not there (404).
- * - `throttled`: too many calls (429); `retryAfterMs` if Azure said for how long.
+ * - `throttled`: too many calls (429).
  * - `denied`: no credentials, or not the right ones (401, 403).
  * - `refused`: Azure understood and said no (other 4xx).
  * - `transient`: no answer, or a server error; the call may or may not have been carried out.
@@ -32,12 +32,10 @@ export type FaultKind = "missing" | "throttled" | "denied" | "refused" | "transi
 /** A failed call. The message contains no secret. The SDK's error is dropped, because it includes the request with its body. */
 export class ApiFault extends Error {
   readonly kind: FaultKind;
-  readonly retryAfterMs: number | undefined;
 
-  constructor(kind: FaultKind, message: string, retryAfterMs?: number) {
+  constructor(kind: FaultKind, message: string) {
     super(message);
     this.kind = kind;
-    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -140,7 +138,6 @@ interface SdkError {
   readonly message?: string;
   readonly code?: string;
   readonly statusCode?: number;
-  readonly response?: { readonly headers?: { get(name: string): string | undefined } };
 }
 
 // Azure's message may quote the request, which can contain a SAS among its URLs with any spelling of the ampersand.
@@ -150,14 +147,14 @@ const MAX_MESSAGE = 300;
 /** @returns the fault behind `error`, which the SDK threw. */
 export function faultOf(error: unknown): ApiFault {
   if (error instanceof ApiFault) return error;
-  const { name = "", message, code, statusCode: status = 0, response } = error as SdkError;
+  const { name = "", message, code, statusCode: status = 0 } = error as SdkError;
   const line = (message ?? String(error)).replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();
   const text = line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
   // Of @azure/identity: there is no token, so nothing was sent.
   if (/^(Aggregate)?Authentication(Required)?Error$|^CredentialUnavailableError$/.test(name))
     return new ApiFault("denied", `no credentials: ${text}`);
   const summary = [status || name, code, text].filter(Boolean).join(" ");
-  return new ApiFault(kindOf(status), summary, retryAfter(response?.headers?.get("retry-after")));
+  return new ApiFault(kindOf(status), summary);
 }
 
 function kindOf(status: number): FaultKind {
@@ -166,14 +163,4 @@ function kindOf(status: number): FaultKind {
   if (status === 401 || status === 403) return "denied";
   // 408: Azure stopped waiting, as a gateway does. That is as inconclusive as a 5xx or no status at all.
   return status >= 400 && status < 500 && status !== 408 ? "refused" : "transient";
-}
-
-/** The longest wait that is granted to Azure. */
-const MAX_RETRY_AFTER_MS = 600_000;
-
-/** The wait in milliseconds that `Retry-After` requests, in seconds or as a date. */
-function retryAfter(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }

@@ -122,9 +122,7 @@ export class WatchedExecution implements Execution {
         if (message !== reported) onPollFailed(message, order);
         reported = message;
         failures += 1;
-        const backoff = pollMs * Math.min(2 ** failures, MAX_BACKOFF);
-        const retryAfterMs = error instanceof ApiFault ? (error.retryAfterMs ?? 0) : 0;
-        await pause(Math.max(backoff, retryAfterMs / 0.9));
+        await pause(pollMs * Math.min(2 ** failures, MAX_BACKOFF));
       }
     }
   }

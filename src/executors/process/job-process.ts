@@ -61,8 +61,8 @@ function send(message: FromJob): Promise<void> {
   return service.send(JSON.parse(withoutSignature(JSON.stringify(message))));
 }
 
-function prepare(given: JobSetup): void {
-  setup = given;
+function prepare(received: JobSetup): void {
+  setup = received;
   try {
     if (setup.warm) engine = new WarmEngine(WARM_LIBRARIES);
   } catch (error) {

@@ -40,7 +40,7 @@ export async function runProcess(
   const work = WORK_WORDS[order.kind];
   if (signal.aborted) throw abortError(signal, work);
   let printed = "";
-  let told: FromRequest | undefined;
+  let answer: FromRequest | undefined;
   let killedFor: MucastError | undefined;
   const child = new Child<ToRequest, FromRequest>({
     module: MODULE,
@@ -48,7 +48,7 @@ export async function runProcess(
     nodeArguments: [`--max-old-space-size=${Math.ceil(memoryBytes / MIB)}`],
     runs: "request",
     onMessage: (message) => {
-      told = message;
+      answer = message;
     },
     onLine: (line) => {
       printed = `${printed}${line}\n`.slice(-MAX_OUTPUT_CHARACTERS);
@@ -81,9 +81,9 @@ export async function runProcess(
   signal.removeEventListener("abort", onAbort);
   if (killedFor !== undefined) throw killedFor;
   const output = () => ({ cause: new Error(withoutSignature(printed || "it printed nothing")) });
-  if (told?.event === "answer") return Buffer.from(told.bytes);
-  if (told !== undefined) {
-    throw new MucastError(told.code, told.text, told.data, told.code === "internal" ? output() : {});
+  if (answer?.event === "answer") return Buffer.from(answer.bytes);
+  if (answer !== undefined) {
+    throw new MucastError(answer.code, answer.text, answer.data, answer.code === "internal" ? output() : {});
   }
   if (how === undefined)
     throw new MucastError("unavailable", "the system makes no further process now", {}, { cause: reason });
