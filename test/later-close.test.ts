@@ -10,7 +10,7 @@ import { closeTitle, laterFigures, orderBands } from "../src/contract/output/lat
 import { mlText, outputDocument } from "../src/outputs/outputs.testing.ts";
 import { readForecast } from "../src/service/forecast/read-forecast.ts";
 import { toolResult } from "../src/service/mcp/tool-result.ts";
-import { runMetrics } from "../src/tracking/run-metrics.ts";
+import { runMetrics } from "../src/tracking/tracked-output.ts";
 
 const TEXT = mlText({ fitRows: 400, scoreRows: 300, folds: 12, skill: 0.1 });
 const output = readOutput(JSON.parse(TEXT));

@@ -124,9 +124,8 @@ const HTTP_FOLDERS: Record<string, readonly string[]> = {
 
 /** The folders of src/executors besides its own files, and which of them each may import: no executor imports another. */
 const EXECUTOR_FOLDERS: Record<string, readonly string[]> = {
-  polling: [],
   process: [],
-  "container-apps": ["polling"],
+  "container-apps": [],
 };
 
 /** Folders of pure functions: arrays in, arrays out. */

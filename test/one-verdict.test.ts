@@ -15,7 +15,7 @@ import { page } from "../src/report/page.ts";
 import { reported, reportedData } from "../src/report/reported.testing.ts";
 import { readForecast } from "../src/service/forecast/read-forecast.ts";
 import { toolResult } from "../src/service/mcp/tool-result.ts";
-import { runMetrics } from "../src/tracking/run-metrics.ts";
+import { runMetrics } from "../src/tracking/tracked-output.ts";
 
 const INTERVALS = { intervals: { alpha: 0.1 } };
 const LONG = { fitRows: 400, scoreRows: 300, folds: 12 };

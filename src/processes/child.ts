@@ -4,8 +4,8 @@ import { onLines } from "../engine/lines.ts";
 import { memoryOf } from "../engine/process-memory.ts";
 import { killGroup, killSession, processesOfSession } from "./process-group.ts";
 
-/** A program of this package that runs in a separate process and opens a `ParentChannel`. */
-export interface ChildProgram<FromChild> {
+/** A program of this package that opens a parent channel. */
+interface ChildProgram<FromChild> {
   /** Path of its module. */
   readonly module: string;
   readonly env: Readonly<Record<string, string>>;
@@ -18,8 +18,8 @@ export interface ChildProgram<FromChild> {
   readonly onLine: (line: string) => void;
 }
 
-/** How a process ended. */
-export interface ProcessEnd {
+/** How a child ended. */
+export interface ChildEnd {
   /** Undefined if the system could not start it. */
   readonly how: { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null } | undefined;
   /** The same in words, or why it could not start or was killed. */
@@ -31,25 +31,26 @@ const OOM_SCORES = { jobs: 500, request: 800 };
 const MAX_OOM_SCORE = 1_000;
 /** In characters; a longer line comes in pieces. */
 const MAX_LINE_LENGTH = 64 * 2 ** 10;
+const GRACE_MILLISECONDS = 5_000;
 
 /**
  * A child process, seen from its parent. It leads its own group and session, so that it can be killed as a whole, and no signal of a
- * terminal reaches it. Messages go through Node's channel, which nothing that the process prints can reach. If the parent dies, the
- * process ends within a few seconds.
+ * terminal reaches it. Messages go through Node's channel, which nothing that it prints can reach. If the parent dies, so does the child.
  */
-export class SupervisedProcess<ToChild extends object, FromChild> {
+export class Child<ToChild extends object, FromChild> {
   /** Undefined if the system could not start it. */
   readonly pid: number | undefined;
   /** Settles once nothing of it runs any more, and every message and line of it was received; never rejects. */
-  readonly ended: Promise<ProcessEnd>;
+  readonly ended: Promise<ChildEnd>;
   /** Undefined if the system refused to start it at once. */
-  readonly #child: ChildProcess | undefined;
+  readonly #process: ChildProcess | undefined;
   #isGone = false;
+  #isEnding = false;
   #killedBecause: string | undefined;
 
   constructor({ module, env, nodeArguments = [], runs, onMessage, onLine }: ChildProgram<FromChild>) {
     try {
-      this.#child = fork(module, {
+      this.#process = fork(module, {
         env,
         execArgv: [...nodeArguments],
         detached: true,
@@ -60,48 +61,51 @@ export class SupervisedProcess<ToChild extends object, FromChild> {
       this.ended = Promise.resolve(notStarted(error));
       return;
     }
-    this.pid = this.#child.pid;
-    this.ended = this.#watchEnd(this.#child);
+    this.pid = this.#process.pid;
+    this.ended = this.#watchEnd(this.#process);
     if (this.pid === undefined) return;
     offerToOomKiller(this.pid, OOM_SCORES[runs]);
-    const { stdin, stdout, stderr } = this.#child;
-    // Carries nothing: its end tells a thread of the process that this process has died.
+    const { stdin, stdout, stderr } = this.#process;
+    // Carries nothing: its end tells a thread of the child that this process has died.
     stdin!.on("error", () => undefined);
     for (const stream of [stdout, stderr]) onLines(stream!, onLine, { longest: MAX_LINE_LENGTH });
-    this.#child.on("message", (message) => onMessage(message as FromChild));
+    this.#process.on("message", (message) => onMessage(message as FromChild));
   }
 
   /** A message to a process that has ended is lost. */
   send(message: ToChild): void {
-    if (this.#child?.connected) this.#child.send(message as Serializable, () => undefined);
+    if (this.#process?.connected) this.#process.send(message as Serializable, () => undefined);
+  }
+
+  /** Whether it has ended, or was told to end. */
+  get isEnding(): boolean {
+    return this.#isEnding || this.#isGone || this.pid === undefined;
+  }
+
+  /** Asks it to end by SIGTERM, and kills it 5 s later. */
+  stop(): void {
+    this.#isEnding = true;
+    if (this.#isGone || this.pid === undefined) return;
+    this.#process!.kill("SIGTERM");
+    const timer = setTimeout(() => this.kill(), GRACE_MILLISECONDS);
+    void this.ended.then(() => clearTimeout(timer));
   }
 
   /** Kills it and its group. @param why reported as the reason of its end, instead of the signal. */
   kill(why?: string): void {
+    this.#isEnding = true;
     this.#killedBecause ??= why;
     if (!this.#isGone && this.pid !== undefined) killGroup(this.pid);
   }
 
-  get isGone(): boolean {
-    return this.#isGone;
-  }
-
-  /** Bytes that the process and everything it started hold. @param enough bytes below which a rough figure will do. */
+  /** Bytes of memory that the process and everything it started hold. @param enough bytes below which a rough figure will do. */
   held(enough: number): number {
     return this.#isGone || this.pid === undefined ? 0 : memoryOf(processesOfSession(this.pid) ?? [], enough);
   }
 
-  async #watchEnd(child: ChildProcess): Promise<ProcessEnd> {
+  async #watchEnd(child: ChildProcess): Promise<ChildEnd> {
     const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
-    const end = await this.#exit(child);
-    if (this.pid !== undefined) await killSession(this.pid);
-    // Not earlier: the other processes of its session keep its pipes open, and its last messages are still in them.
-    if (end.how) await closed;
-    return end;
-  }
-
-  #exit(child: ChildProcess): Promise<ProcessEnd> {
-    return new Promise((resolve) => {
+    const end = await new Promise<ChildEnd>((resolve) => {
       child.on("error", (error) => {
         // The end of a process that was started explains its later errors.
         if (this.pid === undefined) resolve(notStarted(error));
@@ -112,10 +116,14 @@ export class SupervisedProcess<ToChild extends object, FromChild> {
         resolve({ how: { exitCode, signal }, reason: this.#killedBecause ?? reason });
       });
     });
+    if (this.pid !== undefined) await killSession(this.pid);
+    // Not earlier: the other processes of its session keep its pipes open, and its last messages are still in them.
+    if (end.how) await closed;
+    return end;
   }
 }
 
-function notStarted(error: unknown): ProcessEnd {
+function notStarted(error: unknown): ChildEnd {
   const message = error instanceof Error ? error.message : String(error);
   return { how: undefined, reason: `no process could be started: ${message}` };
 }
@@ -126,8 +134,8 @@ function notStarted(error: unknown): ProcessEnd {
  */
 function offerToOomKiller(pid: number, more: number): void {
   try {
-    const own = Number(readFileSync("/proc/self/oom_score_adj", "latin1"));
-    writeFileSync(`/proc/${pid}/oom_score_adj`, String(Math.min(MAX_OOM_SCORE, own + more)));
+    const score = Number(readFileSync("/proc/self/oom_score_adj", "latin1")) + more;
+    writeFileSync(`/proc/${pid}/oom_score_adj`, String(Math.min(MAX_OOM_SCORE, score)));
   } catch {
     // There is no such file, or the process has ended.
   }
