@@ -81,11 +81,10 @@ export class JsonScanner {
 
   /** The bytes that are not taken yet, as they arrive. */
   async *bytes(): AsyncGenerator<Uint8Array, void, void> {
-    do {
-      const from = this.#at;
-      this.#at = this.#end;
-      yield this.#buffer.subarray(from, this.#end);
-    } while (await this.#more());
+    yield this.#buffer.subarray(this.#at, this.#end);
+    this.#at = this.#end;
+    for (let chunk = await this.#nextChunk(); chunk !== undefined; chunk = await this.#nextChunk())
+      yield chunk;
   }
 
   /** What the next value begins with. */
@@ -188,22 +187,26 @@ export class JsonScanner {
     } while (await this.#more());
   }
 
-  /** Waits for the next bytes. @returns false at the end. */
-  async #more(): Promise<boolean> {
+  async #nextChunk(): Promise<Uint8Array | undefined> {
     this.#signal?.throwIfAborted();
     const { done, value } = await this.#chunks.next();
-    if (done === true) return false;
+    return done === true ? undefined : value;
+  }
+
+  /** Appends the next bytes to the buffer. @returns false at the end. */
+  async #more(): Promise<boolean> {
+    const chunk = await this.#nextChunk();
+    if (chunk === undefined) return false;
     const held = this.#end - this.#at;
-    if (this.#end + value.length > this.#buffer.length) {
+    if (this.#end + chunk.length > this.#buffer.length) {
       // The old bytes stay as they are, since a caller may still hold them.
-      const size = Math.max(2 * (held + value.length), 2 ** 16);
-      const next = Buffer.allocUnsafeSlow(size);
+      const next = Buffer.allocUnsafeSlow(Math.max(2 * (held + chunk.length), 2 ** 16));
       this.#buffer.copy(next, 0, this.#at, this.#end);
       this.#before += this.#at;
       [this.#buffer, this.#at, this.#end] = [next, 0, held];
     }
-    this.#buffer.set(value, this.#end);
-    this.#end += value.length;
+    this.#buffer.set(chunk, this.#end);
+    this.#end += chunk.length;
     return true;
   }
 
@@ -341,32 +344,44 @@ function beginning(byte: number): Beginning {
   return byte === code("]") ? "end" : "other";
 }
 
+/** JSON.parse puts keys such as `10` before all others. */
+const MOVED_KEY = /^\d{1,10}$/;
+/** Half of a surrogate pair, which no name may have, before such a key. */
+const MARK = "\ud800";
+
+/** The value of a piece with its keys in the order of the text: those that JSON.parse would move are marked. */
+export function inOrder({ value, text }: Piece): unknown {
+  if (!hasMovedKey(value)) return value;
+  return JSON.parse(text.replaceAll(/(?<!\\)"(\d{1,10}"\s*:)/g, '"\\ud800$1'));
+}
+
+/** The name that a key of `inOrder` stands for. */
+export function nameOf(key: string): string {
+  return key.startsWith(MARK) ? key.slice(MARK.length) : key;
+}
+
+/** A layout has objects of values of one kind: if the first is no object or array, none of the others is looked at. */
+function hasMovedKey(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return typeof value[0] === "object" && value.some(hasMovedKey);
+  for (const first in value) {
+    if (MOVED_KEY.test(first)) return true;
+    const members = value as Record<string, unknown>;
+    return typeof members[first] === "object" && Object.values(members).some(hasMovedKey);
+  }
+  return false;
+}
+
 /** The number of keys of a value's objects, at any depth. */
 function keyCount(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
-  let count = 0;
-  if (Array.isArray(value)) for (const each of value) if (typeof each === "object") count += keyCount(each);
-  if (Array.isArray(value)) return count;
-  const inner = Object.values(value);
-  count = inner.length;
+  const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  let count = inner === value ? 0 : inner.length;
   for (const each of inner) if (typeof each === "object") count += keyCount(each);
   return count;
 }
 
 const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/gs;
-
-/** The keys of the objects at a depth, each once, in the order of the text. JSON.parse puts keys such as `10` first. */
-export function keysAt(text: string, depth: number): string[] {
-  const keys = new Set<string>();
-  let at = 0;
-  for (const [token, colon] of text.matchAll(TOKENS)) {
-    if (token === "{" || token === "[") at++;
-    else if (token === "}" || token === "]") at--;
-    else if (colon !== undefined && at === depth)
-      keys.add(JSON.parse(token.slice(0, -colon.length)) as string);
-  }
-  return [...keys];
-}
 
 /** The first key that an object has twice. */
 function repeatedKey(text: string): string {

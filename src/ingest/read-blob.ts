@@ -5,10 +5,10 @@ import type {
   TickerFeatures,
   TickerSeries,
 } from "../contract/market/ticker-series.ts";
-import type { BlobKind } from "./column-names.ts";
 import type { ZoneCalendar } from "./date-text.ts";
 import { readDocument } from "./document.ts";
 import { invalid, NOT_A_BLOB, unreadable } from "./faults.ts";
+import type { BlobKind } from "./field-names.ts";
 import { JsonScanner } from "./json-scanner.ts";
 import { MAGIC, readParquet } from "./parquet.ts";
 import { Reading } from "./reading.ts";
@@ -74,29 +74,21 @@ const MAX_SCHEMA_BYTES = 48;
 /** Bytes that show the first line of a CSV. */
 const MAX_HEADER_BYTES = 4_096;
 
-/** First bytes of blobs that are not UTF-8 text. A longer mark precedes the shorter one that it begins with. */
-const OTHERS: readonly (readonly [readonly number[], string])[] = [
-  [[0xff, 0xfe, 0, 0], "is UTF-32"],
-  [[0, 0, 0xfe, 0xff], "is UTF-32"],
-  [[0xff, 0xfe], "is UTF-16"],
-  [[0xfe, 0xff], "is UTF-16"],
-  [[0, 0, 0], "is UTF-32"],
-  [[0], "is UTF-16"],
-  [[0x1f, 0x8b], "is compressed twice, or was not decompressed"],
-  [[0x50, 0x4b, 3, 4], "is a zip archive"],
+/** First bytes of blobs that are not UTF-8 text. A zero is next to the first bracket of UTF-16 and UTF-32. */
+const OTHERS: readonly (readonly [RegExp, string])[] = [
+  [/^(\xff\xfe|\xfe\xff|.?\0)/, "is UTF-16 or UTF-32"],
+  [/^\x1f\x8b/, "is compressed twice, or was not decompressed"],
+  [/^PK\x03\x04/, "is a zip archive"],
 ];
-const UTF8_MARK = [0xef, 0xbb, 0xbf];
+const UTF8_MARK = "\xef\xbb\xbf";
 
 /** The length of a UTF-8 byte order mark. @throws MucastError unreadable_blob if the first bytes are not UTF-8 text. */
 function markBytes(head: Buffer, source: string): number {
   if (head.length === 0) throw unreadable(source, "the blob is empty");
-  const startsWith = (mark: readonly number[]) => mark.every((byte, i) => head[i] === byte);
-  // UTF-16 and UTF-32, little endian: every character at the beginning of a JSON text is followed by zeros.
-  const isWide = head.length >= 2 && head[1] === 0;
-  const wide = head[2] === 0 && head[3] === 0 ? "is UTF-32" : "is UTF-16";
-  const other = OTHERS.find(([mark]) => startsWith(mark))?.[1] ?? (isWide ? wide : undefined);
+  const text = head.toString("latin1");
+  const other = OTHERS.find(([mark]) => mark.test(text))?.[1];
   if (other !== undefined) throw unreadable(source, `the blob ${other}; JSON in UTF-8 is expected`);
-  return startsWith(UTF8_MARK) ? UTF8_MARK.length : 0;
+  return text.startsWith(UTF8_MARK) ? UTF8_MARK.length : 0;
 }
 
 /** A JSON text that does not begin with a bracket has no comma. */

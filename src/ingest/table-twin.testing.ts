@@ -6,7 +6,7 @@ import {
   type TickerSeries,
 } from "../contract/market/ticker-series.ts";
 import { cut, sourceOf } from "./chunks.testing.ts";
-import type { BlobKind } from "./column-names.ts";
+import type { BlobKind } from "./field-names.ts";
 import { readBlob } from "./read-blob.ts";
 
 /** A blob as it was read. */

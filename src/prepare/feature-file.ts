@@ -2,7 +2,7 @@ import { NAME_BYTES } from "../contract/blob-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { show } from "../contract/errors/faults.ts";
 import { MAX_COLUMNS, type TickerFeatures } from "../contract/market/ticker-series.ts";
-import { ColumnRoles } from "../ingest/column-names.ts";
+import { ColumnRoles } from "../ingest/field-names.ts";
 import { rowNumbers, withoutColumns } from "../ingest/row-numbers.ts";
 import { emptyTable } from "./csv/csv-rows.ts";
 import { readFeatureCsv } from "./csv/read-feature-csv.ts";

@@ -1,0 +1,244 @@
+import { counted } from "../contract/errors/wording.ts";
+import { type Day, formatDay } from "../contract/market/dates.ts";
+import type { TickerSeries } from "../contract/market/ticker-series.ts";
+import { dayOfText, isDateKey, whyNoDate } from "./date-text.ts";
+import { Calendar } from "./dates.ts";
+import { invalid, kindOf, NOT_A_BLOB, pathOf, quote } from "./faults.ts";
+import { nameOf } from "./json-scanner.ts";
+import { isMembers, type Members, numberOf, type Reading } from "./reading.ts";
+import { RowTable } from "./row-table.ts";
+import { SplitTable } from "./split-table.ts";
+
+/** A ticker whose dates are those of the container. */
+export interface Undated {
+  readonly ticker: string;
+  readonly columns: readonly string[];
+  /** Rows. */
+  readonly n: number;
+  /** Shape (k, n). */
+  readonly values: Float64Array;
+}
+
+/** The value of a ticker's key. */
+interface TickerValue {
+  readonly value: unknown;
+  /** Of an object, in the order of the text. */
+  readonly entries: readonly Entry[];
+  /** The first entry of an object by which it can be told: its value is an array or an object, or a price by date. */
+  readonly telling: Entry | undefined;
+}
+
+type Entry = readonly [key: string, value: unknown];
+
+/** A layout of what belongs to one ticker, as docs/blobs.md shows it. */
+interface Layout {
+  matches(found: TickerValue, reading: Reading): boolean;
+  columns(reading: Reading, ticker: string, found: TickerValue): TickerSeries | Undated;
+}
+
+/** The first that matches counts. */
+const LAYOUTS: Readonly<Record<string, Layout>> = {
+  "no rows": {
+    matches: ({ value, entries }, { kind }) =>
+      Array.isArray(value)
+        ? kind === "features" && value.length === 0
+        : entries.length === 0 && isMembers(value),
+    columns(reading, ticker) {
+      reading.claim(ticker, ["price"], 0);
+      return { ticker, columns: [], days: new Int32Array(0), values: new Float64Array(0) };
+    },
+  },
+  records: {
+    matches: ({ value }) => Array.isArray(value) && isMembers(value[0]),
+    columns(reading, ticker, { value }) {
+      const table = new RowTable(reading);
+      for (const [row, record] of (value as unknown[]).entries()) {
+        if (!isMembers(record))
+          throw invalid(reading.position(ticker, row), `is ${kindOf(record)}; a record is expected`);
+        table.addRecord(record, ticker);
+      }
+      return table.finish().next().value!;
+    },
+  },
+  prices: {
+    matches: ({ value }) =>
+      Array.isArray(value) && (value.length === 0 || value[0] === null || typeof value[0] === "number"),
+    columns(reading, ticker, { value }) {
+      const what = "is an array of numbers without the names of its features";
+      if (reading.kind === "features") throw invalid(reading.position(ticker), what, NOT_A_BLOB);
+      const values = numbers(reading, value as unknown[], ticker);
+      reading.claim(ticker, ["price"], values.length);
+      return { ticker, columns: ["price"], n: values.length, values };
+    },
+  },
+  "split table": {
+    matches: ({ value, telling }) => Array.isArray(telling?.[1]) && SplitTable.is(value as Members),
+    columns: readSplit,
+  },
+  "arrays by column": {
+    matches: ({ telling }) => Array.isArray(telling?.[1]),
+    columns: (reading, ticker, { entries }) => readArrays(reading, ticker, entries),
+  },
+  "by date": {
+    matches: ({ telling }) => telling !== undefined && isDateKey(telling[0]),
+    columns: readByDate,
+  },
+  "by column": {
+    matches: ({ telling }) => telling !== undefined,
+    columns: readByColumn,
+  },
+};
+
+/**
+ * Reads the value of a ticker's key, in the layout that it has.
+ * @throws MucastError invalid_data if it has none, or a fault.
+ */
+export function readTicker(reading: Reading, ticker: string, value: unknown): TickerSeries | Undated {
+  if (reading.tickers.has(ticker)) throw invalid(reading.position(ticker), "comes twice");
+  const entries = isMembers(value) ? entriesOf(value) : [];
+  const isPrice = (cell: unknown) => reading.kind === "prices" && (cell === null || typeof cell === "number");
+  const telling = entries.find(
+    ([key, cell]) => Array.isArray(cell) || isMembers(cell) || (isPrice(cell) && isDateKey(key)),
+  );
+  const found = { value, entries, telling };
+  const layout = Object.values(LAYOUTS).find((each) => each.matches(found, reading));
+  if (layout !== undefined) return layout.columns(reading, ticker, found);
+  const [key, cell] = entries[0] ?? [];
+  const path = pathOf(ticker, ...(key === undefined ? [] : [key]));
+  const what = `is ${kindOf(key === undefined ? (Array.isArray(value) ? value[0] : value) : cell)}, which is not a known layout of a ticker`;
+  throw invalid({ ...reading.position(ticker), path }, what, NOT_A_BLOB);
+}
+
+/** The members of an object of `inOrder`, by their names. */
+export function entriesOf(members: Members): readonly Entry[] {
+  return Object.entries(members).map(([key, value]) => [nameOf(key), value]);
+}
+
+function readSplit(reading: Reading, ticker: string, { entries }: TickerValue) {
+  const table = new SplitTable(reading, ticker);
+  for (const [key, value] of entries) {
+    if (Array.isArray(value) && SplitTable.PARTS.includes(key)) table.set(key, value);
+    else if (reading.kind === "features" && !isName(reading, ticker, key, value)) {
+      const what = "is next to the columns, index and data of a split table";
+      throw invalid(reading.position(ticker, key), what);
+    }
+  }
+  return readArrays(reading, ticker, table.columns(), table.index);
+}
+
+/** Whether an entry only names the ticker again. */
+function isName(reading: Reading, ticker: string, key: string, value: unknown): boolean {
+  return reading.roles.of(key).role === "ticker" && value === ticker;
+}
+
+/** Columns as arrays, with dates of their own, or else those of `index`, or else those of the container. */
+function readArrays(reading: Reading, ticker: string, entries: readonly Entry[], index?: readonly unknown[]) {
+  const { roles } = reading;
+  const names = entries.filter(([, cells]) => Array.isArray(cells)).map(([key]) => key);
+  const dates = roles.best(names, "date", (what) => invalid(reading.position(ticker), what));
+  let cellsOfDates = index;
+  const columns: string[] = [];
+  const arrays: Float64Array[] = [];
+  for (const [key, cells] of entries) {
+    const { role } = roles.of(key);
+    if (isName(reading, ticker, key, cells)) continue;
+    if (!Array.isArray(cells)) {
+      if (reading.kind === "prices" && role !== "price" && role !== "ticker") continue;
+      throw invalid(reading.position(ticker, key), `is ${kindOf(cells)}; an array is expected`);
+    }
+    if (key === dates) cellsOfDates = cells;
+    const other = role === "ticker" ? cells.find((cell) => cell !== ticker) : undefined;
+    if (other !== undefined)
+      throw invalid(reading.position(ticker), `has a row of ${quote(String(other))} in ${quote(key)}`);
+    if (!roles.isValue(key)) continue;
+    const n = arrays[0]?.length ?? cells.length;
+    if (cells.length !== n) {
+      const what = `has ${counted(cells.length, "value")}; ${quote(columns[0]!)} has ${n}`;
+      throw invalid(reading.position(ticker, key), what);
+    }
+    arrays.push(numbers(reading, cells, ticker, key));
+    columns.push(reading.columnName(key));
+  }
+  const n = arrays[0]?.length ?? 0;
+  const values = new Float64Array(columns.length * n);
+  for (const [j, column] of arrays.entries()) values.set(column, j * n);
+  if (cellsOfDates === undefined) {
+    reading.claim(ticker, columns, n);
+    return { ticker, columns, n, values };
+  }
+  const calendar = Calendar.of(cellsOfDates, (...at) => reading.position(ticker, dates ?? "index", ...at));
+  if (columns.length > 0 && calendar.days.length !== n) {
+    const what = `has columns of length ${n}; it has ${counted(calendar.days.length, "date")}`;
+    throw invalid(reading.position(ticker), what);
+  }
+  return reading.complete(ticker, columns, calendar, values);
+}
+
+/** Records by date, or prices by date. */
+function readByDate(reading: Reading, ticker: string, { entries }: TickerValue): TickerSeries {
+  const table = new RowTable(reading);
+  for (const [key, value] of entries) {
+    const day = dayOfText(key);
+    if (!Number.isNaN(day)) table.addDated(value, ticker, day);
+    else if (reading.kind === "features" || isMembers(value) || typeof value === "number")
+      throw invalid(reading.position(ticker, key), `is among dates, but ${whyNoDate(key)}`);
+  }
+  return table.finish().next().value!;
+}
+
+/** Columns, each an object of values by date, as pandas writes a frame. */
+function readByColumn(reading: Reading, ticker: string, { entries }: TickerValue): TickerSeries {
+  const wanted = entries.filter(([key, value]) => {
+    if (isName(reading, ticker, key, value)) return false;
+    if (reading.kind === "prices" && !reading.roles.isValue(key)) return false;
+    if (isMembers(value)) return true;
+    throw invalid(reading.position(ticker, key), `is ${kindOf(value)}; an object by date is expected`);
+  }) as [string, Members][];
+  const columns = wanted.map(([name]) => reading.columnName(name));
+  const rows = new Map<Day, number>();
+  let [keys, places]: [readonly string[], readonly number[]] = [[], []];
+  /** Of each column, the rows of its cells. Columns nearly always have the same dates. */
+  const placesByColumn = wanted.map(([name, cells]) => {
+    const own = Object.keys(cells);
+    if (own.length === keys.length && own.every((key, i) => key === keys[i])) return places;
+    keys = own;
+    places = own.map((key) => {
+      const day = dayOfText(nameOf(key));
+      if (Number.isNaN(day)) {
+        const what = `has the key ${quote(nameOf(key))}, which ${whyNoDate(nameOf(key))}`;
+        throw invalid(reading.position(ticker, name), what);
+      }
+      if (!rows.has(day)) rows.set(day, rows.size);
+      return rows.get(day)!;
+    });
+    if (new Set(places).size === places.length) return places;
+    const twice = [...rows.keys()][places.find((row, i) => places.indexOf(row) < i)!]!;
+    throw invalid(reading.position(ticker, name), `has the date ${formatDay(twice)} twice`);
+  });
+  const n = rows.size;
+  reading.claim(ticker, columns, n);
+  const values = new Float64Array(columns.length * n).fill(Number.NaN);
+  const days = Int32Array.from(rows.keys());
+  for (const [j, [name, cells]] of wanted.entries()) {
+    const places = placesByColumn[j]!;
+    for (const [i, cell] of Object.values(cells).entries())
+      values[j * n + places[i]!] = numberOf(cell, () =>
+        reading.position(ticker, name, formatDay(days[places[i]!]!)),
+      );
+  }
+  const calendar = new Calendar(days, reading.position(ticker));
+  calendar.arrange(values);
+  return { ticker, days: calendar.days, columns, values };
+}
+
+function numbers(reading: Reading, cells: readonly unknown[], ticker: string, ...keys: string[]) {
+  const found = new Float64Array(cells.length);
+  for (let i = 0; i < found.length; i++) {
+    const cell = cells[i];
+    found[i] =
+      typeof cell === "number" && cell - cell === 0
+        ? cell
+        : numberOf(cell, () => reading.position(ticker, ...keys, i));
+  }
+  return found;
+}
