@@ -11,22 +11,17 @@ const MAX_DEPTH = 64;
 const [OTHER, STRING, OPEN, CLOSE, KEY_END, NOT_FINITE, BETWEEN] = [0, 1, 2, 3, 4, 5, 6];
 /** By byte, inside an object or array. NaN and Infinity, which Python writes, begin with a letter of their own. */
 const INSIDE = new Uint8Array(256).fill(OTHER);
-for (const [kind, letters] of [
-  [STRING, '"'],
-  [OPEN, "{["],
-  [CLOSE, "}]"],
-  [KEY_END, ":"],
-  [NOT_FINITE, "NI"],
-] as const) {
+for (const [letters, kind] of [
+  ['"', STRING],
+  ["{[", OPEN],
+  ["}]", CLOSE],
+  [":", KEY_END],
+  ["NI", NOT_FINITE],
+] as const)
   for (const letter of letters) INSIDE[letter.charCodeAt(0)] = kind;
-}
 /** By byte, outside of all, where white space and commas end a value. */
 const OUTSIDE = INSIDE.slice();
 for (const letter of " \t\n\r,") OUTSIDE[letter.charCodeAt(0)] = BETWEEN;
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-
-const code = (letter: string) => letter.charCodeAt(0);
 
 /** A value of the document. */
 export interface Piece {
@@ -69,6 +64,15 @@ export class JsonScanner {
     await this.#chunks.return?.();
   }
 
+  /** The number of bytes that are taken. */
+  get offset(): number {
+    return this.#before + this.#at;
+  }
+
+  get depth(): number {
+    return this.#depth;
+  }
+
   /** The next `length` bytes, fewer at the end, without taking them. */
   async head(length: number): Promise<Buffer> {
     while (this.#end - this.#at < length && (await this.#more()));
@@ -82,80 +86,56 @@ export class JsonScanner {
   /** The bytes that are not taken yet, as they arrive. */
   async *bytes(): AsyncGenerator<Uint8Array, void, void> {
     yield this.#buffer.subarray(this.#at, this.#end);
-    this.#at = this.#end;
-    for (let chunk = await this.#nextChunk(); chunk !== undefined; chunk = await this.#nextChunk())
-      yield chunk;
+    for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) yield chunk;
   }
 
   /** What the next value begins with. */
   async next(): Promise<Beginning> {
-    return beginning(await this.#byte(await this.#afterSpace(0)));
+    return beginning(await this.#letter());
   }
 
   /** What the first element of the array begins with that is next. */
   async firstElement(): Promise<Beginning> {
-    const start = await this.#afterSpace(0);
-    return beginning(await this.#byte(await this.#afterSpace(start + 1)));
-  }
-
-  /** The number of bytes that are taken. */
-  get offset(): number {
-    return this.#before + this.#at;
-  }
-
-  get depth(): number {
-    return this.#depth;
-  }
-
-  /** Skips the rest of the objects and arrays that are open, down to a depth. */
-  async leave(depth: number): Promise<void> {
-    if (this.#depth === depth) return;
-    const end = await this.#valueEnd(0, true, this.#depth - depth);
-    this.#at += end;
-    this.#depth = depth;
+    return beginning(await this.#letter((await this.#afterSpace(0)) + 1));
   }
 
   /** The keys of the object that is next. The caller reads, goes down into or skips each value before it asks for the next key. */
   async *keys(): AsyncGenerator<string, void, void> {
-    await this.#expect("{");
+    await this.#takeOne("{");
     this.#depth++;
-    let isOpen = !(await this.#takes("}"));
+    let isOpen = (await this.#letter()) !== "}";
+    if (!isOpen) await this.#takeOne("}");
     while (isOpen) {
-      const start = await this.#afterSpace(0);
-      if ((await this.#byte(start)) !== code('"')) throw this.#broken("a key is expected");
-      const end = await this.#valueEnd(start);
-      const key = this.#piece(start, end).value as string;
-      await this.#expect(":");
-      yield key;
-      isOpen = await this.#takes(",", "}");
+      if ((await this.#letter()) !== '"') throw this.#broken("a key is expected");
+      const { value } = await this.piece();
+      await this.#takeOne(":");
+      yield value as string;
+      isOpen = (await this.#takeOne(",", "}")) === ",";
     }
     this.#depth--;
   }
 
   /** The elements of the array that is next, many in one piece. */
   async *elements(): AsyncGenerator<Piece & { readonly value: readonly unknown[] }, void, void> {
-    await this.#expect("[");
-    if (await this.#takes("]")) return;
+    await this.#takeOne("[");
     this.#depth++;
-    for (let isLast = false; !isLast; ) {
+    let isOpen = (await this.#letter()) !== "]";
+    if (!isOpen) await this.#takeOne("]");
+    while (isOpen) {
       const start = await this.#afterSpace(0);
-      let [end, keys, finite] = [start, 0, true];
-      for (let from = start; ; from = await this.#afterSpace(from + 1)) {
+      let [end, keys, finite, isBatch] = [start, 0, true, true];
+      for (let from = start; isBatch; from = await this.#afterSpace(from + 1)) {
         end = await this.#valueEnd(from);
         keys += this.#keys;
         finite &&= this.#isFinite;
         from = await this.#afterSpace(end);
-        const separator = await this.#byte(from);
-        isLast = separator === code("]");
-        if (!isLast && separator !== code(",")) throw this.#broken("a comma or a bracket is expected");
-        if (isLast || end - start > BATCH_BYTES) break;
+        isBatch = end - start <= BATCH_BYTES && (await this.#byte(from)) === ",".charCodeAt(0);
       }
       [this.#keys, this.#isFinite] = [keys, finite];
-      const piece = this.#piece(start, end, undefined, "[", "]") as Piece & { value: unknown[] };
-      const separator = await this.#afterSpace(0);
-      this.#at += separator + 1;
-      // The bracket is taken: if the caller throws, the array is no longer open.
-      if (isLast) this.#depth--;
+      const piece = this.#piece(start, end, undefined, ["[", "]"]) as Piece & { value: unknown[] };
+      isOpen = (await this.#takeOne(",", "]")) === ",";
+      // If the caller throws after the bracket, the array is no longer open.
+      if (!isOpen) this.#depth--;
       yield piece;
     }
   }
@@ -176,18 +156,23 @@ export class JsonScanner {
     this.#at += end;
   }
 
-  /** @throws MucastError unreadable_blob if anything but white space is left. */
-  async finish(): Promise<void> {
-    do {
-      const rest = this.#buffer.toString("latin1", this.#at, this.#end);
-      if (/^[ \t\n\r]*\{/.test(rest))
-        throw unreadable(this.source, "the blob looks like JSON lines; write one array of records");
-      if (/[^ \t\n\r]/.test(rest)) throw this.#broken("the end is expected");
-      this.#at = this.#end;
-    } while (await this.#more());
+  /** Skips the rest of the objects and arrays that are open, down to a depth. */
+  async leave(depth: number): Promise<void> {
+    if (this.#depth === depth) return;
+    const end = await this.#valueEnd(0, true, this.#depth - depth);
+    this.#at += end;
+    this.#depth = depth;
   }
 
-  async #nextChunk(): Promise<Uint8Array | undefined> {
+  /** @throws MucastError unreadable_blob if anything but white space is left. */
+  async finish(): Promise<void> {
+    const letter = await this.#letter();
+    if (letter === "{")
+      throw unreadable(this.source, "the blob looks like JSON lines; write one array of records");
+    if (letter !== "") throw this.#broken("the end is expected");
+  }
+
+  async #next(): Promise<Uint8Array | undefined> {
     this.#signal?.throwIfAborted();
     const { done, value } = await this.#chunks.next();
     return done === true ? undefined : value;
@@ -195,7 +180,7 @@ export class JsonScanner {
 
   /** Appends the next bytes to the buffer. @returns false at the end. */
   async #more(): Promise<boolean> {
-    const chunk = await this.#nextChunk();
+    const chunk = await this.#next();
     if (chunk === undefined) return false;
     const held = this.#end - this.#at;
     if (this.#end + chunk.length > this.#buffer.length) {
@@ -216,30 +201,27 @@ export class JsonScanner {
     return this.#buffer[this.#at + position]!;
   }
 
-  /** The first position from `position` on that is no white space. */
-  async #afterSpace(position: number): Promise<number> {
-    let next = position;
-    for (;;) {
-      const byte = await this.#byte(next);
-      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return next;
-      next++;
+  /** The first position from `from` on that is no white space. */
+  async #afterSpace(from: number): Promise<number> {
+    for (let position = from; ; position++) {
+      const byte = await this.#byte(position);
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return position;
     }
   }
 
-  async #expect(letter: string): Promise<void> {
-    const position = await this.#afterSpace(0);
-    if ((await this.#byte(position)) !== code(letter)) throw this.#broken(`${quote(letter)} is expected`);
-    this.#at += position + 1;
+  /** The first letter from `from` on that is no white space; empty at the end. */
+  async #letter(from = 0): Promise<string> {
+    const byte = await this.#byte(await this.#afterSpace(from));
+    return byte < 0 ? "" : String.fromCharCode(byte);
   }
 
-  /** Takes the first letter if it is next, and says so. @param other is taken if it is next instead; without it, nothing is. */
-  async #takes(letter: string, other?: string): Promise<boolean> {
+  /** Takes the next letter, which must be one of these. */
+  async #takeOne(...letters: string[]): Promise<string> {
     const position = await this.#afterSpace(0);
-    const byte = await this.#byte(position);
-    const isFirst = byte === code(letter);
-    if (isFirst || (other !== undefined && byte === code(other))) this.#at += position + 1;
-    else if (other !== undefined) throw this.#broken("a comma or a bracket is expected");
-    return isFirst;
+    const letter = await this.#letter(position);
+    if (!letters.includes(letter)) throw this.#broken(`${letters.map(quote).join(" or ")} is expected`);
+    this.#at += position + 1;
+    return letter;
   }
 
   /**
@@ -247,67 +229,51 @@ export class JsonScanner {
    * @param open the number of objects and arrays around it that end too.
    */
   async #valueEnd(from: number, drops = false, open = 0): Promise<number> {
-    let [start, depth, keys, finite] = [from, open, 0, true];
-    let [isText, isEscape] = [false, false];
-    for (let position = from; ; ) {
-      const [buffer, end] = [this.#buffer, this.#end];
-      let at = this.#at + position;
-      while (at < end) {
+    let [start, at, depth, isText, isEscape, isDone] = [from, from, open, false, false, false];
+    [this.#keys, this.#isFinite] = [0, true];
+    while (!isDone) {
+      const bytes = this.#buffer.subarray(this.#at, this.#end);
+      while (at < bytes.length && !isDone) {
         if (isText) {
-          if (isEscape) at++;
-          isEscape = false;
-          while (at < end && buffer[at] !== QUOTE) at += buffer[at] === BACKSLASH ? 2 : 1;
-          isEscape = at > end;
-          if (at >= end) {
-            at = end;
-            break;
+          for (; at < bytes.length && isText; at++) {
+            if (isEscape) isEscape = false;
+            else if (bytes[at] === 0x5c) isEscape = true;
+            else if (bytes[at] === 0x22) isText = false;
           }
-          isText = false;
-          at++;
-          if (depth === 0) return this.#ended(start, at - this.#at, keys, finite);
+          isDone = !isText && depth === 0;
           continue;
         }
         const kinds = depth === 0 ? OUTSIDE : INSIDE;
-        let kind = OTHER!;
-        while (at < end) {
-          kind = kinds[buffer[at]!]!;
-          if (kind !== OTHER) break;
-          at++;
-        }
-        if (at === end) break;
-        if (kind === STRING) isText = true;
-        else if (kind === OPEN) depth++;
-        else if (kind === CLOSE || kind === BETWEEN) {
-          if (depth === 0) return this.#ended(start, at - this.#at, keys, finite);
-          depth--;
-        } else if (kind === KEY_END) keys++;
-        else finite = false;
+        while (at < bytes.length && kinds[bytes[at]!] === OTHER) at++;
+        if (at === bytes.length) break;
+        const kind = kinds[bytes[at]!];
+        isDone = depth === 0 && (kind === CLOSE || kind === BETWEEN);
+        if (isDone) break;
         at++;
-        if (depth === 0 && kind === CLOSE) return this.#ended(start, at - this.#at, keys, finite);
+        if (kind === STRING) isText = true;
+        else if (kind === KEY_END) this.#keys++;
+        else if (kind === NOT_FINITE) this.#isFinite = false;
+        else if (kind === OPEN) depth++;
+        else if (kind === CLOSE) isDone = --depth === 0;
         if (depth > MAX_DEPTH) throw unreadable(this.source, `values are nested more than ${MAX_DEPTH} deep`);
       }
-      position = at - this.#at;
+      if (isDone) break;
       if (drops) {
-        this.#at += position;
-        [start, position] = [start - position, 0];
-      } else if (position - start > MAX_PIECE_BYTES) {
+        this.#at += at;
+        [start, at] = [start - at, 0];
+      } else if (at - start > MAX_PIECE_BYTES) {
         const what = `a value has more than ${MAX_PIECE_BYTES} bytes`;
         throw tooLarge({ source: this.source }, `${what}; write tickers, records or dates one by one`);
       }
-      if (await this.#more()) continue;
-      if (depth > 0 || isText) throw this.#broken("the blob ends early");
-      return this.#ended(start, position, keys, finite);
+      isDone = !(await this.#more());
+      if (isDone && (depth > 0 || isText)) throw this.#broken("the blob ends early");
     }
-  }
-
-  #ended(start: number, end: number, keys: number, finite: boolean): number {
-    if (end === start) throw this.#broken("a value is expected");
-    [this.#keys, this.#isFinite] = [keys, finite];
-    return end;
+    if (at === start) throw this.#broken("a value is expected");
+    return at;
   }
 
   /** Takes and parses the bytes [start, end). */
-  #piece(start: number, end: number, ticker?: string, before = "", after = ""): Piece {
+  #piece(start: number, end: number, ticker?: string, [before, after] = ["", ""]): Piece {
     const bytes = this.#buffer.subarray(this.#at + start, this.#at + end);
     let text: string;
     try {
@@ -338,10 +304,35 @@ export class JsonScanner {
 
 const STRING_OR_NOT_FINITE = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
 
-function beginning(byte: number): Beginning {
-  if (byte === code("{")) return "object";
-  if (byte === code("[")) return "array";
-  return byte === code("]") ? "end" : "other";
+function beginning(letter: string): Beginning {
+  if (letter === "{") return "object";
+  if (letter === "[") return "array";
+  return letter === "]" ? "end" : "other";
+}
+
+/** The number of keys of a value's objects, at any depth. */
+function keyCount(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const isArray = Array.isArray(value);
+  const inner: readonly unknown[] = isArray ? value : Object.values(value);
+  let count = isArray ? 0 : inner.length;
+  for (const each of inner) if (typeof each === "object") count += keyCount(each);
+  return count;
+}
+
+/** The first key that an object has twice. */
+function repeatedKey(text: string): string {
+  const open: Set<string>[] = [];
+  for (const [token, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/gs)) {
+    if (token === "{" || token === "[") open.push(new Set());
+    else if (token === "}" || token === "]") open.pop();
+    else if (colon !== undefined) {
+      const key = JSON.parse(token.slice(0, -colon.length)) as string;
+      if (open.at(-1)!.has(key)) return key;
+      open.at(-1)!.add(key);
+    }
+  }
+  return "a key";
 }
 
 /** JSON.parse puts keys such as `10` before all others. */
@@ -370,30 +361,4 @@ function hasMovedKey(value: unknown): boolean {
     return typeof members[first] === "object" && Object.values(members).some(hasMovedKey);
   }
   return false;
-}
-
-/** The number of keys of a value's objects, at any depth. */
-function keyCount(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  let count = inner === value ? 0 : inner.length;
-  for (const each of inner) if (typeof each === "object") count += keyCount(each);
-  return count;
-}
-
-const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/gs;
-
-/** The first key that an object has twice. */
-function repeatedKey(text: string): string {
-  const open: Set<string>[] = [];
-  for (const [token, colon] of text.matchAll(TOKENS)) {
-    if (token === "{" || token === "[") open.push(new Set());
-    else if (token === "}" || token === "]") open.pop();
-    else if (colon !== undefined) {
-      const key = JSON.parse(token.slice(0, -colon.length)) as string;
-      if (open.at(-1)!.has(key)) return key;
-      open.at(-1)!.add(key);
-    }
-  }
-  return "a key";
 }

@@ -122,8 +122,6 @@ function valueColumns(
 
 /** What pandas writes into the metadata of a file. A malformed or missing entry says nothing. */
 export class PandasMetadata {
-  /** The entries that are read. */
-  static readonly KEYS: ReadonlySet<string> = new Set(["pandas", "PANDAS_ATTRS"]);
   /** The attributes of the DataFrame (`df.attrs`). */
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly #table: Readonly<Record<string, unknown>>;

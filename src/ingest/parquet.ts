@@ -9,7 +9,7 @@ import {
 } from "../contract/market/ticker-series.ts";
 import { openPrivateFile, Tables } from "../tables/duckdb.ts";
 import { dayOfEpoch, dayOfText, NO_MIDNIGHT, whyNoDate, type ZoneCalendar } from "./date-text.ts";
-import { boundOf, Calendar, WindowBounds } from "./dates.ts";
+import { Calendar, WindowBounds } from "./dates.ts";
 import { invalid, type Position, quote, tooLarge, unreadable } from "./faults.ts";
 import {
   type Column,
@@ -33,10 +33,11 @@ const MEMORY = 1_024;
 export interface ParquetOptions {
   /** An existing private folder. No file remains in it. */
   readonly workFolder: string;
-  /** Maximum number of values, columns times rows; MAX_TABLE_VALUES by default. */
-  readonly maxValues?: number | undefined;
+  /** Aborts the reading, which then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** The zone that the caller names for times of day. */
+  /** Maximum number of values of a Parquet table, columns times rows; the limit of the format by default. */
+  readonly maxTableValues?: number | undefined;
+  /** Of times of day in a Parquet table. */
   readonly zone?: ZoneCalendar | undefined;
 }
 
@@ -51,7 +52,7 @@ export interface ParquetOptions {
 export async function* readParquet(
   bytes: AsyncIterable<Uint8Array>,
   reading: Reading,
-  { workFolder, maxValues = MAX_TABLE_VALUES, signal, zone }: ParquetOptions,
+  { workFolder, maxTableValues: maxValues = MAX_TABLE_VALUES, signal, zone }: ParquetOptions,
 ): AsyncGenerator<TickerSeries, RequestedWindow, void> {
   const file = await openPrivateFile(workFolder);
   let table: Table | undefined;
@@ -133,11 +134,9 @@ class Table {
     const short = `CASE WHEN octet_length(value) <= ${MAX_ENTRY_BYTES} THEN decode(value) END`;
     const entries = `SELECT decode(key), ${short} FROM parquet_kv_metadata(${this.#file})`;
     for (const [key, value] of (await this.#rows(entries)) as [string, string | null][]) {
-      if (value !== null) metadata.set(key, value);
-      else if (PandasMetadata.KEYS.has(key) || boundOf(key) !== undefined) {
-        const what = `the entry ${quote(key)} of the table's metadata has more than ${MAX_ENTRY_BYTES} bytes`;
-        throw tooLarge(this.#reading.position(), what);
-      }
+      const what = `the entry ${quote(key)} of the table's metadata has more than ${MAX_ENTRY_BYTES} bytes`;
+      if (value === null) throw tooLarge(this.#reading.position(), what);
+      metadata.set(key, value);
     }
     return { columns, metadata, rows: Number(rows) };
   }
@@ -213,7 +212,7 @@ function copyDays(
   into: Int32Array,
   { kind }: Column,
   zones: Zones,
-  position: () => Position,
+  position: Position,
 ): void {
   const times = kind === "text" ? undefined : numbersOf(vector);
   let last: unknown;
@@ -226,7 +225,7 @@ function copyDays(
     last = value;
     const day =
       typeof value === "number" ? dayOfTime(value, kind, zones) : dayOfText(value ?? "", zones.named);
-    if (Number.isNaN(day)) throw invalid(position(), whyNoCell(value, kind));
+    if (Number.isNaN(day)) throw invalid(position, whyNoCell(value, kind));
     into[i] = day;
   }
 }
@@ -248,10 +247,6 @@ function whyNoCell(value: string | number | null, kind: Column["kind"]): string 
   return `is ${Number.isNaN(date.valueOf()) ? value : date.toISOString()}, which ${NO_MIDNIGHT}`;
 }
 
-function numbersOf(vector: DuckDBVector): Float64Array {
-  return (vector as unknown as { readonly items: Float64Array }).items;
-}
-
 /**
  * A table with a row for each ticker and date, in any order. DuckDB counts the rows of each ticker, and sorts them unless each ticker's rows
  * follow each other.
@@ -259,78 +254,82 @@ function numbersOf(vector: DuckDBVector): Float64Array {
 async function* readLong(
   table: Table,
   reading: Reading,
-  { date, values }: TableColumns,
+  chosen: TableColumns,
   tickers: Column,
   zones: Zones,
 ): AsyncGenerator<TickerSeries, void, void> {
-  const columns = [...values.keys()].map((name) => reading.columnName(name));
+  const columns = [...chosen.values.keys()].map((name) => reading.columnName(name));
   const name = `CAST(${tickers.alias} AS VARCHAR)`;
-  const counts: { readonly ticker: string; readonly rows: number }[] = [];
+  const runs: { readonly ticker: string; readonly rows: number; readonly position: Position }[] = [];
   let isGrouped = true;
   const grouped = `${name}, count(*), min(file_row_number) AS first, max(file_row_number)`;
   for await (const vectors of table.chunks(grouped, "GROUP BY 1 ORDER BY first")) {
     for (let i = 0; i < vectors[0]!.itemCount; i++) {
-      const [ticker, ...numbers] = vectors.map((vector) => vector.getItem(i));
+      const [ticker, ...numbers] = vectors.map((vector) => vector.getItem(i)) as [string | null, ...bigint[]];
       if (ticker === null)
         throw invalid(reading.place(tickers.name), "is null in a row; a ticker is expected");
       const [rows, first, last] = numbers.map(Number);
       isGrouped &&= last! - first! + 1 === rows;
-      reading.claim(ticker as string, columns, rows!);
-      counts.push({ ticker: ticker as string, rows: rows! });
+      reading.claim(ticker, columns, rows!);
+      runs.push({ ticker, rows: rows!, position: reading.position(ticker, chosen.date.name) });
     }
   }
-  if (!isGrouped) counts.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
-  const select = [selectDate(date), ...selectNumbers(values.values())].join(", ");
-  const chunks = table.chunks(select, isGrouped ? "" : `ORDER BY ${name}, ${date.alias}`);
-  let chunk: readonly DuckDBVector[] = [];
-  let at = 0;
-  for (const { ticker, rows } of counts) {
-    const days = new Int32Array(rows);
-    const series = new Float64Array(columns.length * rows);
-    const position = () => reading.position(ticker, date.name);
-    for (let row = 0; row < rows; ) {
-      if (at === (chunk[0]?.itemCount ?? 0)) [chunk, at] = [(await chunks.next()).value!, 0];
-      const count = Math.min(rows - row, chunk[0]!.itemCount - at);
-      copyDays(chunk[0]!, at, days.subarray(row, row + count), date, zones, position);
-      for (let j = 0; j < columns.length; j++)
-        series.set(numbersOf(chunk[j + 1]!).subarray(at, at + count), j * rows + row);
-      at += count;
-      row += count;
-    }
-    yield finish(ticker, columns, new Calendar(days, reading.position(ticker)), series);
-  }
-}
-
-/** Infinite values count as missing, as in JSON. */
-function finish(ticker: string, columns: readonly string[], calendar: Calendar, values: Float64Array) {
-  for (let i = 0; i < values.length; i++) if (!Number.isFinite(values[i])) values[i] = Number.NaN;
-  calendar.arrange(values);
-  return { ticker, columns, days: calendar.days, values };
+  if (!isGrouped) runs.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+  const order = isGrouped ? "" : `ORDER BY ${name}, ${chosen.date.alias}`;
+  for await (const { run, calendar, values } of readRuns(table, chosen, zones, runs, order))
+    yield { ticker: run.ticker, columns, days: calendar.days, values };
 }
 
 /** A table of prices with a column per ticker. */
 async function* readWide(
   table: Table,
   reading: Reading,
-  { date, values }: TableColumns,
+  chosen: TableColumns,
   rows: number,
   zones: Zones,
 ): AsyncGenerator<TickerSeries, void, void> {
-  const position = reading.place(date.name);
-  reading.hold(rows * values.size);
-  const days = new Int32Array(rows);
-  const prices = Array.from(values, () => new Float64Array(rows));
-  let at = 0;
-  for await (const [cells, ...columns] of table.chunks(
-    [selectDate(date), ...selectNumbers(values.values())].join(", "),
-  )) {
-    for (const [j, column] of columns.entries()) prices[j]!.set(numbersOf(column), at);
-    copyDays(cells!, 0, days.subarray(at, at + cells!.itemCount), date, zones, () => position);
-    at += cells!.itemCount;
+  reading.hold(rows * chosen.values.size);
+  const run = { rows, position: reading.place(chosen.date.name) };
+  for await (const { calendar, values } of readRuns(table, chosen, zones, [run])) {
+    for (const [j, ticker] of [...chosen.values.keys()].entries()) {
+      reading.claim(ticker, ["price"], rows);
+      const prices = values.subarray(j * rows, (j + 1) * rows);
+      yield { ticker, columns: ["price"], days: calendar.days, values: prices };
+    }
   }
-  const calendar = new Calendar(days, position);
-  for (const [j, name] of [...values.keys()].entries()) {
-    reading.claim(name, ["price"], rows);
-    yield finish(name, ["price"], calendar, prices[j]!);
+}
+
+/** Reads runs of rows that follow each other: of each the dates and the values, shape (k, n), in order. */
+async function* readRuns<R extends { readonly rows: number; readonly position: Position }>(
+  table: Table,
+  { date, values }: TableColumns,
+  zones: Zones,
+  runs: Iterable<R>,
+  order = "",
+) {
+  const chunks = table.chunks([selectDate(date), ...selectNumbers(values.values())].join(", "), order);
+  let [chunk, at]: [readonly DuckDBVector[], number] = [[], 0];
+  for (const run of runs) {
+    const n = run.rows;
+    const days = new Int32Array(n);
+    const series = new Float64Array(values.size * n);
+    for (let row = 0; row < n; ) {
+      if (at === (chunk[0]?.itemCount ?? 0)) [chunk, at] = [(await chunks.next()).value!, 0];
+      const count = Math.min(n - row, chunk[0]!.itemCount - at);
+      copyDays(chunk[0]!, at, days.subarray(row, row + count), date, zones, run.position);
+      for (let j = 0; j < values.size; j++)
+        series.set(numbersOf(chunk[j + 1]!).subarray(at, at + count), j * n + row);
+      at += count;
+      row += count;
+    }
+    // Infinite values count as missing, as in JSON.
+    for (let i = 0; i < series.length; i++) if (!Number.isFinite(series[i])) series[i] = Number.NaN;
+    const calendar = new Calendar(days, run.position);
+    calendar.arrange(series);
+    yield { run, calendar, values: series };
   }
+}
+
+function numbersOf(vector: DuckDBVector): Float64Array {
+  return (vector as unknown as { readonly items: Float64Array }).items;
 }

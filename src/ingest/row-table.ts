@@ -74,7 +74,10 @@ export class RowTable {
 
   /** Adds what a ticker has on a date: a record, or only the price. @throws MucastError invalid_data. */
   addDated(value: unknown, ticker: string, day: Day): void {
-    if (isMembers(value)) return this.addRecord(value, ticker, day);
+    if (isMembers(value)) {
+      this.addRecord(value, ticker, day);
+      return;
+    }
     const position = () => this.#reading.position(ticker, formatDay(day));
     const isPrices = this.#reading.kind === "prices";
     if (!isPrices || (value !== null && typeof value !== "number")) {
