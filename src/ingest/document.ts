@@ -6,10 +6,9 @@ import { boundOf, Calendar, WindowBounds } from "./dates.ts";
 import { invalid, kindOf, NOT_A_BLOB, quote } from "./faults.ts";
 import type { BlobKind } from "./field-names.ts";
 import { inOrder, type JsonScanner } from "./json-scanner.ts";
-import { entriesOf, readTicker, type Undated } from "./layouts.ts";
+import { entriesOf, readTicker, readWideSplit, type SplitParts, type Undated } from "./layouts.ts";
 import { isMembers, type Reading } from "./reading.ts";
 import { RowTable } from "./row-table.ts";
-import { SplitTable } from "./split-table.ts";
 
 /** Keys that may wrap the tickers, in order of preference: if a blob has several, the first counts. */
 const WRAPPERS: Record<BlobKind, readonly string[]> = {
@@ -85,7 +84,7 @@ class Container {
   /** The fault of the first unknown key that is not a ticker; it is thrown unless the container has a wrapper. */
   #unknownKey: MucastError | undefined;
   /** A split table with a column per ticker. */
-  #table: SplitTable | undefined;
+  readonly #split: { -readonly [part in keyof SplitParts]: unknown[] } = {};
   /** Rows by day. */
   readonly #rows: RowTable;
   #calendar: Calendar | undefined;
@@ -104,9 +103,10 @@ class Container {
     for await (const name of this.#json.keys()) yield* this.#readEntry(name);
     if (this.#wrapper === undefined) {
       if (this.#unknownKey !== undefined) throw this.#unknownKey;
+      const { columns, index, data } = this.#split;
       // Beside tickers, an index alone numbers their rows.
-      if (this.#table !== undefined && (this.#table.isBegun || !this.#hasTickers))
-        yield* this.#table.tickers();
+      const isSplit = (columns ?? data ?? (this.#hasTickers ? undefined : index)) !== undefined;
+      if (isSplit) yield* readWideSplit(this.#reading, this.#split);
       yield* this.#rows.finish();
     }
     if (this.#parent !== undefined) this.#parent.#undated.push(...this.#undated);
@@ -138,7 +138,7 @@ class Container {
       try {
         if (!isPart) yield* this.#readTicker(name, value);
         else if (!Array.isArray(value)) throw this.#unknown(value, name);
-        else this.#splitTable().set(name, value);
+        else this.#split[name] = value;
       } catch (error) {
         this.#keep(error);
       }
@@ -151,12 +151,6 @@ class Container {
 
   #readHolder(value: unknown): void {
     if (isMembers(value)) for (const [name, bound] of Object.entries(value)) this.#addBound(name, bound);
-  }
-
-  #splitTable(): SplitTable {
-    this.isKnown = true;
-    this.#table ??= new SplitTable(this.#reading);
-    return this.#table;
   }
 
   /** Reads shared dates or, under `dates`, the bounds of the window. A single `date` or `timestamp` is ignored. */
@@ -224,10 +218,16 @@ class Container {
       yield* new Container(this.#json, this.#reading, this.#bounds, this).read();
     } else if (begins === "array") {
       const first = await this.#json.firstElement();
-      if (name === "data" && (first === "array" || (first === "end" && this.#table !== undefined))) {
-        const table = this.#splitTable();
-        table.addRows([]);
-        for await (const { value } of this.#json.elements()) table.addRows(value);
+      if (
+        name === "data" &&
+        (first === "array" || (first === "end" && (this.#split.columns ?? this.#split.index) !== undefined))
+      ) {
+        const rows: unknown[] = [];
+        this.#split.data = rows;
+        for await (const { value } of this.#json.elements()) {
+          for (const row of value) rows.push(row);
+          this.#reading.hold(value.length * (Array.isArray(value[0]) ? value[0].length : 1));
+        }
       } else if (first === "object" || first === "end") yield* readRecords(this.#json, this.#reading);
       else throw this.#unknown(((await this.#json.piece()).value as unknown[])[0], name, 0);
     } else throw this.#unknown((await this.#json.piece()).value, name);

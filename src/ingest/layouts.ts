@@ -3,11 +3,10 @@ import { type Day, formatDay } from "../contract/market/dates.ts";
 import type { TickerSeries } from "../contract/market/ticker-series.ts";
 import { dayOfText, isDateKey, whyNoDate } from "./date-text.ts";
 import { Calendar } from "./dates.ts";
-import { invalid, kindOf, NOT_A_BLOB, pathOf, quote } from "./faults.ts";
+import { invalid, kindOf, NOT_A_BLOB, type Position, pathOf, quote } from "./faults.ts";
 import { nameOf } from "./json-scanner.ts";
 import { isMembers, type Members, numberOf, type Reading } from "./reading.ts";
 import { RowTable } from "./row-table.ts";
-import { SplitTable } from "./split-table.ts";
 
 /** A ticker whose dates are those of the container. */
 export interface Undated {
@@ -72,7 +71,7 @@ const LAYOUTS: Readonly<Record<string, Layout>> = {
     },
   },
   "split table": {
-    matches: ({ value, telling }) => Array.isArray(telling?.[1]) && SplitTable.is(value as Members),
+    matches: ({ value, telling }) => Array.isArray(telling?.[1]) && isSplit(value as Members),
     columns: readSplit,
   },
   "arrays by column": {
@@ -114,16 +113,72 @@ export function entriesOf(members: Members): readonly Entry[] {
   return Object.entries(members).map(([key, value]) => [nameOf(key), value]);
 }
 
-function readSplit(reading: Reading, ticker: string, { entries }: TickerValue) {
-  const table = new SplitTable(reading, ticker);
-  for (const [key, value] of entries) {
-    if (Array.isArray(value) && SplitTable.PARTS.includes(key)) table.set(key, value);
-    else if (reading.kind === "features" && !isName(reading, ticker, key, value)) {
-      const what = "is next to the columns, index and data of a split table";
-      throw invalid(reading.position(ticker, key), what);
-    }
+/** The parts of a pandas `orient="split"` table: names of columns, dates, rows. */
+export type SplitParts = Partial<Record<"columns" | "index" | "data", readonly unknown[]>>;
+
+/** Whether an object with an array is such a table. A ticker's columns may be called `index` or `data` too. */
+function isSplit({ columns, index, data }: Members): boolean {
+  const [header, row] = [columns, data].map((part) => (Array.isArray(part) ? part[0] : undefined));
+  return typeof header === "string" || Array.isArray(row) || [columns, index, data].every(Array.isArray);
+}
+
+function readSplit(reading: Reading, ticker: string, { value, entries }: TickerValue) {
+  for (const [key, part] of entries) {
+    const isPart = Array.isArray(part) && ["columns", "index", "data"].includes(key);
+    if (isPart || reading.kind === "prices" || isName(reading, ticker, key, part)) continue;
+    const what = "is next to the columns, index and data of a split table";
+    throw invalid(reading.position(ticker, key), what);
   }
-  return readArrays(reading, ticker, table.columns(), table.index);
+  const parts = value as SplitParts;
+  const columns = splitColumns(reading, parts, (...keys) => reading.position(ticker, ...keys));
+  return readArrays(reading, ticker, columns, parts.index);
+}
+
+/** The columns of a split table, by name. @throws MucastError invalid_data if parts are missing or do not match. */
+function splitColumns(
+  { roles }: Reading,
+  { columns: headers, index, data }: SplitParts,
+  at: (part: string, ...index: number[]) => Position,
+): readonly (readonly [name: string, cells: readonly unknown[]])[] {
+  if (headers === undefined || data === undefined)
+    throw invalid(at(headers === undefined ? "columns" : "data"), "is missing from a split table");
+  for (const [j, name] of headers.entries()) {
+    const what = typeof name === "string" ? `is ${quote(name)}, which comes twice` : `is ${kindOf(name)}`;
+    if (typeof name !== "string" || headers.indexOf(name) < j) throw invalid(at("columns", j), what);
+  }
+  const names = headers as readonly string[];
+  if (index === undefined && !names.some((name) => roles.of(name).role === "date"))
+    throw invalid(at("index"), "is missing from a split table");
+  for (const [i, row] of data.entries()) {
+    if (!Array.isArray(row))
+      throw invalid(at("data", i), `is ${kindOf(row)}; an array of values is expected`);
+    const what = `has ${counted(row.length, "value")}; there ${names.length === 1 ? "is" : "are"} ${counted(names.length, "column")}`;
+    if (row.length !== names.length) throw invalid(at("data", i), what);
+  }
+  return names.map((name, j) => [name, (data as unknown[][]).map((row) => row[j])]);
+}
+
+/** The tickers of a split table of prices with a column per ticker. */
+export function* readWideSplit(reading: Reading, parts: SplitParts): Generator<TickerSeries, void, void> {
+  const fault = (what: string) => invalid(reading.position(), `the blob ${what}`);
+  if (reading.kind === "features")
+    throw fault("is one split table, which does not tell tickers from features; write one a ticker");
+  const at = (part: string, ...index: number[]) => reading.place(part, ...index);
+  const columns = splitColumns(reading, parts, at);
+  const names = columns.map(([name]) => name);
+  const dates = reading.roles.best(names, "date", fault);
+  if (reading.roles.best(names, "ticker", fault) !== undefined)
+    throw fault("is a split table with a column of tickers; write it as records, or as one table a ticker");
+  const cells = columns.find(([name]) => name === dates)?.[1] ?? parts.index!;
+  const calendar = Calendar.of(cells, (...index) => at(dates ?? "index", ...index));
+  for (const [j, [ticker, prices]] of columns.entries()) {
+    if (reading.roles.of(ticker).role === "date") continue;
+    const [rows, days] = [counted(prices.length, "row"), counted(calendar.days.length, "date")];
+    if (prices.length !== calendar.days.length)
+      throw fault(`is a split table with ${rows} of data beside ${days}`);
+    const values = Float64Array.from(prices, (cell, i) => numberOf(cell, () => at("data", i, j)));
+    yield reading.complete(ticker, ["price"], calendar, values);
+  }
 }
 
 /** Whether an entry only names the ticker again. */

@@ -219,12 +219,12 @@ describe("a data-extraction blob", () => {
       { data: { A: { dates: [D1], close: [1] } }, prices: { B: [] } },
       /"prices" is next to "data"/,
     );
-    await refused({ columns: ["A"], index: [D1] }, /split table without data/);
-    await refused({ index: [D1], data: [[1]] }, /split table without columns/);
-    await refused({ columns: ["A"], data: [[1]] }, /split table without index/);
+    await refused({ columns: ["A"], index: [D1] }, /data is missing from a split table/);
+    await refused({ index: [D1], data: [[1]] }, /columns is missing/);
+    await refused({ columns: ["A"], data: [[1]] }, /index is missing/);
     await refused(
       { columns: ["close", "volume"], index: [D1], data: [[1, 2]] },
-      /"close", but without tickers/,
+      /has the fields of one security/,
     );
     await refused({ dates: D1, prices: { A: [1] } }, /dates is a string/);
     await refused({ columns: ["ticker", "date"], index: [0], data: [["A", D1]] }, /column of tickers/);
@@ -305,7 +305,7 @@ describe("a data-extraction blob", () => {
     await refused({ columns: ["A"], index: [D1], data: [["1"]] }, /data\[0\]\[0\] is a string/);
     await refused(
       { A: { columns: ["close"], index: [D1], data: [[false]] } },
-      /A.data\[0\]\[0\] is true or false/,
+      /A.close\[0\] is true or false/,
       "A",
     );
     await refused({ [D1]: { A: "1" } }, /A\["2020-01-02"\] is a string/, "A");
@@ -317,11 +317,17 @@ describe("a data-extraction blob", () => {
     await refused({ A: { dates: [D1, D2], close: [1] } }, /length 1; it has 2 dates/, "A");
     await refused(
       { A: { columns: ["close"], index: [D1, D2], data: [[1]] } },
-      /1 row of data beside 2 dates/,
+      /columns of length 1; it has 2 dates/,
       "A",
     );
-    await refused({ columns: ["A", "B"], index: [D1], data: [[1]] }, /has 2 columns; the rows .* have 1/);
-    await refused({ columns: ["A"], index: [D1, D2], data: [[1], [1, 2]] }, /data\[1\] has 2 values/);
+    await refused(
+      { columns: ["A", "B"], index: [D1], data: [[1]] },
+      /data\[0\] has 1 value; there are 2 columns/,
+    );
+    await refused(
+      { columns: ["A"], index: [D1, D2], data: [[1], [1, 2]] },
+      /data\[1\] has 2 values; there is 1 column/,
+    );
     await refused(`{"prices":{"A":[],"A":[]}}`, /"A" comes twice/, "A");
     await refused(`{"A":{"close":{},"close":{}}}`, /"A" has the key "close" twice/, "A");
     await refused(`{"A":{"close":[],"close":[],"dates":[]}}`, /"A" has the key "close" twice/, "A");
