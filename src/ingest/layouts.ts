@@ -3,7 +3,7 @@ import { type Day, formatDay } from "../contract/market/dates.ts";
 import type { TickerSeries } from "../contract/market/ticker-series.ts";
 import { dayOfText, isDateKey, whyNoDate } from "./date-text.ts";
 import { Calendar } from "./dates.ts";
-import { invalid, kindOf, NOT_A_BLOB, type Position, pathOf, quote } from "./faults.ts";
+import { invalid, kindOf, NOT_A_BLOB, type Position, quote } from "./faults.ts";
 import { nameOf } from "./json-scanner.ts";
 import { isMembers, type Members, numberOf, type Reading } from "./reading.ts";
 import { RowTable } from "./row-table.ts";
@@ -102,10 +102,9 @@ export function readTicker(reading: Reading, ticker: string, value: unknown): Ti
   const found = { value, entries, telling };
   const layout = Object.values(LAYOUTS).find((each) => each.matches(found, reading));
   if (layout !== undefined) return layout.columns(reading, ticker, found);
-  const [key, cell] = entries[0] ?? [];
-  const path = pathOf(ticker, ...(key === undefined ? [] : [key]));
-  const what = `is ${kindOf(key === undefined ? (Array.isArray(value) ? value[0] : value) : cell)}, which is not a known layout of a ticker`;
-  throw invalid({ ...reading.position(ticker), path }, what, NOT_A_BLOB);
+  const [key, cell] = entries[0] ?? [undefined, Array.isArray(value) ? value[0] : value];
+  const position = reading.position(ticker, ...(key === undefined ? [] : [key]));
+  throw invalid(position, `is ${kindOf(cell)}, which is not a known layout of a ticker`, NOT_A_BLOB);
 }
 
 /** The members of an object of `inOrder`, by their names. */
@@ -122,14 +121,16 @@ function isSplit({ columns, index, data }: Members): boolean {
   return typeof header === "string" || Array.isArray(row) || [columns, index, data].every(Array.isArray);
 }
 
-function readSplit(reading: Reading, ticker: string, { value, entries }: TickerValue) {
+function readSplit(reading: Reading, ticker: string, { entries }: TickerValue) {
+  const parts: { [part in keyof SplitParts]: unknown[] } = {};
   for (const [key, part] of entries) {
-    const isPart = Array.isArray(part) && ["columns", "index", "data"].includes(key);
-    if (isPart || reading.kind === "prices" || isName(reading, ticker, key, part)) continue;
-    const what = "is next to the columns, index and data of a split table";
-    throw invalid(reading.position(ticker, key), what);
+    const isPart = key === "columns" || key === "index" || key === "data";
+    if (isPart && Array.isArray(part)) parts[key] = part;
+    else if (reading.kind === "features" && !isName(reading, ticker, key, part)) {
+      const what = "is next to the columns, index and data of a split table";
+      throw invalid(reading.position(ticker, key), what);
+    }
   }
-  const parts = value as SplitParts;
   const columns = splitColumns(reading, parts, (...keys) => reading.position(ticker, ...keys));
   return readArrays(reading, ticker, columns, parts.index);
 }

@@ -206,14 +206,14 @@ describe("a data-extraction blob", () => {
     await refused("7", /is a number/);
     await refused("{}", /contains no tickers/);
     await refused({ start: D1, dates: [D1] }, /contains no tickers/);
-    await refused({ prices: { A: "1.5" } }, /A is a string/, "A");
-    await refused({ prices: { A: null } }, /A is null/, "A");
+    await refused({ prices: { A: "1.5" } }, /"A" is a string/, "A");
+    await refused({ prices: { A: null } }, /"A" is null/, "A");
     await refused({ prices: 7 }, /prices is a number/);
     await refused({ prices: [7] }, /prices\[0\] is a number/);
-    await refused({ A: [[1]] }, /A is an array/, "A");
+    await refused({ A: [[1]] }, /"A" is an array/, "A");
     await refused({ A: { x: 1 } }, /not a known layout/, "A");
     await refused([1], /a number is among records/);
-    await refused({ dates: [D1], A: [1], comment: "?" }, /comment is a string/, "comment");
+    await refused({ dates: [D1], A: [1], comment: "?" }, /"comment" is a string/, "comment");
     await refused({ dates: [D1], A: [1], prices: { B: [1] } }, /"prices" is next to tickers/);
     await refused(
       { data: { A: { dates: [D1], close: [1] } }, prices: { B: [] } },
@@ -298,7 +298,7 @@ describe("a data-extraction blob", () => {
 
   it("refuses prices that are not numbers, with their position", async () => {
     await refused({ dates: [D1, D2], prices: { A: [1, "2"] } }, /A\[1\] is a string/, "A");
-    await refused({ dates: [D1], prices: { A: [true] } }, /A is true or false/, "A");
+    await refused({ dates: [D1], prices: { A: [true] } }, /"A" is true or false/, "A");
     await refused({ A: [{ date: D1, close: "1" }] }, /A\["2020-01-02"\].close is a string/, "A");
     await refused({ A: { close: { [D1]: [1] } } }, /A.close\["2020-01-02"\] is an array/, "A");
     await refused({ A: { close: "high", dates: [D1] } }, /A.close/, "A");
