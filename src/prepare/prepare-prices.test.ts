@@ -7,7 +7,7 @@ import fc from "fast-check";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
-import { readBytes } from "../ingest/table-twin.testing.ts";
+import { readBytes } from "../ingest/read-bytes.testing.ts";
 import { FEATURE_NAMES } from "./features/feature-set.ts";
 import { type PrepareOptions, type PrepareProgress, preparePrices } from "./prepare-prices.ts";
 
