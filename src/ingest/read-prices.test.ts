@@ -191,6 +191,13 @@ describe("a data-extraction blob", () => {
     assert.deepEqual(Object.keys(await read(ticker)), ["A", "level_0"]);
   });
 
+  it("may have a ticker called LAST, but not the fields of one security in place of tickers", async () => {
+    const prices = { A: [1, 2], LAST: [3, 4] };
+    assert.deepEqual(Object.keys(await read({ dates: [D1, D2], prices })), ["A", "LAST"]);
+    await refused({ dates: [D1], prices: { Open: [1], Close: [1] } }, /has the fields of one security/);
+    await refused({ dates: [D1], prices: { close: [1], sma: [1] } }, /has the fields of one security/);
+  });
+
   it("reads a long text in linear time, with escapes at every cut", async () => {
     const text = `{"note":${JSON.stringify('\\"\\'.repeat(50))},"prices":{"A":[1]},"dates":["${D1}"]}`;
     for (let cutAt = 1; cutAt < 9; cutAt++) {
@@ -219,6 +226,7 @@ describe("a data-extraction blob", () => {
       { data: { A: { dates: [D1], close: [1] } }, prices: { B: [] } },
       /"prices" is next to "data"/,
     );
+    await refused('{"columns":["A"],"columns":["B"],"index":[],"data":[]}', /"columns" comes twice/);
     await refused({ columns: ["A"], index: [D1] }, /data is missing from a split table/);
     await refused({ index: [D1], data: [[1]] }, /columns is missing/);
     await refused({ columns: ["A"], data: [[1]] }, /index is missing/);

@@ -30,5 +30,5 @@ function priceTable({ prices, priceDates, bounds }: Market): Uint8Array {
 }
 
 function numbers(name: string, data: readonly Cell[]) {
-  return { name, data: [...data], type: "DOUBLE", nullable: true } as const;
+  return { name, data: [...data], type: "DOUBLE" as const, nullable: true };
 }
