@@ -35,6 +35,8 @@ const TICKER_RANKS = new Map(Object.entries({ ticker: 0, symbol: 1 }));
 export interface ColumnRole {
   readonly role: "date" | "ticker" | "name" | "price" | "value";
   readonly rank: number;
+  /** Whether this kind of blob consists of its values. */
+  readonly isValue: boolean;
 }
 
 const MAX_REMEMBERED = 1 << 14;
@@ -57,12 +59,6 @@ export class ColumnRoles {
     return role;
   }
 
-  /** Whether a column has values that this kind of blob consists of. */
-  isValue(name: string): boolean {
-    const { role } = this.of(name);
-    return role === "price" || (role === "value" && this.#kind === "features");
-  }
-
   /**
    * The best of the names that have a role. A blob of prices may have several. In one of features the others would silently be no features,
    * so they are a fault.
@@ -78,13 +74,14 @@ export class ColumnRoles {
 
   #find(name: string): ColumnRole {
     const plain = plainName(name);
-    const date = DATE_RANKS.get(plain);
-    if (date !== undefined) return { role: "date", rank: date };
-    const ticker = TICKER_RANKS.get(plain);
-    if (ticker !== undefined) return { role: "ticker", rank: ticker };
-    if (this.#kind === "prices" && isPrice(name)) return { role: "price", rank: 0 };
-    const rank = this.#kind === "prices" ? TICKER_NAMES.indexOf(plain) : -1;
-    return rank < 0 ? { role: "value", rank: 0 } : { role: "name", rank };
+    const isPrices = this.#kind === "prices";
+    const ranks = { date: DATE_RANKS.get(plain), ticker: TICKER_RANKS.get(plain) };
+    if (ranks.date !== undefined) return { role: "date", rank: ranks.date, isValue: false };
+    if (ranks.ticker !== undefined) return { role: "ticker", rank: ranks.ticker, isValue: false };
+    if (!isPrices) return { role: "value", rank: 0, isValue: true };
+    if (isPrice(name)) return { role: "price", rank: 0, isValue: true };
+    const rank = TICKER_NAMES.indexOf(plain);
+    return { role: rank < 0 ? "value" : "name", rank, isValue: false };
   }
 }
 

@@ -28,6 +28,8 @@ export interface Piece {
   readonly value: unknown;
   /** As it was parsed: of array elements, with brackets around them. */
   readonly text: string;
+  /** Whether a string in it may begin with a digit. */
+  readonly hasDigits: boolean;
 }
 
 /** What a value begins with; `end` in place of an element of an empty array. */
@@ -48,9 +50,8 @@ export class JsonScanner {
   #end = 0;
   /** Bytes that were taken before those in the buffer. */
   #before = 0;
-  /** Of the last value: its keys at any depth, and whether it may have NaN or Infinity. */
-  #keys = 0;
-  #isFinite = true;
+  /** The last value. */
+  #value = new ValueScan(0);
   /** The objects and arrays around the next value. */
   #depth = 0;
 
@@ -123,15 +124,15 @@ export class JsonScanner {
     if (!isOpen) await this.#takeOne("]");
     while (isOpen) {
       const start = await this.#afterSpace(0);
-      let [end, keys, finite, isBatch] = [start, 0, true, true];
+      const batch = new ValueScan(0);
+      let [end, isBatch] = [start, true];
       for (let from = start; isBatch; from = await this.#afterSpace(from + 1)) {
         end = await this.#valueEnd(from);
-        keys += this.#keys;
-        finite &&= this.#isFinite;
+        batch.add(this.#value);
         from = await this.#afterSpace(end);
         isBatch = end - start <= BATCH_BYTES && (await this.#byte(from)) === ",".charCodeAt(0);
       }
-      [this.#keys, this.#isFinite] = [keys, finite];
+      this.#value = batch;
       const piece = this.#piece(start, end, undefined, ["[", "]"]) as Piece & { value: unknown[] };
       isOpen = (await this.#takeOne(",", "]")) === ",";
       // If the caller throws after the bracket, the array is no longer open.
@@ -229,47 +230,24 @@ export class JsonScanner {
    * @param open the number of objects and arrays around it that end too.
    */
   async #valueEnd(from: number, drops = false, open = 0): Promise<number> {
-    let [start, at, depth, isText, isEscape, isDone] = [from, from, open, false, false, false];
-    [this.#keys, this.#isFinite] = [0, true];
-    while (!isDone) {
-      const bytes = this.#buffer.subarray(this.#at, this.#end);
-      while (at < bytes.length && !isDone) {
-        if (isText) {
-          for (; at < bytes.length && isText; at++) {
-            if (isEscape) isEscape = false;
-            else if (bytes[at] === 0x5c) isEscape = true;
-            else if (bytes[at] === 0x22) isText = false;
-          }
-          isDone = !isText && depth === 0;
-          continue;
-        }
-        const kinds = depth === 0 ? OUTSIDE : INSIDE;
-        while (at < bytes.length && kinds[bytes[at]!] === OTHER) at++;
-        if (at === bytes.length) break;
-        const kind = kinds[bytes[at]!];
-        isDone = depth === 0 && (kind === CLOSE || kind === BETWEEN);
-        if (isDone) break;
-        at++;
-        if (kind === STRING) isText = true;
-        else if (kind === KEY_END) this.#keys++;
-        else if (kind === NOT_FINITE) this.#isFinite = false;
-        else if (kind === OPEN) depth++;
-        else if (kind === CLOSE) isDone = --depth === 0;
-        if (depth > MAX_DEPTH) throw unreadable(this.source, `values are nested more than ${MAX_DEPTH} deep`);
-      }
-      if (isDone) break;
-      if (drops) {
+    const value = new ValueScan(open);
+    this.#value = value;
+    for (let [start, at] = [from, from]; ; ) {
+      at = value.scan(this.#buffer.subarray(this.#at, this.#end), at);
+      if (value.depth > MAX_DEPTH)
+        throw unreadable(this.source, `values are nested more than ${MAX_DEPTH} deep`);
+      if (!value.isDone && drops) {
         this.#at += at;
         [start, at] = [start - at, 0];
       } else if (at - start > MAX_PIECE_BYTES) {
         const what = `a value has more than ${MAX_PIECE_BYTES} bytes`;
         throw tooLarge({ source: this.source }, `${what}; write tickers, records or dates one by one`);
       }
-      isDone = !(await this.#more());
-      if (isDone && (depth > 0 || isText)) throw this.#broken("the blob ends early");
+      if (!value.isDone && (await this.#more())) continue;
+      if (value.depth > 0 || value.isText) throw this.#broken("the blob ends early");
+      if (at === start) throw this.#broken("a value is expected");
+      return at;
     }
-    if (at === start) throw this.#broken("a value is expected");
-    return at;
   }
 
   /** Takes and parses the bytes [start, end). */
@@ -281,7 +259,8 @@ export class JsonScanner {
     } catch {
       throw unreadable(this.source, "the blob is not UTF-8 text");
     }
-    if (!this.#isFinite)
+    const { keys, isFinite, hasDigits } = this.#value;
+    if (!isFinite)
       text = text.replaceAll(STRING_OR_NOT_FINITE, (found) => (found[0] === '"' ? found : "null"));
     let value: unknown;
     try {
@@ -290,15 +269,88 @@ export class JsonScanner {
       throw this.#broken((error as Error).message.replaceAll("\n", " "));
     }
     this.#at += end;
-    if (this.#keys > 0 && keyCount(value) !== this.#keys) {
+    if (keys > 0 && keyCount(value) !== keys) {
       const position = { source: this.source, ...(ticker !== undefined && { ticker }) };
       throw invalid(position, `has the key ${quote(repeatedKey(text))} twice in one object`);
     }
-    return { value, text };
+    return { value, text, hasDigits };
   }
 
   #broken(what: string) {
     return unreadable(this.source, `the blob is not JSON: ${what}`);
+  }
+}
+
+/** Follows the bytes of a value to its end. */
+class ValueScan {
+  /** The objects and arrays that are open. */
+  depth: number;
+  isText = false;
+  #isEscape = false;
+  isDone = false;
+  /** At any depth. */
+  keys = 0;
+  /** Whether it has no NaN or Infinity. */
+  isFinite = true;
+  hasDigits = false;
+
+  constructor(depth: number) {
+    this.depth = depth;
+  }
+
+  add({ keys, isFinite, hasDigits }: ValueScan): void {
+    this.keys += keys;
+    this.isFinite &&= isFinite;
+    this.hasDigits ||= hasDigits;
+  }
+
+  /** @returns the position where the value ends, or the number of bytes if it does not end in them. */
+  scan(bytes: Uint8Array, from: number): number {
+    const end = bytes.length;
+    let at = from;
+    while (at < end && !this.isDone) {
+      if (this.isText) {
+        at = this.#scanText(bytes, at);
+        continue;
+      }
+      const kinds = this.depth === 0 ? OUTSIDE : INSIDE;
+      let kind = 0;
+      while (at < end) {
+        kind = kinds[bytes[at]!]!;
+        if (kind !== OTHER) break;
+        at++;
+      }
+      if (at === end) break;
+      if (this.depth === 0 && (kind === CLOSE || kind === BETWEEN)) {
+        this.isDone = true;
+        break;
+      }
+      at++;
+      if (kind === STRING) {
+        this.isText = true;
+        this.hasDigits ||= at === end || (bytes[at]! >= 0x30 && bytes[at]! <= 0x39);
+      } else if (kind === KEY_END) this.keys++;
+      else if (kind === NOT_FINITE) this.isFinite = false;
+      else if (kind === OPEN) this.depth++;
+      else if (kind === CLOSE) this.isDone = --this.depth === 0;
+    }
+    return at;
+  }
+
+  #scanText(bytes: Uint8Array, from: number): number {
+    const end = bytes.length;
+    let at = from;
+    for (; at < end; at++) {
+      const byte = bytes[at]!;
+      if (this.#isEscape) this.#isEscape = false;
+      else if (byte === 0x5c) this.#isEscape = true;
+      else if (byte === 0x22) {
+        this.isText = false;
+        this.isDone = this.depth === 0;
+        return at + 1;
+      }
+    }
+    return at;
   }
 }
 
@@ -335,30 +387,18 @@ function repeatedKey(text: string): string {
   return "a key";
 }
 
-/** JSON.parse puts keys such as `10` before all others. */
-const MOVED_KEY = /^\d{1,10}$/;
+/** Keys such as `10`, which JSON.parse puts before all others. */
+const MOVED_KEY = /(?<!\\)"(\d{1,10}"\s*:)/g;
 /** Half of a surrogate pair, which no name may have, before such a key. */
 const MARK = "\ud800";
 
 /** The value of a piece with its keys in the order of the text: those that JSON.parse would move are marked. */
-export function inOrder({ value, text }: Piece): unknown {
-  if (!hasMovedKey(value)) return value;
-  return JSON.parse(text.replaceAll(/(?<!\\)"(\d{1,10}"\s*:)/g, '"\\ud800$1'));
+export function inOrder({ value, text, hasDigits }: Piece): unknown {
+  if (!hasDigits || text.search(MOVED_KEY) < 0) return value;
+  return JSON.parse(text.replaceAll(MOVED_KEY, '"\\ud800$1'));
 }
 
 /** The name that a key of `inOrder` stands for. */
 export function nameOf(key: string): string {
   return key.startsWith(MARK) ? key.slice(MARK.length) : key;
-}
-
-/** A layout has objects of values of one kind: if the first is no object or array, none of the others is looked at. */
-function hasMovedKey(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return typeof value[0] === "object" && value.some(hasMovedKey);
-  for (const first in value) {
-    if (MOVED_KEY.test(first)) return true;
-    const members = value as Record<string, unknown>;
-    return typeof members[first] === "object" && Object.values(members).some(hasMovedKey);
-  }
-  return false;
 }

@@ -190,23 +190,21 @@ function isName(reading: Reading, ticker: string, key: string, value: unknown): 
 /** Columns as arrays, with dates of their own, or else those of `index`, or else those of the container. */
 function readArrays(reading: Reading, ticker: string, entries: readonly Entry[], index?: readonly unknown[]) {
   const { roles } = reading;
-  const names = entries.filter(([, cells]) => Array.isArray(cells)).map(([key]) => key);
-  const dates = roles.best(names, "date", (what) => invalid(reading.position(ticker), what));
-  let cellsOfDates = index;
+  const dateNames: string[] = [];
   const columns: string[] = [];
   const arrays: Float64Array[] = [];
   for (const [key, cells] of entries) {
-    const { role } = roles.of(key);
-    if (isName(reading, ticker, key, cells)) continue;
+    const { role, isValue } = roles.of(key);
+    if (role === "ticker" && cells === ticker) continue;
     if (!Array.isArray(cells)) {
       if (reading.kind === "prices" && role !== "price" && role !== "ticker") continue;
       throw invalid(reading.position(ticker, key), `is ${kindOf(cells)}; an array is expected`);
     }
-    if (key === dates) cellsOfDates = cells;
+    if (role === "date") dateNames.push(key);
     const other = role === "ticker" ? cells.find((cell) => cell !== ticker) : undefined;
     if (other !== undefined)
       throw invalid(reading.position(ticker), `has a row of ${quote(String(other))} in ${quote(key)}`);
-    if (!roles.isValue(key)) continue;
+    if (!isValue) continue;
     const n = arrays[0]?.length ?? cells.length;
     if (cells.length !== n) {
       const what = `has ${counted(cells.length, "value")}; ${quote(columns[0]!)} has ${n}`;
@@ -218,11 +216,15 @@ function readArrays(reading: Reading, ticker: string, entries: readonly Entry[],
   const n = arrays[0]?.length ?? 0;
   const values = new Float64Array(columns.length * n);
   for (const [j, column] of arrays.entries()) values.set(column, j * n);
+  const dates = roles.best(dateNames, "date", (what) => invalid(reading.position(ticker), what));
+  const cellsOfDates = entries.find(([key]) => key === dates)?.[1] ?? index;
   if (cellsOfDates === undefined) {
     reading.claim(ticker, columns, n);
     return { ticker, columns, n, values };
   }
-  const calendar = Calendar.of(cellsOfDates, (...at) => reading.position(ticker, dates ?? "index", ...at));
+  const calendar = Calendar.of(cellsOfDates as readonly unknown[], (...at) =>
+    reading.position(ticker, dates ?? "index", ...at),
+  );
   if (columns.length > 0 && calendar.days.length !== n) {
     const what = `has columns of length ${n}; it has ${counted(calendar.days.length, "date")}`;
     throw invalid(reading.position(ticker), what);
@@ -246,7 +248,7 @@ function readByDate(reading: Reading, ticker: string, { entries }: TickerValue):
 function readByColumn(reading: Reading, ticker: string, { entries }: TickerValue): TickerSeries {
   const wanted = entries.filter(([key, value]) => {
     if (isName(reading, ticker, key, value)) return false;
-    if (reading.kind === "prices" && !reading.roles.isValue(key)) return false;
+    if (reading.kind === "prices" && !reading.roles.of(key).isValue) return false;
     if (isMembers(value)) return true;
     throw invalid(reading.position(ticker, key), `is ${kindOf(value)}; an object by date is expected`);
   }) as [string, Members][];

@@ -21,7 +21,7 @@ class RecordShape {
     this.date = roles.best(keys, "date", fault);
     this.ticker = roles.best(keys, "ticker", fault);
     this.name = roles.best(keys, "name", fault);
-    this.values = keys.filter((key) => roles.isValue(key));
+    this.values = keys.filter((key) => roles.of(key).isValue);
   }
 
   fits(keys: readonly string[]): boolean {
