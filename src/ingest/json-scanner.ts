@@ -307,13 +307,21 @@ class ValueScan {
   /** @returns the position where the value ends, or the number of bytes if it does not end in them. */
   scan(bytes: Uint8Array, from: number): number {
     const end = bytes.length;
+    // Local variables take half the time of fields.
+    let { depth, isText, isDone } = this;
     let at = from;
-    while (at < end && !this.isDone) {
-      if (this.isText) {
-        at = this.#scanText(bytes, at);
+    while (at < end && !isDone) {
+      if (isText) {
+        for (; at < end && isText; at++) {
+          const byte = bytes[at]!;
+          if (this.#isEscape) this.#isEscape = false;
+          else if (byte === 0x5c) this.#isEscape = true;
+          else isText = byte !== 0x22;
+        }
+        isDone = !isText && depth === 0;
         continue;
       }
-      const kinds = this.depth === 0 ? OUTSIDE : INSIDE;
+      const kinds = depth === 0 ? OUTSIDE : INSIDE;
       let kind = 0;
       while (at < end) {
         kind = kinds[bytes[at]!]!;
@@ -321,35 +329,18 @@ class ValueScan {
         at++;
       }
       if (at === end) break;
-      if (this.depth === 0 && (kind === CLOSE || kind === BETWEEN)) {
-        this.isDone = true;
-        break;
-      }
+      isDone = depth === 0 && (kind === CLOSE || kind === BETWEEN);
+      if (isDone) break;
       at++;
       if (kind === STRING) {
-        this.isText = true;
+        isText = true;
         this.hasDigits ||= at === end || (bytes[at]! >= 0x30 && bytes[at]! <= 0x39);
       } else if (kind === KEY_END) this.keys++;
       else if (kind === NOT_FINITE) this.isFinite = false;
-      else if (kind === OPEN) this.depth++;
-      else if (kind === CLOSE) this.isDone = --this.depth === 0;
+      else if (kind === OPEN) depth++;
+      else if (kind === CLOSE) isDone = --depth === 0;
     }
-    return at;
-  }
-
-  #scanText(bytes: Uint8Array, from: number): number {
-    const end = bytes.length;
-    let at = from;
-    for (; at < end; at++) {
-      const byte = bytes[at]!;
-      if (this.#isEscape) this.#isEscape = false;
-      else if (byte === 0x5c) this.#isEscape = true;
-      else if (byte === 0x22) {
-        this.isText = false;
-        this.isDone = this.depth === 0;
-        return at + 1;
-      }
-    }
+    [this.depth, this.isText, this.isDone] = [depth, isText, isDone];
     return at;
   }
 }
