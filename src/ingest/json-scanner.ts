@@ -259,8 +259,8 @@ export class JsonScanner {
     } catch {
       throw unreadable(this.source, "the blob is not UTF-8 text");
     }
-    const { keys, isFinite, hasDigits } = this.#value;
-    if (!isFinite)
+    const { keys, hasNonFinite, hasDigits } = this.#value;
+    if (hasNonFinite)
       text = text.replaceAll(STRING_OR_NOT_FINITE, (found) => (found[0] === '"' ? found : "null"));
     let value: unknown;
     try {
@@ -290,17 +290,17 @@ class ValueScan {
   isDone = false;
   /** At any depth. */
   keys = 0;
-  /** Whether it has no NaN or Infinity. */
-  isFinite = true;
+  /** Whether it may have NaN or Infinity. */
+  hasNonFinite = false;
   hasDigits = false;
 
   constructor(depth: number) {
     this.depth = depth;
   }
 
-  add({ keys, isFinite, hasDigits }: ValueScan): void {
+  add({ keys, hasNonFinite, hasDigits }: ValueScan): void {
     this.keys += keys;
-    this.isFinite &&= isFinite;
+    this.hasNonFinite ||= hasNonFinite;
     this.hasDigits ||= hasDigits;
   }
 
@@ -336,7 +336,7 @@ class ValueScan {
         isText = true;
         this.hasDigits ||= at === end || (bytes[at]! >= 0x30 && bytes[at]! <= 0x39);
       } else if (kind === KEY_END) this.keys++;
-      else if (kind === NOT_FINITE) this.isFinite = false;
+      else if (kind === NOT_FINITE) this.hasNonFinite = true;
       else if (kind === OPEN) depth++;
       else if (kind === CLOSE) isDone = --depth === 0;
     }
