@@ -234,7 +234,7 @@ export class JsonScanner {
     this.#value = value;
     for (let [start, at] = [from, from]; ; ) {
       at = value.scan(this.#buffer.subarray(this.#at, this.#end), at);
-      if (value.depth > MAX_DEPTH)
+      if (value.deepest > MAX_DEPTH)
         throw unreadable(this.source, `values are nested more than ${MAX_DEPTH} deep`);
       if (!value.isDone && drops) {
         this.#at += at;
@@ -285,6 +285,8 @@ export class JsonScanner {
 class ValueScan {
   /** The objects and arrays that are open. */
   depth: number;
+  /** The most that were open. */
+  deepest = 0;
   isText = false;
   #isEscape = false;
   isDone = false;
@@ -337,7 +339,7 @@ class ValueScan {
         this.hasDigits ||= at === end || (bytes[at]! >= 0x30 && bytes[at]! <= 0x39);
       } else if (kind === KEY_END) this.keys++;
       else if (kind === NOT_FINITE) this.hasNonFinite = true;
-      else if (kind === OPEN) depth++;
+      else if (kind === OPEN) this.deepest = Math.max(this.deepest, ++depth);
       else if (kind === CLOSE) isDone = --depth === 0;
     }
     [this.depth, this.isText, this.isDone] = [depth, isText, isDone];
