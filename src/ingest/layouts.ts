@@ -65,7 +65,9 @@ const LAYOUTS: Readonly<Record<string, Layout>> = {
     columns(reading, ticker, { value }) {
       const what = "is an array of numbers without the names of its features";
       if (reading.kind === "features") throw invalid(reading.position(ticker), what, NOT_A_BLOB);
-      const values = numbers(reading, value as unknown[], ticker);
+      const prices = value as unknown[];
+      const values = new Float64Array(prices.length);
+      copyNumbers(prices, values, (i) => reading.position(ticker, i));
       reading.claim(ticker, ["price"], values.length);
       return { ticker, columns: ["price"], n: values.length, values };
     },
@@ -192,7 +194,7 @@ function readArrays(reading: Reading, ticker: string, entries: readonly Entry[],
   const { roles } = reading;
   const dateNames: string[] = [];
   const columns: string[] = [];
-  const arrays: Float64Array[] = [];
+  const arrays: (readonly unknown[])[] = [];
   for (const [key, cells] of entries) {
     const { role, isValue } = roles.of(key);
     if (role === "ticker" && cells === ticker) continue;
@@ -210,12 +212,15 @@ function readArrays(reading: Reading, ticker: string, entries: readonly Entry[],
       const what = `has ${counted(cells.length, "value")}; ${quote(columns[0]!)} has ${n}`;
       throw invalid(reading.position(ticker, key), what);
     }
-    arrays.push(numbers(reading, cells, ticker, key));
+    arrays.push(cells);
     columns.push(reading.columnName(key));
   }
   const n = arrays[0]?.length ?? 0;
   const values = new Float64Array(columns.length * n);
-  for (const [j, column] of arrays.entries()) values.set(column, j * n);
+  for (const [j, cells] of arrays.entries()) {
+    const column = values.subarray(j * n, (j + 1) * n);
+    copyNumbers(cells, column, (i) => reading.position(ticker, columns[j]!, i));
+  }
   const dates = roles.best(dateNames, "date", (what) => invalid(reading.position(ticker), what));
   const cellsOfDates = entries.find(([key]) => key === dates)?.[1] ?? index;
   if (cellsOfDates === undefined) {
@@ -289,14 +294,9 @@ function readByColumn(reading: Reading, ticker: string, { entries }: TickerValue
   return { ticker, days: calendar.days, columns, values };
 }
 
-function numbers(reading: Reading, cells: readonly unknown[], ticker: string, ...keys: string[]) {
-  const found = new Float64Array(cells.length);
-  for (let i = 0; i < found.length; i++) {
+function copyNumbers(cells: readonly unknown[], into: Float64Array, position: (i: number) => Position): void {
+  for (let i = 0; i < into.length; i++) {
     const cell = cells[i];
-    found[i] =
-      typeof cell === "number" && cell - cell === 0
-        ? cell
-        : numberOf(cell, () => reading.position(ticker, ...keys, i));
+    into[i] = typeof cell === "number" && cell - cell === 0 ? cell : numberOf(cell, () => position(i));
   }
-  return found;
 }
