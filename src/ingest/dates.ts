@@ -43,18 +43,11 @@ export class Calendar {
 
 type Bound = keyof RequestedWindow;
 
-const BOUNDS: ReadonlyMap<string, Bound> = new Map([
-  ["start", "start"],
-  ["start_date", "start"],
-  ["sample_start", "start"],
-  ["end", "end"],
-  ["end_date", "end"],
-  ["sample_end", "end"],
-]);
-
 /** The bound that a key defines, if any. `Learning_end` is accepted in any case. */
 export function boundOf(name: string): Bound | undefined {
-  return BOUNDS.get(name) ?? (name.toLowerCase() === "learning_end" ? "learningEnd" : undefined);
+  if (/^(start|start_date|sample_start)$/.test(name)) return "start";
+  if (/^(end|end_date|sample_end)$/.test(name)) return "end";
+  return name.toLowerCase() === "learning_end" ? "learningEnd" : undefined;
 }
 
 /** Collects the bounds of the window from all names that can define one. */
