@@ -259,10 +259,11 @@ function readByColumn(reading: Reading, ticker: string, { entries }: TickerValue
   }) as [string, Members][];
   const columns = wanted.map(([name]) => reading.columnName(name));
   const rows = new Map<Day, number>();
+  const keysByColumn = wanted.map(([, cells]) => Object.keys(cells));
   let [keys, places]: [readonly string[], readonly number[]] = [[], []];
   /** Of each column, the rows of its cells. Columns nearly always have the same dates. */
-  const placesByColumn = wanted.map(([name, cells]) => {
-    const own = Object.keys(cells);
+  const placesByColumn = wanted.map(([name], j) => {
+    const own = keysByColumn[j]!;
     if (own.length === keys.length && own.every((key, i) => key === keys[i])) return places;
     keys = own;
     places = own.map((key) => {
@@ -284,8 +285,9 @@ function readByColumn(reading: Reading, ticker: string, { entries }: TickerValue
   const days = Int32Array.from(rows.keys());
   for (const [j, [name, cells]] of wanted.entries()) {
     const places = placesByColumn[j]!;
-    for (const [i, cell] of Object.values(cells).entries())
-      values[j * n + places[i]!] = numberOf(cell, () =>
+    // Looking up each key takes a third of the time of Object.values.
+    for (const [i, key] of keysByColumn[j]!.entries())
+      values[j * n + places[i]!] = numberOf(cells[key], () =>
         reading.position(ticker, name, formatDay(days[places[i]!]!)),
       );
   }
