@@ -17,7 +17,7 @@ export const GENERATED =
 
 /** Data, pictures, licences, locks, versions, ignored files: nothing that a reader must carry. */
 const DATA =
-  /\.(parquet|gz|webp|svg|pem|in|txt|ipynb|typed|npmrc)$|(^|\/)(LICENSE|package-lock\.json|\.nvmrc|\.gitignore|\.dockerignore|\.editorconfig)$|^test\/cases\/.*\.json$/;
+  /\.(parquet|gz|webp|svg|pem|in|txt|ipynb|typed|npmrc)$|(^|\/)(LICENSE|package-lock\.json|\.nvmrc|\.gitignore|\.dockerignore|\.editorconfig)$|^test\/(cases|tables)\/.*\.json$/;
 
 const CODE: readonly CodeBudget[] = [
   ["contract", 9_640, 398_869, /^src\/contract\//],

@@ -289,7 +289,6 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/fuzz/model-params.release.test.ts"],
       ["test/model-params.release.test.ts"],
       ["src/ingest/memory.release.test.ts"],
-      ["src/ingest/damaged-tables.slow.test.ts", "src/ingest/table-twins.slow.test.ts"],
     ],
     paths: [
       "engine/mucast_engine/",

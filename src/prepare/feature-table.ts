@@ -3,7 +3,7 @@ import { show } from "../contract/errors/faults.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { MAX_COLUMNS, type TickerFeatures, type TickerPrices } from "../contract/market/ticker-series.ts";
-import { ColumnRoles } from "../ingest/column-names.ts";
+import { ColumnRoles } from "../ingest/field-names.ts";
 import { readBlob } from "../ingest/read-blob.ts";
 import { rowNumbers, withoutColumns } from "../ingest/row-numbers.ts";
 import { valuesAt } from "./blob-files.ts";

@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
-import { readBytes } from "../ingest/table-twin.testing.ts";
+import { readBytes } from "../ingest/read-bytes.testing.ts";
 import { FEATURE_NAMES } from "./features.ts";
 import { type PrepareOptions, type PrepareProgress, preparePrices } from "./prepare-prices.ts";
 
