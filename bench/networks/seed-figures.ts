@@ -1,4 +1,3 @@
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { Day } from "../../src/contract/market/dates.ts";
 import { deviation, isConstant, mean } from "../../src/evaluate/statistics.ts";
 import { evaluateDl } from "../../src/jobs/dl/dl-output.ts";
@@ -102,7 +101,7 @@ function meanOf(runs: readonly (readonly TrainedTicker[])[]): TrainedTicker[] {
 function worthOf(tickers: readonly TrainedTicker[], alpha: number): ForecastQuality {
   const asOf = tickers[0]!.score.days.at(-1)! as Day;
   const intervals = { alpha, bound: "both", method: "adaptive" } as const;
-  const { tables } = atOnce(evaluateDl(tickers, { intervals, shrinkage: "none" }, asOf));
+  const { tables } = evaluateDl(tickers, { intervals, shrinkage: "none" }, asOf);
   return {
     equalWeight: equalWeightR2(tickers),
     pooled: tables.score.pooled.r2_zero!,

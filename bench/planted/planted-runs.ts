@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import { evaluateDl } from "../../src/jobs/dl/dl-output.ts";
 import type { ReadAndTrained } from "../../src/jobs/dl/read-and-train.ts";
 import type { Train } from "../networks/shared-engine.ts";
@@ -67,7 +66,7 @@ function configOf({ option, seed, loss, ensemble = 1 }: PlantedRun): object {
 function foundBy({ inputs, outcome }: ReadAndTrained, { tickers, dates, learningEnd }: PlantedMarket): Found {
   const scored = dates.length - 1 - dates.indexOf(learningEnd);
   const trained = outcome.trained.filter(({ ticker }) => tickers.includes(ticker));
-  const { tables, warnings } = atOnce(evaluateDl(trained, { shrinkage: "none" }, inputs.asOf));
+  const { tables, warnings } = evaluateDl(trained, { shrinkage: "none" }, inputs.asOf);
   const metrics = tables.score.by_ticker;
   const ics = tickers.map((ticker) => {
     const metric = metrics.get(ticker);

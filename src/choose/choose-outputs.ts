@@ -1,6 +1,5 @@
 import type { ChoiceMeasure, ChoiceRule } from "../contract/config/choice/choice-config.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { CHOICE_METHOD } from "../contract/output/choice.ts";
@@ -40,9 +39,9 @@ interface ChoosingOptions {
 export function chooseOutputs(outputs: readonly CandidateOutput[], options: ChoosingOptions): ChosenOutputs {
   requireOneDelay(outputs);
   const tickers = testedTickers(outputs);
-  const chosen = atOnce(choosePrequentially(tickers, outputs.length, options));
+  const chosen = choosePrequentially(tickers, outputs.length, options);
   const from = tickers.map(({ folds }) => warmUpRows(folds, chosen));
-  const gains = atOnce(choiceGains(tickers, chosen.predicted, from, outputs.length, options.measure));
+  const gains = choiceGains(tickers, chosen.predicted, from, outputs.length, options.measure);
   const { best } = chosen;
   const labels = distinctLabels(outputs.map(({ model }) => model));
   const { rule, measure, rows } = options;

@@ -1,5 +1,4 @@
 import type { Intervals } from "../contract/config/intervals.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import type { Verdict } from "../contract/output/verdict.ts";
 import { type ForecastRows, labelled } from "../evaluate/forecast-rows.ts";
 import { coverageByDate, type IntervalEvidence } from "../evaluate/verdict/findings.ts";
@@ -20,12 +19,12 @@ export function outputVerdict(output: OutputDocument): Verdict | undefined {
   const { outOfFold = [] } = output;
   const heldOut: JudgedSet[] = outOfFold.length === 0 ? [] : [{ rows: "out_of_fold", forecasts: outOfFold }];
   const score = scoreSet(output.document, output.rows);
-  return atOnce(verdictOf([...heldOut, score], intervalsOf(metrics)));
+  return verdictOf([...heldOut, score], intervalsOf(metrics));
 }
 
 /** The verdict of score rows only, such as those that several outputs share. */
 export function scoreVerdict(document: OutputSummary, rows: readonly ScoredRows[]): Verdict {
-  return atOnce(verdictOf([scoreSet(document, rows)], intervalsOf(document.metrics)));
+  return verdictOf([scoreSet(document, rows)], intervalsOf(document.metrics));
 }
 
 /**
@@ -40,7 +39,7 @@ export function outOfFoldVerdict(
   const recorded = verdict?.judged.find((set) => set.rows === "out_of_fold");
   const count = rows.reduce((sum, { days }) => sum + days.length, 0);
   if (recorded !== undefined && count === metrics.out_of_fold?.pooled.n) return headlined([recorded]);
-  return atOnce(verdictOf([{ rows: "out_of_fold", forecasts: rows }], undefined));
+  return verdictOf([{ rows: "out_of_fold", forecasts: rows }], undefined);
 }
 
 /** Outputs that name no method come from a version that only had `split`. */
@@ -63,7 +62,7 @@ function evidenceOf(
   { pooled, by_volatility }: NonNullable<OutputSummary["metrics"]["intervals"]>,
   rows: readonly ScoredRows[],
 ): IntervalEvidence {
-  const byDate = atOnce(coverageByDate(rows));
+  const byDate = coverageByDate(rows);
   const n = byDate.counted.reduce((sum, count) => sum + count, 0);
   return { byDate, byVolatility: n === pooled.n ? by_volatility : undefined };
 }

@@ -2,7 +2,6 @@ import { seededRandom } from "../../test/twins/random.ts";
 import type { MlCandidates } from "../contract/config/choice/ml-candidates.ts";
 import { parseDlSettings } from "../contract/config/dl-settings.ts";
 import { parseMlSettings } from "../contract/config/ml-settings.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
@@ -61,7 +60,7 @@ export function mlText(market: Market = {}): string {
   const { rows, fit } = marketRows(market);
   const { choice, fitted } = fittedTickers(market, settings.choice, folds);
   const asOf = rows[0]?.days.at(-1) ?? FIRST_DAY;
-  const evaluation = atOnce(evaluateMl(fitted, settings, asOf));
+  const evaluation = evaluateMl(fitted, settings, asOf);
   const document = mlOutput({
     ...shared(rows, fit, asOf),
     settings,
@@ -90,7 +89,7 @@ function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: 
     forecasts: new Map(fits[c]!.map((own) => [own.ticker, forecastsOf(own, undefined)])),
   }));
   const bases = new Map(fits[0]!.map((own) => [own.ticker, { candidate: 0, fits: own }]));
-  return atOnce(combineCandidates({ outcomes, bases }, choice));
+  return combineCandidates({ outcomes, bases }, choice);
 }
 
 /** The same for run_dl_job. @param epochs the number of training epochs of each network. */
@@ -108,7 +107,7 @@ export function dlText(market: Market = {}, epochs = 12): string {
       }))
     : [];
   const asOf = rows[0]?.days.at(-1) ?? FIRST_DAY;
-  const evaluation = atOnce(evaluateDl(trained, settings, asOf));
+  const evaluation = evaluateDl(trained, settings, asOf);
   const course = (later: number) => ({
     epochs: Array.from({ length: epochs + later }, (_, i) => ({
       train_loss: 1 - 0.01 * i,

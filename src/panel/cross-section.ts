@@ -1,5 +1,4 @@
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { MIN_DATE_TICKERS } from "./relative-target.ts";
 import type { PanelRows } from "./ticker-panel.ts";
@@ -31,15 +30,11 @@ export interface FeatureCounts extends Grid {
 }
 
 /** @throws MucastError out_of_memory if features and days make more than MAX_CELLS cells. */
-export function* countFeatures(
-  panels: readonly Featured[],
-  scored: ReadonlySet<string>,
-): Pausable<FeatureCounts> {
+export function countFeatures(panels: readonly Featured[], scored: ReadonlySet<string>): FeatureCounts {
   const grid = gridOf(panels, scored);
   const counts = new Int32Array(grid.cells);
   for (const panel of panels) {
     eachCell(panel, grid, (cell) => counts[cell]!++);
-    yield 0;
   }
   return { ...grid, counts };
 }
@@ -115,11 +110,11 @@ function tooManyCells(features: number, days: number): MucastError {
  * @param panels the dates of the same tickers, in any order.
  * @throws MucastError out_of_memory if features and days make more than MAX_CELLS cells.
  */
-export function* crossSections(
+export function crossSections(
   read: () => Iterable<FeatureRows>,
   panels: readonly Pick<Featured, "days">[],
   scored: ReadonlySet<string>,
-): Pausable<CrossSections> {
+): CrossSections {
   const { numbers, first, cells } = gridOf(panels, scored);
   const counts = new Float64Array(cells);
   const largest = new Float64Array(cells);
@@ -142,7 +137,6 @@ export function* crossSections(
   ];
   for (const see of passes) {
     for (const rows of read()) {
-      yield 0;
       eachCell(rows, { numbers, first }, (cell, place) => see(cell, rows.x[place]!));
     }
   }

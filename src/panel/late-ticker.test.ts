@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import { countFeatures } from "./cross-section.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { joinLateTicker, latePanelAt, lateRows, type Peers, type PlanRows } from "./late-ticker.ts";
@@ -19,7 +18,7 @@ const BLOCKS: RefitBlock[] = [
 ];
 
 function joined(...given: Parameters<typeof joinLateTicker>): TickerPanel | undefined {
-  return atOnce(joinLateTicker(...given));
+  return joinLateTicker(...given);
 }
 
 /** Numbers, about one in `weight` of which is missing. */
@@ -170,10 +169,8 @@ function peersOf(
   { hasTargets, hasScores }: { readonly hasTargets: boolean; readonly hasScores: boolean },
 ): Peers {
   return {
-    ...(hasTargets ? { targetsOf: atOnce(relativeTargets(others)).ofOther } : {}),
-    ...(hasScores
-      ? { counts: atOnce(countFeatures(others, new Set(COLUMNS))), besideZScores: ({ x }) => x }
-      : {}),
+    ...(hasTargets ? { targetsOf: relativeTargets(others).ofOther } : {}),
+    ...(hasScores ? { counts: countFeatures(others, new Set(COLUMNS)), besideZScores: ({ x }) => x } : {}),
   };
 }
 
@@ -253,7 +250,7 @@ test("the rows that plans read at a date are the rows of the whole panel with th
     const input = randomInput(random);
     const others = Array.from({ length: 9 }, (_, i) => randomPeer(random, `P${i}`));
     const peers = peersOf(others, { hasTargets: draw % 4 >= 2, hasScores: draw % 2 === 1 });
-    const rowsAt = atOnce(lateRows(input, peers));
+    const rowsAt = lateRows(input, peers);
     for (const known of [...SHORT_BLOCKS.map(({ from }) => from), LENGTH - 1]) {
       const panel = latePanelAt(input, known, peers);
       const rows = rowsAt(known);

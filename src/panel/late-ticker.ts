@@ -1,6 +1,5 @@
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { TickerFeatures } from "../contract/market/ticker-series.ts";
 import {
@@ -50,14 +49,14 @@ export function isShort(error: unknown): error is MucastError {
  * @param features the allowed ones; undefined for all. One with the name of a z-score is omitted.
  * @returns undefined if it has enough at none.
  */
-export function* joinLateTicker(
+export function joinLateTicker(
   input: TickerInput,
   blocks: readonly RefitBlock[],
   peers: Peers,
   features?: ReadonlySet<string>,
-): Pausable<TickerPanel | undefined> {
+): TickerPanel | undefined {
   const own = withFeaturesOf(input, peers, features);
-  const { labelDays, fitRows } = yield* countFitRows(own, peers);
+  const { labelDays, fitRows } = countFitRows(own, peers);
   const joins = blocks.find(
     ({ known }) => known !== undefined && fitRows[countBefore(labelDays, known + 1)]! >= MIN_FIT_ROWS,
   );
@@ -72,8 +71,8 @@ interface FitRowCounts {
 }
 
 /** Counts the fit rows at every cut in one pass over the features. The count may fall from one cut to the next. */
-function* countFitRows(input: TickerInput, peers: Peers): Pausable<FitRowCounts> {
-  const { labelDays, labelled, learnUntil, firstFeature } = yield* rowsOverCuts(input, peers);
+function countFitRows(input: TickerInput, peers: Peers): FitRowCounts {
+  const { labelDays, labelled, learnUntil, firstFeature } = rowsOverCuts(input, peers);
   const until = labelled.map((row) => learnUntil[row]!);
   return {
     labelDays: labelled.map((row) => labelDays[row]!),
@@ -107,10 +106,9 @@ interface RowsOverCuts {
  * A feature takes part from the cut on that knows a row with a value of it. So a row is complete until the smallest m at which a feature that
  * it lacks takes part, and labelled row i is a fit row at the cuts with i < m <= until(i).
  */
-function* rowsOverCuts(input: TickerInput, { counts, targetsOf }: Peers): Pausable<RowsOverCuts> {
+function rowsOverCuts(input: TickerInput, { counts, targetsOf }: Peers): RowsOverCuts {
   const { features } = input;
   const { days, labelDays, y, featureRows, pricedLabelDays } = joinedRows(input);
-  yield 0;
   const labelled = Int32Array.from(days.keys()).filter((row) => labelDays[row] !== NO_LABEL_DAY);
   const panelUntil = new Int32Array(days.length).fill(labelled.length);
   const firsts: number[] = [];
@@ -126,7 +124,6 @@ function* rowsOverCuts(input: TickerInput, { counts, targetsOf }: Peers): Pausab
       const isComplete = hasValue && (counts === undefined || hasZScore(name, days[row]!, counts));
       if (!isComplete) panelUntil[row] = Math.min(panelUntil[row]!, first);
     }
-    yield 0;
   }
   const relative = targetsOf?.({ ticker: input.ticker, days, labelDays, y });
   const targets = relative?.values ?? y;
@@ -162,8 +159,8 @@ export type PlanRows = Pick<
  * @param input with the allowed features.
  * @returns undefined at dates with too few fit rows.
  */
-export function* lateRows(input: TickerInput, peers: Peers): Pausable<(joins: Day) => PlanRows | undefined> {
-  const all = yield* rowsOverCuts(input, peers);
+export function lateRows(input: TickerInput, peers: Peers): (joins: Day) => PlanRows | undefined {
+  const all = rowsOverCuts(input, peers);
   const { days, labelDays, y, labelled, firsts, panelUntil, learnUntil, pricedLabelDays, relative } = all;
   const knownDays = labelled.map((row) => labelDays[row]!);
   const scored = peers.counts?.numbers;

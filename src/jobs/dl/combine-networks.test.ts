@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { noise } from "../../evaluate/choice/choice.testing.ts";
 import { CandidateGatherer } from "./candidate-networks.ts";
 import { combineNetworks } from "./combine-networks.ts";
@@ -68,7 +67,7 @@ function combined(all: readonly TrainedTicker[]): TrainedTicker {
       blockRows: [],
     });
   }
-  return atOnce(combineNetworks(gatherer.finish(), CHOICE)).trained[0]!;
+  return combineNetworks(gatherer.finish(), CHOICE).trained[0]!;
 }
 
 test("a single member keeps the spread of its own ensemble", () => {

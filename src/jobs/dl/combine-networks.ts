@@ -1,6 +1,5 @@
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { lossSeries, type TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
@@ -41,10 +40,10 @@ export type CombinedNetworks = TrainOutcome & { readonly choice: ChoiceResult };
  * Chooses among candidates by the losses of the validation part, and combines their forecasts of the calibration part and of the score rows.
  * The calibration part only judges. Everything else about a ticker is that of the first candidate that could train on it.
  */
-export function* combineNetworks(
+export function combineNetworks(
   { outcomes, bases }: TrainedCandidates,
   choice: Choice<DlSettings>,
-): Pausable<CombinedNetworks> {
+): CombinedNetworks {
   const lost = lostTickers(outcomes);
   const names = [...bases.keys()].filter((ticker) => !lost.has(ticker)).sort(compareCodePoints);
   const tickers = names.map((name) =>
@@ -53,10 +52,9 @@ export function* combineNetworks(
       outcomes.map(({ forecasts }) => forecasts.get(name)),
     ),
   );
-  yield 0;
-  const chosen = yield* chooseByValidation(tickers, outcomes.length, choice);
+  const chosen = chooseByValidation(tickers, outcomes.length, choice);
   const trained = tickers.map((ticker, i) => combined(ticker, chosen, i));
-  const result = yield* choiceResult(tickers, chosen, choice);
+  const result = choiceResult(tickers, chosen, choice);
   const [{ outcome }] = outcomes as readonly [CandidateNetworks];
   const reports = outcomes.map(({ outcome: { failures, warnings }, forecasts }) => ({
     failures,
@@ -105,15 +103,15 @@ function partFold({ days }: HeldOutPart, from: number) {
 }
 
 /** The members at a date, by the losses of validation rows whose label is known. */
-function* chooseByValidation(
+function chooseByValidation(
   tickers: readonly NetworkTicker[],
   candidates: number,
   { rule, measure }: Choice<DlSettings>,
-): Pausable<PrequentialChoice> {
-  const series = yield* lossSeries(tickers.map(validationRows), candidates, measure);
+): PrequentialChoice {
+  const series = lossSeries(tickers.map(validationRows), candidates, measure);
   const tested = tickers.map((ticker) => ticker.tested);
   const days = foldDates(tested);
-  const common = yield* choicesAt([...days, END], series, rule);
+  const common = choicesAt([...days, END], series, rule);
   const { members, best } = common.get(END)!;
   return {
     ...{ series, best },

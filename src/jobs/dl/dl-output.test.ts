@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { NO_ENGINE, provenance } from "../shared/job-document.ts";
 import { orderedPieces } from "../shared/ordered-json.ts";
@@ -27,7 +26,7 @@ function outputOf(
     window: { start: 0, end: 100, cut: 100 },
     asOf: 100,
     settings,
-    evaluation: atOnce(evaluateDl(trained, settings, 100)),
+    evaluation: evaluateDl(trained, settings, 100),
     training,
     warnings,
     failures: [],
@@ -157,13 +156,13 @@ test("intervals come from the calibration part, and their coverage from labelled
 test("a ticker without a row in the calibration part has no interval and the warning interval_unsupported", () => {
   const alone = [{ ...TICKER, calibration: rows([], [], []) }];
   const unsupported = (settings: ScoreSettings) =>
-    atOnce(evaluateDl(alone, settings, 100)).warnings.filter(({ code }) => code === "interval_unsupported");
+    evaluateDl(alone, settings, 100).warnings.filter(({ code }) => code === "interval_unsupported");
   const intervals = { method: "split", alpha: 0.1, bound: "both" } as const;
   assert.deepEqual(
     unsupported({ intervals, shrinkage: "none" }).map(({ ticker, count }) => [ticker, count]),
     [["10", 0]],
   );
-  const { tickers } = atOnce(evaluateDl(alone, { intervals, shrinkage: "none" }, 100));
+  const { tickers } = evaluateDl(alone, { intervals, shrinkage: "none" }, 100);
   assert.ok(tickers[0]!.bounds.lower.every(Number.isNaN));
   assert.deepEqual(unsupported({ shrinkage: "none" }), []);
 });
@@ -188,7 +187,7 @@ const DRIFTING = (() => {
 })();
 
 function noSkillMessages(trained: readonly TrainedTicker[]): string[] {
-  const { warnings } = atOnce(evaluateDl(trained, { shrinkage: "none" }, 100));
+  const { warnings } = evaluateDl(trained, { shrinkage: "none" }, 100);
   return warnings.filter(({ code }) => code === "no_skill").map(({ message }) => message);
 }
 

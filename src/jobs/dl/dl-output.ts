@@ -6,7 +6,6 @@ import {
   recordsRefits,
   refitSettings,
 } from "../../contract/config/refit-settings.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
@@ -20,7 +19,6 @@ import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
   type Exposures,
-  evaluationUnits,
   type HeldOutSet,
   hasZeroFactor,
   levelTickers,
@@ -53,17 +51,17 @@ interface DlEvaluation {
  * Intervals, metrics, baselines and the quality of the forecasts of all tickers, in the given order.
  * @param asOf the date of the forecasts.
  */
-export function* evaluateDl(
+export function evaluateDl(
   trained: readonly TrainedTicker[],
   settings: ScoreSettings & RefitSettings,
   asOf: Day,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
   exposures?: Exposures,
-): Pausable<DlEvaluation> {
+): DlEvaluation {
   const { intervals } = settings;
   const held = trained.map((ticker) => ({ ...ticker, ...heldOutRows(ticker) }));
-  const { levels, levelled } = yield* levelTickers(held);
-  const factors = yield* blockFactors(settings.shrinkage, levelled, blocks);
+  const { levels, levelled } = levelTickers(held);
+  const factors = blockFactors(settings.shrinkage, levelled, blocks);
   const hasZero = hasZeroFactor(factors, trained);
   const tickers: EvaluatedTicker[] = [];
   for (const [i, ticker] of trained.entries()) {
@@ -71,18 +69,17 @@ export function* evaluateDl(
     const parts = models.map((model) => ({ ...model, factor: factors[model.block]!.byTicker.get(name)! }));
     const residuals = withLevels(calibration, levels.heldOut);
     const facts = { ...ticker, ...levelled[i]!, residuals, parts, hasZero };
-    tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
-    yield 1;
+    tickers.push({ ...scoreTicker(facts, settings, asOf), trained: ticker });
   }
   // `late_ticker` reports the others.
   const without = trained.filter(
     ({ calibration, joins }) => intervals && calibration.days.length === 0 && joins === undefined,
   );
-  const tables = yield* scoreTables(tickers, settings, judgedRows(trained), levels, exposures);
+  const tables = scoreTables(tickers, settings, judgedRows(trained), levels, exposures);
   const starts = blocks.map(({ from }) => from);
   const scored = tickers.map(({ score }) => score);
   const isTold = recordsRefits(settings) && trained.length > 0;
-  const skills = isTold ? yield* blockSkills(scored, starts) : [];
+  const skills = isTold ? blockSkills(scored, starts) : [];
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
     ...without.map(({ ticker }) => withoutResiduals(ticker)),
@@ -108,12 +105,6 @@ function judgedRows(trained: readonly TrainedTicker[]): HeldOutSet {
   const calibrated = trained.map(({ calibration }) => calibration).filter(({ days }) => days.length > 0);
   if (calibrated.length > 0) return { rows: "calibration", forecasts: calibrated };
   return { rows: "validation", forecasts: trained.map(({ validation }) => validation) };
-}
-
-/** The units of progress of `evaluateDl`. */
-export function dlEvaluationUnits(trained: readonly TrainedTicker[], settings: RefitSettings): number {
-  const inBlocks = recordsRefits(settings) ? trained.reduce((sum, { models }) => sum + models.length, 0) : 0;
-  return evaluationUnits(trained.length, 1) + inBlocks;
 }
 
 /** The contents of the output blob of run_dl_job. */

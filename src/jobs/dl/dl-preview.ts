@@ -1,6 +1,5 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported, withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import type { JointMember, JointPlan } from "../../panel/joint-plan.ts";
@@ -37,29 +36,28 @@ interface Networks {
   readonly bytes: number;
 }
 
-function* planAll(
+function planAll(
   panels: readonly PanelRows[],
   settings: DlSettings,
   late: LateSource<PanelRows>,
-): Pausable<PlannedJob> {
+): PlannedJob {
   const blocks = refitBlocks(panels, settings.refitEvery);
   const planEither = settings.joint ? planJoint : planEach;
-  const { networks, bytes, ...planned } = yield* planEither(panels, settings, blocks, late);
+  const { networks, bytes, ...planned } = planEither(panels, settings, blocks, late);
   if (!recordsRefits(settings) || !settings.enabled) return planned;
   const refits = { fits: networks * settings.ensemble, blocks: blocks.length, fit_bytes: bytes };
   return { ...planned, refits, warnings: noRefit(blocks, settings) };
 }
 
-function* planEach(
+function planEach(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
   late: LateSource<PanelRows>,
-): Pausable<PlannedJob & Networks> {
-  const { planned, failures } = yield* planTickerWindows(panels, settings, blocks, late);
+): PlannedJob & Networks {
+  const { planned, failures } = planTickerWindows(panels, settings, blocks, late);
   let networks = 0;
   for (const { rows, first } of planned) {
-    yield 0;
     const isTrained = (b: number) => rows(b, b).some((own) => hasScoreWindow(own, settings.lookback));
     networks += blocks.filter((_, b) => b === first || (b > first && isTrained(b))).length;
   }
@@ -74,15 +72,15 @@ function* planEach(
   };
 }
 
-function* planJoint(
+function planJoint(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
   late: LateSource<PanelRows>,
-): Pausable<PlannedJob & Networks> {
-  const { plan, joined, union, failures, rows } = yield* planJointWindows(panels, settings, blocks, late);
+): PlannedJob & Networks {
+  const { plan, joined, union, failures, rows } = planJointWindows(panels, settings, blocks, late);
   const wholes = new Map([...panels, ...joined].map((panel) => [panel.ticker, panel]));
-  const members = yield* firstMembers(plan, joined, rows, blocks, settings);
+  const members = firstMembers(plan, joined, rows, blocks, settings);
   const tickers = members.map((member) => {
     const panel = wholes.get(member.panel.ticker)!;
     const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
@@ -106,18 +104,18 @@ function* planJoint(
 }
 
 /** Each ticker's part in its first network. */
-function* firstMembers(
+function firstMembers(
   { members }: JointPlan<PanelRows>,
   joined: readonly PanelRows[],
   rows: RowsByBlock<PanelRows>,
   blocks: readonly RefitBlock[],
   settings: DlSettings,
-): Pausable<JointMember<PanelRows>[]> {
+): JointMember<PanelRows>[] {
   const found = [...members];
   const byBlock = Map.groupBy(joined, (panel) => firstBlock(panel, blocks));
   for (const [block, panels] of byBlock) {
     const names = new Set(panels.map(({ ticker }) => ticker));
-    const own = yield* planOf(rows(block, block), settings);
+    const own = planOf(rows(block, block), settings);
     found.push(...own.members.filter(({ panel }) => names.has(panel.ticker)));
   }
   return found;

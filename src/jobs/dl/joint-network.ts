@@ -1,6 +1,5 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf } from "../../panel/as-of.ts";
@@ -38,7 +37,7 @@ export interface JointJob {
   /** The rows of the tickers that take part. */
   readonly rows: RowsByBlock<PanelOnDisk>;
   /** @throws MucastError if no ticker has enough to learn from. */
-  readonly plan: (panels: readonly PanelOnDisk[]) => Pausable<JointPlan<PanelOnDisk>>;
+  readonly plan: (panels: readonly PanelOnDisk[]) => JointPlan<PanelOnDisk>;
 }
 
 /** The network of all tickers that learns what is known at block `learned` and forecasts the score rows of `block`. */
@@ -80,13 +79,13 @@ export class JointNetwork implements PlannedNetwork {
   }
 
   async task(means: Parameters<PlannedNetwork["task"]>[0]): ReturnType<PlannedNetwork["task"]> {
-    const { device, threads, signal } = means;
+    const { device, threads } = means;
     const { settings, workFolder, union, blocks } = this.#job;
     // Created when it is needed: the plans of all blocks would take too much memory.
-    const plan = await inTurns(this.#job.plan(this.#job.rows(this.#learned, this.block)), signal);
+    const plan = this.#job.plan(this.#job.rows(this.#learned, this.block));
     this.#plan = plan;
     this.#excluded = plan.excluded;
-    const samples = await inTurns(jointSamples(plan, settings.lookback), signal);
+    const samples = jointSamples(plan, settings.lookback);
     const name = blocks.length === 1 ? "0" : `0-${this.#learned}-${this.block}`;
     const written = writeSamples(samples, [plan.members.length], workFolder, name);
     return {
@@ -123,7 +122,7 @@ export class JointNetwork implements PlannedNetwork {
   }
 
   /** @param predictions shape (predicted dates, tickers), NaN if a ticker has no window. */
-  *forecasts(predictions: Float64Array): ReturnType<PlannedNetwork["forecasts"]> {
+  forecasts(predictions: Float64Array): ReturnType<PlannedNetwork["forecasts"]> {
     const plan = this.#plan!;
     this.#plan = undefined;
     const { wholes, warnings, blocks } = this.#job;
@@ -131,7 +130,6 @@ export class JointNetwork implements PlannedNetwork {
     const width = plan.members.length;
     const trained: TrainedTicker[] = [];
     for (const [j, member] of plan.members.entries()) {
-      yield 0;
       const own = ownSamples(plan, member);
       const at = (samples: Int32Array) => Float64Array.from(samples, (i) => predictions[i * width + j]!);
       const { panel } = member;

@@ -2,7 +2,6 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { checkNetworkSize } from "../../contract/config/networks/network-faults.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
@@ -52,13 +51,13 @@ interface JointWindows<P extends PanelRows> {
  * @throws MucastError invalid_request if the network is too large for the features of all; insufficient_history if early stopping
  * monitors the IC and no validation date has enough labels for one.
  */
-export function* planJointWindows<P extends PanelRows>(
+export function planJointWindows<P extends PanelRows>(
   panels: readonly P[],
   settings: DlSettings,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
   late: LateSource<P> = noLateTickers(),
-): Pausable<JointWindows<P>> {
-  const plan = yield* planOf(rowsByBlock(panels, blocks, settings.window)(0, 0), settings);
+): JointWindows<P> {
+  const plan = planOf(rowsByBlock(panels, blocks, settings.window)(0, 0), settings);
   const members = plan.members.map((member) => member.panel);
   if (members.length > 0) {
     checkNetworkSize(settings, uniteFeatures(members).names.length, members.length);
@@ -67,7 +66,7 @@ export function* planJointWindows<P extends PanelRows>(
   const joined =
     members.length === 0
       ? []
-      : yield* joinJoint({ panels, plan, settings, blocks }, candidatesOf(panels, plan, late));
+      : joinJoint({ panels, plan, settings, blocks }, candidatesOf(panels, plan, late));
   const union = uniteFeatures([...members, ...joined]);
   if (joined.length > 0) checkNetworkSize(settings, union.names.length, members.length + joined.length);
   const forecasting = joined.filter((panel) => hasLateForecasts(panel, settings.lookback));
@@ -100,14 +99,14 @@ function failureOf({ code, message, data }: MucastError): Failure {
 }
 
 /** One network per block for all tickers that can take part; none if no ticker can. @throws MucastError like planJointWindows. */
-export function* planJointNetwork(
+export function planJointNetwork(
   panels: readonly PanelOnDisk[],
   settings: DlSettings,
   workFolder: string,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
   late: LateSource<PanelOnDisk> = noLateTickers(),
-): Pausable<NetworkPlan> {
-  const { plan, joined, union, failures, rows } = yield* planJointWindows(panels, settings, blocks, late);
+): NetworkPlan {
+  const { plan, joined, union, failures, rows } = planJointWindows(panels, settings, blocks, late);
   if (plan.members.length === 0) return { networks: [], joined: [], failures };
   const members = [...plan.members.map(({ panel }) => panel), ...joined];
   const job = {
@@ -115,8 +114,8 @@ export function* planJointNetwork(
     union: { names: union.names, columns: columnsByTicker(members, union) },
     warnings: Map.groupBy(union.warnings, ({ ticker }) => ticker),
     wholes: new Map([...panels, ...joined].map((panel) => [panel.ticker, panel])),
-    *plan(given: readonly PanelOnDisk[]) {
-      const own = yield* planOf(given, settings);
+    plan(given: readonly PanelOnDisk[]) {
+      const own = planOf(given, settings);
       if (own.members.length === 0) throw own.excluded[0]!;
       if (settings.training.monitor === "ic") requireComparable(own);
       return own;
@@ -124,7 +123,6 @@ export function* planJointNetwork(
   };
   const networks: PlannedNetwork[] = [];
   for (const [block] of blocks.entries()) {
-    yield 0;
     const network = new JointNetwork(job, block, block);
     if (block === 0 || network.begins.size > 0 || network.tickers.length > 0) networks.push(network);
   }
@@ -146,7 +144,7 @@ interface JointBlocks {
 export function planOf<P extends PlanRows>(
   panels: readonly P[],
   { lookback, calibrates, delay }: DlSettings,
-): Pausable<JointPlan<P>> {
+): JointPlan<P> {
   return planJoint(panels, { lookback, calibrates, delay });
 }
 
@@ -193,21 +191,20 @@ function candidatesOf<P extends PanelRows>(
  * The late tickers that join the joint networks, each at the first block whose network can train on enough of its labels. Which
  * tickers join depends on all rows that are known at the block's first date.
  */
-function* joinJoint<P extends PanelRows>(
+function joinJoint<P extends PanelRows>(
   job: JointBlocks & { readonly panels: readonly P[]; readonly plan: JointPlan<P> },
   candidates: readonly LateCandidate<P>[],
-): Pausable<P[]> {
+): P[] {
   const joined: P[] = [];
   let waiting = candidates;
   for (const { block, known } of joiningDates(job.blocks)) {
     const shown = new Map<string, PlanRows>();
     for (const candidate of waiting) {
-      yield 0;
       const rows = candidate.rowsAt(known);
       if (rows !== undefined && hasTrainingWindows(rows, job.settings.lookback))
         shown.set(candidate.ticker, rows);
     }
-    const members = yield* membersAt(block, shown, joined, job);
+    const members = membersAt(block, shown, joined, job);
     joined.push(...waiting.filter(({ ticker }) => members.has(ticker)).map(({ join }) => join(known)));
     waiting = waiting.filter(({ ticker }) => !members.has(ticker));
   }
@@ -215,7 +212,7 @@ function* joinJoint<P extends PanelRows>(
 }
 
 /** The candidates that take part in the network of a block beside the other tickers. */
-function* membersAt<P extends PanelRows>(
+function membersAt<P extends PanelRows>(
   block: number,
   candidates: ReadonlyMap<string, PlanRows>,
   joined: readonly P[],
@@ -225,12 +222,12 @@ function* membersAt<P extends PanelRows>(
     settings,
     blocks,
   }: JointBlocks & { readonly panels: readonly P[]; readonly plan: JointPlan<P> },
-): Pausable<ReadonlyMap<string, PlanRows>> {
+): ReadonlyMap<string, PlanRows> {
   let left = candidates;
   // Without the excluded tickers, the parts may start on other dates.
   while (left.size > 0) {
     const rows = takingPart<PlanRows>([...panels, ...joined, ...left.values()], plan, { settings, blocks });
-    const { members } = yield* planOf(rows(block, block), settings);
+    const { members } = planOf(rows(block, block), settings);
     const taking = new Set(members.map(({ panel }) => panel.ticker));
     const kept = new Map([...left].filter(([ticker]) => taking.has(ticker)));
     if (kept.size === left.size) break;

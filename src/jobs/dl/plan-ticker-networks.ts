@@ -1,7 +1,6 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { checkNetworkSize } from "../../contract/config/networks/network-faults.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import {
@@ -51,17 +50,16 @@ interface TickerWindows<P extends PanelRows> {
  * that gives it enough. If no block does, or if no ticker has enough in the first block, only that ticker fails.
  * @throws MucastError invalid_request if a network is too large for a ticker's features.
  */
-export function* planTickerWindows<P extends PanelRows>(
+export function planTickerWindows<P extends PanelRows>(
   panels: readonly P[],
   settings: DlSettings,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
   late: LateSource<P> = noLateTickers(),
-): Pausable<TickerWindows<P>> {
+): TickerWindows<P> {
   const planned: PlannedTickerRows<P>[] = [];
   const short: MucastError[] = [];
   const candidates = late.candidates();
   for (const panel of panels) {
-    yield 0;
     checkNetworkSize(settings, panel.columns.length);
     const plan = windowsAt(panel, 0, settings, blocks);
     if (!(plan instanceof MucastError)) planned.push({ panel, first: 0, ...plan });
@@ -70,7 +68,7 @@ export function* planTickerWindows<P extends PanelRows>(
       candidates.push(lateCandidate(panel));
     }
   }
-  const joined = planned.length === 0 ? [] : yield* joinTickers(candidates, settings, blocks);
+  const joined = planned.length === 0 ? [] : joinTickers(candidates, settings, blocks);
   const failures = short.map(({ code, message, data }) => ({ ticker: data.ticker!, code, message }));
   return {
     planned: [...planned, ...joined],
@@ -82,15 +80,14 @@ export function* planTickerWindows<P extends PanelRows>(
 }
 
 /** The tickers that join, each at its first block with enough windows; except those that have nothing to forecast from then on. */
-function* joinTickers<P extends PanelRows>(
+function joinTickers<P extends PanelRows>(
   candidates: readonly LateCandidate<P>[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-): Pausable<PlannedTickerRows<P>[]> {
+): PlannedTickerRows<P>[] {
   const joined: PlannedTickerRows<P>[] = [];
   for (const candidate of candidates) {
     for (const { block, known } of joiningDates(blocks)) {
-      yield 0;
       const shown = candidate.rowsAt(known);
       if (shown === undefined || !hasTrainingWindows(shown, settings.lookback)) continue;
       if (windowsAt(shown, block, settings, blocks) instanceof MucastError) continue;
@@ -127,17 +124,16 @@ function windowOptions({ lookback, calibrates }: DlSettings): WindowOptions {
 }
 
 /** One network per ticker and block. @throws MucastError like planTickerWindows. */
-export function* planTickerNetworks(
+export function planTickerNetworks(
   panels: readonly PanelOnDisk[],
   settings: DlSettings,
   workFolder: string,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
   late: LateSource<PanelOnDisk> = noLateTickers(),
-): Pausable<NetworkPlan> {
-  const { planned, failures } = yield* planTickerWindows(panels, settings, blocks, late);
+): NetworkPlan {
+  const { planned, failures } = planTickerWindows(panels, settings, blocks, late);
   const networks: PlannedNetwork[] = [];
   for (const [index, ticker] of planned.entries()) {
-    yield 0;
     const job = { settings, workFolder, index, blocks };
     for (let block = ticker.first; block < blocks.length; block++) {
       const network = new TickerNetwork(ticker, block, block, job);
@@ -240,8 +236,7 @@ class TickerNetwork implements PlannedNetwork {
     return [validate.length + calibrate.length + score.length - 1];
   }
 
-  *forecasts(predictions: Float64Array): ReturnType<PlannedNetwork["forecasts"]> {
-    yield 0;
+  forecasts(predictions: Float64Array): ReturnType<PlannedNetwork["forecasts"]> {
     const { windows } = this;
     const calibrateFrom = windows.validate.length;
     const scoreFrom = calibrateFrom + windows.calibrate.length;

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -57,7 +56,7 @@ export interface PlannedNetwork {
    * Takes the forecasts of its tickers, ascending by code point, from what the engine predicted.
    * @param predictions as the protocol lays them out.
    */
-  forecasts(predictions: Float64Array): Pausable<TrainedTicker[]>;
+  forecasts(predictions: Float64Array): TrainedTicker[];
   /** Why tickers cannot take part that took part in their first block; known once the task is written. */
   excluded(): readonly MucastError[];
   /** The same network, trained on the same rows, to forecast the score rows of a later block. */

@@ -1,5 +1,4 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -69,19 +68,15 @@ export async function readAndTrain(
     report,
     timings: new FitTimings(context),
   });
-  const outcome = await outcomeOf(candidates, settings, signal);
+  const outcome = outcomeOf(candidates, settings);
   const dates = outcome.trained.map((ticker) => ticker.dates);
   requireForecasts(dates, outcome.failures, inputs);
   return { inputs, outcome, device, ...read };
 }
 
 /** The outcome of the one candidate, or of the choice among several. */
-async function outcomeOf(
-  candidates: TrainedCandidates,
-  { choice }: DlSettings,
-  signal: AbortSignal,
-): Promise<ReadAndTrained["outcome"]> {
-  if (choice !== undefined) return await inTurns(combineNetworks(candidates, choice), signal);
+function outcomeOf(candidates: TrainedCandidates, { choice }: DlSettings): ReadAndTrained["outcome"] {
+  if (choice !== undefined) return combineNetworks(candidates, choice);
   const [{ outcome }] = candidates.outcomes as readonly [CandidateNetworks];
   const trained = [...candidates.bases.values()];
   return {
@@ -112,20 +107,14 @@ async function readAndPlan(
     const files = await timed(context, "read features", () =>
       writePanels(inputs.panels(keep), workFolder, context.signal, () => ({})),
     );
-    const { prepared, blocks, planned } = await planCandidates(
-      { files, late },
-      settings,
-      workFolder,
-      inputs,
-      context,
-    );
+    const { prepared, blocks, planned } = await planCandidates({ files, late }, settings, workFolder, inputs);
     const firsts = prepared.panels.flatMap(({ days, score }) =>
       [...score.subarray(0, 1)].map((row) => days[row]!),
     );
     const exposures =
       prepared.panels.length < MIN_ORDER_TICKERS && settings.refitEvery === undefined
         ? undefined
-        : await inTurns(inputs.exposures(Math.min(...firsts)), context.signal);
+        : inputs.exposures(Math.min(...firsts));
     return {
       inputs,
       planned,
@@ -144,22 +133,25 @@ async function planCandidates(
   settings: DlSettings,
   workFolder: string,
   inputs: Inputs,
-  { signal }: Pick<JobContext, "signal">,
 ) {
   const candidates = settings.choice?.candidates ?? [{ label: "", settings }];
   const all = candidates.map((candidate) => candidate.settings);
-  const shared = await SharedPanels.compare(read, all, workFolder, signal);
+  const shared = SharedPanels.compare(read, all, workFolder);
   const { prepared } = shared.of(settings);
   const { panels } = shared.of(shared.firstWithPanels(all)).prepared;
   requireCurrentTicker(panels.map(datesOf), inputs.asOf);
   const blocks = refitBlocks(panels, settings.refitEvery);
+  const planOrFailures = (own: DlSettings): NetworkPlan => {
+    try {
+      return planCandidate(shared.linked(own), own, blocks);
+    } catch (error) {
+      if (candidates.length === 1) throw error;
+      return failedPlan(error, tickersOf(shared.of(own)));
+    }
+  };
   const planned: PlannedCandidate[] = [];
   for (const candidate of candidates) {
-    const plan = planCandidate(shared.linked(candidate.settings), candidate.settings, blocks, signal);
-    const own = await (candidates.length === 1
-      ? plan
-      : plan.catch((error: unknown) => failedPlan(error, tickersOf(shared.of(candidate.settings)))));
-    planned.push({ candidate, plan: own });
+    planned.push({ candidate, plan: planOrFailures(candidate.settings) });
   }
   shared.remove();
   const first = planned.flatMap(({ plan }) => plan.networks.filter(({ block }) => block === 0));
@@ -176,18 +168,14 @@ function tickersOf({ prepared }: ComparedPanels<PanelOnDisk>): string[] {
   return prepared.panels.map(({ ticker }) => ticker);
 }
 
-async function planCandidate(
+function planCandidate(
   { prepared, late, folder }: ComparedPanels<PanelOnDisk> & { readonly folder: string },
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-  signal: AbortSignal,
-): Promise<NetworkPlan> {
+): NetworkPlan {
   const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
   const source = late!.source(prepared.peers);
-  const { networks, joined, failures } = await inTurns(
-    planNetworks(prepared.panels, settings, folder, blocks, source),
-    signal,
-  );
+  const { networks, joined, failures } = planNetworks(prepared.panels, settings, folder, blocks, source);
   late!.remove();
   const short = failuresWithout(
     joined.map((ticker) => ({ ticker })),

@@ -6,10 +6,9 @@ import { type EngineFacts, engineFacts, NO_ENGINE, provenance } from "../shared/
 import { openJobOutput } from "../shared/job-output.ts";
 import { chosenEarly } from "../shared/listed-warnings.ts";
 import { runSummary } from "../shared/run-summary.ts";
-import { evaluateInTurns } from "../shared/score-tables.ts";
 import { tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { timed } from "../shared/timings.ts";
-import { dlEvaluationUnits, dlOutput, evaluateDl } from "./dl-output.ts";
+import { dlOutput, evaluateDl } from "./dl-output.ts";
 import { DISABLED, type ReadAndTrained, readAndTrain, readDisabled } from "./read-and-train.ts";
 
 /**
@@ -40,11 +39,10 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     ? await trainInEngine(request, context, settings)
     : { ...(await readDisabled(request, context, settings)), facts: NO_ENGINE };
   const { trained, training, blockTraining, failures, blockRows } = outcome;
-  const evaluation = await evaluateInTurns(
+  const evaluation = await timed(context, "evaluate", () =>
     evaluateDl(trained, settings, inputs.asOf, blocks, exposures),
-    dlEvaluationUnits(trained, settings),
-    context,
   );
+  context.report({ kind: "progress", stage: "evaluate", done: trained.length, total: trained.length });
   const listed = [...wildForecasts(evaluation.tickers), ...chosenEarly(training)];
   const aboutTickers = [
     ...aboutAll,

@@ -87,8 +87,7 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
       return { task, files: [task.x.ref, task.ends.ref, task.labels.ref] };
     },
     latest: () => [14],
-    *forecasts(predicted) {
-      yield 0;
+    forecasts(predicted) {
       return [
         {
           ticker: name,

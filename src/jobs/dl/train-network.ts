@@ -1,6 +1,5 @@
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { Turns } from "../../contract/machine/pausable.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import type { EpochProgress } from "../../engine/pool/network-protocol.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
@@ -41,10 +40,8 @@ export async function trainEach(
 ): Promise<void> {
   const waiting = membersInTurn(all, (network) => count.finishAll(network));
   await runEach(options.signal, async (start, signal) => {
-    const turns = new Turns(signal);
     for (let lane = 0; lane < Math.min(width, all.length * options.ensemble); lane++) {
       start(trainWaiting(waiting, { ...options, signal }, count));
-      await turns.pauseIfOver(); // Each network writes its matrices as it starts.
     }
   });
 }
@@ -69,7 +66,7 @@ async function trainMember(next: Member, options: TrainOptions, count: EpochCoun
   if ("code" in result) await of.fail(member, result);
   else {
     timings.add(of.network.name, result.seconds);
-    await of.finish(member, result, signal);
+    await of.finish(member, result);
   }
   reportEnd(next, options, count);
   // Without the first block there is no later one: the rest would be trained in vain.

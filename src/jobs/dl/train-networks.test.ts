@@ -98,8 +98,8 @@ test("predictions that are all the same cause a warning", async () => {
 
 test("predictions that are all the same cause a warning even if the forecasts that they stand for differ", async () => {
   const relative = network("A");
-  const forecasts: PlannedNetwork["forecasts"] = function* (predicted) {
-    const [trained] = yield* relative.forecasts(predicted);
+  const forecasts: PlannedNetwork["forecasts"] = (predicted) => {
+    const [trained] = relative.forecasts(predicted);
     const returns = predicted.map((value, row) => 0.001 + 0.01 * (row + 1) * value);
     return [{ ...trained!, score: { ...trained!.score, predicted: returns } }];
   };

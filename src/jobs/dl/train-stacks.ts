@@ -83,7 +83,7 @@ async function trainStack(taken: readonly Member[], options: TrainOptions, count
       await of.fail(member, { code: result.code, message, data: result.data });
     } else {
       timings.add(of.network.name, result.seconds);
-      await of.finish(member, result, signal);
+      await of.finish(member, result);
     }
     reportEnd(next, options, count);
   }

@@ -83,8 +83,7 @@ function network(name: string, learned: number, scored = learned, joint = false)
       return { task: task as unknown as TrainNetworkTask, files: [] };
     },
     latest: () => [1],
-    *forecasts(predicted) {
-      yield 0;
+    forecasts(predicted) {
       const days = Int32Array.of(10 * scored, 10 * scored + 1);
       const rows = { days, labelDays: days, labels: predicted, volatility: predicted, predicted };
       const model = { block: scored, from: 0, to: 2, fitRows: 7, labelMean: learned };

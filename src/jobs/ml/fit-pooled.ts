@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { counted } from "../../contract/errors/wording.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
@@ -74,13 +73,13 @@ export async function fitPooled(
   panels: readonly ListedPanel[],
   options: PooledOptions,
 ): Promise<PooledOutcome> {
-  const { settings, workFolder, signal, timings, blocks, groups } = options;
-  const plan = await inTurns(planPooled(panels, settings, blocks), signal);
+  const { settings, workFolder, timings, blocks, groups } = options;
+  const plan = planPooled(panels, settings, blocks);
   const union = unitePooled(plan);
   const failures = refusedTickers(panels, union, settings);
   if (failures.length === panels.length) return { fitted: [], failures, listed: [], warnings: [] };
   const run = fitRunner(plan, union, options);
-  const matrix = await inTurns(writePooledMatrix(plan, union, workFolder), signal);
+  const matrix = writePooledMatrix(plan, union, workFolder);
   for (const { x } of panels) removeArray(x.ref);
   const shuffle = groups && pooledShuffle(plan, groups, union.names, workFolder);
   const fits = await runFits(
@@ -93,7 +92,7 @@ export async function fitPooled(
   for (const { ref } of [matrix.x, matrix.y, ...(shuffle ? [shuffle.permutation.strata] : [])])
     removeArray(ref);
   return {
-    fitted: await inTurns(pooledTickers(plan, fits, union.warnings, options), signal),
+    fitted: pooledTickers(plan, fits, union.warnings, options),
     failures: [],
     pooled: pooledFit(plan, union, fits),
     ...(shuffle && { shuffled: shuffle.form }),
@@ -152,16 +151,15 @@ function allFits({ folds, first, refits }: PlannedPool): PlannedFit[] {
  * @param panels for all of them; @param settings of pooled fits, which differ in the regressor alone. @param held bytes.
  * @throws MucastError out_of_memory for the first that does not. Rows of late tickers do not count yet.
  */
-export async function requireRoom(
+export function requireRoom(
   panels: readonly PanelOnDisk[],
   settings: readonly FitOptions["settings"][],
   blocks: FitOptions["blocks"],
   memory: { readonly limit: number; readonly held: number },
-  signal: AbortSignal,
-): Promise<void> {
+): void {
   const [first] = settings;
   if (first === undefined || panels.length === 0) return;
-  const plan = await inTurns(planPooled(panels, first, blocks), signal);
+  const plan = planPooled(panels, first, blocks);
   const union = unitePooled(plan);
   const size = sizeOf(largestFit(plan), union);
   for (const own of settings) {

@@ -1,7 +1,6 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -75,12 +74,9 @@ export function untilTrialFails({ signal, trial }: Pick<FitOptions, "signal" | "
 export type ReadyPanels = ComparedPanels<ListedPanel> & { readonly blocks: readonly RefitBlock[] };
 
 /** Compares the tickers, in files that replace those that were read. @throws MucastError of `preparePanels`. */
-export async function comparePanels(
-  { files, late }: ReadPanels<ListedPanel>,
-  options: FitOptions,
-): Promise<ReadyPanels> {
+export function comparePanels({ files, late }: ReadPanels<ListedPanel>, options: FitOptions): ReadyPanels {
   const { settings, workFolder } = options;
-  const prepared = await preparePanels(files, settings, workFolder, untilTrialFails(options));
+  const prepared = preparePanels(files, settings, workFolder);
   return { prepared, late, blocks: refitBlocks(prepared.panels, settings.refitEvery) };
 }
 
@@ -98,13 +94,13 @@ export async function fitCompared(
   { memoryBytes, cluster }: Pick<JobContext, "memoryBytes" | "cluster">,
   onFits: OnFits,
 ): Promise<BlockedOutcome> {
-  const { settings, signal } = options;
+  const { settings } = options;
   const grouped = settings.importance
-    ? { groups: await inTurns(groupFeatures(prepared.panels, settings.fit === "pooled"), signal) }
+    ? { groups: groupFeatures(prepared.panels, settings.fit === "pooled") }
     : {};
   const warnings = [...prepared.warnings, ...noRefit(blocks, settings)];
   if (settings.fit === "per_ticker") {
-    const readAgain = () => late?.joined(prepared, blocks, signal) ?? panelsInMemory(prepared);
+    const readAgain = () => late?.joined(prepared, blocks) ?? panelsInMemory(prepared);
     const outcome = await fitTickers(readAgain, {
       ...options,
       ...grouped,
@@ -135,7 +131,7 @@ async function withLate(
   if (late === undefined) return prepared;
   // The features of a pooled fit are those of the other tickers, and so are their scales.
   const keep = () => ({ listed: [] });
-  const joining = late.joining(prepared, blocks, signal, featuresOf(prepared.panels));
+  const joining = late.joining(prepared, blocks, featuresOf(prepared.panels));
   const { panels } = await writePanels(joining, workFolder, signal, keep, "joined");
   return {
     panels: [...prepared.panels, ...panels],

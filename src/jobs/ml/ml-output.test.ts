@@ -5,7 +5,6 @@ import { seededRandom } from "../../../test/twins/random.ts";
 import type { Intervals } from "../../contract/config/intervals.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { type OutputBlob, outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { commonLevels } from "../../evaluate/levels.ts";
@@ -29,7 +28,7 @@ function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 1
     window: { start: 0, end: 100, cut: 100 },
     asOf,
     settings,
-    evaluation: atOnce(evaluateMl(fitted, settings, asOf)),
+    evaluation: evaluateMl(fitted, settings, asOf),
     warnings: [],
     failures: [],
     machine: null,
@@ -118,7 +117,7 @@ const FITTED: FittedTicker = {
 };
 
 const evaluated = (intervals?: Intervals, shrinkage: ShrinkageChoice = "none", ticker = FITTED) =>
-  atOnce(evaluateMl([ticker], { ...(intervals && { intervals }), shrinkage }, 7));
+  evaluateMl([ticker], { ...(intervals && { intervals }), shrinkage }, 7);
 
 /** The ends of the one score row. */
 const ends = (alpha: number, bound: "both" | "lower" | "upper") => {
@@ -243,7 +242,7 @@ test("warns about forecasts once per job, with the names of the first tickers co
     const wrong = FITTED.outOfFold.map((value) => -value);
     return { ...FITTED, ticker, dates: { ...FITTED.dates, ticker }, outOfFold: wrong };
   });
-  const evaluation = atOnce(evaluateMl(wild, { shrinkage: "none" }, 7));
+  const evaluation = evaluateMl(wild, { shrinkage: "none" }, 7);
   const warnings = [...evaluation.warnings, ...listedWarnings(wildForecasts(evaluation.tickers))];
   assert.deepEqual(
     warnings.map(({ code, ticker, count }) => [code, ticker, count]),
@@ -288,7 +287,7 @@ test("warns no_skill of forecasts that only follow the drift, but not of those t
 });
 
 test("a job without a ticker has no warning", () => {
-  assert.deepEqual(atOnce(evaluateMl([], { shrinkage: "none" }, 7)).warnings, []);
+  assert.deepEqual(evaluateMl([], { shrinkage: "none" }, 7).warnings, []);
 });
 
 test("provenance keeps only the text of the config's own section", () => {
@@ -382,7 +381,7 @@ test("if returns go against the forecasts, they are those of their level, and th
   }
   assert.deepEqual(output.metrics.score.cross_section, raw.metrics.score.cross_section);
   assert.deepEqual(output.verdict!.judged[0]!.order, raw.verdict!.judged[0]!.order);
-  const { warnings } = atOnce(evaluateMl(levelled(-0.5), { shrinkage: "pooled" }, 199));
+  const { warnings } = evaluateMl(levelled(-0.5), { shrinkage: "pooled" }, 199);
   const negative = warnings.filter(({ code }) => code === "negative_slope");
   assert.equal(negative.length, 1);
   assert.match(negative[0]!.message, /^The slope of returns on held-out forecasts is -0\.\d\d with/);
@@ -394,7 +393,7 @@ test("tickers of a date whose forecasts start from different levels share their 
     days: Int32Array.of(5, 6, 7 + t),
     spans: [{ from: 5 + t, level }],
   }));
-  assert.deepEqual(atOnce(commonLevels(rows)), [
+  assert.deepEqual(commonLevels(rows), [
     { from: 5, level: 0.05 },
     { from: 6, level: 0.25 },
     { from: 7, level: 0.1 },

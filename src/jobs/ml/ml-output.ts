@@ -6,7 +6,6 @@ import {
   recordsRefits,
   refitSettings,
 } from "../../contract/config/refit-settings.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Metrics } from "../../contract/output/metrics-schemas.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
@@ -25,7 +24,6 @@ import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
   type Exposures,
-  evaluationUnits,
   hasZeroFactor,
   type LevelledTicker,
   levelTickers,
@@ -59,29 +57,28 @@ interface MlEvaluation {
 }
 
 /** Intervals, metrics, baselines and shrinkage of all fitted tickers, in the given order. @param asOf the date of the forecasts. */
-export function* evaluateMl(
+export function evaluateMl(
   fitted: readonly FittedTicker[],
   settings: ScoreSettings & RefitSettings,
   asOf: Day,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
   exposures?: Exposures,
-): Pausable<MlEvaluation> {
+): MlEvaluation {
   const isRecorded = recordsRefits(settings);
-  const { levels, levelled } = yield* levelTickers(
+  const { levels, levelled } = levelTickers(
     fitted.map((ticker) => ({ ...ticker, heldOut: outOfFoldRows(ticker), spans: ticker.outOfFoldSpans })),
   );
-  const factors = yield* blockFactors(settings.shrinkage, levelled, blocks);
+  const factors = blockFactors(settings.shrinkage, levelled, blocks);
   const hasZero = hasZeroFactor(factors, fitted);
   const tickers: EvaluatedTicker[] = [];
   for (const [i, ticker] of fitted.entries()) {
-    tickers.push(yield* evaluateTicker(ticker, levelled[i]!, { factors, hasZero }, settings, asOf));
-    yield 1;
+    tickers.push(evaluateTicker(ticker, levelled[i]!, { factors, hasZero }, settings, asOf));
   }
   const heldOut = { rows: "out_of_fold", forecasts: levelled.map((ticker) => ticker.heldOut) } as const;
-  const tables = yield* scoreTables(tickers, settings, heldOut, levels, exposures);
+  const tables = scoreTables(tickers, settings, heldOut, levels, exposures);
   const scored = tickers.map(({ score }) => score);
   const skills = isRecorded
-    ? yield* blockSkills(
+    ? blockSkills(
         scored,
         blocks.map(({ from }) => from),
       )
@@ -99,22 +96,13 @@ export function* evaluateMl(
   };
 }
 
-/** The units of progress of `evaluateMl`. */
-export function mlEvaluationUnits(
-  fitted: readonly FittedTicker[],
-  settings: ScoreSettings & RefitSettings,
-): number {
-  const inBlocks = recordsRefits(settings) ? fitted.reduce((sum, { models }) => sum + models.length, 0) : 0;
-  return evaluationUnits(fitted.length, 2) + inBlocks;
-}
-
-function* evaluateTicker(
+function evaluateTicker(
   fitted: FittedTicker,
   { heldOut: outOfFold, score }: LevelledTicker,
   { factors, hasZero }: { readonly factors: readonly Factors[]; readonly hasZero: boolean },
   settings: ScoreSettings,
   asOf: Day,
-): Pausable<EvaluatedTicker> {
+): EvaluatedTicker {
   const { ticker, dates, folds, fit, models } = fitted;
   const facts = {
     ...{ dates, fitLabels: fit.labels, score },
@@ -123,7 +111,7 @@ function* evaluateTicker(
     hasZero,
   };
   return {
-    ...(yield* scoreTicker(facts, settings, asOf)),
+    ...scoreTicker(facts, settings, asOf),
     fitted,
     outOfFold,
     foldMetrics: metricsByFold(outOfFold, folds),

@@ -1,7 +1,6 @@
 import type { MlCandidates } from "../../contract/config/choice/ml-candidates.ts";
 import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
@@ -41,23 +40,16 @@ export function previewMl(config: string): PreviewedConfig {
   };
 }
 
-function* planAll(
-  panels: readonly PanelRows[],
-  settings: MlSettings,
-  joinLate: JoinLate,
-): Pausable<PlannedJob> {
+function planAll(panels: readonly PanelRows[], settings: MlSettings, joinLate: JoinLate): PlannedJob {
   const blocks = refitBlocks(panels, settings.refitEvery);
   const isPooled = settings.fit === "pooled";
   const all: PreviewPanel[] = [...panels];
   for (const work of joinLate(blocks, isPooled ? featuresOf(panels) : undefined)) {
-    const panel = yield* work;
-    yield 0;
+    const panel = work;
     if (panel === undefined || !(isPooled || hasForecasts(panel))) continue;
     all.push(lateRows(panel, settings));
   }
-  const { fits, ...plan } = isPooled
-    ? yield* planPool(all, settings, blocks)
-    : yield* planTickers(all, settings, blocks);
+  const { fits, ...plan } = isPooled ? planPool(all, settings, blocks) : planTickers(all, settings, blocks);
   const planned =
     settings.choice === undefined
       ? plan
@@ -90,9 +82,9 @@ function lateRows(panel: TickerPanel, settings: MlSettings): PreviewPanel {
   return { ...rows, shown: listedOfFeatures({ ...panel, columns }, settings) };
 }
 
-type Planned = Pausable<PlannedJob & { readonly fits: number }>;
+type Planned = PlannedJob & { readonly fits: number };
 
-function* planTickers(
+function planTickers(
   panels: readonly PreviewPanel[],
   settings: MlSettings,
   blocks: readonly RefitBlock[],
@@ -107,7 +99,6 @@ function* planTickers(
       tickers.push(planTicker(panel, plan, settings));
       fits += plan.fits.length + plan.refits.length;
     } else failures.push(refused);
-    yield 0;
   }
   return { tickers, failures, fits };
 }
@@ -118,12 +109,12 @@ function planTicker(panel: PreviewPanel, { folds }: FitPlan, settings: MlSetting
   return plannedTicker(panel, folds, settings, listed);
 }
 
-function* planPool(
+function planPool(
   panels: readonly PanelRows[],
   settings: MlSettings,
   blocks: readonly RefitBlock[],
 ): Planned {
-  const plan = yield* planPooled(panels, settings, blocks);
+  const plan = planPooled(panels, settings, blocks);
   const union = unitePooled(plan);
   const columns = union.names.length;
   const failures = refusedTickers(panels, union, settings);

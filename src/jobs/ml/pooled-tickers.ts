@@ -1,4 +1,3 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
@@ -39,16 +38,15 @@ export interface PooledFits {
  * The forecasts of each ticker, extracted from those of the pooled fits.
  * @param absent `feature_absent`, for the tickers that lack some.
  */
-export function* pooledTickers(
+export function pooledTickers(
   plan: PooledPlan<ListedPanel>,
   fits: PooledFits,
   absent: readonly Warning[],
   { settings, groups }: Pick<FitOptions, "settings" | "groups">,
-): Pausable<FittedTicker[]> {
+): FittedTicker[] {
   const absentOf = Map.groupBy(absent, ({ ticker }) => ticker);
   const fitted: FittedTicker[] = [];
   for (const member of plan.members) {
-    yield 0;
     const { panel, folds } = member;
     if (!hasForecasts(panel)) continue;
     const { ticker } = panel;

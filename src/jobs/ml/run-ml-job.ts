@@ -1,6 +1,5 @@
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
@@ -26,7 +25,7 @@ import { type Inputs, openInputs } from "../shared/read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
 import { runSummary } from "../shared/run-summary.ts";
-import { type Exposures, evaluateInTurns } from "../shared/score-tables.ts";
+import type { Exposures } from "../shared/score-tables.ts";
 import { tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
 import { combineCandidates } from "./candidates/combine-candidates.ts";
@@ -44,7 +43,7 @@ import {
   readPanels,
 } from "./fit-together.ts";
 import { evaluateImportance, withoutPermuted } from "./importance/importance-output.ts";
-import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
+import { evaluateMl, mlOutput } from "./ml-output.ts";
 
 /**
  * One regressor per ticker, or one for all: reads both blobs, fits every walk-forward fold and the final model, and writes one
@@ -64,13 +63,12 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   return withEngine({ environment: "ml", libraries }, context, async (engine) => {
     const { inputs, outcome, blocks, exposures } = await readAndFit(request, context, settings, engine);
     const { failures, warnings: aboutAll, pooled } = outcome;
-    const importance = await inTurns(evaluateImportance(outcome), context.signal);
+    const importance = evaluateImportance(outcome);
     const fitted = withoutPermuted(outcome.fitted);
-    const evaluation = await evaluateInTurns(
+    const evaluation = await timed(context, "evaluate", () =>
       evaluateMl(fitted, settings, inputs.asOf, blocks, exposures),
-      mlEvaluationUnits(fitted, settings),
-      context,
     );
+    context.report({ kind: "progress", stage: "evaluate", done: fitted.length, total: fitted.length });
     const listed = [...outcome.listed, ...wildForecasts(evaluation.tickers)];
     const aboutTickers = [
       ...aboutAll,
@@ -248,9 +246,7 @@ async function fitInputs(
       folds.length > 0 ? fit.days[folds[0]!.testStart]! : [...score.days.subarray(0, 1)],
     );
     const exposures =
-      outcome.fitted.length < MIN_ORDER_TICKERS
-        ? undefined
-        : await inTurns(inputs.exposures(Math.min(...firsts)), signal);
+      outcome.fitted.length < MIN_ORDER_TICKERS ? undefined : inputs.exposures(Math.min(...firsts));
     return { inputs, outcome, blocks, exposures };
   } finally {
     await inputs.close();
@@ -266,13 +262,13 @@ async function fitTogether(
   late: LateTickers | undefined,
   onFits: OnFits,
 ): Promise<MlOutcome> {
-  const { settings, signal } = options;
+  const { settings } = options;
   const panels = { files: await readPanels(read, options), late };
   if (settings.choice !== undefined) {
     const fits = await fitCandidates(panels, settings.choice, asOf, options, context, onFits);
-    return await inTurns(combineCandidates(fits, settings.choice), signal);
+    return combineCandidates(fits, settings.choice);
   }
-  const ready = await comparePanels(panels, options);
+  const ready = comparePanels(panels, options);
   requireCurrentTicker(ready.prepared.panels.map(datesOf), asOf);
   return await fitCompared(ready, options, context, onFits);
 }

@@ -1,6 +1,5 @@
 import type { PanelSettings } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
@@ -89,7 +88,7 @@ export interface PreviewedConfig {
    * @param joinLate the others with too few fit rows, once, if `joinsLate`; `late` the same for networks.
    * @throws MucastError like the job before it trains.
    */
-  plan(panels: readonly PanelRows[], joinLate: JoinLate, late: LateSource<PanelRows>): Pausable<PlannedJob>;
+  plan(panels: readonly PanelRows[], joinLate: JoinLate, late: LateSource<PanelRows>): PlannedJob;
 }
 
 export interface PlannedJob {
@@ -117,15 +116,14 @@ export async function previewJob(
   inputs: Inputs,
   config: PreviewedConfig,
   workFolder: string,
-  signal: AbortSignal,
 ): Promise<JobPreview> {
   const { start, end, learningEnd } = inputs.window;
   const late = config.joinsLate ? new LateTickers(workFolder) : undefined;
   const read = await readRows(inputs, config, late);
-  const prepared = await preparedRows(read.panels, config.panel, signal);
+  const prepared = preparedRows(read.panels, config.panel);
   const joinLate: JoinLate = (...joining) => late?.join(prepared.peers, ...joining) ?? [];
   const source = late?.previewSource(prepared.peers) ?? noLateTickers();
-  const planned = await inTurns(config.plan(prepared.panels, joinLate, source), signal);
+  const planned = config.plan(prepared.panels, joinLate, source);
   const tickers = planned.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
   const joined = [...tickers.map(({ panel }) => panel), ...planned.failures];
   const short = failuresWithout(joined, read.failures);

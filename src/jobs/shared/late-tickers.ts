@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { atOnce, inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
@@ -31,7 +30,7 @@ type KeptInput = Omit<TickerInput, "features"> & {
 export type JoinLate = (
   blocks: readonly RefitBlock[],
   features?: ReadonlySet<string>,
-) => Iterable<Pausable<TickerPanel | undefined>>;
+) => Iterable<TickerPanel | undefined>;
 
 /**
  * The tickers of a job with `refit_every` that have too few fit rows at the cut, until its blocks are known. Their features are
@@ -67,7 +66,7 @@ export class LateTickers {
     peers: Peers,
     blocks: readonly RefitBlock[],
     features?: ReadonlySet<string>,
-  ): Generator<Pausable<TickerPanel | undefined>> {
+  ): Generator<TickerPanel | undefined> {
     for (const kept of this.#kept) {
       const input = inMemory(kept);
       removeArray(kept.values.ref);
@@ -87,7 +86,7 @@ export class LateTickers {
       return {
         ticker: kept.ticker,
         rowsAt: (known) => {
-          rows ??= atOnce(lateRows(input(), peers));
+          rows ??= lateRows(input(), peers);
           return rows(known);
         },
         join: (known) => toPanel(latePanelAt(input(), known, peers)!),
@@ -121,28 +120,22 @@ export class LateTickers {
     };
   }
 
-  /** The tickers that join, turn by turn. @throws the reason of the signal. */
-  async *joining(
+  /** The tickers that join. */
+  *joining(
     { peers }: Pick<Prepared<PanelRows>, "peers">,
     blocks: readonly RefitBlock[],
-    signal: AbortSignal,
     features?: ReadonlySet<string>,
-  ): AsyncGenerator<TickerPanel> {
-    for (const work of this.join(peers, blocks, features)) {
-      const panel = await inTurns(work, signal);
+  ): Generator<TickerPanel> {
+    for (const panel of this.join(peers, blocks, features)) {
       if (panel !== undefined) yield panel;
     }
   }
 
   /** The other panels, then the panels that join, then the failures of the rest. */
-  async *joined(
-    prepared: Prepared<PanelOnDisk>,
-    blocks: readonly RefitBlock[],
-    signal: AbortSignal,
-  ): AsyncGenerator<TickerPanel | Failure> {
+  *joined(prepared: Prepared<PanelOnDisk>, blocks: readonly RefitBlock[]): Generator<TickerPanel | Failure> {
     yield* panelsInMemory({ panels: prepared.panels, failures: [] });
     const joined: Pick<PanelRows, "ticker">[] = [];
-    for await (const panel of this.joining(prepared, blocks, signal)) {
+    for (const panel of this.joining(prepared, blocks)) {
       if (!hasForecasts(panel)) continue;
       joined.push({ ticker: panel.ticker });
       yield panel;

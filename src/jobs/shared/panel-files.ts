@@ -21,7 +21,7 @@ export interface PanelFiles<P extends PanelOnDisk = PanelOnDisk> {
  * @param name prefix of the file names, in a folder with several such lists.
  */
 export async function writePanels<Kept extends object>(
-  panels: AsyncIterable<TickerPanel | Failure>,
+  panels: AsyncIterable<TickerPanel | Failure> | Iterable<TickerPanel | Failure>,
   workFolder: string,
   signal: AbortSignal,
   keep: (panel: TickerPanel) => Kept,
@@ -43,10 +43,10 @@ export async function writePanels<Kept extends object>(
 }
 
 /** The panels, one at a time in memory; the file of each is removed once it is read. */
-export async function* panelsInMemory<P extends PanelOnDisk>({
+export function* panelsInMemory<P extends PanelOnDisk>({
   panels,
   failures,
-}: PanelFiles<P>): AsyncGenerator<(Omit<P, "x"> & { readonly x: Float64Array }) | Failure> {
+}: PanelFiles<P>): Generator<(Omit<P, "x"> & { readonly x: Float64Array }) | Failure> {
   yield* failures;
   for (const panel of panels) {
     const x = readNpyRows(panel.x, 0, panel.days.length);

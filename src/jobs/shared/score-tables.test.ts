@@ -1,23 +1,12 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
-import { atOnce } from "../../contract/machine/pausable.ts";
-import type { JobEvent } from "../../contract/output/job-events.ts";
+import { test } from "node:test";
 import { mean } from "../../evaluate/statistics.ts";
 import type { FittedTicker } from "../ml/fitted-ticker.ts";
-import { evaluateMl, mlEvaluationUnits } from "../ml/ml-output.ts";
-import { evaluateInTurns, hasZeroFactor } from "./score-tables.ts";
+import { evaluateMl } from "../ml/ml-output.ts";
+import { hasZeroFactor } from "./score-tables.ts";
 
 const TICKERS = 12;
 const ROWS = 40;
-
-/** A clock on which each step of the work takes ten milliseconds on any machine, so that there are several turns. */
-function slow(t: TestContext): void {
-  let now = 0;
-  t.mock.method(performance, "now", () => {
-    now += 10;
-    return now;
-  });
-}
 
 function fitted(index: number): FittedTicker {
   const ticker = `T${index}`;
@@ -56,44 +45,8 @@ const ALL = Array.from({ length: TICKERS }, (_, i) => fitted(i));
 const INTERVALS = { method: "adaptive", alpha: 0.1, bound: "both" } as const;
 const SETTINGS = { intervals: INTERVALS, shrinkage: "none" } as const;
 
-function done(events: readonly JobEvent[]): (number | undefined)[] {
-  return events.map((event) => (event.kind === "progress" ? event.done : undefined));
-}
-
-test("progress grows to all units, and the tables equal those made at once", async (t) => {
-  slow(t);
-  const events: JobEvent[] = [];
-  const total = mlEvaluationUnits(ALL, SETTINGS);
-  const evaluation = await evaluateInTurns(evaluateMl(ALL, SETTINGS, 100), total, {
-    signal: new AbortController().signal,
-    report: (event) => events.push(event),
-  });
-  assert.deepEqual(evaluation, atOnce(evaluateMl(ALL, SETTINGS, 100)));
-  const counts = done(events);
-  assert.equal(counts.at(-1), total);
-  assert.ok(counts.length > 1 && counts.every((count, i) => i === 0 || count! >= counts[i - 1]!));
-  const units = [...evaluateMl(ALL, SETTINGS, 100)].reduce((sum, unit) => sum + unit, 0);
-  assert.equal(units, total);
-});
-
-test("a job that is aborted while it evaluates its forecasts ends at once", async (t) => {
-  slow(t);
-  const controller = new AbortController();
-  const reason = new Error("cancelled");
-  const events: JobEvent[] = [];
-  const evaluation = evaluateInTurns(evaluateMl(ALL, SETTINGS, 100), mlEvaluationUnits(ALL, SETTINGS), {
-    signal: controller.signal,
-    report: (event) => {
-      events.push(event);
-      controller.abort(reason);
-    },
-  });
-  await assert.rejects(evaluation, reason);
-  assert.equal(events.length, 1);
-});
-
 test("the order by close is that of the models' own forecasts, with pooled shrinkage too, from the delay of the labels on", () => {
-  const { score, outOfFold } = atOnce(evaluateMl(ALL, SETTINGS, 100)).tables;
+  const { score, outOfFold } = evaluateMl(ALL, SETTINGS, 100).tables;
   assert.deepEqual(
     [score.by_delay!, outOfFold!.by_delay!].map((orders) => orders.map(({ delay }) => delay)),
     [
@@ -102,7 +55,7 @@ test("the order by close is that of the models' own forecasts, with pooled shrin
     ],
   );
   assert.ok(score.by_delay!.every(({ dates, ic_mean }) => dates > 30 && ic_mean !== null));
-  const shrunk = atOnce(evaluateMl(ALL, { ...SETTINGS, shrinkage: "pooled", delay: 2 }, 100)).tables;
+  const shrunk = evaluateMl(ALL, { ...SETTINGS, shrinkage: "pooled", delay: 2 }, 100).tables;
   assert.deepEqual(
     shrunk.score.by_delay,
     score.by_delay!.map((order) => ({ ...order, delay: order.delay + 2 })),

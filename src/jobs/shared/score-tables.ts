@@ -1,5 +1,4 @@
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerExposures } from "../../contract/market/ticker-series.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
@@ -34,8 +33,6 @@ import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
-import type { JobContext } from "./job.ts";
-import { timed } from "./timings.ts";
 
 export interface ScoreRows {
   /** Shape (n). */
@@ -107,7 +104,7 @@ export interface ScoreTables {
  *   are judged; `residuals`: those that make the intervals; `parts`: its score rows, in time order; `hasZero`: whether a factor of any ticker
  *   is 0, so that all tickers of a date keep the model's forecasts. @param asOf the date of the forecasts.
  */
-export function* scoreTicker(
+export function scoreTicker(
   facts: {
     readonly dates: PanelDates;
     readonly fitLabels: Float64Array;
@@ -120,7 +117,7 @@ export function* scoreTicker(
   },
   { intervals, shrinkage }: ScoreSettings,
   asOf: Day,
-): Pausable<ScoredTicker> {
+): ScoredTicker {
   const { dates, fitLabels, heldOut, residuals, parts, spread, hasZero } = facts;
   const { days, labels, labelDays, volatility, predicted: own, levels } = facts.score;
   const { ticker } = dates;
@@ -148,7 +145,7 @@ export function* scoreTicker(
     ...(isPooled && hasZero ? { model: own } : {}),
     ...(spread === undefined ? {} : { spread: factor * spread }),
     isWild: isWild({ fitLabels, heldOut: published(heldOut), score: predicted, mu }),
-    ...(yield* tickerIntervals(ticker, rows, published(residuals), intervals)),
+    ...tickerIntervals(ticker, rows, published(residuals), intervals),
   };
 }
 
@@ -198,12 +195,12 @@ export interface LevelledTicker {
 type LevelledScore = ScoreRows & Pick<DatedForecasts, "levels">;
 
 /** The rows of all tickers with the levels that those of a date share. @param tickers `spans`: what the ticker's own models started from. */
-export function* levelTickers(
+export function levelTickers(
   tickers: readonly { readonly heldOut: HeldOutRows; readonly spans: Levels; readonly score: ScoreRows }[],
-): Pausable<{ readonly levels: JobLevels; readonly levelled: readonly LevelledTicker[] }> {
+): { readonly levels: JobLevels; readonly levelled: readonly LevelledTicker[] } {
   const levels = {
-    heldOut: yield* commonLevels(tickers.map(({ heldOut, spans }) => ({ ...heldOut, spans }))),
-    score: yield* commonLevels(tickers.map(({ heldOut: { ticker }, score }) => ({ ...score, ticker }))),
+    heldOut: commonLevels(tickers.map(({ heldOut, spans }) => ({ ...heldOut, spans }))),
+    score: commonLevels(tickers.map(({ heldOut: { ticker }, score }) => ({ ...score, ticker }))),
   };
   const levelled = tickers.map(({ heldOut, score }) => ({
     heldOut: withLevels(heldOut, levels.heldOut),
@@ -232,29 +229,29 @@ export interface HeldOutSet {
 export type Exposures = ReadonlyMap<string, TickerExposures>;
 
 /** The tables and the verdict of all tickers. @param exposures at the dates of all rows; absent if there are too few tickers. */
-export function* scoreTables(
+export function scoreTables(
   tickers: readonly ScoredTicker[],
   { intervals, delay = 0 }: Pick<ScoreSettings, "intervals" | "delay">,
   heldOut: HeldOutSet,
   levels: JobLevels,
   exposures?: Exposures,
-): Pausable<ScoreTables> {
+): ScoreTables {
   const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
   const covered =
     intervals === undefined
       ? undefined
-      : yield* intervalTables(
+      : intervalTables(
           tickers.flatMap((ticker) => ticker.intervals ?? []),
           intervals.alpha,
         );
-  const scored = yield* setTables(tickers.map((ticker) => ticker.score));
-  const tested = outOfFold && (yield* setTables(outOfFold));
+  const scored = setTables(tickers.map((ticker) => ticker.score));
+  const tested = outOfFold && setTables(outOfFold);
   const tables = (name: keyof SetTables): ForecastTables =>
     tested === undefined ? { score: scored[name] } : { score: scored[name], out_of_fold: tested[name] };
-  const shrinkage = yield* shrinkageTable(tickers.map((ticker) => ticker.heldOut));
+  const shrinkage = shrinkageTable(tickers.map((ticker) => ticker.heldOut));
   const ranked = tickers.map(({ score }) => asRanked(score));
-  const score = { ...scored.model, ...(yield* orderWorth(ranked, delay, exposures)) };
-  const folds = tested && { ...tested.model, ...(yield* orderWorth(outOfFold!, delay, exposures)) };
+  const score = { ...scored.model, ...orderWorth(ranked, delay, exposures) };
+  const folds = tested && { ...tested.model, ...orderWorth(outOfFold!, delay, exposures) };
   const isOfModel = tickers.some(({ model }) => model !== undefined);
   const orders = { score: score.by_delay, out_of_fold: folds?.by_delay, isOfModel };
   return {
@@ -266,22 +263,22 @@ export function* scoreTables(
     ...(tickers.length === 0
       ? {}
       : {
-          verdict: withLater(yield* jobVerdict(tickers, intervals, covered?.by_volatility, heldOut), orders),
+          verdict: withLater(jobVerdict(tickers, intervals, covered?.by_volatility, heldOut), orders),
         }),
   };
 }
 
 /** @param rows with the models' own forecasts, whose order no factor changes. */
-function* orderWorth(
+function orderWorth(
   rows: readonly ForecastRows[],
   delay: number,
   exposures: Exposures | undefined,
-): Pausable<Pick<ModelTable, "by_delay" | "exposures">> {
+): Pick<ModelTable, "by_delay" | "exposures"> {
   if (rows.length === 0) return {};
-  const by_delay = yield* delayedOrders(rows, delay);
+  const by_delay = delayedOrders(rows, delay);
   const compared = rows.filter(({ days }) => days.length > 0).length;
   if (exposures === undefined || compared < MIN_ORDER_TICKERS) return { by_delay };
-  return { by_delay, exposures: yield* exposureTable(rows, exposures) };
+  return { by_delay, exposures: exposureTable(rows, exposures) };
 }
 
 function withLater(verdict: Verdict, orders: Parameters<typeof laterSentence>[0]): Verdict {
@@ -290,56 +287,25 @@ function withLater(verdict: Verdict, orders: Parameters<typeof laterSentence>[0]
   return later === undefined ? verdict : { ...headline, later, judged };
 }
 
-function* jobVerdict(
+function jobVerdict(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
   byVolatility: readonly Coverage[] | undefined,
   heldOut: HeldOutSet,
-): Pausable<Verdict> {
-  const tested = intervals && { byDate: yield* coverageByDate(tickers.flatMap(prequentialRows)) };
+): Verdict {
+  const tested = intervals && { byDate: coverageByDate(tickers.flatMap(prequentialRows)) };
   const sets: JudgedSet[] = [{ ...heldOut, coverage: tested }];
   const forecasts = tickers.map(({ score }) => labelled(score)).filter(({ days }) => days.length > 0);
   if (forecasts.length > 0) {
     const scored = tickers.map(({ score, bounds }) => ({ ...score, ...bounds }));
-    const coverage = intervals && { byDate: yield* coverageByDate(scored), byVolatility };
+    const coverage = intervals && { byDate: coverageByDate(scored), byVolatility };
     sets.push({ rows: "score", forecasts, coverage });
   }
-  return yield* verdictOf(sets, intervals);
+  return verdictOf(sets, intervals);
 }
 
 /** The held-out rows with the intervals that earlier residuals give them, for a method that has these. */
 function prequentialRows({ residuals, intervals }: ScoredTicker): BoundedRows[] {
   const tested = intervals?.requested.prequential;
   return tested === undefined ? [] : [{ ...tested, days: residuals.days }];
-}
-
-/**
- * Evaluates the forecasts of a job, turn by turn, and reports the progress.
- * @param units of progress that the work counts.
- * @throws the reason of the job's signal.
- */
-export async function evaluateInTurns<T>(
-  work: Pausable<T>,
-  units: number,
-  context: Pick<JobContext, "report" | "signal" | "onTiming">,
-): Promise<T> {
-  const total = Math.max(1, units);
-  const report = (done: number) => context.report({ kind: "progress", stage: "evaluate", done, total });
-  const evaluation = await timed(context, "evaluate", () =>
-    // The total is reported once: below, when the last table is ready.
-    inTurns(work, context.signal, (done) => report(Math.min(done, total - 1))),
-  );
-  report(total);
-  return evaluation;
-}
-
-/** Tables of each set of rows: those of the model and of the two baselines. */
-const TABLES_PER_SET = 3;
-
-/**
- * The units of progress for evaluating `tickers` tickers: one ticker of one table is a unit, and so is the scoring of a ticker.
- * @param sets of rows: score, and out of fold if there are folds.
- */
-export function evaluationUnits(tickers: number, sets: 1 | 2): number {
-  return tickers * (1 + sets * TABLES_PER_SET);
 }

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import type { Choice } from "../../../src/contract/config/choice/candidates.ts";
 import { CHOICE_MEASURES, CHOICE_RULES } from "../../../src/contract/config/choice/choice-config.ts";
 import { type DlSettings, parseDlSettings } from "../../../src/contract/config/dl-settings.ts";
-import { atOnce } from "../../../src/contract/machine/pausable.ts";
 import { formatDay } from "../../../src/contract/market/dates.ts";
 import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
@@ -115,7 +114,7 @@ function combined({ choice, trained }: Case) {
       ...{ warnings: [], blockRows: [] },
     });
   }
-  return atOnce(combineNetworks(gatherer.finish(), choice));
+  return combineNetworks(gatherer.finish(), choice);
 }
 
 function requestOf({ choice: { rule, measure }, trained }: Case) {

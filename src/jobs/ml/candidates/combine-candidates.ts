@@ -1,5 +1,4 @@
 import type { MlCandidates } from "../../../contract/config/choice/ml-candidates.ts";
-import type { Pausable } from "../../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
 import type { Warning } from "../../../contract/problems/warnings.ts";
 import { memberLevels, memberMeans, membersAt } from "../../../evaluate/choice/member-forecasts.ts";
@@ -23,25 +22,20 @@ export type CombinedOutcome = BlockedOutcome & { readonly choice: ChoiceResult }
  * Chooses among the candidates and combines their forecasts into one per row. Everything else about a ticker is that of the first candidate
  * that could fit it.
  */
-export function* combineCandidates(
-  { outcomes, bases }: CandidateFits,
-  choice: MlCandidates,
-): Pausable<CombinedOutcome> {
+export function combineCandidates({ outcomes, bases }: CandidateFits, choice: MlCandidates): CombinedOutcome {
   const tickers: CandidateTicker[] = [];
   const lost = lostTickers(outcomes);
   for (const name of [...bases.keys()].filter((ticker) => !lost.has(ticker)).sort(compareCodePoints)) {
-    yield 0;
     const fitted = outcomes.map(({ forecasts }) => forecasts.get(name));
     tickers.push(candidateTicker(bases.get(name)!, fitted, choice));
   }
   const tested = tickers.map((ticker) => ticker.tested);
-  const chosen = yield* choosePrequentially(tested, outcomes.length, choice);
+  const chosen = choosePrequentially(tested, outcomes.length, choice);
   const fitted: FittedTicker[] = [];
   for (const [i, ticker] of tickers.entries()) {
-    yield 0;
     fitted.push(combined(ticker, chosen, i, choice));
   }
-  const result = yield* choiceResult(tickers, chosen, choice);
+  const result = choiceResult(tickers, chosen, choice);
   const reports = outcomes.map(reportOf);
   const [{ outcome }] = outcomes as readonly [CandidateOutcome];
   return {

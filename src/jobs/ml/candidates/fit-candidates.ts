@@ -21,7 +21,6 @@ import {
   memoryLimitOf,
   type OnFits,
   type ReadyPanels,
-  untilTrialFails,
 } from "../fit-together.ts";
 import { planFits, refusedColumns } from "../plan-fits.ts";
 import type { ListedPanel } from "../pooled-tickers.ts";
@@ -62,12 +61,11 @@ export async function fitCandidates(
   onFits: OnFits,
 ): Promise<CandidateFits> {
   const settings = choice.candidates.map((candidate) => withWarmUp(candidate.settings, choice));
-  const signal = untilTrialFails(options);
-  const shared = await SharedPanels.compare(read, settings, options.workFolder, signal);
+  const shared = SharedPanels.compare(read, settings, options.workFolder);
   const { panels } = shared.of(shared.firstWithPanels(settings)).prepared;
   requireCurrentTicker(panels.map(datesOf), asOf);
   const blocks = refitBlocks(panels, options.settings.refitEvery);
-  await requireRoomForAll(shared, settings, blocks, { ...options, signal }, context);
+  requireRoomForAll(shared, settings, blocks, options.pool, context);
   const counts = settings.map((own) => fitCount(shared.of(own).prepared.panels, own, blocks));
   const total = read.late === undefined ? counts.reduce((sum, count) => sum + count, 0) : undefined;
   const outcomes: CandidateOutcome[] = [];
@@ -108,18 +106,18 @@ export async function fitCandidates(
 }
 
 /** @throws MucastError out_of_memory if the largest fit of a pooled candidate does not fit into the memory of this machine. */
-async function requireRoomForAll(
+function requireRoomForAll(
   shared: SharedPanels<ListedPanel>,
   settings: readonly MlSettings[],
   blocks: readonly RefitBlock[],
-  { pool, signal }: Pick<FitOptions, "pool" | "signal">,
+  pool: FitOptions["pool"],
   context: JobContext,
-): Promise<void> {
+): void {
   const limit = memoryLimitOf(context);
   if (limit === undefined) return;
   const pooled = settings.filter(({ fit }) => fit === "pooled");
   for (const [{ prepared }, own] of Map.groupBy(pooled, (one) => shared.of(one))) {
-    await requireRoom(prepared.panels, own, blocks, { limit, held: pool.heldBytes() }, signal);
+    requireRoom(prepared.panels, own, blocks, { limit, held: pool.heldBytes() });
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Pausable } from "../../../contract/machine/pausable.ts";
 import type { OutputImportance } from "../../../contract/output/importance.ts";
 import {
   type GroupLoss,
@@ -24,14 +23,10 @@ interface ShuffledFits {
 }
 
 /** @returns undefined without `importance`. */
-export function* evaluateImportance({
-  fitted,
-  groups,
-  shuffled,
-}: ShuffledFits): Pausable<ImportanceResult | undefined> {
+export function evaluateImportance({ fitted, groups, shuffled }: ShuffledFits): ImportanceResult | undefined {
   if (groups === undefined) return undefined;
   const tested = fitted.filter(({ outOfFold }) => outOfFold.length > 0);
-  const { groups: losses, ...whole } = yield* permutationImportance(
+  const { groups: losses, ...whole } = permutationImportance(
     tested.map(outOfFoldRows),
     groups.map((_, g) => tested.map(({ permuted }) => permuted![g]!)),
     shuffled,
