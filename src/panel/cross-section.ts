@@ -53,13 +53,6 @@ export function rowsWithZScores(panel: Pick<Featured, "columns" | "days">, found
   return Int32Array.from(missing.keys()).filter((row) => missing[row] === 0);
 }
 
-/** Whether a row with a value of a feature has its z-score too, if that feature is scored: MIN_DATE_TICKERS tickers or more have it on the date. */
-export function hasZScore(feature: string, day: Day, { numbers, first, counts }: FeatureCounts): boolean {
-  const number = numbers.get(feature);
-  // A late ticker has rows outside the others' dates.
-  return number === undefined || (counts[(day - first) * numbers.size + number] ?? 0) >= MIN_DATE_TICKERS;
-}
-
 /** Cells of one scored feature and one calendar day. */
 interface Grid {
   readonly numbers: ReadonlyMap<string, number>;

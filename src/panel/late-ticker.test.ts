@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
 import { countFeatures } from "./cross-section.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { joinLateTicker, latePanelAt, lateRows, type Peers, type PlanRows } from "./late-ticker.ts";
+import { joinLateTicker, type Peers } from "./late-ticker.ts";
 import { firstBlock, type RefitBlock, tickerBlocks } from "./refit-blocks.ts";
 import { MIN_DATE_TICKERS, relativeTargets } from "./relative-target.ts";
 import { buildTickerPanel, MIN_FIT_ROWS, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
@@ -241,26 +241,4 @@ test("a ticker joins at the block that building its panel at each block in turn 
   }
   const told = `${joining} join, ${waiting} of them later than their prices allow, ${never} never`;
   assert.ok(joining > 50 && never > 50 && waiting > 20, told);
-});
-
-test("the rows that plans read at a date are the rows of the whole panel with that cut", () => {
-  const random = seededRandom(19);
-  let [found, missing] = [0, 0];
-  for (let draw = 0; draw < 80; draw++) {
-    const input = randomInput(random);
-    const others = Array.from({ length: 9 }, (_, i) => randomPeer(random, `P${i}`));
-    const peers = peersOf(others, { hasTargets: draw % 4 >= 2, hasScores: draw % 2 === 1 });
-    const rowsAt = lateRows(input, peers);
-    for (const known of [...SHORT_BLOCKS.map(({ from }) => from), LENGTH - 1]) {
-      const panel = latePanelAt(input, known, peers);
-      const rows = rowsAt(known);
-      if (panel === undefined) missing++;
-      else found++;
-      const named = Object.keys(rows ?? {}) as (keyof PlanRows)[];
-      const expected = panel && Object.fromEntries(named.map((name) => [name, panel[name]]));
-      assert.deepEqual(rows, expected, `draw ${draw}, date ${known}`);
-      assert.equal(rows?.relative === undefined, panel?.relative === undefined);
-    }
-  }
-  assert.ok(found > 200 && missing > 200, `${found} found, ${missing} missing`);
 });

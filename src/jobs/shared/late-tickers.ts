@@ -1,17 +1,9 @@
 import { join } from "node:path";
-import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { type ArrayRef, linkArray, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
 import type { LateCandidate, LateSource } from "../../panel/late-network.ts";
-import {
-  joinLateTicker,
-  latePanelAt,
-  lateRows,
-  type Peers,
-  type PlanRows,
-  withFeaturesOf,
-} from "../../panel/late-ticker.ts";
+import { joinLateTicker, latePanelAt, type Peers, withFeaturesOf } from "../../panel/late-ticker.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerInput, TickerPanel } from "../../panel/ticker-panel.ts";
 import { columnsOnDisk, type PanelOnDisk, panelsInMemory, selectColumns } from "./panel-files.ts";
@@ -82,13 +74,9 @@ export class LateTickers {
   ): LateCandidate<P>[] {
     return this.#kept.map((kept) => {
       const input = () => withFeaturesOf(inMemory(kept), peers, features);
-      let rows: ((known: Day) => PlanRows | undefined) | undefined;
       return {
         ticker: kept.ticker,
-        rowsAt: (known) => {
-          rows ??= lateRows(input(), peers);
-          return rows(known);
-        },
+        rowsAt: (known) => latePanelAt(input(), known, peers),
         join: (known) => toPanel(latePanelAt(input(), known, peers)!),
       };
     });
