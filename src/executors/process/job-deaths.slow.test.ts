@@ -17,7 +17,7 @@ import { cleanMarket } from "../../../test/end-to-end/markets/market.ts";
 import { startFakeStorage } from "../../../test/service/storage.testing.ts";
 import { IN_RELEASE_TIER } from "../../../test/whole-matrix.testing.ts";
 import { type BlobPolicy, policyOf } from "../../blob/policy.ts";
-import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../jobs/run-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder } from "../executor.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";

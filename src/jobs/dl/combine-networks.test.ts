@@ -3,9 +3,10 @@ import { test } from "node:test";
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { noise } from "../../evaluate/choice/choice.testing.ts";
+import type { HeldOutPart } from "../shared/modelled-ticker.ts";
 import { CandidateGatherer } from "./candidate-networks.ts";
 import { combineNetworks } from "./combine-networks.ts";
-import type { HeldOutPart, TrainedTicker } from "./planned-network.ts";
+import type { TrainedTicker } from "./planned-network.ts";
 
 const TICKER = "AAPL";
 const { settings } = parseDlSettings(

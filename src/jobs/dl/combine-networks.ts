@@ -23,8 +23,9 @@ import { alignedTo } from "../shared/choice/aligned-forecasts.ts";
 import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice/choice-result.ts";
 import { choiceWarnings, commonFailures } from "../shared/choice/choice-warnings.ts";
 import { lostTickers } from "../shared/choice/lost-tickers.ts";
+import type { HeldOutPart } from "../shared/modelled-ticker.ts";
 import type { CandidateForecasts, CandidateNetworks, TrainedCandidates } from "./candidate-networks.ts";
-import type { HeldOutPart, TrainedTicker } from "./planned-network.ts";
+import type { TrainedTicker } from "./planned-network.ts";
 import type { TrainOutcome } from "./trained-blocks.ts";
 
 /** A ticker that at least one candidate could train on. Its tested rows are the validation part, then the calibration part. */

@@ -9,11 +9,16 @@ import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, type WindowPlan } from "../../panel/window-plan.ts";
 import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
-import { rowFacts } from "../shared/ticker-fits.ts";
+import { rowFacts } from "../shared/modelled-ticker.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { planJointWindows, planOf } from "./plan-joint-network.ts";
 import { planTickerWindows } from "./plan-ticker-networks.ts";
-import { DISABLED } from "./read-and-train.ts";
+
+/** The warning of a config that is switched off. */
+export const DISABLED: Warning = {
+  code: "disabled",
+  message: "config.NN params.Dot prediction.status is false: nothing was trained, and mu is empty.",
+};
 
 /** The config of run_dl_job, and the networks that the job would plan. @throws MucastError like run_dl_job. */
 export function previewDl(config: string): PreviewedConfig {

@@ -7,11 +7,12 @@ import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
+import { evaluateForecasts } from "../shared/evaluate-forecasts.ts";
+import type { HeldOutPart } from "../shared/modelled-ticker.ts";
 import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";
-import { evaluateDl } from "./dl-output.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
-import { type HeldOutPart, type TrainedTicker, trainedTicker } from "./planned-network.ts";
+import { modelledOf, type TrainedTicker, trainedTicker } from "./planned-network.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-networks-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -173,7 +174,7 @@ test("the second part of a ticker's predictions makes the intervals of the rest"
     validate: { start: 73, end: 87 },
     calibrate: { start: 88, end: 102 },
   });
-  const [scored] = evaluateDl(trained, settings, 105).tickers;
+  const [scored] = evaluateForecasts(trained.map(modelledOf), "calibration", settings, 105).tickers;
   assert.deepEqual([...scored!.score.predicted], [1, 2, 3]);
   assert.deepEqual([...scored!.score.days], [103, 104, 105]);
   assert.deepEqual([...scored!.score.realised], [0.103, 0.104, Number.NaN]);

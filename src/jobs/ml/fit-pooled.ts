@@ -11,14 +11,14 @@ import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import { hasFewRows } from "../../panel/folds.ts";
 import { type PooledBlock, type PooledPlan, planPooled } from "../../panel/pooled-plan.ts";
 import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
+import type { PooledFit } from "../shared/job-document.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { runEach } from "../shared/run-concurrently.ts";
-import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import { type FitOptions, namingTooLarge } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
-import { importancesOf, notConverged, type SpreadImportance } from "./fitted-ticker.ts";
+import { importancesOf, notConverged } from "./fitted-ticker.ts";
 import { splitPredictions } from "./importance/permuted-predictions.ts";
 import { type PooledShuffle, pooledShuffle } from "./importance/replacement-rows.ts";
 import { type PlannedFit, type PlannedRefit, refusedColumns } from "./plan-fits.ts";
@@ -30,24 +30,11 @@ import { type BlockPredictions, constantOf, failedRefitWarnings, runRefits } fro
 /** The name of the single fit in warnings, progress and errors. */
 export const POOLED = "pooled";
 
-/** The single regressor of a pooled fit, as the output records it. */
-export interface PooledFit {
-  readonly fitRows: number;
-  readonly features: number;
-  /** Mean label over the fit rows of all tickers, log-return. */
-  readonly labelMean: number;
-  /** The number of training rows of each fold, over all tickers. */
-  readonly foldRows: readonly number[];
-  /** The number of training rows of each block's models, over all tickers. */
-  readonly blockRows: readonly number[];
-  /** Importances of the last fit, with their deviations over the fits of all blocks. */
-  readonly lastImportances?: readonly SpreadImportance[];
-  readonly importances?: readonly Importance[];
-}
-
 export interface PooledOutcome extends FitOutcome {
   /** Absent if no ticker takes part. */
   readonly pooled?: PooledFit;
+  /** The number of training rows of each block's models, over all tickers. */
+  readonly blockRows?: readonly number[];
   /** Lists the fit itself if its rows are too few. */
   readonly listed: readonly Listed[];
   /** With `importance`: the form of order for which features were shuffled. */
@@ -95,6 +82,7 @@ export async function fitPooled(
     fitted: pooledTickers(plan, fits, union.warnings, options),
     failures: [],
     pooled: pooledFit(plan, union, fits),
+    blockRows: fits.blocks.map(({ train: [from, to] }) => to - from),
     ...(shuffle && { shuffled: shuffle.form }),
     listed: listedOfPool(plan, union.names.length),
     warnings: fitWarnings(fits),
@@ -312,7 +300,6 @@ function pooledFit(
     features: names.length,
     labelMean: labelMean(plan),
     foldRows: plan.folds.map(({ trainStart, trainEnd }) => trainEnd - trainStart),
-    blockRows: blocks.map(({ train: [from, to] }) => to - from),
     ...(importances && { importances }),
     ...(lastImportances && { lastImportances }),
   };

@@ -11,7 +11,7 @@ import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { ChoicePreview, PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { featuresOf, hasForecasts, type JoinLate } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
-import { rowFacts } from "../shared/ticker-fits.ts";
+import { rowFacts } from "../shared/modelled-ticker.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { fitCount, withWarmUp } from "./candidates/fit-candidates.ts";
 import { largestFit, listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";

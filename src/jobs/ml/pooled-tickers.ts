@@ -4,13 +4,13 @@ import { concatenate } from "../../evaluate/forecast-rows.ts";
 import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
 import { firstBlock } from "../../panel/refit-blocks.ts";
 import { forecastReturns } from "../../panel/ticker-panel.ts";
+import { levelOf } from "../shared/evaluate-forecasts.ts";
 import { hasForecasts } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
+import { rowFacts } from "../shared/modelled-ticker.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
-import { levelOf } from "../shared/score-tables.ts";
-import { rowFacts } from "../shared/ticker-fits.ts";
 import type { FitOptions } from "./fit-ticker.ts";
-import { type FittedTicker, fittedRows, scoreModels } from "./fitted-ticker.ts";
+import { type FittedTicker, fittedRows, outOfFold, scoreModels } from "./fitted-ticker.ts";
 import { planWarnings } from "./plan-fits.ts";
 import type { BlockPredictions } from "./run-refits.ts";
 
@@ -52,14 +52,13 @@ export function pooledTickers(
     const { ticker } = panel;
     const rows = rowFacts(panel);
     const byBlock = blocksOfTicker(member, plan, fits.blocks);
+    const spans = folds.flatMap(({ fold, testStart, testEnd }) =>
+      levelOf(panel, panel.fit.subarray(testStart, testEnd), plan.folds[fold]!.from),
+    );
     fitted.push({
       ...fittedRows(panel, byBlock, plan.blocks),
+      ...outOfFold(panel, folds, outOfFoldReturns(member, plan, fits.folds), spans),
       models: scoreModels(panel, member.learn, byBlock),
-      folds,
-      outOfFold: outOfFoldReturns(member, plan, fits.folds),
-      outOfFoldSpans: folds.flatMap(({ fold, testStart, testEnd }) =>
-        levelOf(panel, panel.fit.subarray(testStart, testEnd), plan.folds[fold]!.from),
-      ),
       ...(groups && {
         permuted: groups.map((_, g) =>
           outOfFoldReturns(member, plan, fits.folds, ({ permuted }) => permuted[g]!),

@@ -12,10 +12,10 @@ import type { WindowPlan } from "../../panel/window-plan.ts";
 import { recordedDelay } from "./job-document.ts";
 import { failuresWithout, type JoinLate, LateTickers } from "./late-tickers.ts";
 import type { Listed } from "./listed-warnings.ts";
+import { medianSpacing, rowFacts } from "./modelled-ticker.ts";
 import { preparedRows } from "./prepare-panels.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { medianSpacing, rowFacts } from "./ticker-fits.ts";
 import { tickerWarnings } from "./ticker-warnings.ts";
 
 /** What a job would make of its request, without training. Counts are rows; dates are `YYYY-MM-DD`. */

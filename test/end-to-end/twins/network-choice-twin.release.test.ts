@@ -10,8 +10,9 @@ import { findEnvironment } from "../../../src/engine/environment/environment.ts"
 import { noise } from "../../../src/evaluate/choice/choice.testing.ts";
 import { CandidateGatherer } from "../../../src/jobs/dl/candidate-networks.ts";
 import { combineNetworks } from "../../../src/jobs/dl/combine-networks.ts";
-import type { HeldOutPart, TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
+import type { TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
 import { choiceOf } from "../../../src/jobs/shared/choice/choice-result.ts";
+import type { HeldOutPart } from "../../../src/jobs/shared/modelled-ticker.ts";
 import { removeFolders } from "../jobs/job-runs.ts";
 import { askTwin, assertClose } from "./plain-twin.ts";
 

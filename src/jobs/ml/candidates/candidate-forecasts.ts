@@ -1,5 +1,4 @@
 import type { Warning } from "../../../contract/problems/warnings.ts";
-import type { Fold } from "../../../panel/folds.ts";
 import type { DatedPredictions } from "../../shared/choice/aligned-forecasts.ts";
 import type { Listed } from "../../shared/listed-warnings.ts";
 import type { FittedTicker } from "../fitted-ticker.ts";
@@ -15,21 +14,13 @@ export interface CandidateForecasts {
 
 /** @param base of the same ticker, by an earlier candidate: equal dates are kept once, because a job may have 100 candidates. */
 export function forecastsOf(own: FittedTicker, base: CandidateForecasts | undefined): CandidateForecasts {
-  const { folds, fit, outOfFold, outOfFoldSpans, score, warnings, listed } = own;
-  const days = Int32Array.from(testedRows(folds), (row) => fit.days[row]!);
+  const { heldOut, score, warnings, listed } = own;
   return {
-    tested: { days: shared(days, base?.tested.days), predicted: outOfFold, spans: outOfFoldSpans },
+    tested: { ...heldOut, days: shared(heldOut.days, base?.tested.days) },
     score: { ...score, days: shared(score.days, base?.score.days) },
     warnings,
     listed,
   };
-}
-
-/** Positions in the fit rows. */
-export function testedRows(folds: readonly Fold[]): number[] {
-  return folds.flatMap(({ testStart, testEnd }) =>
-    Array.from({ length: testEnd - testStart }, (_, i) => testStart + i),
-  );
 }
 
 function shared(days: Int32Array, other: Int32Array | undefined): Int32Array {

@@ -5,7 +5,7 @@ import type { Fold } from "../../../panel/folds.ts";
 import { alignedTo } from "../../shared/choice/aligned-forecasts.ts";
 import type { ChoiceTicker } from "../../shared/choice/choice-result.ts";
 import type { FittedTicker } from "../fitted-ticker.ts";
-import { type CandidateForecasts, testedRows } from "./candidate-forecasts.ts";
+import type { CandidateForecasts } from "./candidate-forecasts.ts";
 
 /** The fits of a ticker by the first candidate that could fit it, whose rows and folds are the ticker's. */
 export interface BaseFits {
@@ -27,19 +27,18 @@ export function candidateTicker(
 ): CandidateTicker {
   const { days } = fitted[base.candidate]!.tested;
   const { fits } = base;
-  const { folds } = fits;
-  const rows = testedRows(folds);
+  const { folds, heldOut } = fits;
   const warmUpFolds = Math.max(0, folds.length - publishedFolds(choice));
   return {
     base,
     fitted,
     warmUpFolds,
-    warmUpRows: testedRows(folds.slice(0, warmUpFolds)).length,
+    warmUpRows: folds.slice(0, warmUpFolds).reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0),
     tested: {
       ticker: fits.ticker,
       days,
-      labelDays: Int32Array.from(rows, (row) => fits.fit.labelDays[row]!),
-      realised: Float64Array.from(rows, (row) => fits.fit.labels[row]!),
+      labelDays: heldOut.labelDays,
+      realised: heldOut.realised,
       predicted: fitted.map((own) => alignedTo(days, own?.tested)),
       unit: unitOf(fits),
       folds: testedFolds(folds, days),
@@ -62,6 +61,6 @@ function testedFolds(folds: readonly Fold[], days: Int32Array): TestedFold[] {
 }
 
 /** The mean squared label of the rows that the first fold trains on; 0 without a fold. */
-function unitOf({ folds: [first], fit }: FittedTicker): number {
-  return first === undefined ? 0 : rootMeanSquare(fit.labels.subarray(first.trainStart, first.trainEnd)) ** 2;
+function unitOf({ folds: [first], fitLabels }: FittedTicker): number {
+  return first === undefined ? 0 : rootMeanSquare(fitLabels.subarray(first.trainStart, first.trainEnd)) ** 2;
 }

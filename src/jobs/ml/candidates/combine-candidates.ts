@@ -66,17 +66,27 @@ function combined(
   memberMeans(aligned, members, predicted);
   const spansOf = (part: "tested" | "score") => fitted.map((own) => own?.[part].spans ?? []);
   const folds = first.folds.slice(warmUpFolds);
-  const isAlone = members.length === 1 && members[0] === base;
-  return {
-    ...first,
-    folds,
-    outOfFold: chosen.predicted[index]!.subarray(warmUpRows),
-    outOfFoldSpans: memberLevels(
+  const { ticker, days, labelDays, realised, trainingMean, labelDeviation } = first.heldOut;
+  const heldOut = {
+    ...{ ticker, labelDeviation },
+    days: days.subarray(warmUpRows),
+    labelDays: labelDays.subarray(warmUpRows),
+    predicted: chosen.predicted[index]!.subarray(warmUpRows),
+    realised: realised.subarray(warmUpRows),
+    trainingMean: trainingMean.subarray(warmUpRows),
+    spans: memberLevels(
       tested.days,
       tested.predicted,
       spansOf("tested"),
       tested.folds.map((fold) => ({ ...fold, members: membersAt(chosen, fold.first) })),
     ),
+  };
+  const isAlone = members.length === 1 && members[0] === base;
+  return {
+    ...first,
+    folds,
+    heldOut,
+    residuals: heldOut,
     score: {
       ...score,
       predicted,

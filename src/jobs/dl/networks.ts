@@ -1,42 +1,60 @@
-import type { DlSettings } from "../../contract/config/dl-settings.ts";
+import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
+import { networkLibraries } from "../../engine/environment/engine-status.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerInput } from "../../panel/ticker-panel.ts";
+import type { ChoiceResult } from "../shared/choice/choice-result.ts";
 import { type ComparedPanels, type ReadPanels, SharedPanels } from "../shared/choice/compared-panels.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
+import { type JobFits, plain } from "../shared/job-document.ts";
+import type { JobKind, ReadAndFitted } from "../shared/job-kind.ts";
 import { failuresWithout, LateTickers } from "../shared/late-tickers.ts";
+import { chosenEarly } from "../shared/listed-warnings.ts";
 import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
+import { recordedDl } from "../shared/recorded-settings.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
-import type { Exposures } from "../shared/score-tables.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { FitTimings, timed } from "../shared/timings.ts";
 import { openWorkFolder } from "../shared/work-folder.ts";
 import type { CandidateNetworks, TrainedCandidates } from "./candidate-networks.ts";
-import { type CombinedNetworks, combineNetworks } from "./combine-networks.ts";
+import { combineNetworks } from "./combine-networks.ts";
+import { DISABLED, previewDl } from "./dl-preview.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
-import type { NetworkPlan } from "./planned-network.ts";
+import { modelledOf, type NetworkPlan } from "./planned-network.ts";
 import { failedPlan, type PlannedCandidate, trainCandidates } from "./train-candidates.ts";
-import type { TrainOutcome } from "./trained-blocks.ts";
+import { blockTrainingOf, type TrainOutcome } from "./trained-blocks.ts";
 
-/** The contents of both blobs, and the networks trained on them. */
-export interface ReadAndTrained {
-  readonly inputs: Inputs;
-  readonly outcome: TrainOutcome & Partial<Pick<CombinedNetworks, "choice">>;
-  /** `cpu` or `cuda:N`; `none` if nothing was trained. */
-  readonly device: string;
-  /** Warnings about dates on which too few tickers can be compared, and about refits that change nothing. */
-  readonly warnings: readonly Warning[];
-  /** The blocks of the score rows. */
-  readonly blocks: readonly RefitBlock[];
-  /** Absent for too few tickers. */
-  readonly exposures: Exposures | undefined;
+/** The kind of run_dl_job: networks, one per ticker or one for all. */
+export const NETWORKS: JobKind<DlSettings> = {
+  environment: "dl",
+  parse,
+  libraries: (settings) =>
+    settings.enabled ? [...new Set(candidatesOf(settings).flatMap(networkLibraries))] : undefined,
+  fit: (request, context, settings, engine) =>
+    engine === undefined
+      ? readDisabled(request, context, settings)
+      : readAndTrain(request, context, settings, engine),
+  recorded: recordedDl,
+  candidates: candidatesOf,
+  seed: ({ seed }) => seed,
+  model: ({ network }) => network.architecture,
+  fitKind: (settings) => (settings.every(({ joint }) => joint) ? "joint" : "per_ticker"),
+  preview: previewDl,
+};
+
+function parse(config: string): ReturnType<typeof parseDlSettings> {
+  const { settings, warnings } = parseDlSettings(config);
+  return { settings, warnings: settings.enabled ? warnings : [...warnings, DISABLED] };
+}
+
+function candidatesOf(settings: DlSettings): readonly DlSettings[] {
+  return settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
 }
 
 /**
@@ -45,13 +63,13 @@ export interface ReadAndTrained {
  * @throws MucastError device_unavailable; errors of reading, planning and training; insufficient_history, all_failed or
  * no_forecast if no ticker has a forecast. The first fault stops everything else, and is thrown once nothing is running.
  */
-export async function readAndTrain(
+async function readAndTrain(
   request: JobRequest,
   context: JobContext,
   settings: DlSettings,
   { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
-): Promise<ReadAndTrained> {
-  const [{ device }, { inputs, planned, ...read }] = await runConcurrently(
+): Promise<ReadAndFitted> {
+  const [{ device }, { inputs, planned, blocks, exposures, warnings }] = await runConcurrently(
     context.signal,
     (signal) => pool.run({ task: "device", device: settings.device }, { signal }),
     (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
@@ -71,11 +89,39 @@ export async function readAndTrain(
   const outcome = outcomeOf(candidates, settings);
   const dates = outcome.trained.map((ticker) => ticker.dates);
   requireForecasts(dates, outcome.failures, inputs);
-  return { inputs, outcome, device, ...read };
+  const { trained, training } = outcome;
+  return {
+    inputs,
+    fits: fitsOf(outcome, blocks),
+    rows: trained.some(({ calibration }) => calibration.days.length > 0) ? "calibration" : "validation",
+    blocks,
+    exposures,
+    warnings: [...warnings, ...outcome.warnings],
+    listed: chosenEarly(training),
+    device,
+  };
+}
+
+type Outcome = TrainOutcome & { readonly choice?: ChoiceResult };
+
+function fitsOf(
+  { trained, failures, training, blockTraining, blockRows, choice }: Outcome,
+  blocks: readonly RefitBlock[],
+): JobFits {
+  return {
+    tickers: trained.map(modelledOf),
+    failures,
+    blockRows,
+    training: plain(training),
+    blockTraining: new Map(
+      [...blockTraining].map(([name, own]) => [name, () => blockTrainingOf(own, blocks.length)]),
+    ),
+    choice,
+  };
 }
 
 /** The outcome of the one candidate, or of the choice among several. */
-function outcomeOf(candidates: TrainedCandidates, { choice }: DlSettings): ReadAndTrained["outcome"] {
+function outcomeOf(candidates: TrainedCandidates, { choice }: DlSettings): Outcome {
   if (choice !== undefined) return combineNetworks(candidates, choice);
   const [{ outcome }] = candidates.outcomes as readonly [CandidateNetworks];
   const trained = [...candidates.bases.values()];
@@ -86,7 +132,7 @@ function outcomeOf(candidates: TrainedCandidates, { choice }: DlSettings): ReadA
   };
 }
 
-interface ReadAndPlanned extends Pick<ReadAndTrained, "inputs" | "warnings" | "blocks" | "exposures"> {
+interface ReadAndPlanned extends Pick<ReadAndFitted, "inputs" | "warnings" | "blocks" | "exposures"> {
   /** At least the config itself. */
   readonly planned: readonly PlannedCandidate[];
 }
@@ -184,21 +230,15 @@ function planCandidate(
   return { networks, joined, failures: [...short, ...failures] };
 }
 
-/** The warning of a config that is switched off. */
-export const DISABLED: Warning = {
-  code: "disabled",
-  message: "config.NN params.Dot prediction.status is false: nothing was trained, and mu is empty.",
-};
-
 /**
  * Reads both blobs for a config that is switched off: the output shows their window and digests. Trains nothing.
  * @throws MucastError of reading them.
  */
-export async function readDisabled(
+async function readDisabled(
   request: JobRequest,
   context: JobContext,
   { delay }: Pick<DlSettings, "delay">,
-): Promise<ReadAndTrained> {
+): Promise<ReadAndFitted> {
   const work = openWorkFolder();
   try {
     const inputs = await openInputs(request, context, work.path, delay);
@@ -207,18 +247,13 @@ export async function readDisabled(
       for await (const _ of inputs.panels()) context.signal.throwIfAborted();
       return {
         inputs,
-        outcome: {
-          trained: [],
-          training: new Map(),
-          blockTraining: new Map(),
-          failures: [],
-          warnings: [],
-          blockRows: [],
-        },
-        device: "none",
-        warnings: [],
+        fits: { tickers: [], failures: [], training: new Map(), blockTraining: new Map() },
+        rows: "validation",
         blocks: ONE_BLOCK,
         exposures: undefined,
+        warnings: [],
+        listed: [],
+        device: "none",
       };
     } finally {
       await inputs.close();

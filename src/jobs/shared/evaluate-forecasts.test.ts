@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mean } from "../../evaluate/statistics.ts";
 import type { FittedTicker } from "../ml/fitted-ticker.ts";
-import { evaluateMl } from "../ml/ml-output.ts";
-import { hasZeroFactor } from "./score-tables.ts";
+import { evaluateForecasts } from "./evaluate-forecasts.ts";
+import { foldedRows } from "./modelled-ticker.testing.ts";
 
 const TICKERS = 12;
 const ROWS = 40;
@@ -16,10 +16,11 @@ function fitted(index: number): FittedTicker {
   return {
     ticker,
     dates: { ticker, days: days(60, ROWS), lastPriceDay: 60 + ROWS, lastFeatureDay: 60 + ROWS },
-    folds: [{ trainStart: 0, trainEnd: 40, testStart: 40, testEnd: 60 }],
-    fit: { days: days(0, 60), labels: values(60, 2), labelDays: days(1, 60) },
-    outOfFold: values(20, 3),
-    outOfFoldSpans: [],
+    ...foldedRows({
+      ...{ ticker, days: days(0, 60), labels: values(60, 2), labelDays: days(1, 60) },
+      folds: [{ trainStart: 0, trainEnd: 40, testStart: 40, testEnd: 60 }],
+      outOfFold: values(20, 3),
+    }),
     score: {
       days: days(60, ROWS),
       labels: values(ROWS, 5),
@@ -46,7 +47,7 @@ const INTERVALS = { method: "adaptive", alpha: 0.1, bound: "both" } as const;
 const SETTINGS = { intervals: INTERVALS, shrinkage: "none" } as const;
 
 test("the order by close is that of the models' own forecasts, with pooled shrinkage too, from the delay of the labels on", () => {
-  const { score, outOfFold } = evaluateMl(ALL, SETTINGS, 100).tables;
+  const { score, outOfFold } = evaluateForecasts(ALL, "out_of_fold", SETTINGS, 100).tables;
   assert.deepEqual(
     [score.by_delay!, outOfFold!.by_delay!].map((orders) => orders.map(({ delay }) => delay)),
     [
@@ -55,31 +56,14 @@ test("the order by close is that of the models' own forecasts, with pooled shrin
     ],
   );
   assert.ok(score.by_delay!.every(({ dates, ic_mean }) => dates > 30 && ic_mean !== null));
-  const shrunk = evaluateMl(ALL, { ...SETTINGS, shrinkage: "pooled", delay: 2 }, 100).tables;
+  const shrunk = evaluateForecasts(
+    ALL,
+    "out_of_fold",
+    { ...SETTINGS, shrinkage: "pooled", delay: 2 },
+    100,
+  ).tables;
   assert.deepEqual(
     shrunk.score.by_delay,
     score.by_delay!.map((order) => ({ ...order, delay: order.delay + 2 })),
   );
-});
-
-test("a factor of 0 counts if a model of its ticker forecasts in that block", () => {
-  const blocks = [
-    {
-      byTicker: new Map([
-        ["A", 0.5],
-        ["B", 0],
-      ]),
-    },
-    {
-      byTicker: new Map([
-        ["A", 0.5],
-        ["B", 0.5],
-      ]),
-    },
-  ];
-  const tickers = (...ofB: readonly number[]) => [
-    { ticker: "A", models: [{ block: 0 }, { block: 1 }] },
-    { ticker: "B", models: ofB.map((block) => ({ block })) },
-  ];
-  assert.deepEqual([hasZeroFactor(blocks, tickers(0, 1)), hasZeroFactor(blocks, tickers(1))], [true, false]);
 });
