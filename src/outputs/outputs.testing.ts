@@ -1,15 +1,15 @@
 import { seededRandom } from "../../test/twins/random.ts";
 import type { MlCandidates } from "../contract/config/choice/ml-candidates.ts";
 import { parseDlSettings } from "../contract/config/dl-settings.ts";
-import { parseMlSettings } from "../contract/config/ml-settings.ts";
+import { type MlSettings, parseMlSettings } from "../contract/config/ml-settings.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { outOfFoldMeans, trainingMeans } from "../evaluate/baselines.ts";
 import { deviation, mean } from "../evaluate/statistics.ts";
-import { forecastsOf } from "../jobs/ml/candidates/candidate-forecasts.ts";
-import { combineCandidates } from "../jobs/ml/candidates/combine-candidates.ts";
+import { combineRegressors } from "../jobs/ml/candidates/combine-regressors.ts";
 import type { FittedTicker } from "../jobs/ml/fitted-ticker.ts";
+import { CandidateFits } from "../jobs/shared/choice/combine-candidates.ts";
 import { evaluateForecasts } from "../jobs/shared/evaluate-forecasts.ts";
 import { jobDocument, plain } from "../jobs/shared/job-document.ts";
 import type { ModelledTicker } from "../jobs/shared/modelled-ticker.ts";
@@ -88,13 +88,10 @@ function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: 
   const fits = choice.candidates.map((_, c) =>
     fittedBy({ ...market, skill: skills[c] ?? skill, seed: seed + c }),
   );
-  const outcomes = choice.candidates.map((candidate, c) => ({
-    candidate,
-    outcome: { failures: [], listed: [], warnings: [], blocks: ONE_BLOCK },
-    forecasts: new Map(fits[c]!.map((own) => [own.ticker, forecastsOf(own, undefined)])),
-  }));
-  const bases = new Map(fits[0]!.map((own) => [own.ticker, { candidate: 0, fits: own }]));
-  return combineCandidates({ outcomes, bases }, choice);
+  const all = new CandidateFits<MlSettings, FittedTicker>(({ heldOut }) => [heldOut]);
+  for (const [c, candidate] of choice.candidates.entries())
+    all.add(candidate, fits[c]!, { failures: [], warnings: [] });
+  return combineRegressors(all, { failures: [], listed: [], warnings: [], blocks: ONE_BLOCK }, choice);
 }
 
 /** The same for run_dl_job. @param epochs the number of training epochs of each network. */

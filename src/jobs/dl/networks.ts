@@ -1,5 +1,4 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
-import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import { networkLibraries } from "../../engine/environment/engine-status.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
@@ -21,8 +20,6 @@ import { runConcurrently } from "../shared/run-concurrently.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { FitTimings, timed } from "../shared/timings.ts";
 import { openWorkFolder } from "../shared/work-folder.ts";
-import type { CandidateNetworks, TrainedCandidates } from "./candidate-networks.ts";
-import { combineNetworks } from "./combine-networks.ts";
 import { DISABLED, previewDl } from "./dl-preview.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
@@ -76,17 +73,13 @@ async function readAndTrain(
   );
   const { signal, report } = context;
   const capacity = await pool.capacity;
-  const candidates = await trainCandidates(planned, {
-    pool,
-    device,
+  const options = {
+    ...{ pool, device, signal, report, timings: new FitTimings(context) },
     threads: jointThreads(capacity),
     slots: capacity.slots,
     gpus: capacity.gpus,
-    signal,
-    report,
-    timings: new FitTimings(context),
-  });
-  const outcome = outcomeOf(candidates, settings);
+  };
+  const outcome = await trainCandidates(planned, options, settings.choice);
   const dates = outcome.trained.map((ticker) => ticker.dates);
   requireForecasts(dates, outcome.failures, inputs);
   const { trained, training } = outcome;
@@ -117,18 +110,6 @@ function fitsOf(
       [...blockTraining].map(([name, own]) => [name, () => blockTrainingOf(own, blocks.length)]),
     ),
     choice,
-  };
-}
-
-/** The outcome of the one candidate, or of the choice among several. */
-function outcomeOf(candidates: TrainedCandidates, { choice }: DlSettings): Outcome {
-  if (choice !== undefined) return combineNetworks(candidates, choice);
-  const [{ outcome }] = candidates.outcomes as readonly [CandidateNetworks];
-  const trained = [...candidates.bases.values()];
-  return {
-    ...outcome,
-    trained,
-    failures: outcome.failures.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker)),
   };
 }
 

@@ -18,7 +18,6 @@ import { recordedMl } from "../shared/recorded-settings.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
-import { combineCandidates } from "./candidates/combine-candidates.ts";
 import { fitCandidates } from "./candidates/fit-candidates.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { fitTickers } from "./fit-tickers.ts";
@@ -201,10 +200,8 @@ async function fitTogether(
 ): Promise<MlOutcome> {
   const { settings } = options;
   const panels = { files: await readPanels(read, options), late };
-  if (settings.choice !== undefined) {
-    const fits = await fitCandidates(panels, settings.choice, asOf, options, context, onFits);
-    return combineCandidates(fits, settings.choice);
-  }
+  if (settings.choice !== undefined)
+    return await fitCandidates(panels, settings.choice, asOf, options, context, onFits);
   const ready = comparePanels(panels, options);
   requireCurrentTicker(ready.prepared.panels.map(datesOf), asOf);
   return await fitCompared(ready, options, context, onFits);
