@@ -102,9 +102,9 @@ test("a late ticker has only allowed features", () => {
     },
     window: WINDOW,
   };
-  const panel = joined(input, BLOCKS, {}, new Set(["g", "h"]))!;
+  const panel = joined(input, BLOCKS, {}, { features: new Set(["g", "h"]) })!;
   assert.deepEqual([panel.columns, panel.x[0]], [["g"], LENGTH + 15]);
-  assert.equal(joined(input, BLOCKS, {}, new Set(["h"])), undefined);
+  assert.equal(joined(input, BLOCKS, {}, { features: new Set(["h"]) }), undefined);
   const named = { ...input, features: { ...input.features, columns: ["f", "f (z)"] } };
   const cells = { numbers: new Map([["f", 0]]), first: 0, cells: LENGTH };
   const counts = { ...cells, counts: new Int32Array(LENGTH).fill(9) };

@@ -9,10 +9,18 @@ import {
   rowsWithZScores,
   zScoreName,
 } from "./cross-section.ts";
-import type { RefitBlock } from "./refit-blocks.ts";
+import { NO_LABEL_DAY } from "./labels.ts";
+import { laterRows, type RefitBlock } from "./refit-blocks.ts";
 import type { LabelledRows, RelativeTarget } from "./relative-target.ts";
 import { countBefore } from "./rows.ts";
-import { buildTickerPanel, MIN_FIT_ROWS, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
+import {
+  buildTickerPanel,
+  MIN_FIT_ROWS,
+  type PanelRows,
+  type TickerInput,
+  type TickerPanel,
+} from "./ticker-panel.ts";
+import { MIN_TRAINING_SAMPLES } from "./window-plan.ts";
 
 /** The tickers that take part from the cut, with which a late ticker is compared. It does not affect their comparisons. */
 export interface Peers {
@@ -31,34 +39,65 @@ export function isShort(error: unknown): error is MucastError {
   return error instanceof MucastError && SHORT_CODES.has(error.code);
 }
 
+/** What a late ticker needs to take part. */
+export interface JoinRule {
+  /** The allowed features; undefined for all. One with the name of a z-score is omitted. */
+  readonly features?: ReadonlySet<string> | undefined;
+  /** The rows of a window, for networks: they need MIN_TRAINING_SAMPLES windows. Undefined for regressors. */
+  readonly lookback?: number | undefined;
+}
+
 /**
- * The panel of a ticker with too few fit rows at the cut: it joins at the first block whose first date, as the cut, gives it MIN_FIT_ROWS fit
- * rows. Nothing after that date affects this, and no score row is dated before it.
+ * The panel of a ticker with too few fit rows at the cut: it joins at the first block whose first date, as the cut, gives it enough. Nothing
+ * after that date affects this, and no score row of a regressor is dated before it.
  * @param blocks of the other tickers, ascending.
- * @param features the allowed ones; undefined for all. One with the name of a z-score is omitted.
  * @returns undefined if it has enough at none.
  */
 export function joinLateTicker(
   input: TickerInput,
   blocks: readonly RefitBlock[],
   peers: Peers,
-  features?: ReadonlySet<string>,
+  { features, lookback }: JoinRule = {},
 ): TickerPanel | undefined {
   const own = withFeaturesOf(input, peers, features);
   for (const { known } of blocks) {
     const panel = known === undefined ? undefined : latePanelAt(own, known, peers);
-    if (panel !== undefined) return withoutUnusedRows(panel);
+    if (panel === undefined) continue;
+    // Windows of rows have no hole.
+    if (lookback === undefined) return withoutUnusedRows(panel);
+    if (hasTrainingWindows(panel, lookback)) return panel;
   }
   return undefined;
 }
 
-export type PlanRows = Pick<
-  TickerPanel,
-  "ticker" | "columns" | "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins"
->;
+/** The panel with its fit rows as of `joins`; its score rows begin on the last label date that is known then. */
+export function joiningAt<P extends PanelRows>(panel: P, joins: Day): P {
+  const { fit, score, days, labelDays } = panel;
+  const learnedBy = labelDays.findLast((day) => day !== NO_LABEL_DAY && day <= joins) ?? NO_LABEL_DAY;
+  return {
+    ...panel,
+    fit: Int32Array.from([...fit, ...laterRows(panel, joins)]),
+    score: score.filter((row) => days[row]! >= learnedBy),
+    joins,
+  };
+}
+
+/** Whether the models of a late ticker have something to forecast: its prices may end before it joins. @param lookback 1 for regressors. */
+export function hasLateForecasts(
+  { days, score, joins }: Pick<PanelRows, "days" | "score" | "joins">,
+  lookback = 1,
+): boolean {
+  const last = score.at(-1);
+  return last !== undefined && last >= lookback - 1 && days[last]! >= (joins ?? days[last]!);
+}
+
+/** Whether a network could train on enough windows if all of them were in its training part. */
+export function hasTrainingWindows({ fit }: Pick<PanelRows, "fit">, lookback: number): boolean {
+  return fit.length >= MIN_TRAINING_SAMPLES && fit[fit.length - MIN_TRAINING_SAMPLES]! >= lookback - 1;
+}
 
 /** The ticker with the allowed features. @param features as for `joinLateTicker`. */
-export function withFeaturesOf(
+function withFeaturesOf(
   input: TickerInput,
   peers: Pick<Peers, "counts">,
   features?: ReadonlySet<string>,

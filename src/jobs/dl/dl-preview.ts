@@ -3,8 +3,8 @@ import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported, withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import type { JointMember, JointPlan } from "../../panel/joint-plan.ts";
-import { hasLateForecasts, type LateSource } from "../../panel/late-network.ts";
-import { firstBlock, type RefitBlock, type RowsByBlock, refitBlocks } from "../../panel/refit-blocks.ts";
+import { hasLateForecasts } from "../../panel/late-ticker.ts";
+import { firstBlock, type RefitBlock, type RowsByBlock } from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, type WindowPlan } from "../../panel/window-plan.ts";
 import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
@@ -30,8 +30,8 @@ export function previewDl(config: string): PreviewedConfig {
     trains: settings.enabled,
     panel: settings,
     listed: () => [],
-    joinsLate: settings.refitEvery !== undefined,
-    plan: (panels, _, late) => planAll(panels, settings, late),
+    joinRule: settings.refitEvery === undefined ? undefined : () => ({ lookback: settings.lookback }),
+    plan: (panels, late, blocks) => planAll([...panels, ...late], settings, blocks),
   };
 }
 
@@ -44,11 +44,10 @@ interface Networks {
 function planAll(
   panels: readonly PanelRows[],
   settings: DlSettings,
-  late: LateSource<PanelRows>,
+  blocks: readonly RefitBlock[],
 ): PlannedJob {
-  const blocks = refitBlocks(panels, settings.refitEvery);
   const planEither = settings.joint ? planJoint : planEach;
-  const { networks, bytes, ...planned } = planEither(panels, settings, blocks, late);
+  const { networks, bytes, ...planned } = planEither(panels, settings, blocks);
   if (!recordsRefits(settings) || !settings.enabled) return planned;
   const refits = { fits: networks * settings.ensemble, blocks: blocks.length, fit_bytes: bytes };
   return { ...planned, refits, warnings: noRefit(blocks, settings) };
@@ -58,9 +57,8 @@ function planEach(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-  late: LateSource<PanelRows>,
 ): PlannedJob & Networks {
-  const { planned, failures } = planTickerWindows(panels, settings, blocks, late);
+  const { planned, failures } = planTickerWindows(panels, settings, blocks);
   let networks = 0;
   for (const { rows, first } of planned) {
     const isTrained = (b: number) => rows(b, b).some((own) => hasScoreWindow(own, settings.lookback));
@@ -81,14 +79,15 @@ function planJoint(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-  late: LateSource<PanelRows>,
 ): PlannedJob & Networks {
-  const { plan, joined, union, failures, rows } = planJointWindows(panels, settings, blocks, late);
+  const { plan, joined, unionAt, failures, rows } = planJointWindows(panels, settings, blocks);
   const wholes = new Map([...panels, ...joined].map((panel) => [panel.ticker, panel]));
   const members = firstMembers(plan, joined, rows, blocks, settings);
   const tickers = members.map((member) => {
     const panel = wholes.get(member.panel.ticker)!;
-    const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
+    const absent = unionAt(firstBlock(panel, blocks)).warnings.filter(
+      ({ ticker }) => ticker === panel.ticker,
+    );
     const fitRows = member.panel.fit.length;
     return plannedTicker({ panel, fitRows }, member, [...panel.warnings, ...absent], settings);
   });
@@ -103,7 +102,7 @@ function planJoint(
     networks: members.length === 0 ? 0 : blocks.filter((_, b) => isTrained(b)).length,
     bytes: dataBytes(
       tickers.map(({ panel }) => panel),
-      union.names.length,
+      unionAt(blocks.length - 1).names.length,
     ),
   };
 }

@@ -134,7 +134,13 @@ async function readAndPlan(
     const files = await timed(context, "read features", () =>
       writePanels(inputs.panels(keep), workFolder, context.signal, () => ({})),
     );
-    const { prepared, blocks, planned } = await planCandidates({ files, late }, settings, workFolder, inputs);
+    const { prepared, blocks, planned } = await planCandidates(
+      { files, late },
+      settings,
+      workFolder,
+      inputs,
+      context.signal,
+    );
     const firsts = prepared.panels.flatMap(({ days, score }) =>
       [...score.subarray(0, 1)].map((row) => days[row]!),
     );
@@ -160,6 +166,7 @@ async function planCandidates(
   settings: DlSettings,
   workFolder: string,
   inputs: Inputs,
+  signal: AbortSignal,
 ) {
   const candidates = settings.choice?.candidates ?? [{ label: "", settings }];
   const all = candidates.map((candidate) => candidate.settings);
@@ -168,17 +175,14 @@ async function planCandidates(
   const { panels } = shared.of(shared.firstWithPanels(all)).prepared;
   requireCurrentTicker(panels.map(datesOf), inputs.asOf);
   const blocks = refitBlocks(panels, settings.refitEvery);
-  const planOrFailures = (own: DlSettings): NetworkPlan => {
-    try {
-      return planCandidate(shared.linked(own), own, blocks);
-    } catch (error) {
-      if (candidates.length === 1) throw error;
-      return failedPlan(error, tickersOf(shared.of(own)));
-    }
-  };
   const planned: PlannedCandidate[] = [];
   for (const candidate of candidates) {
-    planned.push({ candidate, plan: planOrFailures(candidate.settings) });
+    const own = candidate.settings;
+    const plan = await planCandidate(shared.linked(own), own, blocks, signal).catch((error: unknown) => {
+      if (candidates.length === 1) throw error;
+      return failedPlan(error, tickersOf(shared.of(own)));
+    });
+    planned.push({ candidate, plan });
   }
   shared.remove();
   const first = planned.flatMap(({ plan }) => plan.networks.filter(({ block }) => block === 0));
@@ -195,20 +199,21 @@ function tickersOf({ prepared }: ComparedPanels<PanelOnDisk>): string[] {
   return prepared.panels.map(({ ticker }) => ticker);
 }
 
-function planCandidate(
+async function planCandidate(
   { prepared, late, folder }: ComparedPanels<PanelOnDisk> & { readonly folder: string },
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-): NetworkPlan {
+  signal: AbortSignal,
+): Promise<NetworkPlan> {
   const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
-  const source = late!.source(prepared.peers);
-  const { networks, joined, failures } = planNetworks(prepared.panels, settings, folder, blocks, source);
-  late!.remove();
+  const joining = late!.join(prepared.peers, blocks, { lookback: settings.lookback });
+  const { panels: joined } = await writePanels(joining, folder, signal, () => ({}), "joined");
+  const plan = planNetworks([...prepared.panels, ...joined], settings, folder, blocks);
   const short = failuresWithout(
-    joined.map((ticker) => ({ ticker })),
+    plan.joined.map((ticker) => ({ ticker })),
     prepared.failures,
   );
-  return { networks, joined, failures: [...short, ...failures] };
+  return { ...plan, failures: [...short, ...plan.failures] };
 }
 
 /**

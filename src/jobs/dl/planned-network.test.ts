@@ -123,21 +123,12 @@ test("a joint network is trained at the block that a ticker joins, whether that 
   );
   const days = whole!.days.map((day) => (day > 102 ? day + 12 : day));
   const late: PanelOnDisk = { ...whole!, days, score: Int32Array.of(103, 104, 105), joins: 105 };
-  const candidate = {
-    ticker: "L",
-    rowsAt: (day: number) => (day === 105 ? late : undefined),
-    join: () => late,
-  };
   const blocks = [100, 105, 114].map((from, b) => ({ from, known: b === 0 ? undefined : from }));
   const { networks, joined } = planJointNetwork(
-    [own!, excluded!],
+    [own!, excluded!, late],
     settingsOf("portfolio_lstm"),
     work,
     blocks,
-    {
-      candidates: () => [candidate],
-      withColumns: (given) => given,
-    },
   );
   assert.deepEqual(joined, ["L"]);
   assert.deepEqual(

@@ -4,11 +4,12 @@ import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
+import { hasLateForecasts } from "../../panel/late-ticker.ts";
 import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import type { ComparedPanels, ReadPanels } from "../shared/choice/compared-panels.ts";
 import type { JobContext } from "../shared/job.ts";
-import { failuresWithout, featuresOf, hasForecasts, type LateTickers } from "../shared/late-tickers.ts";
+import { failuresWithout, featuresOf, type LateTickers } from "../shared/late-tickers.ts";
 import { type PanelFiles, panelsInMemory, writePanels } from "../shared/panel-files.ts";
 import { type Prepared, preparePanels } from "../shared/prepare-panels.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
@@ -89,19 +90,19 @@ export function memoryLimitOf({
 }
 
 export async function fitCompared(
-  { prepared, late, blocks }: ReadyPanels,
+  ready: ReadyPanels,
   options: FitOptions,
   { memoryBytes, cluster }: Pick<JobContext, "memoryBytes" | "cluster">,
   onFits: OnFits,
 ): Promise<BlockedOutcome> {
   const { settings } = options;
+  const { prepared, late, blocks } = ready;
   const grouped = settings.importance
     ? { groups: groupFeatures(prepared.panels, settings.fit === "pooled") }
     : {};
   const warnings = [...prepared.warnings, ...noRefit(blocks, settings)];
   if (settings.fit === "per_ticker") {
-    const readAgain = () => late?.joined(prepared, blocks) ?? panelsInMemory(prepared);
-    const outcome = await fitTickers(readAgain, {
+    const outcome = await fitTickers(() => readAgain(ready), {
       ...options,
       ...grouped,
       blocks,
@@ -122,6 +123,18 @@ export async function fitCompared(
   };
 }
 
+/** The panels, then those that join late and have something to forecast, then the failures of the rest. */
+function* readAgain({ prepared, late, blocks }: ReadyPanels): Generator<TickerPanel | Failure> {
+  yield* panelsInMemory({ panels: prepared.panels, failures: [] });
+  const joined: Pick<TickerPanel, "ticker">[] = [];
+  for (const panel of late?.join(prepared.peers, blocks, {}) ?? []) {
+    if (!hasLateForecasts(panel)) continue;
+    joined.push({ ticker: panel.ticker });
+    yield panel;
+  }
+  yield* failuresWithout(joined, prepared.failures);
+}
+
 async function withLate(
   late: LateTickers | undefined,
   prepared: Prepared<ListedPanel>,
@@ -131,10 +144,13 @@ async function withLate(
   if (late === undefined) return prepared;
   // The features of a pooled fit are those of the other tickers, and so are their scales.
   const keep = () => ({ listed: [] });
-  const joining = late.joining(prepared, blocks, featuresOf(prepared.panels));
+  const joining = late.join(prepared.peers, blocks, { features: featuresOf(prepared.panels) });
   const { panels } = await writePanels(joining, workFolder, signal, keep, "joined");
   return {
     panels: [...prepared.panels, ...panels],
-    failures: failuresWithout(panels.filter(hasForecasts), prepared.failures),
+    failures: failuresWithout(
+      panels.filter((panel) => hasLateForecasts(panel)),
+      prepared.failures,
+    ),
   };
 }

@@ -5,11 +5,12 @@ import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
 import type { Fold } from "../../panel/folds.ts";
+import { hasLateForecasts } from "../../panel/late-ticker.ts";
 import { planPooled } from "../../panel/pooled-plan.ts";
-import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
+import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { ChoicePreview, PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
-import { featuresOf, hasForecasts, type JoinLate } from "../shared/late-tickers.ts";
+import { featuresOf } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import { rowFacts } from "../shared/modelled-ticker.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
@@ -35,20 +36,23 @@ export function previewMl(config: string): PreviewedConfig {
     trains: true,
     panel: settings,
     listed: (panel) => listedOfFeatures(panel, settings),
-    joinsLate: settings.refitEvery !== undefined,
-    plan: (panels, joinLate) => planAll(panels, settings, joinLate),
+    joinRule:
+      settings.refitEvery === undefined
+        ? undefined
+        : (panels) => (settings.fit === "pooled" ? { features: featuresOf(panels) } : {}),
+    plan: (panels, late, blocks) => planAll(panels, late, settings, blocks),
   };
 }
 
-function planAll(panels: readonly PanelRows[], settings: MlSettings, joinLate: JoinLate): PlannedJob {
-  const blocks = refitBlocks(panels, settings.refitEvery);
+function planAll(
+  panels: readonly PanelRows[],
+  late: readonly TickerPanel[],
+  settings: MlSettings,
+  blocks: readonly RefitBlock[],
+): PlannedJob {
   const isPooled = settings.fit === "pooled";
-  const all: PreviewPanel[] = [...panels];
-  for (const work of joinLate(blocks, isPooled ? featuresOf(panels) : undefined)) {
-    const panel = work;
-    if (panel === undefined || !(isPooled || hasForecasts(panel))) continue;
-    all.push(lateRows(panel, settings));
-  }
+  const joined = late.filter((panel) => isPooled || hasLateForecasts(panel));
+  const all: PreviewPanel[] = [...panels, ...joined.map((panel) => lateRows(panel, settings))];
   const { fits, ...plan } = isPooled ? planPool(all, settings, blocks) : planTickers(all, settings, blocks);
   const planned =
     settings.choice === undefined
@@ -122,7 +126,7 @@ function planPool(
   return {
     fits: plan.folds.length + plan.blocks.length,
     tickers: plan.members
-      .filter(({ panel }) => hasForecasts(panel))
+      .filter(({ panel }) => panel.joins === undefined || hasLateForecasts(panel))
       .map(({ panel, folds }) => {
         const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
         const facts = { ...rowFacts(panel), features: 0 };

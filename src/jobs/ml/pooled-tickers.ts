@@ -1,11 +1,11 @@
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { hasLateForecasts } from "../../panel/late-ticker.ts";
 import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
 import { firstBlock } from "../../panel/refit-blocks.ts";
 import { forecastReturns } from "../../panel/ticker-panel.ts";
 import { levelOf } from "../shared/evaluate-forecasts.ts";
-import { hasForecasts } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import { rowFacts } from "../shared/modelled-ticker.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
@@ -48,7 +48,7 @@ export function pooledTickers(
   const fitted: FittedTicker[] = [];
   for (const member of plan.members) {
     const { panel, folds } = member;
-    if (!hasForecasts(panel)) continue;
+    if (panel.joins !== undefined && !hasLateForecasts(panel)) continue;
     const { ticker } = panel;
     const rows = rowFacts(panel);
     const byBlock = blocksOfTicker(member, plan, fits.blocks);

@@ -62,32 +62,3 @@ export function* panelsInMemory<P extends PanelOnDisk>({
 export function linkPanels<P extends PanelOnDisk>(panels: readonly P[], folder: string): P[] {
   return panels.map((panel, i) => ({ ...panel, x: linkArray(panel.x, join(folder, `panel${i}.npy`)) }));
 }
-
-/** The rows of a panel with some of its columns; `kept` holds the positions of the columns that remain. */
-export function selectColumns<P extends PanelRows>(
-  panel: P,
-  columns: ReadonlySet<string>,
-): { readonly panel: P; readonly kept: readonly number[] } {
-  const kept = [...panel.columns.keys()].filter((c) => columns.has(panel.columns[c]!));
-  const own = { ...panel, columns: kept.map((c) => panel.columns[c]!) };
-  if (panel.zScores === undefined) return { panel: own, kept };
-  const firstScore = panel.columns.length - panel.zScores;
-  return { panel: { ...own, zScores: kept.filter((c) => c >= firstScore).length }, kept };
-}
-
-/** The panel with some of its columns; in a new file if it has others. @param path of that file. */
-export function columnsOnDisk<P extends PanelOnDisk>(
-  panel: P,
-  columns: ReadonlySet<string>,
-  path: string,
-): P {
-  const { panel: own, kept } = selectColumns(panel, columns);
-  const [rows, k] = [panel.days.length, panel.columns.length];
-  if (kept.length === k) return panel;
-  const x = readNpyRows(panel.x, 0, rows);
-  const values = new Float64Array(rows * kept.length);
-  for (let row = 0; row < rows; row++) {
-    for (const [to, from] of kept.entries()) values[row * kept.length + to] = x[row * k + from]!;
-  }
-  return { ...own, x: writeNpy(path, values, [rows, kept.length]) };
-}
