@@ -10,8 +10,7 @@ import { errorOfCandidate } from "../shared/choice/lost-tickers.ts";
 import { failuresWithout } from "../shared/late-tickers.ts";
 import { combineNetworks, testedParts } from "./combine-networks.ts";
 import type { NetworkPlan, TrainedTicker } from "./planned-network.ts";
-import { costsOneTicker, type TrainOptions } from "./train-network.ts";
-import { trainNetworks } from "./train-networks.ts";
+import { costsOneTicker, type TrainOptions, trainNetworks } from "./train-networks.ts";
 import type { TrainOutcome } from "./trained-blocks.ts";
 
 /** A candidate, and the networks that it plans. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { PlannedNetwork } from "./planned-network.ts";
 import { FakePool, network, train } from "./train-networks.testing.ts";
-import { MAX_STACK_SIZE } from "./train-stacks.ts";
+import { MAX_STACK_SIZE } from "./train-networks.ts";
 
 test("the largest networks start first, and the outcome ascends by code point", async () => {
   const pool = new FakePool({}, 3);

@@ -9,7 +9,7 @@ import type { TrainNetworkTask, TrainResult, TrainStackTask } from "../../engine
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
-import type { TrainOptions } from "./train-network.ts";
+import type { TrainOptions } from "./train-networks.ts";
 import { trainNetworks } from "./train-networks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-blocks-"));

@@ -11,7 +11,7 @@ import { constantWarning, type FailedRefit, failedRefits } from "../shared/ticke
 import type { TrainedNetwork, TrainingRecord } from "./ensemble.ts";
 import type { NetworkFault, NetworkMembers } from "./network-members.ts";
 import type { PlannedNetwork, TickerForecasts, TrainedTicker } from "./planned-network.ts";
-import { isOfLearnedRows } from "./train-network.ts";
+import { isOfLearnedRows } from "./train-networks.ts";
 
 /** The results of the networks of all blocks. */
 export interface TrainOutcome {
