@@ -33,15 +33,6 @@ export function unauthorized(message: string, options?: ErrorOptions): MucastErr
   return new MucastError("unauthorized", message, { path: "Authorization" }, options);
 }
 
-/**
- * The error for a token that no known key can check while the issuer is unreachable. Its message contains no URL, since callers
- * without a valid token get it.
- */
-export function uncheckable(retryAfter: number, cause: unknown): MucastError {
-  const message = "the keys of the OIDC issuer cannot be read now";
-  return new MucastError("unavailable", message, { path: "Authorization", retryAfter }, { cause });
-}
-
 /** Whether a request counts as a failed try: its token is wrong, or cannot be checked now. */
 export function isFailedTry(error: unknown): boolean {
   return error instanceof MucastError && error.data.path === "Authorization";

@@ -8,7 +8,6 @@ import { closeName } from "../../contract/output/later-close.ts";
 import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
 import { summaryIc } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
-import { answerText } from "../http/server/answer-size.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
 import { verdictOperation } from "../verdict/verdicts.ts";
 
@@ -17,8 +16,6 @@ export function toolResult(
   answer: OperationView | OperationPage | ForecastView | VerdictView,
 ): CallToolResult {
   const text = shortText(textOf(answer), SIZES.toolText);
-  // The SDK writes the answer; this throws if it is too large.
-  answerText(answer);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
 }
 

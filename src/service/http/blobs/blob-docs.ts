@@ -1,4 +1,10 @@
 import { z } from "zod";
+import {
+  type BlobPage,
+  blobListQuery,
+  blobPageSchema,
+  type StoredBlobView,
+} from "../../../contract/api/blob-page.ts";
 import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
 import { inputBlobSchema, type UploadedBlob, uploadedBlobSchema } from "../openapi/component-schemas.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
@@ -29,7 +35,7 @@ const records = z.array(z.looseObject({}));
 
 const BYTES = { type: "string", format: "binary" } as const;
 
-export const readBlobDocs = {
+export const readDocs = {
   operationId: "read_blob",
   summary: "Read an input or output blob",
   description:
@@ -70,7 +76,7 @@ export const readBlobDocs = {
   },
 } as const;
 
-export const writeBlobDocs = {
+export const writeDocs = {
   operationId: "write_blob",
   summary: "Upload an input blob",
   description:
@@ -100,7 +106,7 @@ export const writeBlobDocs = {
   },
 } as const;
 
-export const removeBlobDocs = {
+export const removeDocs = {
   operationId: "delete_blob",
   summary: "Delete an input or output blob",
   description: "Frees the caller's quota. A blob that a queued or running operation uses is not deleted.",
@@ -117,4 +123,32 @@ export const removeBlobDocs = {
       "blob_unavailable",
     ]),
   },
+} as const;
+
+const CONTENTS = { ticker_count: 500, dates: 1510, start: "2020-01-02", end: "2026-01-05" };
+
+/** The example of a list: the blobs of a preparation, and an output. */
+const PAGE: BlobPage = {
+  blobs: [
+    example("ml_engine_5f0c2d1e", "output", 812_345),
+    { ...example("feature_engine_4f0c1a2b", "features", 96_104_233), ...CONTENTS },
+    { ...example("data_extractor_4f0c1a2b", "prices", 14_903_118), ...CONTENTS },
+  ],
+  next_cursor: null,
+};
+
+function example(stem: string, kind: StoredBlobView["kind"], size: number): StoredBlobView {
+  const name = `${stem}.json`;
+  return { name, url: `${EXAMPLE_BLOBS}/data/${name}`, kind, size, created_at: "2026-01-05T08:30:09.038Z" };
+}
+
+export const listDocs = {
+  operationId: "list_blobs",
+  summary: "List blobs, newest first",
+  description:
+    "Returns the caller's own blobs, one page at a time, optionally of one kind: inputs that were uploaded or prepared, and the " +
+    "outputs of operations that succeeded.",
+  tags: ["Blobs"],
+  querystring: blobListQuery,
+  response: { 200: jsonAnswer("A page of blobs.", blobPageSchema, PAGE), ...problemAnswers("read") },
 } as const;
