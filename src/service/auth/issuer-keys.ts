@@ -1,8 +1,8 @@
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
+  type ExportedJWKSCache,
   errors,
-  type JSONWebKeySet,
   type JWTVerifyGetKey,
   jwksCache,
 } from "jose";
@@ -30,7 +30,7 @@ const FETCH_MILLISECONDS = 5_000;
  * It throws MucastError unavailable for a token that no known key can check while the issuer is unreachable.
  */
 export function issuerKeys({ issuer, jwksUrl, keysSeconds, log }: IssuerOptions): JWTVerifyGetKey {
-  const cache: { uat?: number; jwks?: JSONWebKeySet } = {};
+  const cache: Partial<ExportedJWKSCache> = {};
   let remote: Promise<ReturnType<typeof createRemoteJWKSet>> | undefined;
   let failure: { readonly error: unknown; readonly retryAt: number } | undefined;
 
@@ -69,8 +69,11 @@ export function issuerKeys({ issuer, jwksUrl, keysSeconds, log }: IssuerOptions)
   };
 }
 
-async function openRemote(url: string | Promise<string>, cache: object) {
-  return createRemoteJWKSet(new URL(await url), { timeoutDuration: FETCH_MILLISECONDS, [jwksCache]: cache });
+async function openRemote(url: string | Promise<string>, cache: Partial<ExportedJWKSCache>) {
+  return createRemoteJWKSet(new URL(await url), {
+    timeoutDuration: FETCH_MILLISECONDS,
+    [jwksCache]: cache as ExportedJWKSCache,
+  });
 }
 
 /** Whether the issuer's keys could be read, and do not fit the token. */

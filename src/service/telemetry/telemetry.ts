@@ -26,15 +26,7 @@ export const REQUEST_KINDS = ["report", "prepare", "track"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 /** Methods with a label of their own. All others, which callers may invent, share one label. */
-export const METHODS: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
-]);
+export const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /** What HTTP reports of a request at its start. */
 export interface RequestBegun {
@@ -56,7 +48,7 @@ export interface RequestDone {
 export interface WatchedRequest {
   /** Trace context to store with an operation and to pass on; undefined without a trace. */
   readonly traceparent: string | undefined;
-  /** Ends the request. Later calls change nothing. */
+  /** Ends the request; called once. */
   ended(done: RequestDone): void;
 }
 
@@ -81,7 +73,7 @@ export type RequestOutcome = "done" | ErrorCode;
 /** Receives what the parts of the service report, for traces and metrics. No method throws or waits. */
 export interface Telemetry {
   requestStarted(request: RequestBegun): WatchedRequest;
-  /** A stream of events opened. @returns a function that reports its end. */
+  /** A stream of events opened. @returns a function that reports its end, called once. */
   streamOpened(): () => void;
   /** A connection was refused at the limit. */
   connectionRefused(): void;

@@ -81,7 +81,7 @@ export function prepareRoutes(app: HttpApp, options: HttpOptions, closing: Abort
         throw new MucastError("invalid_request", message, { path: "Content-Range" });
       }
       if (headers.expect !== undefined) reply.raw.writeContinue();
-      const type = headers["content-type"];
+      const [type] = raw.headersDistinct["content-type"] ?? [];
       const multipartType = /^multipart\/form-data(?:;|$)/i.test(type ?? "") ? type : undefined;
       // If the work stops early, the connection must stay open for the problem.
       const bytes: AsyncIterable<Uint8Array> = raw.iterator({ destroyOnReturn: false });

@@ -34,6 +34,8 @@ export function guardRequests(app: HttpApp, options: HttpOptions): void {
       useDefaults: false,
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
+    // A browser shows no page that has this and is sandboxed, as reports are.
+    crossOriginOpenerPolicy: false,
     // Whoever ends TLS decides for how long its name is bound to it.
     strictTransportSecurity: false,
   });

@@ -28,12 +28,20 @@ export function bodyText({ body }: { readonly body: unknown }): string {
 
 /** Makes the routes of a group accept a body of any type and discard it: some clients send one that no route needs. */
 export function discardBodies(app: HttpApp): void {
-  app.removeAllContentTypeParsers();
+  acceptEveryType(app);
   app.addContentTypeParser("*", { parseAs: "buffer" }, async () => undefined);
 }
 
 /** Makes the routes of a group leave a body of any type on the connection, for their handler to read piece by piece. */
 export function leaveBodies(app: HttpApp): void {
-  app.removeAllContentTypeParsers();
+  acceptEveryType(app);
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+}
+
+/** Fastify would refuse a malformed Content-Type. */
+function acceptEveryType(app: HttpApp): void {
+  app.removeAllContentTypeParsers();
+  app.addHook("preParsing", async ({ raw }) => {
+    delete raw.headers["content-type"];
+  });
 }
