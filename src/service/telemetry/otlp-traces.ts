@@ -133,7 +133,7 @@ function attributesOf({ id, operation, status, attempt, error, created_at, start
 
 function recordTimings(tracer: Tracer, parent: Context, timings: readonly Timing[]): void {
   for (const { name, start, end } of timings.slice(0, MAX_TIMINGS)) {
-    if (end < start) continue;
+    if (!(end >= start)) continue;
     // Spans of one kind have one name; the ticker of a fit is an attribute.
     const ticker = /^fit (.{1,100})/.exec(name)?.[1];
     const attributes: Attributes = ticker === undefined ? {} : { "mucast.ticker": ticker };

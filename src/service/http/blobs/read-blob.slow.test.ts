@@ -122,19 +122,6 @@ test("parallel downloads are limited for each caller and in total", async (t) =>
   }
 });
 
-test("the service closes a download whose reader reads nothing, and no other one", async (t) => {
-  const impatient = await listenFor(t, {}, { stallMilliseconds: 500 });
-  await impatient.store.put("data/feature_engine_long.json", LONG);
-  await impatient.store.put("data/feature_engine_short.json", "[]");
-  const { status, socket } = await unread(impatient.port, "feature_engine_long.json");
-  assert.equal(status, "200");
-  await eventually(() => impatient.done.length === 1);
-  socket.destroy();
-  assert.match(impatient.logged.at(-1)!, /"aborted":true/);
-  const whole = await ask(impatient.port, { path: "/data/feature_engine_short.json" });
-  assert.equal(whole.text, "[]");
-});
-
 test("the service closes the file of a download whose reader disconnects before the first piece", async (t) => {
   const name = "feature_engine_slow.json";
   const asked = Promise.withResolvers<void>();

@@ -20,7 +20,7 @@ function stopClock(t: TestContext): (milliseconds: number) => void {
 async function serve(t: TestContext, given: Partial<Settings>) {
   const service = await listenFor(t, given);
   const ask = async (token?: string, path = "/v1/operations") => {
-    const headers: HeadersInit = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const answer = await fetch(`${service.origin}${path}`, { headers });
     await answer.arrayBuffer();
     return answer;

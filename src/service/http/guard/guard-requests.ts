@@ -9,12 +9,12 @@ import { recordRequest } from "../server/request-telemetry.ts";
 import { requestAuthorizer } from "./authorize-request.ts";
 import { AllowedHosts, allowedOrigins, checkOrigin } from "./hosts-and-origins.ts";
 
-const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"];
-const REQUEST_HEADERS = [
+export const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"];
+export const REQUEST_HEADERS = [
   ...["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "If-Range"],
   ...["Last-Event-ID", "Mcp-Protocol-Version", "Mcp-Session-Id", "Prefer", "Range", "Traceparent"],
 ];
-const ANSWER_HEADERS = [
+export const ANSWER_HEADERS = [
   ...["Accept-Ranges", "Content-Range", "ETag", "Location", "Mcp-Session-Id", "Operation-Location"],
   ...["Preference-Applied", "Retry-After"],
 ];
