@@ -22,6 +22,10 @@ class Progress(TypedDict):
     stage: str
     done: int
     total: int | None
+    percent: NotRequired[float]
+    """Share of the stage that is done."""
+    seconds_left: NotRequired[int]
+    """Seconds that the rest of the stage takes at its pace, once that is known."""
 
 
 class Warning(TypedDict):

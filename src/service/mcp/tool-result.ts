@@ -53,7 +53,9 @@ function sentences(operation: OperationView): string[] {
   ];
   if (result !== null) return [resultText(operation, result.output_url), ...worthText(operation), ...warned];
   if (error !== null) return [`${error.code}: ${printable(error.detail)}.`, error.advice, ...warned];
-  const done = progress === null ? [] : [`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}.`];
+  const left = progress?.seconds_left === undefined ? "" : `, about ${progress.seconds_left} s left`;
+  const done =
+    progress === null ? [] : [`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}${left}.`];
   return status === "NotStarted" ? [ASK_AGAIN] : [...done, ASK_AGAIN];
 }
 

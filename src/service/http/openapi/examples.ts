@@ -74,7 +74,7 @@ export const RUNNING: OperationView = {
   ...WAITING,
   status: "Running",
   started_at: "2026-01-05T08:30:00.412Z",
-  progress: { stage: "fit", done: 12, total: 100 },
+  progress: { stage: "fit", done: 12, total: 100, percent: 12, seconds_left: 88 },
 };
 
 export const SUCCEEDED: OperationView = {
