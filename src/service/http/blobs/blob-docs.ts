@@ -31,7 +31,7 @@ function header(description: string) {
   return z.string().optional().describe(description);
 }
 
-const records = z.array(z.looseObject({}));
+const records = z.array(z.unknown());
 
 const BYTES = { type: "string", format: "binary" } as const;
 

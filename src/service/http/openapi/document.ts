@@ -135,8 +135,20 @@ function written(value: unknown, direction: Direction): unknown {
 /** Adds named schemas and examples of payloads to the document of the routes. */
 function withSchemas(made: object): OpenApiDocument {
   const document = made as OpenApiDocument;
-  const components = { ...document.components, schemas: componentSchemas() };
   const paths = structuredClone(document.paths);
+  const all = componentSchemas();
+  const { title, properties } = all.OutputBlob as { title: string; properties: Record<string, object> };
+  // A client generated from the whole schema would have 70 more models.
+  const description =
+    "The output of a job, of which schemas/output-blob.json of the package describes the rest.";
+  all.OutputBlob = {
+    title,
+    description,
+    type: "object",
+    properties: { mu: properties.mu },
+    required: ["mu"],
+  };
+  const components = { ...document.components, schemas: referencedSchemas(paths, all) };
   for (const operation of SUBMITTED_OPERATIONS) {
     const value = EXAMPLE_PAYLOADS[operation];
     paths[API_OPERATIONS[operation].path]!.post!.requestBody!.content["application/json"]!.examples = {
@@ -148,4 +160,18 @@ function withSchemas(made: object): OpenApiDocument {
   // HEAD answers what GET answers, without a body. An entry for each HEAD would only repeat the one for GET.
   for (const methods of Object.values(paths)) delete (methods as Record<string, OpenApiOperation>).head;
   return { ...document, components, paths };
+}
+
+/** The schemas that a part of the document refers to, and those that they refer to, in their order. */
+function referencedSchemas(part: object, all: Record<string, Record<string, unknown>>): typeof all {
+  const names = new Set<string>();
+  const add = (value: object) => {
+    for (const [, name] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (names.has(name!)) continue;
+      names.add(name!);
+      add(all[name!]!);
+    }
+  };
+  add(part);
+  return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
 }

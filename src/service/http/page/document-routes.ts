@@ -35,7 +35,7 @@ export function documentRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "se
       response: {
         200: {
           description: "The document.",
-          content: { "application/json": { schema: { type: "object" } } },
+          content: { "application/json": { schema: {} } },
         },
         ...problemAnswers("anyone"),
       },
