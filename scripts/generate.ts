@@ -26,8 +26,7 @@ async function generated(): Promise<Map<string, string>> {
   for (const name of Object.keys(PUBLISHED_SCHEMAS) as SchemaName[]) {
     files.set(`schemas/${name}.json`, `${JSON.stringify(jsonSchema(name), null, 2)}\n`);
   }
-  const document = await makeDocument();
-  files.set("schemas/openapi.json", `${JSON.stringify(document, null, 2)}\n`);
+  files.set("schemas/openapi.json", `${JSON.stringify(await makeDocument(), null, 2)}\n`);
   files.set(`${PYTHON_CLIENT}/models.py`, pythonModels(componentSchemas()));
   files.set(
     `${PYTHON_CLIENT}/version.py`,

@@ -23,9 +23,8 @@ class Progress(TypedDict):
     done: int
     total: int | None
     percent: NotRequired[float]
-    """Share of the stage that is done."""
     seconds_left: NotRequired[int]
-    """Seconds that the rest of the stage takes at its pace, once that is known."""
+    """At the stage's pace, once that is known."""
 
 
 class Warning(TypedDict):

@@ -11,7 +11,7 @@ export interface HeaderDoc {
   readonly description: string;
 }
 
-interface AnswerDoc {
+export interface AnswerDoc {
   readonly description: string;
   readonly headers?: Readonly<Record<string, HeaderDoc>>;
   readonly content?: Readonly<
