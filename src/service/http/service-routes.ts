@@ -6,7 +6,7 @@ import { parseJson } from "../../contract/json/json-text.ts";
 import { SCOPES } from "../auth/caller.ts";
 import { newKeySchema } from "../auth/key-store.ts";
 import { QUEUE } from "./openapi/examples.ts";
-import { jsonAnswer, problemAnswers } from "./openapi/route-docs.ts";
+import { jsonAnswer } from "./openapi/route-docs.ts";
 import {
   type HttpApp,
   type HttpOptions,
@@ -38,7 +38,6 @@ export function serviceRoutes(app: HttpApp, options: HttpOptions): void {
         200: jsonAnswer("The process answers.", z.strictObject({ status: z.literal("ok") }), {
           status: "ok",
         }),
-        ...problemAnswers("anyone"),
       },
     },
     handler: async () => ({ status: "ok" }),
@@ -60,7 +59,7 @@ function queueRoute(app: HttpApp, { operations, occupancy }: HttpOptions): void 
       description:
         "Returns how many operations are queued and running, in total and for the caller, the cores for jobs, and the scopes of the caller. Other callers appear only in the totals.",
       tags: ["Operations"],
-      response: { 200: jsonAnswer("The current state.", queueSchema, QUEUE), ...problemAnswers("read") },
+      response: { 200: jsonAnswer("The current state.", queueSchema, QUEUE) },
     },
     handler: async ({ caller }) => ({
       ...(await operations.queue(caller!)),
@@ -91,7 +90,6 @@ function readyRoute(app: HttpApp, { ready, log }: HttpOptions): void {
         200: jsonAnswer("The service accepts jobs.", readinessSchema, {
           checks: READY_CHECKS.map((name) => ({ name, ok: true })),
         }),
-        ...problemAnswers("anyone"),
       },
     },
     handler: async () => {
@@ -117,7 +115,7 @@ function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void 
     method: "GET",
     url: "/metrics",
     // The address does not matter: a service on loopback may be behind a public proxy.
-    config: { access: settings.auth === "none" ? "anyone" : "read" },
+    config: { access: settings.auth === "none" ? "anyone" : "read", problems: ["unauthorized"] },
     schema: {
       operationId: "metrics",
       summary: "Metrics for Prometheus",
@@ -128,7 +126,6 @@ function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void 
           description: "Prometheus text format.",
           content: { "text/plain": { schema: { type: "string" } } },
         },
-        ...problemAnswers("read"),
       },
     },
     handler: async (_request, reply) => {

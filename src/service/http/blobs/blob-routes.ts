@@ -14,6 +14,11 @@ import { requestAbort } from "../server/request-abort.ts";
 import { leaveBodies } from "../server/request-body.ts";
 import { listDocs, blobParams as params, readDocs, removeDocs, writeDocs } from "./blob-docs.ts";
 
+const WRITE_PROBLEMS = [
+  ...(["not_found", "method_not_allowed", "precondition_failed", "too_large", "quota_exceeded"] as const),
+  ...(["storage_full", "storage_failed", "blob_unavailable"] as const),
+];
+
 /** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`, and `GET /v1/data`. */
 export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   const { settings, blobs } = options;
@@ -26,21 +31,27 @@ export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSig
   app.route({
     method: ["GET", "HEAD"],
     url: "/data/:name",
-    config: { access: "read" },
+    config: {
+      access: "read",
+      problems: ["not_found", "precondition_failed", "range_not_satisfiable", "blob_unavailable"],
+    },
     schema: { ...readDocs, params },
     handler: (request, reply) => readBlob(request, reply, request.params.name, { options, open, closing }),
   });
   app.route({
     method: "PUT",
     url: "/data/:name",
-    config: { access: "write", isStreamed: true },
+    config: { access: "write", isStreamed: true, problems: WRITE_PROBLEMS },
     schema: { ...writeDocs, params },
     handler: (request, reply) => writeBlob(request, reply, request.params.name, options),
   });
   app.route({
     method: "DELETE",
     url: "/data/:name",
-    config: { access: "write" },
+    config: {
+      access: "write",
+      problems: ["not_found", "precondition_failed", "blob_in_use", "storage_failed", "blob_unavailable"],
+    },
     schema: { ...removeDocs, params },
     handler: async (request, reply) => {
       const { name } = request.params;

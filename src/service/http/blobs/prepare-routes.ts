@@ -8,13 +8,18 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 import { tooLarge } from "../../preparation/preparations.ts";
 import { OpenAnswers } from "../guard/open-answers.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
-import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { jsonAnswer } from "../openapi/route-docs.ts";
 import { blobBase, type HttpApp, type HttpOptions } from "../server/http-app.ts";
 import { requestAbort } from "../server/request-abort.ts";
 import { leaveBodies } from "../server/request-body.ts";
 
 /** Each has a folder for its files, which may be some hundred megabytes. */
 const MAX_OPEN = { ofCaller: 2, all: 8, what: "preparations" };
+
+const PROBLEMS = [
+  ...(["unreadable_blob", "invalid_data", "too_large", "precondition_failed", "quota_exceeded"] as const),
+  ...(["storage_full", "storage_failed", "blob_unavailable", "timed_out", "process_lost"] as const),
+];
 
 const BINARY = { type: "string", format: "binary" };
 const FORM = {
@@ -47,7 +52,7 @@ export function prepareRoutes(app: HttpApp, options: HttpOptions, closing: Abort
   app.route({
     method: "POST",
     url: "/v1/prepare",
-    config: { access: "write", isStreamed: true },
+    config: { access: "write", isStreamed: true, problems: PROBLEMS },
     schema: {
       operationId: "prepare",
       summary: "Turn prices into both input blobs",
@@ -64,11 +69,6 @@ export function prepareRoutes(app: HttpApp, options: HttpOptions, closing: Abort
       },
       response: {
         200: jsonAnswer("Both blobs are stored.", preparedBlobsSchema, PREPARED),
-        ...problemAnswers("write", [
-          ...(["unreadable_blob", "invalid_data", "too_large", "precondition_failed"] as const),
-          ...(["quota_exceeded", "storage_full", "storage_failed", "blob_unavailable"] as const),
-          ...(["timed_out", "process_lost"] as const),
-        ]),
       },
     },
     handler: async (request, reply): Promise<PreparedBlobs> => {

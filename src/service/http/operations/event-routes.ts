@@ -8,7 +8,7 @@ import type { Snapshot, StoredEvent } from "../../../contract/api/stored-event.t
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
 import { EVENTS } from "../openapi/examples.ts";
-import { emptyAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { emptyAnswer } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { requestAbort } from "../server/request-abort.ts";
 
@@ -22,7 +22,7 @@ export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSi
   app.route({
     method: ["GET", "HEAD"],
     url: "/v1/operations/:id/events",
-    config: { access: "read" },
+    config: { access: "read", problems: ["not_found"] },
     schema: EVENT_DOCS,
     handler: async (request, reply) => {
       const { headers, params, query } = request;
@@ -172,6 +172,5 @@ const EVENT_DOCS = {
       },
     },
     204: emptyAnswer("The operation has ended and there are no events after that one."),
-    ...problemAnswers("read", ["not_found"]),
   },
 };

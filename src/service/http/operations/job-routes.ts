@@ -4,7 +4,7 @@ import { API_OPERATIONS, idempotencyKeySchema } from "../../../contract/api/oper
 import { SUBMITTED_OPERATIONS } from "../../../contract/config/job-operations.ts";
 import { JOB_PAYLOADS } from "../openapi/component-schemas.ts";
 import { SUCCEEDED, WAITING } from "../openapi/examples.ts";
-import { apiDocs, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { apiDocs, jsonAnswer } from "../openapi/route-docs.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { requestAbort } from "../server/request-abort.ts";
 import { bodyText, readBodiesAsText } from "../server/request-body.ts";
@@ -20,6 +20,11 @@ const headers = z.looseObject({
   prefer: preferHeader,
 });
 
+const PROBLEMS = [
+  ...(["unknown_model", "invalid_model_params", "url_not_allowed", "idempotency_conflict"] as const),
+  ...(["too_large", "quota_exceeded", "unsupported_media_type", "device_unavailable"] as const),
+];
+
 const LOCATION = { Location: { type: "string", description: "The same URL." } } as const;
 
 /** `POST /v1/run_ml_job`, `/v1/run_dl_job`, `/v1/audit` and `/v1/replay`. */
@@ -31,7 +36,7 @@ export function jobRoutes(app: HttpApp, { settings, operations }: HttpOptions, c
     app.route({
       method: "POST",
       url: path,
-      config: { access: scope },
+      config: { access: scope, problems: PROBLEMS },
       schema: {
         ...apiDocs(operation, "Jobs"),
         headers,
@@ -47,11 +52,6 @@ export function jobRoutes(app: HttpApp, { settings, operations }: HttpOptions, c
             SUCCEEDED,
             OPERATION_HEADERS,
           ),
-          ...problemAnswers(scope, [
-            ...(["unknown_model", "invalid_model_params", "url_not_allowed"] as const),
-            ...(["idempotency_conflict", "too_large", "quota_exceeded"] as const),
-            ...(["unsupported_media_type", "device_unavailable"] as const),
-          ]),
         },
       },
       handler: async (request, reply) => {

@@ -3,7 +3,7 @@ import { forecastParams, forecastQuery, forecastViewSchema } from "../../../cont
 import { isEnded } from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { FORECAST, ML_PAYLOAD, RUNNING, SUCCEEDED, VERDICT } from "../openapi/examples.ts";
-import { apiDocs, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { apiDocs, jsonAnswer } from "../openapi/route-docs.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { requestAbort } from "../server/request-abort.ts";
 import { discardBodies } from "../server/request-body.ts";
@@ -34,14 +34,13 @@ function getRoute(app: HttpApp, { settings, operations }: HttpOptions, closing: 
   app.route({
     method: "GET",
     url: "/v1/operations/:id",
-    config: { access: get_operation.scope },
+    config: { access: get_operation.scope, problems: ["not_found"] },
     schema: {
       ...apiDocs("get_operation", "Operations"),
       params: get_operation.input,
       headers: z.looseObject({ prefer: preferHeader }),
       response: {
         200: jsonAnswer("The operation as it is.", get_operation.output, SUCCEEDED, OPERATION_HEADERS),
-        ...problemAnswers(get_operation.scope, ["not_found"]),
       },
     },
     handler: async (request, reply) => {
@@ -61,14 +60,13 @@ function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: Abort
   app.route({
     method: "GET",
     url: "/v1/operations/:id/forecast",
-    config: { access: get_forecast.scope },
+    config: { access: get_forecast.scope, problems: [...RESULT_PROBLEMS, "unreadable_blob"] },
     schema: {
       ...apiDocs("get_forecast", "Operations", " Repeat `tickers` for each ticker."),
       params: forecastParams,
       querystring: forecastQuery,
       response: {
         200: jsonAnswer("What the output says of them.", forecastViewSchema, FORECAST),
-        ...problemAnswers(get_forecast.scope, [...RESULT_PROBLEMS, "unreadable_blob"]),
       },
     },
     handler: async (request, reply) => {
@@ -83,13 +81,12 @@ function verdictRoute(app: HttpApp, { operations }: HttpOptions, closing: AbortS
   app.route({
     method: "GET",
     url: "/v1/operations/:id/verdict",
-    config: { access: get_verdict.scope },
+    config: { access: get_verdict.scope, problems: RESULT_PROBLEMS },
     schema: {
       ...apiDocs("get_verdict", "Operations"),
       params: get_verdict.input,
       response: {
         200: jsonAnswer("The verdict.", get_verdict.output, VERDICT),
-        ...problemAnswers(get_verdict.scope, RESULT_PROBLEMS),
       },
     },
     handler: async (request, reply) => {
@@ -105,7 +102,7 @@ function payloadRoute(app: HttpApp, { operations }: HttpOptions): void {
   app.route({
     method: "GET",
     url: "/v1/operations/:id/payload",
-    config: { access: "read" },
+    config: { access: "read", problems: ["not_found"] },
     schema: {
       operationId: "get_payload",
       summary: "Get the payload of an operation",
@@ -116,7 +113,6 @@ function payloadRoute(app: HttpApp, { operations }: HttpOptions): void {
       params: get_operation.input,
       response: {
         200: jsonAnswer("The payload.", anyPayload, ML_PAYLOAD),
-        ...problemAnswers("read", ["not_found"]),
       },
     },
     handler: async (request, reply) => {
@@ -142,7 +138,6 @@ function listRoute(app: HttpApp, { operations }: HttpOptions): void {
           operations: [SUCCEEDED, RUNNING],
           next_cursor: null,
         }),
-        ...problemAnswers(list_operations.scope),
       },
     },
     handler: async ({ caller, query }) => operations.list(caller!, query),
@@ -154,14 +149,13 @@ function cancelRoute(app: HttpApp, { settings, operations }: HttpOptions): void 
   app.route({
     method: "POST",
     url: "/v1/operations/:id/cancel",
-    config: { access: scope },
+    config: { access: scope, problems: ["not_found", "too_large"] },
     schema: {
       ...apiDocs("cancel_operation", "Operations", " No body is needed."),
       params: input,
       response: {
         200: jsonAnswer("The operation, which has ended.", output, SUCCEEDED, OPERATION_HEADERS),
         202: jsonAnswer("The operation, which is still to stop.", output, RUNNING, OPERATION_HEADERS),
-        ...problemAnswers(scope, ["not_found", "too_large"]),
       },
     },
     handler: async (request, reply) => {

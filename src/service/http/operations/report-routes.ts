@@ -11,7 +11,7 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page-policy.ts";
 import type { OpenedLink } from "../../report/report-links.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
-import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { emptyAnswer, jsonAnswer } from "../openapi/route-docs.ts";
 import { matchesNone } from "../server/conditional-requests.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { requestAbort } from "../server/request-abort.ts";
@@ -28,10 +28,10 @@ const LINK: ReportLink = {
   expires_at: "2026-01-05T08:31:00.000Z",
 };
 
-const LINK_ANSWERS = {
-  200: jsonAnswer("The link.", reportLinkSchema, LINK),
-  ...problemAnswers("read", ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"]),
-};
+const LINK_ANSWERS = { 200: jsonAnswer("The link.", reportLinkSchema, LINK) };
+
+const PROBLEMS = ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"] as const;
+const DRAWING_PROBLEMS = ["unreadable_blob", "invalid_data", "timed_out", "process_lost"] as const;
 
 /** `GET /v1/operations/{id}/report`, `POST` of both links to reports, and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
@@ -40,7 +40,7 @@ export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortS
   app.route({
     method: "POST",
     url: "/v1/operations/:id/report-link",
-    config: { access: "read" },
+    config: { access: "read", problems: PROBLEMS },
     schema: {
       operationId: "create_report_link",
       summary: "Create a link that opens the report once",
@@ -56,7 +56,7 @@ export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortS
   app.route({
     method: "POST",
     url: "/v1/report-link",
-    config: { access: "read" },
+    config: { access: "read", problems: PROBLEMS },
     schema: {
       operationId: "create_comparison_link",
       summary: "Create a link that opens a report of several operations once",
@@ -76,7 +76,7 @@ function reportRoute(app: HttpApp, { operations, reports }: HttpOptions, closing
   app.route({
     method: ["GET", "HEAD"],
     url: "/v1/operations/:id/report",
-    config: { access: "read" },
+    config: { access: "read", problems: [...PROBLEMS, ...DRAWING_PROBLEMS] },
     schema: reportDocs(),
     handler: async (request, reply) => {
       const { id } = request.params;
@@ -190,10 +190,6 @@ function reportDocs() {
         content: { "text/html": { schema: { type: "string" } } },
       },
       304: emptyAnswer("The page is still the one of `If-None-Match`.", headers),
-      ...problemAnswers("read", [
-        ...(["not_found", "no_result", "other_result", "blob_unavailable", "unreadable_blob"] as const),
-        ...(["invalid_data", "too_large", "timed_out", "process_lost"] as const),
-      ]),
     },
   };
 }

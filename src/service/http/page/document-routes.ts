@@ -5,7 +5,6 @@ import { counted } from "../../../contract/errors/wording.ts";
 import { type LimitUnit, type Settings, settingNames, settingsSchema } from "../../../contract/settings.ts";
 import type { OpenApiDocument } from "../openapi/document.ts";
 import { EXAMPLE_BLOBS, EXAMPLE_NAMES } from "../openapi/examples.ts";
-import { problemAnswers } from "../openapi/route-docs.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { quickStart, section } from "./quick-start.ts";
 
@@ -37,7 +36,6 @@ export function documentRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "se
           description: "The document.",
           content: { "application/json": { schema: {} } },
         },
-        ...problemAnswers("anyone"),
       },
     },
     handler: async (request, reply) =>

@@ -10,6 +10,7 @@ import type {
 import { z } from "zod";
 import type { BlobStore } from "../../../blob/store.ts";
 import type { QueueView } from "../../../contract/api/queue-view.ts";
+import type { ErrorCode } from "../../../contract/errors/error-codes.ts";
 import { faultsOf, invalidRequest } from "../../../contract/errors/faults.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import type { Authenticate } from "../../auth/authenticate.ts";
@@ -51,6 +52,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Scope that a caller needs. The service does not start with a route that lacks it. */
     access?: RouteAccess;
+    /** Codes that the route may answer in addition to those of every route, for the document. */
+    problems?: readonly ErrorCode[];
     /** A page that a browser may open from a link on another site. */
     isPage?: true;
     /** The handler reads the body piece by piece, and says when it begins to. */
