@@ -91,9 +91,6 @@ interface ReadBlobParts {
   readonly closing: AbortSignal;
 }
 
-/** How often a read restarts because the caller replaced the blob before its first piece was read. */
-const MAX_LOOKUPS = 3;
-
 /** Answers with a blob of the caller, or with the byte range that the request names. */
 async function readBlob(
   request: FastifyRequest,
@@ -103,27 +100,18 @@ async function readBlob(
 ): Promise<FastifyReply> {
   checkReadable(name);
   const { headers, method } = request;
-  let isCounted = false;
-  for (let lookups = 1; ; lookups++) {
-    const { store, key, size, etag } = await lookUp(request, name, options);
-    checkIfMatch(headers, etag);
-    reply.headers({ etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" });
-    if (!matchesNone(headers, etag)) return reply.code(304).send();
-    const range = method === "HEAD" ? undefined : byteRange(headers, { size, etag });
-    const { start, end } = range ?? { start: 0, end: size };
-    if (range === undefined) reply.code(200).removeHeader("content-range");
-    else reply.code(206).header("content-range", `bytes ${start}-${end - 1}/${size}`);
-    reply.type(mediaType(name)).header("content-length", end - start);
-    if (method === "HEAD" || size === 0) return reply.send();
-    if (!isCounted) open.begin(request.caller!.subject, reply.raw);
-    isCounted = true;
-    const signal = requestAbort(reply, closing);
-    try {
-      return reply.send(await withFirstPiece(store.read(key, { start, end, etag, signal }), signal));
-    } catch (error) {
-      if (lookups === MAX_LOOKUPS || (await lookUp(request, name, options)).etag === etag) throw error;
-    }
-  }
+  const { store, key, size, etag } = await lookUp(request, name, options);
+  checkIfMatch(headers, etag);
+  reply.headers({ etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" });
+  if (!matchesNone(headers, etag)) return reply.code(304).send();
+  const range = method === "HEAD" ? undefined : byteRange(headers, { size, etag });
+  const { start, end } = range ?? { start: 0, end: size };
+  if (range !== undefined) reply.code(206).header("content-range", `bytes ${start}-${end - 1}/${size}`);
+  reply.type(mediaType(name)).header("content-length", end - start);
+  if (method === "HEAD" || size === 0) return reply.send();
+  open.begin(request.caller!.subject, reply.raw);
+  const signal = requestAbort(reply, closing);
+  return reply.send(await withFirstPiece(store.read(key, { start, end, etag, signal }), signal));
 }
 
 /** The address of a blob of the caller, with its size and version. @throws MucastError not_found. */

@@ -11,12 +11,10 @@ import { ComponentSchemas, type Direction } from "./component-schemas.ts";
 import { EXAMPLE_PAYLOADS } from "./examples.ts";
 import { problemAnswers, titleCase } from "./route-docs.ts";
 
-/** The parts of an OpenAPI 3.1 document that the service reads. */
+/** The parts of an OpenAPI 3.1 document that the service and its tests read. */
 export interface OpenApiDocument {
-  readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Record<string, unknown>>> };
 }
@@ -24,33 +22,19 @@ export interface OpenApiDocument {
 export interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
-  readonly description: string;
   readonly tags: readonly string[];
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   /** The scope that a caller needs; missing if the operation is open to anyone. */
   readonly "x-scope"?: Scope;
-  readonly parameters?: readonly OpenApiParameter[];
+  readonly parameters?: readonly { readonly name: string; readonly in: "path" | "query" | "header" }[];
   readonly requestBody?: { content: Record<string, OpenApiMedia> };
-  readonly responses: Readonly<Record<string, OpenApiResponse>>;
-}
-
-export interface OpenApiParameter {
-  readonly name: string;
-  readonly in: "path" | "query" | "header";
-  readonly required?: boolean;
-  readonly description?: string;
-  readonly schema: Record<string, unknown>;
+  readonly responses: Readonly<
+    Record<string, { description: string; headers?: object; content?: Record<string, OpenApiMedia> }>
+  >;
 }
 
 export interface OpenApiMedia {
   readonly schema: Record<string, unknown>;
   examples?: Readonly<Record<string, { readonly value: unknown }>>;
-}
-
-export interface OpenApiResponse {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: object }>>;
-  readonly content?: Readonly<Record<string, OpenApiMedia>>;
 }
 
 const DESCRIPTION = `Trains return forecasts for portfolio optimization. Jobs are asynchronous: submitting a job returns 202 with an operation. Poll the operation or follow its events until it has ended. \`result.output_url\` is then the URL of the output blob with \`mu\`.
