@@ -3,7 +3,6 @@ import type { Caller } from "./caller.ts";
 
 /**
  * Identifies the caller by the `Authorization` header of a request.
- *
  * @throws MucastError unauthorized for a header that authenticates no caller; unavailable if the database or the issuer that has to
  * check it cannot be reached.
  */

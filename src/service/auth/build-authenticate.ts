@@ -25,7 +25,6 @@ const ANYONE: Caller = {
 
 /**
  * Builds the authentication of the setting `auth`. It accepts the operator's token in every mode.
- *
  * @throws MucastError invalid_request for settings that `checkAuthAllowed` refuses.
  */
 export async function buildAuthenticate(settings: Settings, parts: AuthenticateParts): Promise<Authenticate> {
@@ -81,7 +80,6 @@ type AuthSettings = Pick<Settings, "auth" | "host" | "oidc_issuer" | "oidc_audie
 /**
  * Refuses settings with which any caller on the network could use the service: no authentication on an address other than loopback,
  * OIDC without an issuer or an audience, or an issuer's keys over plain http.
- *
  * @throws MucastError invalid_request.
  */
 export function checkAuthAllowed(settings: AuthSettings): void {

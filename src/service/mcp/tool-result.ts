@@ -27,7 +27,6 @@ function textOf(answer: Parameters<typeof toolResult>[0]): string {
 
 /**
  * The answer of a tool to an error: the problem, with which the agent can correct its call.
- *
  * @param onDefect called for a defect, with the id in its problem.
  */
 export function toolError(error: unknown, onDefect: (error: unknown, id: unknown) => void): CallToolResult {

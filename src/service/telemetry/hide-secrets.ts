@@ -1,4 +1,3 @@
-/** The replacement for a secret. */
 const HIDDEN = "…";
 
 /** Shorter texts are not hidden: they are not secrets, and would be replaced in every line. */
@@ -34,7 +33,6 @@ const RULES: readonly Replacement[] = [
     ),
     `$1${HIDDEN}`,
   ],
-  // Query strings of paths.
   [/\?[\w.~%$-]+=[^\s"'\\<>]*/g, `?${HIDDEN}`],
   // Pairs of connection strings, of signatures, of forms.
   [

@@ -4,10 +4,8 @@ import pino from "pino";
 /** Bytes of lines that wait for a slow reader or for room on the disk. */
 const MAX_WAITING_BYTES = 2 ** 20;
 
-/** Where the log goes. */
 export interface LogDestination {
   write(line: string): void;
-  /** The number of lines that were dropped. */
   readonly lost: number;
 }
 

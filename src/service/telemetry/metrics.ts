@@ -24,9 +24,7 @@ const MISNAMED_GAUGES = ["handles", "requests", "resources"].map((what) => `node
 
 export interface MetricsParts {
   readonly log: Log;
-  /** The number of lines that the log has lost. */
   readonly lostLines: () => number;
-  /** Names of the webhooks. */
   readonly targets: readonly string[];
 }
 

@@ -2,14 +2,11 @@ import type { Log } from "./log.ts";
 import { openMetrics } from "./metrics.ts";
 import type { RequestBegun, Telemetry, WatchedRequest } from "./telemetry.ts";
 
-/** Makes spans. */
 export type Traces = Pick<Telemetry, "ended" | "close"> & { request(request: RequestBegun): WatchedRequest };
 
 interface TelemetryParts {
   readonly log: Log;
-  /** The number of lines that the log has lost. */
   readonly lostLines?: () => number;
-  /** The targets of events. */
   readonly webhooks?: readonly { readonly name: string }[];
   /** The environment of the process: OpenTelemetry's packages read the other variables from there. */
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -30,9 +30,7 @@ import {
   type WatchedRequest,
 } from "./telemetry.ts";
 
-/** How long the service waits for its last spans to be sent. */
 const CLOSE_MILLISECONDS = 3_000;
-/** Maximum number of child spans of one operation. */
 const MAX_TIMINGS = 500;
 
 /**
@@ -83,7 +81,6 @@ function loggingFailures(exporter: SpanExporter, log: Log): SpanExporter {
   };
 }
 
-/** Starts the span of a request, which ends with its answer. */
 function recordRequest(tracer: Tracer, { method, traceparent }: RequestBegun): WatchedRequest {
   const known = METHODS.has(method);
   const attributes = { "http.request.method": known ? method : "_OTHER" };

@@ -4,7 +4,6 @@ import { show } from "../../../contract/errors/faults.ts";
 import { isLoopbackName } from "../../../contract/machine/loopback.ts";
 import type { Settings } from "../../../contract/settings.ts";
 
-/** The service's end of a connection. */
 interface LocalEnd {
   readonly localAddress?: string | undefined;
   readonly localPort?: number | undefined;

@@ -3,10 +3,8 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 
 const RETRY_SECONDS = 5;
 
-/** Maximum numbers of answers of one kind in progress. */
 interface AnswerLimits {
   readonly ofCaller: number;
-  /** Of all callers together. */
   readonly all: number;
   /** What they are, in the plural. */
   readonly what: string;

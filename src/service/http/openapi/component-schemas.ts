@@ -28,7 +28,6 @@ export const inputBlobSchema = z.looseObject({}).meta({
     "Prices or features, in one of the layouts of docs/blobs.md; another layout is a list of records.",
 });
 
-/** The answer to an upload. */
 export const uploadedBlobSchema = z
   .strictObject({
     name: z.string(),

@@ -11,7 +11,6 @@ import { ComponentSchemas, type Direction } from "./component-schemas.ts";
 import { EXAMPLE_PAYLOADS } from "./examples.ts";
 import { problemAnswers, titleCase } from "./route-docs.ts";
 
-/** The parts of an OpenAPI 3.1 document that the service and its tests read. */
 export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
@@ -120,7 +119,6 @@ function withTitles({ properties, ...rest }: HeaderSchema): object {
   return { ...rest, properties: Object.fromEntries(named) };
 }
 
-/** Adds named schemas and examples of payloads to the document of the routes. */
 function complete(made: object, { all: schemas }: ComponentSchemas): OpenApiDocument {
   const document = made as OpenApiDocument;
   const paths = structuredClone(document.paths);

@@ -5,7 +5,6 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 import type { RouteAccess } from "../server/http-app.ts";
 import { PROBLEM_TYPE, type ProblemHeader, problemAnswer } from "../server/problem-answer.ts";
 
-/** A header of an answer, as OpenAPI describes it. */
 export interface HeaderDoc {
   readonly type: "string" | "integer";
   readonly description: string;
@@ -44,7 +43,6 @@ export function emptyAnswer(description: string, headers: AnswerDoc["headers"] =
   return { type: "null", description, headers };
 }
 
-/** Codes that every route may answer. */
 const ALWAYS: readonly ErrorCode[] = [
   "invalid_request",
   "forbidden",
@@ -55,7 +53,6 @@ const ALWAYS: readonly ErrorCode[] = [
 
 /**
  * The problems that a route may answer, one entry per status.
- *
  * @param codes codes of this route in addition to those of every route.
  */
 export function problemAnswers(

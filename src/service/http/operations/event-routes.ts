@@ -108,7 +108,6 @@ function asStream(reply: FastifyReply): FastifyReply {
   });
 }
 
-/** @throws MucastError invalid_request. */
 function seqOf(text: string | undefined): number {
   if (text === undefined || text === "") return 0;
   if (/^\d{1,9}$/.test(text)) return Number(text);

@@ -36,7 +36,6 @@ export const preferHeader = z
       "`Preference-Applied` confirms that it did.",
   );
 
-/** Headers of an answer that is an operation. */
 export const OPERATION_HEADERS: Readonly<Record<string, HeaderDoc>> = {
   "Operation-Location": { type: "string", description: "Absolute URL of the operation." },
   "Retry-After": {

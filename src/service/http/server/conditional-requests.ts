@@ -8,7 +8,6 @@ const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
 /**
  * Checks that `If-Match` names the blob (RFC 9110, 13.1.1). A weak tag matches no blob.
- *
  * @param etag of the blob; undefined if there is no blob.
  * @throws MucastError precondition_failed.
  */
@@ -35,7 +34,6 @@ function tagsOf(header: string): string[] {
   return header.match(ENTITY_TAG) ?? [];
 }
 
-/** A part of a blob, in bytes; `end` exclusive. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -46,7 +44,6 @@ const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 /**
  * The part that `Range` and `If-Range` request (RFC 9110, 14.2). Undefined, which means the whole blob, for no range, several ranges,
  * a range in another unit, or one of another version of the blob.
- *
  * @throws MucastError range_not_satisfiable.
  */
 export function byteRange(headers: IncomingHttpHeaders, { size, etag }: StoredBlob): ByteRange | undefined {

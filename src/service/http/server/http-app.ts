@@ -29,7 +29,6 @@ interface ZodTypes extends FastifyTypeProvider {
   validator: this["schema"] extends z.ZodType ? z.output<this["schema"]> : unknown;
 }
 
-/** Fastify whose routes name zod schemas for path, query and headers. */
 export type HttpApp = FastifyInstance<
   RawServerDefault,
   IncomingMessage,
@@ -45,7 +44,6 @@ declare module "fastify" {
     watched: WatchedRequest | undefined;
     /** Operation that the request names or creates, for the log line. */
     operationId: string | undefined;
-    /** Code of the problem that the service answered. */
     problemCode: string | undefined;
   }
 
@@ -80,7 +78,6 @@ export type RouteAccess = Scope | "anyone";
 /** What the service needs to accept jobs. */
 export const READY_CHECKS = ["data_folder", "database", "storage", "accepting"] as const;
 
-/** The state of one thing that the service needs. */
 export interface ReadyCheck {
   readonly name: (typeof READY_CHECKS)[number];
   readonly ok: boolean;
@@ -88,7 +85,6 @@ export interface ReadyCheck {
   readonly message?: string | undefined;
 }
 
-/** What the routes and checks of HTTP need from the service. */
 export interface HttpOptions {
   readonly settings: Settings;
   readonly operations: Operations;
@@ -97,7 +93,6 @@ export interface HttpOptions {
   readonly reportLinks: Pick<ReportLinks, "create" | "find" | "take">;
   readonly preparations: Pick<Preparations, "prepare">;
   readonly authenticate: Authenticate;
-  /** The operator's token, from the lock file. */
   readonly localToken?: string | undefined;
   readonly keys: Pick<KeyStore, "create" | "page" | "revoke">;
   /** Milliseconds between two comments of an event stream, each of which checks its key; 15 s by default. */
@@ -120,7 +115,6 @@ export function withZod(app: FastifyInstance): HttpApp {
   return typed;
 }
 
-/** First part of a fault's path, by the part of the request that holds the fault. */
 const ROOTS: Readonly<Record<string, string>> = { params: "path", querystring: "query", headers: "headers" };
 
 /** Checks path, query and headers. A handler that takes a JSON body parses and checks its text. */

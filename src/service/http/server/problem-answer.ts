@@ -7,10 +7,8 @@ import { type HttpOptions, METADATA_PATH, publicOrigin } from "./http-app.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** The headers that a problem may have in addition to those of every answer. */
 export type ProblemHeader = "allow" | "content-range" | "retry-after" | "www-authenticate";
 
-/** The problem of a failed request, and the headers of its answer. */
 export interface ProblemAnswer {
   readonly problem: Problem;
   readonly headers: Readonly<Partial<Record<ProblemHeader, string>>>;
@@ -18,7 +16,6 @@ export interface ProblemAnswer {
   readonly isDefect: boolean;
 }
 
-/** What a 401 says about the credentials. */
 interface Challenge {
   readonly hadCredentials?: boolean;
   /** URL of the metadata of RFC 9728, where an OIDC issuer gives tokens. */
@@ -42,7 +39,6 @@ const FASTIFY_FAULTS: Readonly<Record<string, (message: string) => MucastError>>
     new MucastError("not_found", "nothing here has a name that long", { path: "URL" }),
 };
 
-/** The answer to a request that failed with an error. */
 export function problemAnswer(error: unknown, challenge: Challenge = {}): ProblemAnswer {
   const { code, message } = error as { code?: string; message?: string };
   const known = error instanceof MucastError ? error : FASTIFY_FAULTS[code ?? ""]?.(message ?? "");
