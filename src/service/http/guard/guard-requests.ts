@@ -3,7 +3,6 @@ import helmet from "@fastify/helmet";
 import rateLimit from "@fastify/rate-limit";
 import type { FastifyRequest, RouteOptions } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { show } from "../../../contract/errors/faults.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { recordRequest } from "../server/request-telemetry.ts";
 import { requestAuthorizer } from "./authorize-request.ts";
@@ -82,7 +81,8 @@ function noRoute({ raw, method }: FastifyRequest, routes: readonly (readonly [Re
     const allow = [...new Set(methods.join().split(","))].sort();
     return new MucastError("method_not_allowed", `${method} is not allowed here`, { allow });
   }
-  return new MucastError("not_found", `there is nothing at ${show(path)}; /docs tells what there is`, {
+  // Without the path, which may be a mistyped link to a report.
+  return new MucastError("not_found", "there is nothing at this path; /docs tells what there is", {
     path: "URL",
   });
 }
