@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import type { HttpApp, HttpOptions } from "./http-app.ts";
@@ -11,9 +12,21 @@ export function limitConnections(app: HttpApp, { settings, log, telemetry }: Htt
   const connections = connectionLimit(settings);
   let warnedAt = Number.NEGATIVE_INFINITY;
   server.maxConnections = connections;
+  const open = new Set<Socket>();
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    if (open.size < connections) return;
+    // One that has sent nothing makes room for the next.
+    for (const unused of open) {
+      if (unused.bytesRead > 0 || unused === socket) continue;
+      unused.destroy();
+      return;
+    }
+  });
   server.on("drop", () => {
     telemetry.connectionRefused();
-    // If not all were busy, the next attempt gets a place.
+    // The next attempt gets a place, unless all are busy.
     server.closeIdleConnections();
     if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
     warnedAt = performance.now();
