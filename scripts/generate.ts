@@ -7,12 +7,10 @@ import { FINDING_TABLE } from "../src/audit/findings.ts";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/api/published-schemas.ts";
 import { EXAMPLE_CONFIGS, exampleConfigText } from "../src/contract/config/example-configs.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
-import { outputBlobSchema } from "../src/contract/output/output-blob.ts";
 import { WARNING_TABLE } from "../src/contract/problems/warnings.ts";
 import { MUCAST_VERSION } from "../src/contract/version.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
-import { makeDocument } from "../src/service/http/build-http.ts";
-import { namedSchemas } from "../src/service/http/openapi/component-schemas.ts";
+import { addOutput, makeDocument } from "../src/service/http/build-http.ts";
 import { configurationPage } from "../src/service/settings/configuration-page.ts";
 import { GENERATED, trackedFiles } from "./budgets.ts";
 import { pythonModels } from "./python-models.ts";
@@ -29,10 +27,7 @@ async function generated(): Promise<Map<string, string>> {
   }
   const document = await makeDocument();
   files.set("schemas/openapi.json", `${JSON.stringify(document, null, 2)}\n`);
-  files.set(
-    `${PYTHON_CLIENT}/models.py`,
-    pythonModels({ ...document.components.schemas, ...namedSchemas(outputBlobSchema) }),
-  );
+  files.set(`${PYTHON_CLIENT}/models.py`, pythonModels(addOutput(document)));
   files.set(
     `${PYTHON_CLIENT}/version.py`,
     `"""Generated from package.json; do not edit."""\n\n__version__ = "${MUCAST_VERSION}"\n`,

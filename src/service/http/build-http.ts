@@ -1,9 +1,11 @@
 import fastify, { type FastifyReply } from "fastify";
+import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { settingsSchema } from "../../contract/settings.ts";
 import { aboutToEnd } from "../abort-error.ts";
 import { blobRoutes } from "./blobs/blob-routes.ts";
 import { prepareRoutes } from "./blobs/prepare-routes.ts";
 import { guardRequests } from "./guard/guard-requests.ts";
+import { namedSchemas } from "./openapi/component-schemas.ts";
 import { collectRoutes, type OpenApiDocument } from "./openapi/document.ts";
 import { eventRoutes } from "./operations/event-routes.ts";
 import { jobRoutes } from "./operations/job-routes.ts";
@@ -91,4 +93,9 @@ export async function makeDocument(): Promise<OpenApiDocument> {
   const document = app.swagger() as unknown as OpenApiDocument;
   await app.close();
   return document;
+}
+
+/** The schemas of a document with the whole output, of which the document has only `mu`: the Python client reads it. */
+export function addOutput({ components }: OpenApiDocument): OpenApiDocument["components"]["schemas"] {
+  return { ...components.schemas, ...namedSchemas(outputBlobSchema) };
 }
