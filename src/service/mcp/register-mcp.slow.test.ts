@@ -81,7 +81,7 @@ describe("the endpoint", () => {
     const { status, text } = await send(4);
     assert.equal(status, 200, text);
     assert.equal(list.mock.callCount(), 4, text);
-    assert.equal((await send(101)).status, 400);
+    assert.equal((await send(500)).status, 400);
     assert.equal((await send(6)).status, 429);
     assert.equal(list.mock.callCount(), 4);
   });

@@ -1,5 +1,6 @@
 import { createMcpHandler, INVALID_REQUEST, PARSE_ERROR } from "@modelcontextprotocol/server";
 import type { FastifyRequest } from "fastify";
+import { hasMoreValues } from "../../contract/json/bounded-json.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { aboutToEnd } from "../abort-error.ts";
 import { type HttpApp, publicOrigin } from "../http/server/http-app.ts";
@@ -9,8 +10,9 @@ import type { Log } from "../telemetry/log.ts";
 import type { ToolOperations } from "./call-tool.ts";
 import { type McpServerParts, mcpServer } from "./mcp-server.ts";
 
-/** Messages of a batch, which revisions before 2025-06-18 have. */
-const MAX_BATCH = 100;
+/** More than a call needs. The SDK checks each of them several times, which takes time of the event loop. */
+const MAX_VALUES = 2_000;
+const TOO_MANY = `the message has more than ${MAX_VALUES} values; send a large config as JSON text`;
 
 interface McpOptions {
   readonly operations: ToolOperations;
@@ -42,10 +44,8 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
       if (message === undefined) {
         return reply.code(400).send(refusal(PARSE_ERROR, "the message is not JSON in UTF-8"));
       }
+      if (hasMoreValues(message, MAX_VALUES)) return reply.code(400).send(refusal(INVALID_REQUEST, TOO_MANY));
       if (Array.isArray(message)) {
-        if (message.length > MAX_BATCH) {
-          return reply.code(400).send(refusal(INVALID_REQUEST, `a batch has at most ${MAX_BATCH} messages`));
-        }
         // Before any of them is run; the request itself has counted as one.
         for (const _ of message.slice(1)) await app.countMessage(request);
       }
