@@ -44,9 +44,10 @@ test("requests beyond the rate of an address are refused for the rest of the min
   assert.equal(await statusOf(), 200);
 });
 
-test("a caller's requests count for that caller alone, from whatever address they come", async (t) => {
+test("a caller's requests count for that caller alone, and those without a key for their address", async (t) => {
   const { keys, statusOf } = await serve(t, { auth: "keys", requests_per_minute: 2 });
   stopClock(t);
+  for (const status of [401, 401, 429]) assert.equal(await statusOf(), status);
   const [ann, ben] = [await keys.create("ann", ["read"]), await keys.create("ben", ["read"])];
   for (const status of [200, 200, 429]) assert.equal(await statusOf(ann.token), status);
   for (const status of [200, 200, 429]) assert.equal(await statusOf(ben.token), status);

@@ -25,9 +25,13 @@ export function requestAuthorizer(app: HttpApp, { settings, authenticate }: Http
   const requests = app.createRateLimit({
     max: settings.requests_per_minute,
     timeWindow: "1 minute",
-    keyGenerator: ({ caller, ip }) => (caller ? `caller ${caller.subject}` : normalizeIP(ip)),
+    keyGenerator: (request) => (request.caller ? `caller ${request.caller.subject}` : addressOf(request)),
   });
-  const failures = app.createRateLimit({ max: settings.failed_tries_per_minute, timeWindow: "1 minute" });
+  const failures = app.createRateLimit({
+    max: settings.failed_tries_per_minute,
+    timeWindow: "1 minute",
+    keyGenerator: addressOf,
+  });
   const known = new KnownTokens();
   const connections = connectionLimit(settings);
   // Event streams and waits last, and each costs memory and queries.
@@ -39,15 +43,19 @@ export function requestAuthorizer(app: HttpApp, { settings, authenticate }: Http
   async function identify(request: FastifyRequest): Promise<Caller> {
     const { authorization } = request.headers;
     const token = tokenIn(authorization);
-    const isKnown = token !== undefined && known.has(token);
-    if (!isKnown) await count(request, failures, "too many wrong keys or tokens from this address", false);
+    if (token !== undefined && !known.has(token)) {
+      await count(request, failures, "too many wrong keys or tokens from this address", false);
+    }
     try {
       const caller = await authenticate(authorization);
       if (token !== undefined) known.add(token);
       return caller;
     } catch (error) {
-      if (token !== undefined) known.delete(token);
-      if (isFailedTry(error)) await failures(request);
+      if (token === undefined) await app.countMessage(request);
+      else {
+        known.delete(token);
+        if (isFailedTry(error)) await failures(request);
+      }
       throw error;
     }
   }
@@ -57,12 +65,17 @@ export function requestAuthorizer(app: HttpApp, { settings, authenticate }: Http
     if (isUncounted) return;
     if (access !== "anyone") request.caller = await identify(request);
     await app.countMessage(request);
-    open.begin(request.caller?.subject ?? normalizeIP(request.ip), reply.raw);
+    open.begin(request.caller?.subject ?? addressOf(request), reply.raw);
     if (access === "anyone" || request.caller!.scopes.has(access)) return;
     const held = [...request.caller!.scopes].join(", ") || "none";
     const message = `this needs the scope ${access}; the credentials have: ${held}`;
     throw new MucastError("forbidden", message, { scope: access });
   };
+}
+
+/** An IPv6 address counts as its /64 network, because one machine may own all of it. A closed connection has none. */
+function addressOf({ ip }: FastifyRequest): string {
+  return normalizeIP((ip as string | undefined) ?? "closed");
 }
 
 /** @param increment false only asks whether there is room. */
