@@ -37,7 +37,7 @@ export function oidcAuthenticate(options: OidcOptions): Authenticate {
     try {
       const { payload, protectedHeader } = await verifyToken(token, keys, checks);
       checkUse(payload, protectedHeader.typ);
-      return { subject: options.subjectOf(payload.sub!), scopes: scopesOf(payload, options.scopes) };
+      return { subject: options.subjectOf(payload.sub!), scopes: readScopes(payload, options.scopes) };
     } catch (error) {
       if (error instanceof MucastError || !(error instanceof errors.JOSEError)) throw error;
       // jose's messages name claims, not values.
@@ -85,7 +85,7 @@ function checkUse({ sub, cnf }: JWTPayload, typ: unknown): void {
 }
 
 /** Scopes are in the claim `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), space-separated or as a list. */
-function scopesOf(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet<Scope> {
+function readScopes(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet<Scope> {
   const words = [claims.scope, claims.scp, claims.roles].flatMap((claim) =>
     typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [],
   );

@@ -43,22 +43,22 @@ export async function callTool(
     case "run_dl_job":
     case "audit":
     case "replay":
-      return (await operations.submit(caller, { ...submissionOf(name, args), traceparent, origin }))
+      return (await operations.submit(caller, { ...makeSubmission(name, args), traceparent, origin }))
         .operation;
     case "get_operation":
-      return operations.get(caller, checked(name, args).id);
+      return operations.get(caller, parseArguments(name, args).id);
     case "get_forecast":
-      return operations.forecast(caller, checked(name, args), signal);
+      return operations.forecast(caller, parseArguments(name, args), signal);
     case "get_verdict":
-      return operations.verdict(caller, checked(name, args).id, signal);
+      return operations.verdict(caller, parseArguments(name, args).id, signal);
     case "list_operations":
-      return operations.list(caller, checked(name, args));
+      return operations.list(caller, parseArguments(name, args));
     case "cancel_operation":
-      return operations.cancel(caller, checked(name, args).id);
+      return operations.cancel(caller, parseArguments(name, args).id);
   }
 }
 
-function checked<N extends Exclude<ApiOperationName, SubmittedOperation>>(
+function parseArguments<N extends Exclude<ApiOperationName, SubmittedOperation>>(
   name: N,
   args: ToolCall["args"],
 ): ReturnType<(typeof API_OPERATIONS)[N]["input"]["parse"]> {
@@ -72,7 +72,7 @@ function checked<N extends Exclude<ApiOperationName, SubmittedOperation>>(
  * The payload of a job, with the config as the caller's own text.
  * @throws MucastError invalid_request for a key or a text of a config that is faulty.
  */
-function submissionOf(operation: SubmittedOperation, args: ToolCall["args"]) {
+function makeSubmission(operation: SubmittedOperation, args: ToolCall["args"]) {
   const { idempotency_key: key, config, ...others } = args;
   const { data: idempotencyKey, error } = idempotencyKeySchema.optional().safeParse(key);
   if (error) throw invalidRequest([{ path: "idempotency_key", message: error.issues[0]!.message }]);

@@ -40,7 +40,7 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
   void app.register(async (group) => {
     readBodiesAsText(group as HttpApp);
     group.post("/mcp", { config: { access: "read" }, schema: { hide: true } }, async (request, reply) => {
-      const message = parsed(bodyText(request));
+      const message = parseMessage(bodyText(request));
       if (message === undefined) {
         return reply.code(400).send(refusal(PARSE_ERROR, "the message is not JSON in UTF-8"));
       }
@@ -60,7 +60,7 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
       const response = await handler.fetch(
         new Request(`http://127.0.0.1${request.url}`, {
           method: "POST",
-          headers: headersOf(request),
+          headers: copyHeaders(request),
           signal: requestAbort(reply, closing.signal),
         }),
         { authInfo, parsedBody: message },
@@ -74,7 +74,7 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
 }
 
 /** @returns undefined for text that is not JSON. */
-function parsed(text: string): unknown {
+function parseMessage(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -87,7 +87,7 @@ function refusal(code: number, message: string): object {
   return { jsonrpc: "2.0", id: null, error: { code, message } };
 }
 
-function headersOf({ headers }: FastifyRequest): Headers {
+function copyHeaders({ headers }: FastifyRequest): Headers {
   const all = new Headers();
   for (const [name, value] of Object.entries(headers)) {
     for (const item of [value ?? []].flat()) all.append(name, item);

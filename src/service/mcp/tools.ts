@@ -24,10 +24,10 @@ export interface ToolDefinition {
  * of a result says what the structured content is.
  */
 export const TOOLS = Object.fromEntries(
-  Object.values(API_OPERATIONS).map((operation) => [operation.name, toolOf(operation)]),
+  Object.values(API_OPERATIONS).map((operation) => [operation.name, makeTool(operation)]),
 ) as Readonly<Record<ApiOperationName, ToolDefinition>>;
 
-function toolOf({ title, description, method, name, config, input }: ApiOperation): ToolDefinition {
+function makeTool({ title, description, method, name, config, input }: ApiOperation): ToolDefinition {
   const isJob = config !== undefined;
   const schema = completeSchema(isJob ? jobInput(name, input, config) : input);
   return {
@@ -63,7 +63,7 @@ function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObj
     config: described.safeParse(undefined).success
       ? either.optional().describe(described.description!)
       : either.describe(
-          `What to train. Leave out whatever should have its default; unknown keys are refused.${recommended(name)}`,
+          `What to train. Leave out whatever should have its default; unknown keys are refused.${recommendConfig(name)}`,
         ),
     idempotency_key: idempotencyKeySchema
       .optional()
@@ -75,7 +75,7 @@ function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObj
 }
 
 /** The first example config of a job, as a sentence. */
-function recommended(name: string): string {
+function recommendConfig(name: string): string {
   const example = EXAMPLE_CONFIGS.find(({ operation }) => operation === name);
   return example === undefined
     ? ""
@@ -92,14 +92,14 @@ function completeSchema(schema: z.ZodType): JsonSchema {
       if (jsonSchema.format?.startsWith("date")) delete jsonSchema.pattern;
     },
   });
-  return inlined(json, (json.$defs ?? {}) as Record<string, JsonSchema>) as JsonSchema;
+  return inline(json, (json.$defs ?? {}) as Record<string, JsonSchema>) as JsonSchema;
 }
 
-function inlined(value: unknown, definitions: Record<string, JsonSchema>): unknown {
-  if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
+function inline(value: unknown, definitions: Record<string, JsonSchema>): unknown {
+  if (Array.isArray(value)) return value.map((item) => inline(item, definitions));
   if (typeof value !== "object" || value === null) return value;
   const { $ref: reference, $defs: _, ...members } = value as Record<string, unknown>;
   const name = typeof reference === "string" ? reference.replace("#/$defs/", "") : "";
   const all = Object.entries({ ...definitions[name], ...members });
-  return Object.fromEntries(all.map(([key, item]) => [key, inlined(item, definitions)]));
+  return Object.fromEntries(all.map(([key, item]) => [key, inline(item, definitions)]));
 }

@@ -71,10 +71,10 @@ function passwordsIn(secret: string): string[] {
   const keys = [...secret.matchAll(/(?:AccountKey|SharedAccessSignature)=([^;]*)/gi)].map(([, key]) => key!);
   if (!URL.canParse(secret)) return keys;
   const { password } = new URL(secret);
-  return [...keys, password, decoded(password)];
+  return [...keys, password, decode(password)];
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

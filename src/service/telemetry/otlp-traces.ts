@@ -85,7 +85,7 @@ function recordRequest(tracer: Tracer, { method, traceparent }: RequestBegun): W
   const known = METHODS.has(method);
   const attributes = { "http.request.method": known ? method : "_OTHER" };
   const name = known ? method : "HTTP";
-  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, contextOf(traceparent));
+  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, readContext(traceparent));
   return {
     traceparent: writeTraceparent(span.spanContext()),
     ended: (done) => endRequest(span, name, done),
@@ -108,15 +108,23 @@ function recordOperation(tracer: Tracer, operation: WatchedOperation, timings: r
   const { created_at, started_at, finished_at, status, error } = operation;
   const span = tracer.startSpan(
     operation.operation,
-    { startTime: started_at ?? created_at, attributes: attributesOf(operation) },
-    contextOf(operation.traceparent),
+    { startTime: started_at ?? created_at, attributes: describeOperation(operation) },
+    readContext(operation.traceparent),
   );
   if (status === "Failed") span.setStatus({ code: SpanStatusCode.ERROR, message: error?.code ?? "failed" });
   recordTimings(tracer, trace.setSpan(ROOT_CONTEXT, span), timings);
   span.end(finished_at ?? new Date());
 }
 
-function attributesOf({ id, operation, status, attempt, error, created_at, started_at }: WatchedOperation) {
+function describeOperation({
+  id,
+  operation,
+  status,
+  attempt,
+  error,
+  created_at,
+  started_at,
+}: WatchedOperation) {
   const queued = started_at && (started_at.getTime() - created_at.getTime()) / 1_000;
   return {
     "mucast.operation.id": id,
@@ -139,7 +147,7 @@ function recordTimings(tracer: Tracer, parent: Context, timings: readonly Timing
   }
 }
 
-function contextOf(traceparent: string | null | undefined): Context {
+function readContext(traceparent: string | null | undefined): Context {
   const context = readTraceparent(traceparent);
   if (context === undefined) return ROOT_CONTEXT;
   const traceFlags = context.traceFlags & 1;

@@ -25,12 +25,12 @@ export function requestAuthorizer(app: HttpApp, { settings, authenticate }: Http
   const requests = app.createRateLimit({
     max: settings.requests_per_minute,
     timeWindow: "1 minute",
-    keyGenerator: (request) => (request.caller ? `caller ${request.caller.subject}` : addressOf(request)),
+    keyGenerator: (request) => (request.caller ? `caller ${request.caller.subject}` : readAddress(request)),
   });
   const failures = app.createRateLimit({
     max: settings.failed_tries_per_minute,
     timeWindow: "1 minute",
-    keyGenerator: addressOf,
+    keyGenerator: readAddress,
   });
   const known = new KnownTokens();
   const connections = connectionLimit(settings);
@@ -65,7 +65,7 @@ export function requestAuthorizer(app: HttpApp, { settings, authenticate }: Http
     if (isUncounted) return;
     if (access !== "anyone") request.caller = await identify(request);
     await app.countMessage(request);
-    open.begin(request.caller?.subject ?? addressOf(request), reply.raw);
+    open.begin(request.caller?.subject ?? readAddress(request), reply.raw);
     if (access === "anyone" || request.caller!.scopes.has(access)) return;
     const held = [...request.caller!.scopes].join(", ") || "none";
     const message = `this needs the scope ${access}; the credentials have: ${held}`;
@@ -74,7 +74,7 @@ export function requestAuthorizer(app: HttpApp, { settings, authenticate }: Http
 }
 
 /** An IPv6 address counts as its /64 network, because one machine may own all of it. A closed connection has none. */
-function addressOf({ ip }: FastifyRequest): string {
+function readAddress({ ip }: FastifyRequest): string {
   return normalizeIP((ip as string | undefined) ?? "closed");
 }
 

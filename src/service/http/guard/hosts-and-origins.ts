@@ -62,8 +62,8 @@ function withoutDefaultPort(host: string): string {
 
 /** Origins of the pages that may call the service beside those that it serves itself. */
 export function allowedOrigins(settings: Pick<Settings, "public_url" | "allowed_origins">): string[] {
-  const own = settings.public_url === undefined ? [] : [new URL(settings.public_url).origin];
-  return [...own, ...settings.allowed_origins.map((text) => text.replace(/\/$/, "").toLowerCase())];
+  const served = settings.public_url === undefined ? [] : [new URL(settings.public_url).origin];
+  return [...served, ...settings.allowed_origins.map((text) => text.replace(/\/$/, "").toLowerCase())];
 }
 
 /**

@@ -57,21 +57,21 @@ export class ComponentSchemas {
     }
     const name = schema.meta()?.id;
     if (name !== undefined) return { $ref: `${PREFIX}${name}` };
-    const { $defs: _named, ...unnamed } = converted(schema, direction);
+    const { $defs: _named, ...unnamed } = convert(schema, direction);
     return unnamed;
   }
 }
 
 /** A schema and the schemas that it refers to, by name, without those that have none. */
 export function namedSchemas(schema: z.ZodType, direction: Direction = "output"): Record<string, JsonSchema> {
-  const { $defs = {}, ...own } = converted(schema, direction);
+  const { $defs = {}, ...own } = convert(schema, direction);
   const name = schema.meta()?.id;
   // A recursive schema is also in $defs, and `own` is then only a reference to it.
   const all = { ...(name === undefined ? {} : { [name]: own }), ...($defs as Record<string, JsonSchema>) };
   return Object.fromEntries(Object.entries(all).map(([id, { id: _id, ...rest }]) => [id, rest]));
 }
 
-function converted(schema: z.ZodType, direction: Direction): JsonSchema {
+function convert(schema: z.ZodType, direction: Direction): JsonSchema {
   const { $schema: _dialect, ...json } = z.toJSONSchema(
     direction === "output" ? openSchema(schema) : schema,
     {

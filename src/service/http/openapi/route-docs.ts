@@ -60,7 +60,7 @@ export function problemAnswers(
   codes: readonly ErrorCode[] = [],
 ): Record<string, object> {
   const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
-  const byStatus = Map.groupBy([...all].flatMap(examplesOf), ({ status }) => status);
+  const byStatus = Map.groupBy([...all].flatMap(makeExamples), ({ status }) => status);
   const problems = [...byStatus].map(([status, examples]) => [status, problemDoc(examples)]);
   return { ...SERVER_ANSWERS, ...Object.fromEntries(problems) };
 }
@@ -90,7 +90,7 @@ const EXAMPLE_DATA: Partial<Record<ErrorCode, readonly Record<string, unknown>[]
   ],
 };
 
-function examplesOf(code: ErrorCode): ProblemExample[] {
+function makeExamples(code: ErrorCode): ProblemExample[] {
   const { title } = ERROR_TABLE[code];
   return (EXAMPLE_DATA[code] ?? [{}]).map((data) => {
     const { problem, headers } = problemAnswer(new MucastError(code, title, data));

@@ -26,7 +26,7 @@ export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSi
     schema: EVENT_DOCS,
     handler: async (request, reply) => {
       const { headers, params, query } = request;
-      const after = seqOf(headers["last-event-id"] || query.last_event_id);
+      const after = parseSeq(headers["last-event-id"] || query.last_event_id);
       const { status } = await operations.get(request.caller!, params.id);
       request.operationId = params.id;
       if (request.method === "HEAD") return asStream(reply).send();
@@ -108,7 +108,7 @@ function asStream(reply: FastifyReply): FastifyReply {
   });
 }
 
-function seqOf(text: string | undefined): number {
+function parseSeq(text: string | undefined): number {
   if (text === undefined || text === "") return 0;
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new MucastError("invalid_request", `Last-Event-ID must be the id of an event, got ${show(text)}`, {

@@ -8,7 +8,7 @@ import { apiDocs, jsonAnswer } from "../openapi/route-docs.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { requestAbort } from "../server/request-abort.ts";
 import { bodyText, readBodiesAsText } from "../server/request-body.ts";
-import { answerOperation, OPERATION_HEADERS, preferHeader, waitOf } from "./operation-answer.ts";
+import { answerOperation, OPERATION_HEADERS, parseWait, preferHeader } from "./operation-answer.ts";
 
 const headers = z.looseObject({
   "idempotency-key": idempotencyKeySchema
@@ -64,7 +64,7 @@ export function jobRoutes(app: HttpApp, { settings, operations }: HttpOptions, c
           traceparent: request.watched?.traceparent,
           origin,
         });
-        const seconds = waitOf(request.headers.prefer);
+        const seconds = parseWait(request.headers.prefer);
         if (seconds === undefined) return answerOperation(reply, submitted, origin, 202);
         reply.header("preference-applied", `wait=${seconds}`);
         const signal = requestAbort(reply, closing);

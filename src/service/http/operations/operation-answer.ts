@@ -22,7 +22,7 @@ export function answerOperation(
 }
 
 /** The seconds of `Prefer: wait=N` (RFC 7240), at most 60; undefined without it. A malformed or unknown preference has no effect. */
-export function waitOf(prefer: string | undefined): number | undefined {
+export function parseWait(prefer: string | undefined): number | undefined {
   // If there are several, the first applies (RFC 7240, section 2).
   const seconds = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[;,]|$)/i.exec(prefer ?? "")?.[1];
   return seconds === undefined ? undefined : Math.min(Number(seconds), MAX_WAIT_SECONDS);

@@ -7,7 +7,7 @@ import { apiDocs, jsonAnswer } from "../openapi/route-docs.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { requestAbort } from "../server/request-abort.ts";
 import { discardBodies } from "../server/request-body.ts";
-import { answerOperation, OPERATION_HEADERS, preferHeader, waitOf } from "./operation-answer.ts";
+import { answerOperation, OPERATION_HEADERS, parseWait, preferHeader } from "./operation-answer.ts";
 
 const { get_operation, list_operations, cancel_operation, get_forecast, get_verdict } = API_OPERATIONS;
 
@@ -45,7 +45,7 @@ function getRoute(app: HttpApp, { settings, operations }: HttpOptions, closing: 
     },
     handler: async (request, reply) => {
       const { caller, params } = request;
-      const seconds = request.method === "HEAD" ? undefined : waitOf(request.headers.prefer);
+      const seconds = request.method === "HEAD" ? undefined : parseWait(request.headers.prefer);
       if (seconds !== undefined) reply.header("preference-applied", `wait=${seconds}`);
       const operation =
         seconds === undefined

@@ -14,7 +14,7 @@ const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 export function checkIfMatch(headers: IncomingHttpHeaders, etag: string | undefined): void {
   const wanted = headers["if-match"];
   if (wanted === undefined) return;
-  const matches = etag !== undefined && (wanted.trim() === "*" || tagsOf(wanted).includes(etag));
+  const matches = etag !== undefined && (wanted.trim() === "*" || parseTags(wanted).includes(etag));
   if (matches) return;
   const found = etag === undefined ? "there is no such blob" : `its ETag is ${etag}`;
   throw new MucastError("precondition_failed", `the blob does not match If-Match ${show(wanted)}: ${found}`, {
@@ -27,10 +27,10 @@ export function matchesNone(headers: IncomingHttpHeaders, etag: string | undefin
   const unwanted = headers["if-none-match"];
   if (unwanted === undefined || etag === undefined) return true;
   if (unwanted.trim() === "*") return false;
-  return !tagsOf(unwanted).some((tag) => tag.replace(/^W\//, "") === etag);
+  return !parseTags(unwanted).some((tag) => tag.replace(/^W\//, "") === etag);
 }
 
-function tagsOf(header: string): string[] {
+function parseTags(header: string): string[] {
   return header.match(ENTITY_TAG) ?? [];
 }
 

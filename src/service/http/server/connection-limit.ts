@@ -56,12 +56,12 @@ export function connectionLimit(
   { connections, concurrent_jobs }: Pick<Settings, "connections" | "concurrent_jobs">,
   files = openFileLimit(),
 ): number {
-  const own = OWN_FILES + FILES_PER_JOB * concurrent_jobs;
-  const room = Math.floor((files - own) / FILES_PER_CONNECTION);
+  const reserved = OWN_FILES + FILES_PER_JOB * concurrent_jobs;
+  const room = Math.floor((files - reserved) / FILES_PER_CONNECTION);
   if (connections === undefined) return Math.max(MIN_CONNECTIONS, Math.min(MAX_CONNECTIONS, room));
   if (connections <= room) return connections;
   const message =
-    `${connections} connections need ${connections * FILES_PER_CONNECTION} open files beside ${own} of the service, ` +
+    `${connections} connections need ${connections * FILES_PER_CONNECTION} open files beside ${reserved} of the service, ` +
     `and this process may have ${files}: raise "ulimit -n" (LimitNOFILE of systemd), or lower connections`;
   throw new MucastError("invalid_request", message, { path: "connections", value: connections });
 }

@@ -121,7 +121,7 @@ const ROOTS: Readonly<Record<string, string>> = { params: "path", querystring: "
 const checkInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const root = ROOTS[httpPart ?? ""];
   if (root === undefined) return (value) => ({ value });
-  const lists = httpPart === "querystring" ? listsOf(schema) : [];
+  const lists = httpPart === "querystring" ? findLists(schema) : [];
   return (input) => {
     for (const name of lists) if (typeof input[name] === "string") input[name] = [input[name]];
     const checked = schema.safeParse(input);
@@ -131,7 +131,7 @@ const checkInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
 };
 
 /** The parameters that are lists: Fastify parses one that occurs once as text. */
-function listsOf(schema: z.ZodType): string[] {
+function findLists(schema: z.ZodType): string[] {
   const { properties = {} } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
   return Object.entries(properties).flatMap(([name, part]) =>
     typeof part === "object" && part.type === "array" ? [name] : [],

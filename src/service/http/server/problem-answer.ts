@@ -48,23 +48,23 @@ export function problemAnswer(error: unknown, challenge: Challenge = {}): Proble
     const defect = new MucastError("internal", `a defect of mucast; see ${id} in its log`, { id });
     return { problem: problemOf(defect), headers: {}, isDefect: true };
   }
-  const problem = { ...problemOf(known), status: statusOf(known) };
+  const problem = { ...problemOf(known), status: chooseStatus(known) };
   return {
     // A second line of defence: messages are written without signatures of URLs.
     problem: JSON.parse(withoutSignature(JSON.stringify(problem))),
-    headers: headersOf(known, challenge),
+    headers: chooseHeaders(known, challenge),
     isDefect: false,
   };
 }
 
 /** 409 while the first request with an idempotency key is in progress, and 422 for a key that was used with another body. */
-function statusOf({ code, data, entry }: MucastError): number {
+function chooseStatus({ code, data, entry }: MucastError): number {
   return code === "idempotency_conflict" && data.sameBody === false ? 422 : entry.status;
 }
 
 const DEFAULT_RETRY_SECONDS = 5;
 
-function headersOf({ code, data }: MucastError, challenge: Challenge): ProblemAnswer["headers"] {
+function chooseHeaders({ code, data }: MucastError, challenge: Challenge): ProblemAnswer["headers"] {
   switch (code) {
     case "unauthorized": {
       const { hadCredentials, metadata } = challenge;
