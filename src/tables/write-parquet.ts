@@ -1,7 +1,5 @@
-import { closeSync, createReadStream, openSync, unlinkSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   DATE,
   DOUBLE,
@@ -17,7 +15,7 @@ import {
 import { MucastError } from "../contract/errors/errors.ts";
 import { workFolderError } from "../contract/errors/system-error.ts";
 import { MILLISECONDS_PER_DAY } from "../contract/market/dates.ts";
-import { nameLiteral, Tables, textLiteral } from "./duckdb.ts";
+import { nameLiteral, openPrivateFile, Tables, textLiteral } from "./duckdb.ts";
 
 /** How the values of a column are written. A day is a DATE, or a timestamp of its midnight without a time zone. */
 export type ValueKind = "text" | "day" | "midnight" | "integer" | "float" | "double";
@@ -34,8 +32,6 @@ const TYPES: Readonly<Record<ValueKind, DuckDBType>> = {
 export interface ParquetTable {
   readonly columns: readonly { readonly name: string; readonly kind: ValueKind }[];
   readonly compression: "snappy" | "zstd";
-  /** v2 has the encoding BYTE_STREAM_SPLIT, with which numbers take a tenth less; fewer readers know it. */
-  readonly version: "v1" | "v2";
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -52,24 +48,18 @@ const MEMORY = 512;
 const COLUMN_MEMORY = 1 / 16;
 
 /** The bytes of the same table change only with it. */
-export const PARQUET_WRITER = `duckdb ${version()}`;
+export const PARQUET_WRITER = `duckdb ${version()}, v1`;
 
 /** The bytes of a Parquet file, in pieces. Missing values are null. */
 export async function* parquetBytes(table: ParquetTable, parts: Iterable<Rows>): AsyncGenerator<Uint8Array> {
   checkNames(table.columns);
-  const folder = await mkdtemp(join(tmpdir(), "mucast-table-")).catch((error: unknown) => {
-    throw workFolderError("written", error);
-  });
-  let file: number | undefined;
+  const file = await openPrivateFile(tmpdir());
   try {
-    const path = join(folder, "table");
-    file = openSync(path, "wx+", 0o600);
-    unlinkSync(path);
-    await write(table, parts, folder, `/dev/fd/${file}`);
-    yield* createReadStream("", { fd: file, start: 0, autoClose: false, highWaterMark: 2 ** 20 });
+    await write(table, parts, file.folder, file.path);
+    const { descriptor: fd } = file;
+    yield* createReadStream("", { fd, start: 0, autoClose: false, highWaterMark: 2 ** 20 });
   } finally {
-    if (file !== undefined) closeSync(file);
-    await rm(folder, { recursive: true, force: true });
+    await file.close();
   }
 }
 
@@ -158,12 +148,13 @@ function checkNames(columns: ParquetTable["columns"]): void {
   }
 }
 
-function copyStatement({ columns, compression, version, metadata }: ParquetTable, path: string): string {
+function copyStatement({ columns, compression, metadata }: ParquetTable, path: string): string {
   const select = columns.map(({ name }, j) => `c${j} AS ${nameLiteral(name)}`);
   const group = Math.min(MAX_GROUP_ROWS, Math.max(CHUNK_ROWS, Math.floor(GROUP_VALUES / columns.length)));
   const options = [
     ...["FORMAT parquet", "USE_TMP_FILE false", `COMPRESSION ${compression}`],
-    ...[`PARQUET_VERSION ${version}`, `ROW_GROUP_SIZE ${group}`],
+    // The encodings of v2 make numbers a tenth smaller, and fastparquet cannot read them.
+    ...["PARQUET_VERSION v1", `ROW_GROUP_SIZE ${group}`],
   ];
   const entries = Object.entries(metadata).map(
     ([key, value]) => `${nameLiteral(key)}: ${textLiteral(value)}`,

@@ -1,0 +1,422 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { seededRandom } from "../../../test/twins/random.ts";
+import type { Intervals } from "../../contract/config/intervals.ts";
+import { parseMlSettings } from "../../contract/config/ml-settings.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
+import { type OutputBlob, outputBlobSchema } from "../../contract/output/output-blob.ts";
+import { outOfFoldMeans } from "../../evaluate/baselines.ts";
+import { commonLevels } from "../../evaluate/levels.ts";
+import { outputDocument } from "../../outputs/outputs.testing.ts";
+import type { FittedTicker } from "../ml/fitted-ticker.ts";
+import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
+import { jobDocument } from "./job-document.ts";
+import { listedWarnings } from "./listed-warnings.ts";
+import { foldedRows } from "./modelled-ticker.testing.ts";
+import { orderedPieces } from "./ordered-json.ts";
+import { NO_ENGINE, provenance } from "./provenance.ts";
+import { recordedMl } from "./recorded-settings.ts";
+import { wildForecasts } from "./ticker-warnings.ts";
+
+function evaluateMl(fitted: readonly FittedTicker[], settings: ScoreSettings, asOf: number) {
+  return evaluateForecasts(fitted, "out_of_fold", settings, asOf);
+}
+
+const SHA = "0".repeat(64);
+const RIDGE = '{"ML params": {"model": "ridge"}}';
+
+/** The output of a job; without tickers, only the parts that do not depend on them. */
+function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 100) {
+  const { settings } = parseMlSettings(config);
+  const blob = (name: string) => ({ name, sha256: SHA });
+  const parts = {
+    id: "1",
+    createdAt: new Date(0),
+    window: { start: 0, end: 100, cut: 100 },
+    asOf,
+    operation: "run_ml_job" as const,
+    fits: { tickers: fitted, failures: [] },
+    evaluation: evaluateMl(fitted, settings, asOf),
+    intervals: settings.intervals,
+    shrinkage: settings.shrinkage,
+    model: recordedMl(settings),
+    warnings: [],
+    machine: null,
+    provenance: provenance({
+      operation: "run_ml_job",
+      digests: { feature: blob("f.json"), dataExtractor: blob("p.json") },
+      config,
+      engine: { ...NO_ENGINE, versions: { python: "3.12.0" } },
+      seed: null,
+      device: "cpu",
+    }),
+  };
+  return outputBlobSchema.parse(JSON.parse([...orderedPieces(jobDocument(parts))].join("")));
+}
+
+test("records the model with every default filled in and old names resolved", () => {
+  const { model_params: _, ...rest } = outputOf('{"ML params": {"model": "RF", "test_size": 7}}').model;
+  assert.deepEqual(rest, {
+    model: "random_forest",
+    library: "sklearn",
+    class: "RandomForestRegressor",
+    cv_test_size: 7,
+    n_splits: 15,
+    scaler: "none",
+    shrinkage: "none",
+    intervals: null,
+  });
+});
+
+test("records intervals if they are on, and null if they are off", () => {
+  const on = outputOf('{"ML params": {"model": "ridge", "intervals": {"bound": "lower"}}}');
+  assert.deepEqual(on.model.intervals, {
+    enabled: true,
+    method: "adaptive",
+    alpha: 0.1,
+    bound: "lower",
+  });
+  assert.equal(on.metrics.intervals?.bound, "lower");
+  const off = outputOf('{"ML params": {"model": "ridge", "intervals": {"enabled": false}}}');
+  assert.deepEqual([off.model.intervals, off.metrics.intervals], [null, null]);
+});
+
+test("the digest of the config is the digest of its text, byte for byte", () => {
+  const config = '{ "ML params": {"model": "ridge"} }\n';
+  const digest = createHash("sha256").update(config).digest("hex");
+  assert.equal(outputOf(config).provenance.config_sha256, digest);
+});
+
+/** Two folds of two rows over fit rows labelled 0 ... 5, one score row; out of fold it misses by -1, 2, -3, 4. */
+const ROWS = {
+  ticker: "AAA",
+  days: Int32Array.of(1, 2, 3, 4, 5, 6),
+  labels: Float64Array.of(0, 1, 2, 3, 4, 5),
+  labelDays: Int32Array.of(2, 3, 4, 5, 6, 7),
+  folds: [
+    { trainStart: 0, trainEnd: 2, testStart: 2, testEnd: 4 },
+    { trainStart: 0, trainEnd: 4, testStart: 4, testEnd: 6 },
+  ],
+  outOfFold: Float64Array.of(2 + 1, 3 - 2, 4 + 3, 5 - 4),
+};
+const FITTED: FittedTicker = {
+  ...foldedRows(ROWS),
+  ticker: "AAA",
+  dates: { ticker: "AAA", days: Int32Array.of(1, 2, 3, 4, 5, 6, 7), lastPriceDay: 7, lastFeatureDay: 7 },
+  score: {
+    days: Int32Array.of(7),
+    labels: Float64Array.of(Number.NaN),
+    labelDays: Int32Array.of(8),
+    predicted: Float64Array.of(10),
+    volatility: Float64Array.of(1),
+    spans: [],
+  },
+  models: [{ block: 0, from: 0, to: 1, fitRows: 6, labelMean: 2.5, isStandIn: false }],
+  rows: {
+    fitRows: 6,
+    features: 2,
+    spans: Int32Array.of(0, 4, 1, 1, 0, 0, 0, 0, 0, 0, 0),
+    latestSpan: 1,
+    warmUp: { rows: 0, feature: undefined },
+  },
+  importances: [
+    { feature: "10", importance: -0.75 },
+    { feature: "f", importance: 0.5 },
+  ],
+  warnings: [],
+  listed: [],
+};
+
+const evaluated = (intervals?: Intervals, shrinkage: ShrinkageChoice = "none", ticker = FITTED) =>
+  evaluateMl([ticker], { ...(intervals && { intervals }), shrinkage }, 7);
+
+/** The ends of the one score row. */
+const ends = (alpha: number, bound: "both" | "lower" | "upper") => {
+  const { lower, upper } = evaluated({ method: "split", alpha, bound }).tickers[0]!.bounds;
+  return [lower[0], upper[0]];
+};
+
+test("the requested bound decides the scores and the side", () => {
+  // Of four residuals, alpha 0.4 selects the third smallest score.
+  assert.deepEqual(ends(0.4, "both"), [10 - 3, 10 + 3], "of 1, 2, 3, 4");
+  assert.deepEqual(ends(0.4, "lower"), [10 - 1, Number.NaN], "of -4, -2, 1, 3");
+  assert.deepEqual(ends(0.4, "upper"), [Number.NaN, 10 + 2], "of -3, -1, 2, 4");
+});
+
+test("an alpha that four residuals do not support yields no end and one warning", () => {
+  const { tickers, warnings } = evaluated({ method: "split", alpha: 0.1, bound: "both" });
+  assert.ok(Number.isNaN(tickers[0]!.bounds.lower[0]) && Number.isNaN(tickers[0]!.bounds.upper[0]));
+  assert.deepEqual(
+    warnings.filter(({ ticker }) => ticker === "AAA").map(({ code, count }) => [code, count]),
+    [["interval_unsupported", 4]],
+  );
+});
+
+test("compares each out-of-fold row with the mean of its own fold's training labels", () => {
+  const { trainingMean, days } = evaluated().tickers[0]!.heldOut;
+  assert.deepEqual([...trainingMean], [0.5, 0.5, 1.5, 1.5]);
+  assert.deepEqual([...days], [3, 4, 5, 6]);
+  assert.deepEqual(
+    outputOf(RIDGE, [FITTED]).cross_validation!.AAA!.folds.map(({ n, mae }) => [n, mae]),
+    [
+      [2, 1.5],
+      [2, 3.5],
+    ],
+  );
+});
+
+test("writes mu and the date of its row, and neither for a ticker whose row is too old", () => {
+  const later = {
+    ...FITTED,
+    ...foldedRows({ ...ROWS, ticker: "BBB" }),
+    ticker: "BBB",
+    dates: { ...FITTED.dates, ticker: "BBB" },
+  };
+  const { mu, mu_dates, window } = outputOf(RIDGE, [FITTED, later], 9);
+  assert.deepEqual(mu, { AAA: 10, BBB: 10 });
+  assert.deepEqual([mu_dates, window.as_of], [{ AAA: "1970-01-08", BBB: "1970-01-08" }, "1970-01-10"]);
+  const old = outputOf(RIDGE, [FITTED], 100);
+  assert.deepEqual([old.mu, old.mu_dates], [{}, {}]);
+});
+
+test("fits has the rows, the mean of the labels and the importances of each ticker, in order", () => {
+  const { importances: _, ...without } = {
+    ...FITTED,
+    ...foldedRows({ ...ROWS, ticker: "BBB" }),
+    ticker: "BBB",
+  };
+  const { fits } = outputOf(RIDGE, [FITTED, without]);
+  const own = { fit_rows: 6, features: 2, label_mean: 2.5, label_deviation: Math.sqrt(35 / 12) };
+  assert.deepEqual(fits, {
+    AAA: { ...own, importances: FITTED.importances },
+    BBB: own,
+  });
+});
+
+test("the median spacing covers the labels of all tickers; null without a ticker", () => {
+  const weekly = {
+    ...FITTED,
+    rows: { ...FITTED.rows, spans: Int32Array.of(0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0) },
+  };
+  assert.equal(outputOf(RIDGE, [FITTED]).window.median_spacing_days, 1);
+  assert.equal(outputOf(RIDGE, [FITTED, weekly]).window.median_spacing_days, 7);
+  assert.equal(outputOf(RIDGE).window.median_spacing_days, null);
+});
+
+/** A ticker with these labels of its fit rows; its forecasts out of fold are 3, 1, 7 and 1, and its mu is 10. */
+const shareOf = (labels: readonly number[], shrinkage: ShrinkageChoice, openLabel = Number.NaN) => {
+  const folded = foldedRows({ ...ROWS, labels: Float64Array.from(labels) });
+  const score = { ...FITTED.score, labels: Float64Array.of(openLabel) };
+  const { tickers, tables } = evaluated(undefined, shrinkage, { ...FITTED, ...folded, score });
+  const { score: published, heldOut } = tickers[0]!;
+  return {
+    mu: published.predicted[0]!,
+    outOfFold: [...heldOut.predicted],
+    worth: tables.shrinkage.by_ticker.get("AAA")!,
+  };
+};
+
+test("shrunk forecasts are s times the model's, and out-of-fold forecasts stay unchanged", () => {
+  const labels = [0, 1, 2, 0.5, 2, 0.5];
+  const [none, own] = [shareOf(labels, "none"), shareOf(labels, "own")];
+  // Forecasts 3, 1, 7, 1 for labels 2, 0.5, 2, 0.5.
+  const b = (3 * 2 + 0.5 + 7 * 2 + 0.5) / 60;
+  const misses = [3 * (2 - 3 * b), 0.5 - b, 7 * (2 - 7 * b), 0.5 - b];
+  const se = Math.sqrt(misses.reduce((sum, miss) => sum + miss ** 2, 0)) / 60;
+  assert.ok(Math.abs(own.worth.s - (b - se)) < 1e-12 && own.worth.s > 0.2 && own.worth.s < 0.4);
+  assert.deepEqual([none.mu, own.mu], [10, own.worth.s * 10]);
+  assert.deepEqual([own.outOfFold, own.worth], [none.outOfFold, none.worth]);
+  assert.deepEqual(own.outOfFold, [3, 1, 7, 1]);
+});
+
+test("the residuals of intervals are those of the shrunk forecasts", () => {
+  const intervals = { method: "split", alpha: 0.4, bound: "both" } as const;
+  const { score, bounds, heldOut } = evaluated(intervals, "own").tickers[0]!;
+  const s = score.predicted[0]! / 10;
+  assert.ok(s > 0 && s < 1);
+  const misses = heldOut.realised.map((y, i) => Math.abs(y - s * heldOut.predicted[i]!)).sort();
+  assert.deepEqual([bounds.lower[0], bounds.upper[0]], [s * 10 - misses[2]!, s * 10 + misses[2]!]);
+});
+
+test("the label of a score row does not affect the shrinkage", () => {
+  const labels = [0, 1, 2, 0.5, 2, 0.5];
+  assert.deepEqual(shareOf(labels, "own", 99), shareOf(labels, "own"));
+});
+
+test("a ticker without folds has no evidence, so its shrunk forecasts are 0", () => {
+  const alone = { ...FITTED, ...foldedRows({ ...ROWS, folds: [], outOfFold: new Float64Array() }) };
+  const { tickers, tables, warnings } = evaluated(undefined, "own", alone);
+  assert.deepEqual([...tickers[0]!.score.predicted], [0]);
+  assert.deepEqual(tables.shrinkage.pooled, { n: 0, b: null, se: null, s: 0 });
+  assert.deepEqual(
+    warnings.map(({ code }) => code),
+    ["no_skill"],
+  );
+});
+
+test("warns about forecasts once per job, with the names of the first tickers concerned", () => {
+  const wild = Array.from({ length: 40 }, (_, i) => {
+    const ticker = `T${i + 10}`;
+    const wrong = foldedRows({ ...ROWS, ticker, outOfFold: ROWS.outOfFold.map((value) => -value) });
+    return { ...FITTED, ...wrong, ticker, dates: { ...FITTED.dates, ticker } };
+  });
+  const evaluation = evaluateMl(wild, { shrinkage: "none" }, 7);
+  const warnings = [...evaluation.warnings, ...listedWarnings(wildForecasts(evaluation.tickers))];
+  assert.deepEqual(
+    warnings.map(({ code, ticker, count }) => [code, ticker, count]),
+    [
+      ["no_skill", undefined, undefined],
+      ["wild_forecast", undefined, 40],
+    ],
+  );
+  assert.match(
+    warnings[0]!.message,
+    /^Too few dates to judge on the out-of-fold rows\. Order: too few dates \(4, 30 needed\)\./,
+  );
+  assert.match(warnings[1]!.message, /: T10, T11, .* more\.$/);
+  assert.ok(warnings[1]!.message.length < 500);
+});
+
+test("warns no_skill of forecasts that only follow the drift, but not of those that also distinguish days", () => {
+  const labels = Float64Array.from(
+    { length: 160 },
+    (_, i) => 0.01 + 0.003 * Math.sin(i) + 0.003 * Math.cos(i * i),
+  );
+  const folds = [60, 80, 100, 120, 140].map((start) => ({
+    trainStart: 0,
+    trainEnd: start,
+    testStart: start,
+    testEnd: start + 20,
+  }));
+  const drift = outOfFoldMeans(labels, folds);
+  const told = (outOfFold: Float64Array) => {
+    const days = Int32Array.from(labels.keys());
+    const rows = { ticker: "AAA", days, labels, labelDays: days.map((day) => day + 1) };
+    const drifting = { ...FITTED, ...foldedRows({ ...rows, folds, outOfFold }) };
+    return evaluated(undefined, "none", drifting).warnings.filter(({ code }) => code === "no_skill");
+  };
+  const [warning, ...others] = told(drift);
+  assert.deepEqual(others, []);
+  assert.match(
+    warning!.message,
+    /^No evidence of skill on the out-of-fold rows\. .*Clark-West t \d{2,}\.\d\d against zero, 2\.31 needed; they add nothing to the training mean\)\.$/,
+  );
+  assert.deepEqual(told(drift.map((mean, i) => mean + 0.3 * (labels[60 + i]! - 0.01))), []);
+});
+
+test("a job without a ticker has no warning", () => {
+  assert.deepEqual(evaluateMl([], { shrinkage: "none" }, 7).warnings, []);
+});
+
+test("provenance keeps only the text of the config's own section", () => {
+  const section = '{"model": "ridge",  "n_splits": 15}';
+  const { provenance } = outputOf(`{"keys": {"password": "hunter2"}, "ML params": ${section}}`);
+  assert.equal(provenance.config, section);
+  assert.doesNotMatch(JSON.stringify(provenance), /hunter2/);
+});
+
+const LEVELS = { outOfFold: 0.0004, score: -0.0003 };
+
+/** Eight tickers that start from these levels, with 80 out-of-fold dates and 40 score dates. @param skill slope of labels on forecasts. */
+function levelled(skill: number): FittedTicker[] {
+  const random = seededRandom(5);
+  return Array.from({ length: 8 }, (_, t) => {
+    const days = (from: number, count: number) => Int32Array.from({ length: count }, (_day, i) => from + i);
+    const predicted = (level: number, count: number) =>
+      Float64Array.from({ length: count }, () => level + 0.001 * random.normal());
+    const labels = (forecasts: Float64Array, level: number) =>
+      forecasts.map((p) => level + skill * (p - level) + 0.002 * random.normal());
+    const [outOfFold, score] = [predicted(LEVELS.outOfFold, 80), predicted(LEVELS.score, 40)];
+    return {
+      ...FITTED,
+      ticker: `T${t}`,
+      dates: { ticker: `T${t}`, days: days(160, 40), lastPriceDay: 199, lastFeatureDay: 199 },
+      ...foldedRows({
+        ticker: `T${t}`,
+        days: days(0, 140),
+        labels: Float64Array.of(...new Float64Array(60), ...labels(outOfFold, LEVELS.outOfFold)),
+        labelDays: days(1, 140),
+        folds: [{ trainStart: 0, trainEnd: 60, testStart: 60, testEnd: 140 }],
+        outOfFold,
+        spans: [{ from: 60, level: LEVELS.outOfFold }],
+      }),
+      score: {
+        days: days(160, 40),
+        labels: labels(score, LEVELS.score).fill(Number.NaN, 39),
+        labelDays: days(161, 40),
+        predicted: score,
+        volatility: new Float64Array(40).fill(1),
+        spans: [{ from: 160, level: LEVELS.score }],
+      },
+      models: [{ block: 0, from: 0, to: 40, fitRows: 140, labelMean: 0, isStandIn: false }],
+    };
+  });
+}
+
+const levelledOutput = (shrinkage: ShrinkageChoice, skill: number) =>
+  outputOf(`{"ML params": {"model": "ridge", "shrinkage": "${shrinkage}"}}`, levelled(skill), 199);
+
+test("pooled shrinkage multiplies what forecasts are above their level, and can be undone", () => {
+  const [raw, output] = [levelledOutput("none", 0.5), levelledOutput("pooled", 0.5)];
+  const { applied, levels, by_date } = output.metrics.shrinkage!;
+  const s = by_date!.s;
+  assert.ok(s > 0.2 && s < 0.8);
+  assert.deepEqual(levels, {
+    held_out: [{ start: "1970-03-02", level: LEVELS.outOfFold }],
+    score: [{ start: "1970-06-10", level: LEVELS.score }],
+  });
+  for (const row of outputDocument("output", "", output).rows) {
+    const { predicted } = raw.forecasts[row.ticker]!;
+    assert.equal(applied![row.ticker], s);
+    for (const [i, p] of predicted.entries()) {
+      assert.equal(row.predicted[i], LEVELS.score + s * (p - LEVELS.score));
+      assert.ok(Math.abs(row.ranked![i]! - p) <= 1e-12 * Math.abs(p));
+    }
+  }
+  const orders = ({ metrics: { score, out_of_fold } }: OutputBlob) => [score, out_of_fold!];
+  assert.deepEqual(
+    orders(output).map(({ cross_section }) => cross_section),
+    orders(raw).map(({ cross_section }) => cross_section),
+  );
+  const ranks = (blob: OutputBlob, i: number) =>
+    Object.values(blob.forecasts)
+      .map(({ predicted }, t) => [predicted[i]!, t] as const)
+      .toSorted(([a], [b]) => a - b);
+  for (let i = 0; i < 40; i++) {
+    assert.deepEqual(
+      ranks(output, i).map(([, t]) => t),
+      ranks(raw, i).map(([, t]) => t),
+    );
+  }
+  assert.equal(output.mu_model, undefined);
+});
+
+test("if returns go against the forecasts, they are those of their level, and the model's own are kept beside", () => {
+  const [raw, output] = [levelledOutput("none", -0.5), levelledOutput("pooled", -0.5)];
+  assert.ok(Object.values(output.mu).every((mu) => mu === LEVELS.score));
+  assert.deepEqual(output.mu_model, raw.mu);
+  for (const [ticker, { model }] of Object.entries(output.forecasts)) {
+    assert.deepEqual(model, raw.forecasts[ticker]!.predicted);
+  }
+  assert.deepEqual(output.metrics.score.cross_section, raw.metrics.score.cross_section);
+  assert.deepEqual(output.verdict!.judged[0]!.order, raw.verdict!.judged[0]!.order);
+  const { warnings } = evaluateMl(levelled(-0.5), { shrinkage: "pooled" }, 199);
+  const negative = warnings.filter(({ code }) => code === "negative_slope");
+  assert.equal(negative.length, 1);
+  assert.match(negative[0]!.message, /^The slope of returns on held-out forecasts is -0\.\d\d with/);
+});
+
+test("tickers of a date whose forecasts start from different levels share their mean", () => {
+  const rows = [0.1, 0.4].map((level, t) => ({
+    ticker: `T${t}`,
+    days: Int32Array.of(5, 6, 7 + t),
+    spans: [{ from: 5 + t, level }],
+  }));
+  assert.deepEqual(commonLevels(rows), [
+    { from: 5, level: 0.05 },
+    { from: 6, level: 0.25 },
+    { from: 7, level: 0.1 },
+    { from: 8, level: 0.4 },
+  ]);
+});
