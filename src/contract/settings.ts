@@ -137,9 +137,17 @@ export const settingsSchema = z.strictObject({
     .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://")
     .optional()
     .describe(
-      "PostgreSQL 14 or later, which several services can share. Default: the embedded PGlite in `data_dir`.",
+      "PostgreSQL 14 or later, which several services can share. Default: an embedded SQLite database, `mucast.db` in `data_dir`.",
     )
     .register(settingNames, { env: "DATABASE_URL", secret: true }),
+  database_listen_url: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://")
+    .optional()
+    .describe(
+      "Direct URL of the same database for notifications, if `database_url` leads through a pooler such as PgBouncer. Without it, such a service looks for news every second.",
+    )
+    .register(settingNames, { env: "DATABASE_LISTEN_URL", secret: true }),
   database_connections: count(1, 100)
     .default(10)
     .describe("Maximum number of connections to PostgreSQL, besides the one that listens.")

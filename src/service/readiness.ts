@@ -1,11 +1,10 @@
 import { type BigIntStats, statSync } from "node:fs";
-import { open, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 import type { Database } from "./database/database.ts";
+import { sqliteFile } from "./database/sqlite.ts";
 import type { ReadyCheck } from "./http/server/http-app.ts";
 
 /** A name that only these checks use. */
@@ -33,17 +32,18 @@ interface ReadyParts {
   readonly blobFolder: string | undefined;
   /** Whether inputs and outputs are in `data` of the storage itself. With authentication, each caller has a folder. */
   readonly isOneCaller: boolean;
-  /** The folder of the embedded database and the lock; undefined with PostgreSQL. */
+  /** The folder of the embedded database; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
-  /** Ends a process that has lost its data folder, before a check writes anything there. */
-  readonly checkLock?: () => void;
-  readonly phase: () => ServicePhase;
+  readonly phase: () => "starting" | "accepting" | "draining";
   /** The time after which a check has failed; 10 s. */
   readonly timeoutMilliseconds?: number | undefined;
 }
 
-/** A service accepts jobs from the moment it has a dispatcher until it drains. */
-export type ServicePhase = "starting" | "accepting" | "draining";
+/** The checks that a submission needs. */
+const STORES: Partial<Record<ReadyCheck["name"], string>> = {
+  storage: "storage of the blobs",
+  data_folder: "data folder",
+};
 
 /** What one round found, and when it ended. */
 interface Round {
@@ -54,13 +54,11 @@ interface Round {
 }
 
 /**
- * Checks whether the service can do its work: it writes and syncs in the data folder and in the storage, makes the database write to
- * its disk, and asks it for the locks and permissions of a request. Only its own timer starts these checks. Probes and submissions
- * read the result of the last round, and write nothing.
+ * Checks whether the service can do its work: it writes to the storage and to the database, which sync to their disks. Only its own
+ * timer starts these checks. Probes and submissions read the result of the last round, and write nothing.
  */
 export class Readiness {
   readonly #parts: ReadyParts;
-  readonly #timeout: number;
   readonly #checks: readonly Check[];
   #round: Promise<void> | undefined;
   #latest: Round | undefined;
@@ -69,7 +67,6 @@ export class Readiness {
 
   constructor(parts: ReadyParts) {
     this.#parts = parts;
-    this.#timeout = parts.timeoutMilliseconds ?? TIMEOUT_MILLISECONDS;
     this.#checks = checksOf(parts);
   }
 
@@ -91,8 +88,8 @@ export class Readiness {
   }
 
   async #look(): Promise<void> {
-    this.#parts.checkLock?.();
-    const found = await Promise.all(this.#checks.map((check) => check.run(this.#timeout)));
+    const timeout = this.#parts.timeoutMilliseconds ?? TIMEOUT_MILLISECONDS;
+    const found = await Promise.all(this.#checks.map((check) => check.run(timeout)));
     const at = performance.now();
     const checks = found.map((check, index) =>
       this.#checks[index]!.isTolerated(at) ? { name: check.name, ok: true } : check,
@@ -105,17 +102,26 @@ export class Readiness {
     if (this.#latest === undefined) await this.#round;
     const { checks, at } = this.#latest ?? { checks: [], at: performance.now() };
     const age = performance.now() - at;
+    const message = `it was last checked ${Math.round(age / 1_000)} s ago`;
+    const current = age > STALE_MILLISECONDS ? checks.map(({ name }) => ({ name, ok: false, message })) : checks;
+    const phase = this.#parts.phase();
+    const acceptance = { starting: "the service is about to start", draining: "the service is about to end" };
     return [
-      ...(age > STALE_MILLISECONDS ? checks.map((check) => outdatedCheck(check, age)) : checks),
-      this.#acceptance(),
+      ...current,
+      phase === "accepting"
+        ? { name: "accepting", ok: true }
+        : { name: "accepting", ok: false, message: acceptance[phase] },
     ];
   }
 
-  /** @throws MucastError unavailable if the last round could not write to the storage, since every job would fail. */
+  /**
+   * @throws MucastError unavailable if the last round could not write to the storage, since every job would fail, or if the file of the
+   * database was moved away, since no start would find what is written to it.
+   */
   requireStorage(): void {
-    const storage = this.#latest?.found.find(({ name }) => name === "storage");
-    if (storage === undefined || storage.ok) return;
-    const message = `the storage of the blobs cannot be used: ${storage.message}`;
+    const failed = this.#latest?.found.find(({ name, ok }) => !ok && STORES[name] !== undefined);
+    if (failed === undefined) return;
+    const message = `the ${STORES[failed.name]} cannot be used: ${failed.message}`;
     throw new MucastError("unavailable", message, { retryAfter: PAUSE_MILLISECONDS / 1_000 });
   }
 
@@ -125,93 +131,33 @@ export class Readiness {
     clearTimeout(this.#timer);
     await this.#round;
   }
-
-  #acceptance(): ReadyCheck {
-    const phase = this.#parts.phase();
-    return phase === "accepting"
-      ? { name: "accepting", ok: true }
-      : { name: "accepting", ok: false, message: NOT_ACCEPTING[phase] };
-  }
-}
-
-function outdatedCheck({ name }: ReadyCheck, age: number): ReadyCheck {
-  return { name, ok: false, message: `it was last checked ${Math.round(age / 1_000)} s ago` };
 }
 
 function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
   const blobs = blobFolder === undefined ? undefined : new PinnedPath(blobFolder, "the folder of the blobs");
   const blobKeys = [...(isOneCaller ? ["data"] : []), "status"].map((place) => `${place}/${PROBE_NAME}`);
-  const storage = new Check("storage", () => writeBlobs(store, blobKeys, blobs), {
-    isShared: blobs === undefined,
-  });
-  if (dataDir === undefined)
-    return [new Check("database", () => writeToDatabase(database), { isShared: true }), storage];
-  const folder = new PinnedPath(dataDir, "the data folder");
-  const control = new PinnedPath(join(dataDir, "database/global/pg_control"), "the database");
+  const storage = new Check("storage", () => writeBlobs(store, blobKeys, blobs), blobs === undefined);
+  if (dataDir === undefined) return [new Check("database", () => writeToDatabase(database), true), storage];
+  const paths = [new PinnedPath(dataDir, "the data folder"), new PinnedPath(sqliteFile(dataDir), "the database")];
+  const checkPaths = async () => {
+    for (const path of paths) path.check();
+  };
   return [
-    new Check("data_folder", () => writeIn(dataDir, folder)),
-    new Check("database", () => writeToDatabase(database, control)),
+    new Check("data_folder", checkPaths, false),
+    new Check("database", () => writeToDatabase(database), false),
     storage,
   ];
 }
 
-const NOT_ACCEPTING = {
-  starting: "the service is about to start",
-  draining: "the service is about to end",
-} as const;
-
-async function writeIn(folder: string, pinned: PinnedPath): Promise<void> {
-  pinned.check();
-  const path = join(folder, PROBE_NAME);
-  try {
-    const file = await open(path, "w", 0o600);
-    try {
-      await file.write(PROBE);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-  } catch (cause) {
-    throw new MucastError(
-      "unavailable",
-      `the data folder cannot be written: ${causeOf(cause)}`,
-      {},
-      { cause },
-    );
-  } finally {
-    await rm(path, { force: true }).catch(() => undefined);
-  }
-}
-
-/** Every table that a request writes, or may write. */
-const TABLES = [
-  "operations",
-  "events",
-  "blobs",
-  "blob_usage",
-  "webhook_deliveries",
-  "api_keys",
-  "report_links",
-];
-
-/** Takes the locks of a write and needs a server that is not read-only, but changes no row and leaves nothing behind. */
-const WRITE_NOTHING = `with ${TABLES.map((table) => `on_${table} as (delete from ${table} where false)`).join(", ")} select 1`;
-
-/**
- * Makes the database do what it does for a request. Then writes a message to PostgreSQL's write-ahead log, which the commit syncs: a
- * hundred bytes until the log is recycled. An embedded database also creates and removes a temporary file of 68 KiB, as operations
- * may need a new file at any time.
- */
-async function writeToDatabase(database: Database, control?: PinnedPath): Promise<void> {
-  control?.check();
-  await database.query(WRITE_NOTHING);
-  await database.query("select pg_logical_emit_message(true, 'mucast', 'readiness')");
-  if (database.kind !== "pglite") return;
-  await database.transaction(async (statements) => {
-    // The minimum that PostgreSQL allows; more rows than that go to a file.
-    await statements.query("set local work_mem = '64kB'");
-    await statements.query("select count(*) from generate_series(1, 5000)");
-  });
+/** Commits a row, as a request does. */
+async function writeToDatabase(database: Database): Promise<void> {
+  await database.write((db) =>
+    db
+      .insertInto("readiness")
+      .values({ id: 1 })
+      .onConflict((conflict) => conflict.column("id").doUpdateSet({ checked_at: database.time() }))
+      .execute(),
+  );
 }
 
 async function writeBlobs(store: BlobStore, keys: readonly string[], folder?: PinnedPath): Promise<void> {
@@ -242,7 +188,7 @@ class Check {
   #pending: Promise<unknown> | undefined;
   #passedAt: number | undefined;
 
-  constructor(name: ReadyCheck["name"], ask: () => Promise<unknown>, { isShared = false } = {}) {
+  constructor(name: ReadyCheck["name"], ask: () => Promise<unknown>, isShared: boolean) {
     this.#name = name;
     this.#ask = ask;
     this.#isShared = isShared;
@@ -294,12 +240,8 @@ class PinnedPath {
     try {
       now = statSync(this.#path, { bigint: true, throwIfNoEntry: false });
     } catch (cause) {
-      throw new MucastError(
-        "unavailable",
-        `${this.#shown} cannot be looked at: ${causeOf(cause)}`,
-        {},
-        { cause },
-      );
+      const message = `${this.#shown} cannot be looked at: ${causeOf(cause)}`;
+      throw new MucastError("unavailable", message, {}, { cause });
     }
     this.#first ??= now;
     if (now?.ino === this.#first?.ino && now?.dev === this.#first?.dev) return;

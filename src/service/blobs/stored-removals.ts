@@ -2,14 +2,14 @@ import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import { RowSweep, repeatSweep } from "../row-sweep.ts";
-import { type RecordKey, removeRecord } from "../store/blob-records.ts";
+import { type RecordKey, removeRecord } from "../store/blobs.ts";
 import {
   claimRemoval,
   interruptedRemovals,
   markInterrupted,
   markRemoved,
   type RemovedBlob,
-} from "../store/blob-removals.ts";
+} from "../store/blobs.ts";
 import type { Log } from "../telemetry/log.ts";
 import { storageFailed } from "./blobs.ts";
 
@@ -31,7 +31,7 @@ export async function removeStored(
   blob: RemovedBlob,
   isRecorded: boolean,
 ): Promise<boolean> {
-  if (!(await markRemoved(parts.database, blob.caller, blob, isRecorded))) return false;
+  if (!(await markRemoved(parts.database, blob, isRecorded))) return false;
   await removeMarked(parts, blob);
   return true;
 }
@@ -57,7 +57,7 @@ async function removeMarked(
       await markInterrupted(database, { caller, name }).catch(() => undefined);
       throw storageFailed(error, `${name} could not be removed`);
     });
-  await database.transaction((statements) => removeRecord(statements, caller, name));
+  await database.write((db) => removeRecord(db, { caller, name }, "removing"));
 }
 
 /** The error of an upload during a removal. */

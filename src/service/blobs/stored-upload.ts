@@ -1,6 +1,6 @@
 import type { BlobStore } from "../../blob/store.ts";
 import type { Database } from "../database/database.ts";
-import { type BlobRecord, discardReserved, recordUpload } from "../store/blob-records.ts";
+import { type BlobRecord, discardReserved, recordUpload } from "../store/blobs.ts";
 import type { BlobUpload, KnownContents } from "./blobs.ts";
 import { beingRemoved } from "./stored-removals.ts";
 import type { UploadRoom } from "./upload-rooms.ts";

@@ -6,8 +6,8 @@ import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd } from "../../executors/executor.ts";
-import { type Ending, endOperation, releaseOperation } from "../store/end-operation.ts";
-import { type Loss, type OperationRow, readOperation } from "../store/operation-rows.ts";
+import type { Loss } from "../database/tables.ts";
+import { type Ending, endOperation, type OperationRow, readOperation, releaseOperation } from "../store/operations.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 /**
@@ -35,7 +35,7 @@ export async function finishAttempt(
   end: ExecutionEnd,
   { timings, lookForOutput, lostWith = "execution" }: AttemptEnd,
 ): Promise<boolean> {
-  const { database, log, telemetry, settings, webhooks } = parts;
+  const { database, log, telemetry } = parts;
   const record = end.kind !== "succeeded" && lookForOutput ? await findOutput(parts.store, row) : undefined;
   const ending = await endingOf(parts, row, record ? { kind: "succeeded", record } : end, lostWith);
   const fields = { operation_id: row.id, attempt: row.attempt };
@@ -50,11 +50,10 @@ export async function finishAttempt(
     log.warn({ ...fields, reason: ending.reason }, "an attempt was lost and will be repeated");
     return true;
   }
-  const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
+  const ended = await endOperation(parts, row, ending, parts.isTracked?.(row));
   if (!ended) return false;
   if (end.kind === "lost") telemetry.attemptLost(row);
   telemetry.ended(ended, timings);
-  if (ending.status === "Succeeded") parts.onSucceeded?.(row);
   const code = ending.status === "Succeeded" ? undefined : ending.problem.code;
   log.info({ ...fields, status: ending.status, code }, "operation ended");
   return false;

@@ -1,34 +1,32 @@
 import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import type { Database } from "../database/database.ts";
 import { outsideRequests } from "../request-scope.ts";
-import { CHANNEL } from "../store/events.ts";
 
-type Listener = (type: StoredEventType, id: string) => void;
+type OnEvent = (type: StoredEventType, id: string) => void;
 
 /** Delivers the events of operations as they happen, from every service on this database. */
 export class OperationNotifications {
-  readonly #listeners = new Set<Listener>();
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #listeners = new Set<OnEvent>();
   readonly #missed = new Set<() => void>();
+  readonly #waiting = new Map<string, Set<() => void>>();
   #unlisten: () => Promise<void> = async () => undefined;
 
   static async start(database: Database): Promise<OperationNotifications> {
     const notifications = new OperationNotifications();
-    notifications.#unlisten = await database.listen(
-      CHANNEL,
-      (payload) => notifications.#onNotification(payload),
-      () => notifications.#wakeAll(),
-    );
+    notifications.#unlisten = await database.listen({
+      onNotification: (payload) => notifications.#onNotification(payload),
+      onMissed: () => notifications.#wakeAll(),
+    });
     return notifications;
   }
 
   /** Calls `listener` for every event. @returns a function that unsubscribes it. */
-  onEvent(listener: Listener): () => void {
+  onEvent(listener: OnEvent): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Calls `listener` after a lost connection, during which notifications may have been missed. */
+  /** Calls `listener` when notifications may have been missed. */
   onMissed(listener: () => void): void {
     this.#missed.add(listener);
   }
@@ -62,7 +60,7 @@ export class OperationNotifications {
     await this.#unlisten();
   }
 
-  /** The embedded database notifies within the request that stored the event. */
+  /** SQLite notifies within the request that stored the event. */
   #onNotification(payload: string): void {
     const [type, id = ""] = payload.split(":", 2) as [StoredEventType, string?];
     outsideRequests(() => {
