@@ -1,6 +1,6 @@
 /** A service with all data that a caller needs to keep it busy, and another caller. */
 import { randomBytes } from "node:crypto";
-import { withKeys } from "../../src/cli/access/key-access.ts";
+import { withKeys } from "../../src/cli/keys.ts";
 import { openPglite } from "../../src/service/database/pglite.ts";
 import { Api } from "../../test/service/api.testing.ts";
 import { payload, putInputs } from "../../test/service/inputs.testing.ts";

@@ -83,8 +83,8 @@ async function revokeKey(id: string, flags: KeyFlags): Promise<void> {
 }
 
 /** Calls `body` with the keys of the database that the settings select, beside any service. */
-async function withKeys<T>(
-  { dataDir, settings: file }: KeyFlags,
+export async function withKeys<T>(
+  { dataDir, settings: file }: Pick<KeyFlags, "dataDir" | "settings">,
   body: (keys: KeyStore) => Promise<T>,
 ): Promise<T> {
   const { loadSettings } = await import("../service/settings/load-settings.ts");

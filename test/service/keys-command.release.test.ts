@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { withKeys } from "../../src/cli/access/key-access.ts";
+import { withKeys } from "../../src/cli/keys.ts";
 import { keys, TOKEN } from "./keys-command.testing.ts";
 import { endServices, serviceFolder } from "./service.testing.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { KeyStore } from "../auth/key-store.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
-import { ReportLinks } from "../report/report-links.ts";
+import { newRow, onEachDatabase, removeOperations } from "../database/databases.testing.ts";
+import { ReportLinks } from "./report-links.ts";
 
 const USED = { code: "not_found" };
 
@@ -11,17 +11,16 @@ onEachDatabase((tested) => {
   const ANN = { subject: "oidc:ann" };
 
   beforeEach(async () => {
-    await tested.database().exec("truncate operations cascade");
+    await removeOperations(tested.database());
     await insert("op", ANN.subject);
   });
 
   async function insert(id: string, caller: string): Promise<void> {
-    await tested.database().query(
-      `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256)
-       values ($1, $2, 'run_ml_job', '', '', '{}', '', '')`,
-      [id, caller],
-    );
+    await tested.database().write((db) => db.insertInto("operations").values(newRow(id, caller)).execute());
   }
+
+  const remove = (id: string) =>
+    tested.database().write((db) => db.deleteFrom("operations").where("id", "=", id).execute());
 
   test("a link is taken once, whichever service is asked, and looking at it leaves it", async () => {
     const { token, expiresAt } = await linksOf().create(ANN, ["op"]);
@@ -59,7 +58,7 @@ onEachDatabase((tested) => {
     ]) {
       await assert.rejects(linksOf().create(ANN, others), USED);
     }
-    await tested.database().exec("delete from operations where id = 'a'");
+    await remove("a");
     await taken.restore();
     await assert.rejects(linksOf().find(token), USED);
   });
@@ -67,17 +66,12 @@ onEachDatabase((tested) => {
   test("a link ends after a minute, and the database has only its hash", async () => {
     const database = tested.database();
     const { token } = await linksOf().create(ANN, ["op"]);
-    const { rows } = await database.query("select * from report_links");
-    assert.ok(!JSON.stringify(rows).includes(token));
-    await database.exec("update report_links set expires_at = now()");
+    const links = () => database.db.selectFrom("report_links").selectAll().execute();
+    assert.ok(!JSON.stringify(await links()).includes(token));
+    await database.write((db) => db.updateTable("report_links").set({ expires_at: database.time(-1) }).execute());
     await assert.rejects(linksOf().take(token), USED);
-    await database.exec("update report_links set expires_at = now() - interval '1 second'");
     await linksOf().create(ANN, ["op"]);
-    assert.equal(
-      (await database.query("select 1 from report_links")).rows.length,
-      1,
-      "ended ones are removed",
-    );
+    assert.equal((await links()).length, 1, "ended ones are removed");
   });
 
   test("of a caller's links the newest 100 open, and of another caller's operation there is none", async () => {
@@ -100,7 +94,7 @@ onEachDatabase((tested) => {
     await keys.revoke(key.id);
     await assert.rejects(linksOf().take(revoked.token), USED);
     const { token } = await linksOf().create(ANN, ["op"]);
-    await database.exec("delete from operations where id = 'op'");
+    await remove("op");
     await assert.rejects(linksOf().take(token), USED);
   });
 });

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { beforeEach, test } from "node:test";
-import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { operationPageSchema, operationSchema } from "../../contract/api/operation-view.ts";
 import { storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
@@ -12,27 +10,21 @@ import { type Failure, problemOf } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { requireForecasts } from "../../jobs/shared/require-forecasts.ts";
-import { onEachDatabase, withQuery } from "../database/databases.testing.ts";
-import { followEvents } from "../operations/follow-events.ts";
-import { OperationNotifications } from "../queue/operation-notifications.ts";
+import { onEachDatabase, removeOperations } from "../database/databases.testing.ts";
 import { newCaller, TestedQueue } from "../queue/queue.testing.ts";
-import { claimOperation } from "./claim-operation.ts";
-import { endOperation } from "./end-operation.ts";
 import { readEvents, webhookTypes } from "./events.ts";
-import { readOperation, viewOf } from "./operation-rows.ts";
-import { recordProgress } from "./record-progress.ts";
+import { viewOf } from "./operation-view.ts";
+import {
+  claimOperation,
+  endOperation,
+  insertOperation,
+  readOperation,
+  recordProgress,
+  recordStart,
+  releaseOperation,
+} from "./operations.ts";
 
 const NONE = webhookTypes([]);
-/** Long names: what they are, and a mark that makes one. */
-const EMOJI = ["emoji", "😀".repeat(400)] as const;
-const LONG = ["long", "x".repeat(900)] as const;
-const ESCAPED = ["escaped to six bytes each", "\u0001".repeat(900)] as const;
-/** What a name becomes is measured before it comes to a database, of which PGlite is the slow one. */
-const NAMES = WHOLE_MATRIX
-  ? { pglite: [EMOJI], postgres: [EMOJI, LONG, ESCAPED] }
-  : { pglite: [], postgres: [EMOJI] };
-/** Of large epochs: somewhat more than is kept. */
-const BATCHES = 60;
 const ALL = { events: 10_000, bytes: 2 ** 30 };
 
 /** The error of a job of which every ticker has failed. */
@@ -52,59 +44,115 @@ function failuresOf(count: number, mark: string): Failure[] {
   });
 }
 
-const SUMMARY: RunSummary = {
-  model: "ridge",
-  fit: "per_ticker",
-  as_of: "2024-12-30",
-  tickers: 2,
-  failed: 1,
-  verdict: null,
-};
-
 function pointAt(epoch: number): EpochPoint {
   return { ticker: "A", epoch, train_loss: 1 / epoch, validation_loss: null };
 }
 
 onEachDatabase((tested) => {
-  beforeEach(() => tested.database().exec("truncate operations cascade"));
+  beforeEach(() => removeOperations(tested.database()));
+
+  const partsOf = (events_kept = 1_000) => ({
+    database: tested.database(),
+    webhooks: NONE,
+    settings: { events_kept },
+  });
+
+  /** Submits a job of a caller under the key `one`. */
+  const insert = (id: string, caller = "local") =>
+    insertOperation(
+      partsOf(),
+      {
+        ...{ id, caller, space: "", blobs: [], featureUrl: "", dataExtractorUrl: "", operation: "run_ml_job" },
+        ...{ options: {}, config: "{}", model: undefined, configSha256: "", bodySha256: "", payload: "{}" },
+        ...{ idempotencyKey: `one ${caller === "local" ? "" : id}`, traceparent: undefined },
+      },
+      { queued: 100, quota: { bytes: 1_000, blobs: 100 } },
+    );
+
+  const claim = (owner = "me") => claimOperation(tested.database(), owner);
+  const end = (id: string, attempt = 1) =>
+    endOperation(partsOf(), { id, attempt }, { status: "Failed", problem: problemOf(new Error("x")) });
+
+  test("the same key gives the same operation, even while its end is being stored", async () => {
+    await insert("op");
+    await claim();
+    const [ended, again] = await Promise.all([end("op"), insert("another")]);
+    assert.deepEqual([ended?.status, again.kind, "row" in again && again.row.id], ["Failed", "exists", "op"]);
+  });
+
+  test("a refusal that is stored twice changes no later attempt", async () => {
+    await insert("op");
+    const database = tested.database();
+    const first = (await claim("first"))!;
+    assert.equal(await releaseOperation(database, first, "refused", 0), true);
+    const second = (await claim("second"))!;
+    assert.equal(second.attempt, first.attempt + 1);
+    assert.equal(await releaseOperation(database, first, "refused", 0), false);
+    const { status, owner } = (await readOperation(database, "op"))!;
+    assert.deepEqual([status, owner], ["Running", "second"]);
+  });
+
+  test("an attempt has one event for its start, however often the start is stored", async () => {
+    await insert("op");
+    const row = (await claim())!;
+    assert.equal(await recordStart(partsOf(), row, "1-2"), true);
+    assert.equal(await recordStart(partsOf(), row, "1-2"), false);
+    const events = await readEvents(tested.database(), "op", 0, ALL);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["queued", "started"],
+    );
+  });
+
+  test("a newcomer waits for at most one job of each other caller, however long their queues are", async () => {
+    for (let n = 0; n < 5; n++) for (const caller of ["ann", "ben"]) await insert(`${caller}-${n}`, caller);
+    const served: string[] = [];
+    for (let n = 0; n < 4; n++) {
+      if (n === 2) await insert("cas-0", "cas");
+      const row = (await claim())!;
+      served.push(row.caller);
+      await end(row.id);
+    }
+    assert.deepEqual(served, ["ann", "ben", "cas", "ann"]);
+  });
 
   /** A queue that starts nothing by itself, with a caller of its own. */
   async function waiting(t: { after: (end: () => Promise<void>) => void }) {
     const queue = await new TestedQueue(tested.database()).start({ dispatch: false });
     t.after(() => queue.close());
     const caller = newCaller();
-    return {
-      caller,
-      operations: queue.operations,
-      begin: async () => {
-        await queue.submit(caller);
-        return (await claimOperation(tested.database(), "me"))!;
-      },
+    const begin = async () => {
+      await queue.submit(caller);
+      return (await claim())!;
     };
+    return { caller, operations: queue.operations, begin };
   }
 
-  const record = (id: string, batch: EventBatch, events = 1_000) =>
-    recordProgress(tested.database(), { id, attempt: 1 }, batch, { events, webhooks: NONE });
+  const record = (id: string, batch: EventBatch, events?: number) =>
+    recordProgress(partsOf(events), { id, attempt: 1 }, batch);
   const typesOf = async (id: string) =>
     (await readEvents(tested.database(), id, 0, ALL)).map(({ type }) => type);
 
   test("a summary becomes part of the operation until another attempt starts, and is no event", async (t) => {
+    const summary: RunSummary = {
+      ...{ model: "ridge", fit: "per_ticker", as_of: "2024-12-30", tickers: 2, failed: 1, verdict: null },
+    };
     const { begin } = await waiting(t);
     const { id } = await begin();
-    await record(id, { summary: SUMMARY });
+    await record(id, { summary });
     await record(id, { progress: { stage: "write", done: 1, total: 1 } });
-    const view = viewOf((await readOperation(tested.database(), id))!);
-    assert.deepEqual(operationSchema.parse(view).summary, SUMMARY);
+    const row = (await readOperation(tested.database(), id))!;
+    assert.deepEqual(operationSchema.parse(viewOf(row)).summary, summary);
     assert.deepEqual(await typesOf(id), ["queued", "progress"]);
-    await tested.database().query("update operations set status = 'NotStarted' where id = $1", [id]);
-    const again = await claimOperation(tested.database(), "me");
-    assert.equal(viewOf(again!).summary, undefined);
+    await releaseOperation(tested.database(), row, "drained", 0);
+    assert.equal(viewOf((await claim())!).summary, undefined);
   });
 
   test("failures, epochs and counts become events and stand in the operation", async (t) => {
     const { begin } = await waiting(t);
     const { id } = await begin();
-    const failures = failuresOf(2, "x");
+    // A NUL, which jsonb would refuse.
+    const failures = failuresOf(2, "\u0000");
     const counts = { warnings: { no_prices: 3 }, failures: countCodes(failures) };
     const epochs = { points: [pointAt(1), { ...pointAt(2), member: 1 }], left_out: 4 };
     await record(id, { failures, epochs, counts });
@@ -154,26 +202,25 @@ onEachDatabase((tested) => {
     assert.deepEqual(await typesOf(id), ["queued", "warning", ...Array(8).fill("progress")]);
   });
 
-  test("of large epochs the service keeps the newest few megabytes", async (t) => {
+  test("of large epochs the service keeps the newest few megabytes, and a reader holds a small part at a time", async (t) => {
     const { begin } = await waiting(t);
     const { id } = await begin();
-    // Random bytes, which the database cannot compress.
-    const noise = () => randomBytes(96).toString("base64");
-    for (let sent = 0; sent < BATCHES; sent++) {
-      const points = Array.from({ length: 800 }, () => ({ ...pointAt(sent + 1), ticker: noise() }));
-      await record(id, { epochs: { points } });
-    }
-    const { rows } = await tested
-      .database()
-      .query<{ bytes: number; newest: number }>(
-        "select sum(pg_column_size(data))::int as bytes, max(seq) as newest from events where operation_id = $1",
-        [id],
-      );
-    assert.deepEqual([rows[0]!.bytes <= 8 * 2 ** 20 + 1_024, rows[0]!.newest], [true, BATCHES + 1]);
-    assert.ok(rows[0]!.bytes > 7 * 2 ** 20);
+    const points = Array.from({ length: 800 }, (_, n) => ({ ...pointAt(n + 1), ticker: "x".repeat(128) }));
+    const size = jsonBytes({ points });
+    const sent = Math.ceil((34 * 2 ** 20) / size);
+    for (let nth = 0; nth < sent; nth++) await record(id, { epochs: { points } });
+    const kept = await readEvents(tested.database(), id, 1, ALL);
+    const bytes = kept.reduce((sum, { data }) => sum + jsonBytes(data), 0);
+    assert.ok(bytes <= 32 * 2 ** 20 && bytes > 31 * 2 ** 20, `${bytes}`);
+    assert.equal(kept.at(-1)!.seq, sent + 1);
+    const portion = await readEvents(tested.database(), id, 1, { events: 200, bytes: 2 * size });
+    assert.equal(portion.length, 2);
   });
 
-  for (const [what, mark] of NAMES[tested.kind]) {
+  for (const [what, mark] of [
+    ["emoji", "😀".repeat(400)],
+    ["escaped to six bytes each", "\u0001".repeat(900)],
+  ] as const)
     test(`an operation, its events and a page stay within their sizes where names are ${what}`, async (t) => {
       const { begin, caller, operations } = await waiting(t);
       const problem = problemOf(allFailed(failuresOf(2_000, mark)));
@@ -186,12 +233,7 @@ onEachDatabase((tested) => {
           ({ ticker, message }) => ({ code: "no_prices", ticker, message }) as const,
         );
         await record(row.id, { failures, warnings });
-        await endOperation(
-          tested.database(),
-          row,
-          { status: "Failed", problem },
-          { events: 1_000, webhooks: NONE },
-        );
+        await endOperation(partsOf(), row, { status: "Failed", problem });
       }
       const view = await operations.get(caller, ids[0]!);
       operationSchema.parse(view);
@@ -212,49 +254,4 @@ onEachDatabase((tested) => {
       }
       assert.deepEqual(seen, ids);
     });
-  }
-
-  test("rows that another version has stored are answered in no more bytes", async (t) => {
-    const { begin, caller, operations } = await waiting(t);
-    const { id } = await begin();
-    const error = JSON.stringify({
-      ...problemOf(new Error("x")),
-      failures: failuresOf(2_000, "x".repeat(900)),
-    });
-    await tested.database().query("update operations set error = $2::json where id = $1", [id, error]);
-    const { operations: listed } = await operations.list(caller, { limit: 100 });
-    assert.ok(jsonBytes(listed) <= SIZES.operation);
-  });
-
-  const kinds = [
-    ["differ", (n: number) => ({ ...pointAt(n), train_loss: Math.random() })],
-    ["are alike, which the database compresses", (n: number) => ({ ...pointAt(n), ticker: "x".repeat(256) })],
-  ] as const;
-  for (const [what, pointOf] of WHOLE_MATRIX ? kinds : kinds.slice(1)) {
-    test(`a reader of events holds a small part of them at a time where they ${what}`, async (t) => {
-      const { begin } = await waiting(t);
-      const { id } = await begin();
-      const points = Array.from({ length: 500 }, (_, n) => pointOf(n + 1));
-      for (let i = 0; i < 30; i++) await record(id, { epochs: { points } });
-      let largest = 0;
-      const database = withQuery(tested.database(), async (ask, text, params) => {
-        const answer = await ask<never>(text, params);
-        largest = Math.max(largest, jsonBytes(answer.rows));
-        return answer;
-      });
-      const read = async () => (await readOperation(tested.database(), id))!;
-      const { last_seq } = await read();
-      const { signal } = new AbortController();
-      const followed = followEvents({
-        database,
-        notifications: new OperationNotifications(),
-        signal,
-        after: 0,
-        read,
-      });
-      for (let seq = 1; seq <= last_seq; seq++) assert.equal((await followed.next()).value!.seq, seq);
-      await followed.return();
-      assert.ok(largest < 2 * SIZES.event, `${largest}`);
-    });
-  }
 });
