@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import type { Caller } from "../auth/caller.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
+import { onEachDatabase, withMembers } from "../database/databases.testing.ts";
 import { recordBlob } from "../store/blobs.ts";
 import { blobFixture, isCode, NAME, newCaller, QUOTA } from "./blob-fixture.testing.ts";
 import { spaceOf } from "./blobs.ts";
@@ -56,16 +56,14 @@ onEachDatabase((tested) => {
         let statements = 0;
         const second = service({
           settings: { auth },
-          database: Object.create(database, {
-            db: {
-              value: database.db.withPlugin({
-                transformQuery: ({ node }) => node,
-                transformResult: async ({ result }) => {
-                  if (statements++ === after) await put(first, local, name, 3);
-                  return result;
-                },
-              }),
-            },
+          database: withMembers(database, {
+            db: database.db.withPlugin({
+              transformQuery: ({ node }) => node,
+              transformResult: async ({ result }) => {
+                if (statements++ === after) await put(first, local, name, 3);
+                return result;
+              },
+            }),
           }),
         });
         assert.ok(await second.uploadAddress(local, name), `after statement ${after}`);

@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
+import type { Insertable } from "kysely";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "./database.ts";
+import type { Tables } from "./tables.ts";
 
 /** A new database of each kind, for the same tests on both. */
 export interface TestDatabase {
@@ -53,15 +55,26 @@ function testDatabase(kind: Database["kind"], makeSettings: () => Promise<Databa
   return { kind, database: () => opened[0]!, another: open };
 }
 
+/** The database with some members replaced. */
+export function withMembers(database: Database, members: Partial<Database>): Database {
+  return new Proxy(database, {
+    get(target, key) {
+      if (Object.hasOwn(members, key)) return Reflect.get(members, key);
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
 /** Empties the tables of jobs. */
 export async function removeOperations(database: Database): Promise<void> {
   await database.write((db) => db.deleteFrom("operations").execute());
 }
 
 /** A row of an operation, with no more than it needs. */
-export function newRow(id: string, caller: string) {
+export function newRow(id: string, caller: string): Insertable<Tables["operations"]> & { readonly id: string } {
   return {
     ...{ id, caller, space: "", operation: "run_ml_job", options: "{}", tags: "[]" },
     ...{ feature_url: "", data_extractor_url: "", config: "{}", config_sha256: "", body_sha256: "" },
-  } as const;
+  };
 }
