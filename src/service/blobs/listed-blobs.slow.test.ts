@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sql } from "kysely";
 import type { BlobListQuery } from "../../contract/api/blob-page.ts";
 import type { Caller } from "../auth/caller.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
@@ -96,20 +95,18 @@ onEachDatabase((tested) => {
     const [blobs, caller] = [service(), newCaller()];
     const expected = [1, 2, 3, 4, 5].map((id) => `feature_engine_${id}.json`).toReversed();
     for (const name of expected.toReversed()) await put(blobs, caller, name, 1);
-    await fixture.database.write((db) =>
-      db
-        .updateTable("blobs")
-        .set(({ eb }) => ({
-          created_at: eb
-            .case()
-            .when("name", ">", "feature_engine_2.json")
-            .then(sql<Date>`${new Date("2026-01-05T08:30:09.123Z")}`)
-            .else(sql<Date>`${new Date("2026-01-05T08:30:09.122Z")}`)
-            .end(),
-        }))
-        .where("caller", "=", caller.subject)
-        .execute(),
-    );
+    for (const [ids, time] of [
+      [[1, 2], "2026-01-05T08:30:09.122Z"],
+      [[3, 4, 5], "2026-01-05T08:30:09.123Z"],
+    ] as const)
+      await fixture.database.write((db) =>
+        db
+          .updateTable("blobs")
+          .set({ created_at: new Date(time) })
+          .where("caller", "=", caller.subject)
+          .where("name", "in", ids.map((id) => `feature_engine_${id}.json`))
+          .execute(),
+      );
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
