@@ -110,15 +110,12 @@ class EmbeddedDatabase implements Database {
   /** Hears of this process's own events as they happen, and looks for commits of other processes. */
   async listen(listener: Listener): Promise<() => Promise<void>> {
     const statement = this.#reader.prepare("pragma data_version");
-    let seen: unknown;
+    const version = () => (statement.get() as { data_version: number }).data_version;
+    let seen = version();
     const timer = setInterval(() => {
-      try {
-        const { data_version } = statement.get() as { data_version: number };
-        if (seen !== undefined && seen !== data_version) listener.onMissed();
-        seen = data_version;
-      } catch {
-        listener.onMissed();
-      }
+      const before = seen;
+      seen = version();
+      if (seen !== before) listener.onMissed();
     }, POLL_MILLISECONDS);
     this.#listeners.add(listener);
     return async () => {

@@ -24,7 +24,7 @@ onEachDatabase((tested) => {
   }
 
   const waiting = async () =>
-    (await tested.database().db.selectFrom("tracking").selectAll().execute()).map(({ id, owner }) => [id, owner]);
+    (await tested.database().db.selectFrom("tracking").selectAll().orderBy("id").execute()).map(({ id, owner }) => [id, owner]);
 
   /**
    * A queue whose tracker is a function.
