@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // Every Node since 14 reads this file, so an old one gets as far as the sentence below.
-const version = process.versions.node.split(".").map(Number);
-if (version[0] < 24) {
+if (Number(process.versions.node.split(".")[0]) < 24) {
   process.stderr.write(`mucast needs Node 24 or later; this is Node ${process.versions.node}\n`);
   process.exit(1);
 }

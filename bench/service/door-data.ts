@@ -47,24 +47,42 @@ async function run(url: string, token: string): Promise<string> {
 /** Adds operations with very long names, one that waits forever, and events as large as those of a network job. */
 async function fill(data_dir: string, ended: string): Promise<void> {
   const database = await openDatabase({ data_dir });
-  const long = (nth: number) => ({ code: "no_prices", ticker: `${nth}`, message: `${nth}${"x".repeat(3_000)}` });
+  const long = (nth: number) => ({
+    code: "no_prices",
+    ticker: `${nth}`,
+    message: `${nth}${"x".repeat(3_000)}`,
+  });
   const listed = JSON.stringify(Array.from({ length: 15 }, (_, nth) => long(nth)));
   const points = Array.from({ length: 700 }, (_, nth) => ({
     ...{ ticker: randomBytes(75).toString("hex"), epoch: nth + 1, train_loss: null, validation_loss: null },
   }));
   const data = JSON.stringify({ points });
   await database.write(async (db) => {
-    const row = await db.selectFrom("operations").selectAll().where("id", "=", ended).executeTakeFirstOrThrow();
+    const row = await db
+      .selectFrom("operations")
+      .selectAll()
+      .where("id", "=", ended)
+      .executeTakeFirstOrThrow();
     const { caller, operation, feature_url, data_extractor_url, config_sha256, body_sha256, space } = row;
     const copied = { caller, operation, feature_url, data_extractor_url, config_sha256, body_sha256, space };
     const shared = { ...copied, options: "{}", tags: "[]", config: "{}" };
     for (let nth = 0; nth < LONG_OPERATIONS; nth++)
       await db
         .insertInto("operations")
-        .values({ ...shared, id: `long-${nth}`, status: "Canceled", finished_at: new Date(), warnings: listed, failures: listed })
+        .values({
+          ...shared,
+          id: `long-${nth}`,
+          status: "Canceled",
+          finished_at: new Date(),
+          warnings: listed,
+          failures: listed,
+        })
         .execute();
     const waiting = { id: "waiting", not_before: database.time(365 * 86_400), last_seq: EPOCH_EVENTS };
-    await db.insertInto("operations").values({ ...shared, ...waiting }).execute();
+    await db
+      .insertInto("operations")
+      .values({ ...shared, ...waiting })
+      .execute();
     for (let seq = 1; seq <= EPOCH_EVENTS; seq++)
       await db.insertInto("events").values({ operation_id: "waiting", seq, type: "epochs", data }).execute();
   });

@@ -23,7 +23,9 @@ export function addDb(program: Command): void {
     .argument("<file>", "the new file; an existing one is refused")
     .action(backup);
   withSettings(db.command("orphans"))
-    .description("list the blobs that the database does not name, as after a restore; services may run meanwhile")
+    .description(
+      "list the blobs that the database does not name, as after a restore; services may run meanwhile",
+    )
     .option("--remove", "remove the listed blobs")
     .option(
       "--root",
@@ -54,7 +56,10 @@ interface DbFlags {
 
 async function status(flags: DbFlags): Promise<void> {
   const { VERSION, schemaVersion } = await import("../service/database/schema.ts");
-  const [name, version] = await withDatabase(flags, async (database, shown) => [shown, await schemaVersion(database)]);
+  const [name, version] = await withDatabase(flags, async (database, shown) => [
+    shown,
+    await schemaVersion(database),
+  ]);
   process.stdout.write(
     `${name}, version ${version}; this mucast has version ${VERSION}\n${advice(version, VERSION)}\n`,
   );
@@ -70,10 +75,10 @@ function advice(version: number, known: number): string {
 
 async function migrate(flags: DbFlags): Promise<void> {
   const { migrate: migrateTables } = await import("../service/database/schema.ts");
-  const [name, { from, to, seconds }] = await withDatabase(flags, async (database, shown): Promise<[string, Migration]> => [
-    shown,
-    await migrateTables(database),
-  ]);
+  const [name, { from, to, seconds }] = await withDatabase(
+    flags,
+    async (database, shown): Promise<[string, Migration]> => [shown, await migrateTables(database)],
+  );
   process.stdout.write(
     from === to
       ? `Nothing to migrate in the ${name}.\n`

@@ -103,7 +103,8 @@ export class Readiness {
     const { checks, at } = this.#latest ?? { checks: [], at: performance.now() };
     const age = performance.now() - at;
     const message = `it was last checked ${Math.round(age / 1_000)} s ago`;
-    const current = age > STALE_MILLISECONDS ? checks.map(({ name }) => ({ name, ok: false, message })) : checks;
+    const current =
+      age > STALE_MILLISECONDS ? checks.map(({ name }) => ({ name, ok: false, message })) : checks;
     const phase = this.#parts.phase();
     const acceptance = { starting: "the service is about to start", draining: "the service is about to end" };
     return [
@@ -138,7 +139,10 @@ function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyPa
   const blobKeys = [...(isOneCaller ? ["data"] : []), "status"].map((place) => `${place}/${PROBE_NAME}`);
   const storage = new Check("storage", () => writeBlobs(store, blobKeys, blobs), blobs === undefined);
   if (dataDir === undefined) return [new Check("database", () => writeToDatabase(database), true), storage];
-  const paths = [new PinnedPath(dataDir, "the data folder"), new PinnedPath(sqliteFile(dataDir), "the database")];
+  const paths = [
+    new PinnedPath(dataDir, "the data folder"),
+    new PinnedPath(sqliteFile(dataDir), "the database"),
+  ];
   const checkPaths = async () => {
     for (const path of paths) path.check();
   };

@@ -90,7 +90,12 @@ async function start(
     log.warn({ lines }, "log lines were dropped, because the disk was full or their reader had stopped"),
   );
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination });
-  const telemetry = await openTelemetry({ log, env, webhooks: settings.webhooks, lostLines: () => destination.lost });
+  const telemetry = await openTelemetry({
+    log,
+    env,
+    webhooks: settings.webhooks,
+    lostLines: () => destination.lost,
+  });
   resources.add(() => telemetry.close());
   if (storage.folder !== undefined) await openBlobFolder(storage.folder, settings.data_dir);
   const database = await openDatabase(settings, (migration) => log.info(migration, "migrated the database"));
@@ -151,9 +156,11 @@ async function start(
   });
   registerMcp(http, { operations, settings, log });
   resources.add(() => http.close());
-  const address = await http.listen({ host: hostOf(settings), port: settings.port }).catch((cause: unknown) => {
-    throw cannotListen(settings, cause);
-  });
+  const address = await http
+    .listen({ host: hostOf(settings), port: settings.port })
+    .catch((cause: unknown) => {
+      throw cannotListen(settings, cause);
+    });
 
   // The jobs.
   const { store, urls } = await storage.at(address);

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/outputs/outputs.testing.ts";
+import { newRow } from "../../src/service/database/databases.testing.ts";
 import { HANG_MS, judge, type Page, type Route } from "./browser.testing.ts";
 import {
   beyondRefusals,
@@ -18,7 +19,6 @@ import {
   WIDE,
   writer,
 } from "./console-pages.testing.ts";
-import { newRow } from "../../src/service/database/databases.testing.ts";
 import type { StartedJob } from "./console-service.testing.ts";
 
 /** In forced colours the current view stands out from the others, and a print-out shows no controls. */

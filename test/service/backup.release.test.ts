@@ -161,7 +161,8 @@ test("mucast db backup amid a job, and a copy of the blobs: the restored service
     mkdirSync(join(restored, "data"));
     const file = join(restored, "data/mucast.db");
     const backup = () => mucast(["db", "backup", file, "--data-dir", data]);
-    assert.deepEqual(await backup(), { code: 0, stdout: `${file}\n`, stderr: "" });
+    const made = await backup();
+    assert.deepEqual([made.code, made.stdout, made.stderr], [0, `${file}\n`, ""]);
     const again = await backup();
     assert.deepEqual([again.code, again.stdout], [2, ""]);
     assert.match(again.stderr, /mucast\.db exists already/);

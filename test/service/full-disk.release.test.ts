@@ -110,7 +110,14 @@ test(
     mkdirSync(folder);
     const [command, ...args] = NAMESPACE!.make;
     const script = `mount -t tmpfs -o size=8m,mode=700 none '${folder}' && exec "$@"`;
-    const node = [process.execPath, "--conditions=mucast-source", "--input-type=module", "-e", ON_A_FULL_DISK, folder];
+    const node = [
+      process.execPath,
+      "--conditions=mucast-source",
+      "--input-type=module",
+      "-e",
+      ON_A_FULL_DISK,
+      folder,
+    ];
     const run = spawnSync(command!, [...args, "sh", "-c", script, "sh", ...node], {
       encoding: "utf8",
       timeout: 600_000,

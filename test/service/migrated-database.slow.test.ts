@@ -23,11 +23,20 @@ for (const database of DATABASES) {
           : `PostgreSQL database ${pathname.slice(1)} on ${host}`;
       const db = (word: string) => mucast(["db", word, "--data-dir", dataDir], { env });
       if (env.DATABASE_URL !== undefined) {
-        assert.match((await db("status")).stdout, /version 0; .*\nThe database is new\. The service creates its tables/);
-        assert.match((await db("migrate")).stdout, new RegExp(`^Migrated the ${name} from version 0 to ${VERSION} `));
+        assert.match(
+          (await db("status")).stdout,
+          /version 0; .*\nThe database is new\. The service creates its tables/,
+        );
+        assert.match(
+          (await db("migrate")).stdout,
+          new RegExp(`^Migrated the ${name} from version 0 to ${VERSION} `),
+        );
       }
       const service = await startServe({ folder, env });
-      const line = service.logs().split("\n").find((each) => each.includes("migrated the database"));
+      const line = service
+        .logs()
+        .split("\n")
+        .find((each) => each.includes("migrated the database"));
       assert.equal(line === undefined, env.DATABASE_URL !== undefined);
       const current = await db("status");
       assert.deepEqual([current.code, current.stderr], [0, ""]);

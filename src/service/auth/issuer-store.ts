@@ -10,7 +10,8 @@ export async function firstIssuer(database: Database, issuer: string): Promise<s
       .onConflict((conflict) => conflict.doNothing())
       .execute(),
   );
-  return (await database.db.selectFrom("first_oidc_issuer").select("issuer").executeTakeFirstOrThrow()).issuer;
+  return (await database.db.selectFrom("first_oidc_issuer").select("issuer").executeTakeFirstOrThrow())
+    .issuer;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { z } from "zod";
 import type { Selectable } from "kysely";
+import { z } from "zod";
 import type { Database } from "../database/database.ts";
 import type { Tables } from "../database/tables.ts";
 import { SCOPES, type Scope } from "./caller.ts";
@@ -79,9 +79,7 @@ export class KeyStore {
   /** The same, one page at a time. @param after the last key of the previous page; undefined for the first page. */
   async page(after: string | undefined): Promise<KeyPage> {
     const last =
-      after === undefined
-        ? undefined
-        : await this.#newestFirst().where("id", "=", after).executeTakeFirst();
+      after === undefined ? undefined : await this.#newestFirst().where("id", "=", after).executeTakeFirst();
     if (after !== undefined && last === undefined) return { keys: [], next_cursor: null };
     let query = this.#newestFirst().limit(MAX_KEYS_OF_PAGE + 1);
     if (last !== undefined) {
@@ -96,7 +94,11 @@ export class KeyStore {
   }
 
   #newestFirst() {
-    return this.#database.db.selectFrom("api_keys").select(COLUMNS).orderBy("created_at", "desc").orderBy("id");
+    return this.#database.db
+      .selectFrom("api_keys")
+      .select(COLUMNS)
+      .orderBy("created_at", "desc")
+      .orderBy("id");
   }
 
   /** Revokes a key. A repeated call changes nothing. @returns undefined for an unknown key. */

@@ -91,7 +91,11 @@ export function blobFixture(tested: TestDatabase) {
   /** As if every removal and reservation had begun long ago. */
   async function interruptAll(): Promise<void> {
     await database.write((db) =>
-      db.updateTable("blobs").set({ removed_at: new Date(0) }).where("removed_at", "is not", null).execute(),
+      db
+        .updateTable("blobs")
+        .set({ removed_at: new Date(0) })
+        .where("removed_at", "is not", null)
+        .execute(),
     );
   }
 

@@ -104,7 +104,11 @@ onEachDatabase((tested) => {
           .updateTable("blobs")
           .set({ created_at: new Date(time) })
           .where("caller", "=", caller.subject)
-          .where("name", "in", ids.map((id) => `feature_engine_${id}.json`))
+          .where(
+            "name",
+            "in",
+            ids.map((id) => `feature_engine_${id}.json`),
+          )
           .execute(),
       );
     const seen: string[] = [];

@@ -1,7 +1,7 @@
 import { outputIdIn } from "../../blob/names.ts";
 import type { BlobStore, JobStore, ListedBlob } from "../../blob/store.ts";
-import type { Statements } from "../database/tables.ts";
 import { isEnded } from "../../contract/api/operation-view.ts";
+import type { Statements } from "../database/tables.ts";
 
 /** An upload or an output has no record while it is being stored, so a newer blob is left alone. */
 const MIN_AGE_MILLISECONDS = 3_600_000;
@@ -107,7 +107,11 @@ async function lookUp(db: Statements, blobs: readonly ListedBlob[]): Promise<Loo
     .where("id", "in", ["", ...blobs.flatMap(({ key }) => idIn(key) ?? [])])
     .execute();
   const names = blobs.flatMap(({ key }) => (key.startsWith("data/") ? [nameIn(key)] : []));
-  const recorded = await db.selectFrom("blobs").select(["space", "name"]).where("name", "in", ["", ...names]).execute();
+  const recorded = await db
+    .selectFrom("blobs")
+    .select(["space", "name"])
+    .where("name", "in", ["", ...names])
+    .execute();
   const records = new Set(recorded.map(({ space, name }) => `${space}/data/${name}`));
   const outputs = new Set(
     operations.flatMap(({ id, space, status }) => (isEnded(status) ? [] : [`${space}/${id}`])),

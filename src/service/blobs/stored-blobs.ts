@@ -3,9 +3,18 @@ import type { BlobListQuery } from "../../contract/api/blob-page.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
-import { type Quota, usageOf } from "../store/blobs.ts";
-import { findBlob, isTaken, ownerOf, recordOf, reserveBlob, type StorageKey } from "../store/blobs.ts";
-import { blobPageEnd, listBlobs } from "../store/blobs.ts";
+import {
+  blobPageEnd,
+  findBlob,
+  isTaken,
+  listBlobs,
+  ownerOf,
+  type Quota,
+  recordOf,
+  reserveBlob,
+  type StorageKey,
+  usageOf,
+} from "../store/blobs.ts";
 import {
   type BlobAddress,
   type Blobs,

@@ -2,13 +2,14 @@ import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import { RowSweep, repeatSweep } from "../row-sweep.ts";
-import { type RecordKey, removeRecord } from "../store/blobs.ts";
 import {
   claimRemoval,
   interruptedRemovals,
   markInterrupted,
   markRemoved,
+  type RecordKey,
   type RemovedBlob,
+  removeRecord,
 } from "../store/blobs.ts";
 import type { Log } from "../telemetry/log.ts";
 import { storageFailed } from "./blobs.ts";

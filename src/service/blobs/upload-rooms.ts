@@ -1,5 +1,5 @@
-import { type Quota, quotaExceeded } from "../store/blobs.ts";
 import type { Usage } from "../store/blobs.ts";
+import { type Quota, quotaExceeded } from "../store/blobs.ts";
 
 /**
  * The room in their quotas that the uploads in progress at this service take. The database counts an upload only once it is recorded;

@@ -11,11 +11,20 @@ onEachDatabase((tested) => {
     const warnings = [{ code: "no_prices", message: "\u0000 \ud800 \u2028", ticker: "😀" }] as const;
     const tags = ["x", 'y "z"', ""];
     const stored = { tags: JSON.stringify(tags), warnings: JSON.stringify(warnings), created_at };
-    await database.write((db) => db.insertInto("operations").values({ ...newRow("op", "me"), ...stored }).execute());
+    await database.write((db) =>
+      db
+        .insertInto("operations")
+        .values({ ...newRow("op", "me"), ...stored })
+        .execute(),
+    );
     const query = database.db.selectFrom("operations").selectAll();
     const row = (await query.where("created_at", "=", created_at).executeTakeFirst())!;
-    assert.deepEqual([row.created_at, row.warnings, row.tags, row.progress], [created_at, warnings, tags, null]);
-    const tagged = async (...wanted: string[]) => (await query.where(database.hasAll("tags", wanted)).execute()).length;
+    assert.deepEqual(
+      [row.created_at, row.warnings, row.tags, row.progress],
+      [created_at, warnings, tags, null],
+    );
+    const tagged = async (...wanted: string[]) =>
+      (await query.where(database.hasAll("tags", wanted)).execute()).length;
     assert.deepEqual([await tagged('y "z"', "x"), await tagged("x", "y")], [1, 0]);
     const { seconds } = await database.db
       .selectFrom("operations")
@@ -34,7 +43,11 @@ onEachDatabase((tested) => {
       });
     await assert.rejects(insert("rolled-back", boom), boom);
     await insert("stored");
-    const rows = await database.db.selectFrom("operations").select("id").where("id", "in", ["rolled-back", "stored"]).execute();
+    const rows = await database.db
+      .selectFrom("operations")
+      .select("id")
+      .where("id", "in", ["rolled-back", "stored"])
+      .execute();
     assert.deepEqual(rows, [{ id: "stored" }]);
   });
 
@@ -66,7 +79,11 @@ onEachDatabase((tested) => {
       onMissed: () => noticed.resolve(),
     });
     const another = await tested.another();
-    await another.write((db) => another.notify(db, ["queued:1"]).then(() => db.insertInto("blob_usage").values({ caller: "x" }).execute()));
+    await another.write((db) =>
+      another
+        .notify(db, ["queued:1"])
+        .then(() => db.insertInto("blob_usage").values({ caller: "x" }).execute()),
+    );
     await noticed.promise;
     await end();
   });
@@ -76,7 +93,9 @@ onEachDatabase((tested) => {
     await Promise.all(Array.from({ length: 4 }, () => tested.another()));
     const { from, to } = await migrate(database);
     assert.deepEqual([from, to], [VERSION, VERSION]);
-    await database.write((db) => db.insertInto("migrations").values({ version: 999, applied_at: new Date() }).execute());
+    await database.write((db) =>
+      db.insertInto("migrations").values({ version: 999, applied_at: new Date() }).execute(),
+    );
     await assert.rejects(
       migrate(database),
       (error) => error instanceof MucastError && /version 999, made by a newer mucast/.test(error.message),
@@ -84,4 +103,3 @@ onEachDatabase((tested) => {
     await database.write((db) => db.deleteFrom("migrations").where("version", "=", 999).execute());
   });
 });
-

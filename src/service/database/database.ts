@@ -1,6 +1,6 @@
 import type { RawBuilder, SqlBool } from "kysely";
 import type { ServiceSettings } from "../settings/load-settings.ts";
-import { migrate, type Migration } from "./schema.ts";
+import { type Migration, migrate } from "./schema.ts";
 import type { Statements } from "./tables.ts";
 
 /** The channel of the notifications of operations; the payload is `<event type>:<operation id>`. */
@@ -72,4 +72,3 @@ export async function openUnmigrated(settings: DatabaseSettings): Promise<Databa
   const { openPostgres } = await import("./postgres.ts");
   return openPostgres(url, { listenUrl, connections });
 }
-

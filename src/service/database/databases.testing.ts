@@ -72,7 +72,10 @@ export async function removeOperations(database: Database): Promise<void> {
 }
 
 /** A row of an operation, with no more than it needs. */
-export function newRow(id: string, caller: string): Insertable<Tables["operations"]> & { readonly id: string } {
+export function newRow(
+  id: string,
+  caller: string,
+): Insertable<Tables["operations"]> & { readonly id: string } {
   return {
     ...{ id, caller, space: "", operation: "run_ml_job", options: "{}", tags: "[]" },
     ...{ feature_url: "", data_extractor_url: "", config: "{}", config_sha256: "", body_sha256: "" },

@@ -26,71 +26,93 @@ const [DONE, RUNNING, QUEUED, CANCELED] = [
 ] as const;
 
 describe("a database of 0.2.0", () => {
-let url: string;
-let operator: pg.Client;
-let database: Database | undefined;
-before(async () => {
-  url = await newPostgresUrl();
-  operator = new pg.Client({ connectionString: url });
-  await operator.connect();
-  await operator.query(DUMP);
-  await operator.query("reset search_path");
-});
-after(async () => {
-  await database?.close();
-  await operator.end();
-});
+  let url: string;
+  let operator: pg.Client;
+  let database: Database | undefined;
+  before(async () => {
+    url = await newPostgresUrl();
+    operator = new pg.Client({ connectionString: url });
+    await operator.connect();
+    await operator.query(DUMP);
+    await operator.query("reset search_path");
+  });
+  after(async () => {
+    await database?.close();
+    await operator.end();
+  });
 
-const open = () => openDatabase({ data_dir: "", database_url: url });
-const unavailable = (message: RegExp) => (error: MucastError) => error.code === "unavailable" && message.test(error.message);
+  const open = () => openDatabase({ data_dir: "", database_url: url });
+  const unavailable = (message: RegExp) => (error: MucastError) =>
+    error.code === "unavailable" && message.test(error.message);
 
-test("it is refused while a service of 0.2.0 holds a lease, and below its version", async () => {
-  const lease = (seconds: number) =>
-    operator.query("update mucast.operations set lease_until = now() + make_interval(secs => $1) where owner is not null", [seconds]);
-  await lease(20);
-  await assert.rejects(open(), unavailable(/a service of mucast 0\.2\.0 still runs 1 operation of this database/));
-  await lease(-1);
-  await operator.query("delete from mucast.migrations where version = 13");
-  await assert.rejects(open(), unavailable(/has version 12; start mucast 0\.2\.0 on it once/));
-  await operator.query("insert into mucast.migrations (version) values (13)");
-});
+  test("it is refused while a service of 0.2.0 holds a lease, and below its version", async () => {
+    const lease = (seconds: number) =>
+      operator.query(
+        "update mucast.operations set lease_until = now() + make_interval(secs => $1) where owner is not null",
+        [seconds],
+      );
+    await lease(20);
+    await assert.rejects(
+      open(),
+      unavailable(/a service of mucast 0\.2\.0 still runs 1 operation of this database/),
+    );
+    await lease(-1);
+    await operator.query("delete from mucast.migrations where version = 13");
+    await assert.rejects(open(), unavailable(/has version 12; start mucast 0\.2\.0 on it once/));
+    await operator.query("insert into mucast.migrations (version) values (13)");
+  });
 
-test("after its migration every key, operation, event, delivery, blob and link is answered as before", async () => {
-  database = await open();
-  const keys = new KeyStore(database);
-  const { subject, scopes } = await keyAuthenticate(keys)(`Bearer ${EARLY}`);
-  assert.deepEqual([...scopes], ["read", "write"]);
-  await assert.rejects(keyAuthenticate(keys)(`Bearer ${REVOKED}`), { code: "unauthorized" });
+  test("after its migration every key, operation, event, delivery, blob and link is answered as before", async () => {
+    database = await open();
+    const keys = new KeyStore(database);
+    const { subject, scopes } = await keyAuthenticate(keys)(`Bearer ${EARLY}`);
+    assert.deepEqual([...scopes], ["read", "write"]);
+    await assert.rejects(keyAuthenticate(keys)(`Bearer ${REVOKED}`), { code: "unauthorized" });
 
-  const states = [DONE, RUNNING, QUEUED, CANCELED].map(async (id) => (await readOperation(database!, id))?.status);
-  assert.deepEqual(await Promise.all(states), ["Succeeded", "Running", "NotStarted", "Canceled"]);
-  const done = viewOf((await readOperation(database, DONE))!);
-  assert.deepEqual([done.tags, done.result?.output_name], [["nightly", 'a "b"'], `ml_engine_${DONE}.json`]);
-  assert.ok(done.warnings.length > 0 && done.summary !== undefined);
-  assert.equal(JSON.parse((await readKeptPayload(database.db, DONE, subject))!).config["ML params"].model, "ridge");
-  const page = await listOperations(database, subject, { tag: ["nightly"], limit: 10, after: undefined, bytes: 2 ** 20 });
-  assert.deepEqual(
-    page.rows.map(({ id }) => id),
-    [QUEUED, DONE],
-  );
-  const events = await readEvents(database, DONE, 0, { events: 100, bytes: 2 ** 20 });
-  assert.deepEqual([events[0]?.type, events.at(-1)?.type], ["queued", "succeeded"]);
-  const { blobs } = await listBlobs(database.db, subject, { limit: 10, after: undefined });
-  assert.deepEqual(blobs.map(({ name }) => name).toSorted(), [
-    "data_extractor_sp500.parquet",
-    "feature_engine_sp500.parquet",
-    `ml_engine_${DONE}.json`,
-  ]);
-  const [link] = await database.db.selectFrom("report_links").selectAll().execute();
-  assert.deepEqual([link?.operation_id, link?.further_ids], [DONE, []]);
-  await database.write((db) => db.updateTable("webhook_deliveries").set({ next_at: new Date(0) }).execute());
-  const deliveries = await claimDeliveries(database, "me", "desk", 10);
-  assert.deepEqual(deliveries.map(({ event }) => event?.type).toSorted(), ["canceled", "succeeded"]);
-});
+    const states = [DONE, RUNNING, QUEUED, CANCELED].map(
+      async (id) => (await readOperation(database!, id))?.status,
+    );
+    assert.deepEqual(await Promise.all(states), ["Succeeded", "Running", "NotStarted", "Canceled"]);
+    const done = viewOf((await readOperation(database, DONE))!);
+    assert.deepEqual([done.tags, done.result?.output_name], [["nightly", 'a "b"'], `ml_engine_${DONE}.json`]);
+    assert.ok(done.warnings.length > 0 && done.summary !== undefined);
+    assert.equal(
+      JSON.parse((await readKeptPayload(database.db, DONE, subject))!).config["ML params"].model,
+      "ridge",
+    );
+    const page = await listOperations(database, subject, {
+      tag: ["nightly"],
+      limit: 10,
+      after: undefined,
+      bytes: 2 ** 20,
+    });
+    assert.deepEqual(
+      page.rows.map(({ id }) => id),
+      [QUEUED, DONE],
+    );
+    const events = await readEvents(database, DONE, 0, { events: 100, bytes: 2 ** 20 });
+    assert.deepEqual([events[0]?.type, events.at(-1)?.type], ["queued", "succeeded"]);
+    const { blobs } = await listBlobs(database.db, subject, { limit: 10, after: undefined });
+    assert.deepEqual(blobs.map(({ name }) => name).toSorted(), [
+      "data_extractor_sp500.parquet",
+      "feature_engine_sp500.parquet",
+      `ml_engine_${DONE}.json`,
+    ]);
+    const [link] = await database.db.selectFrom("report_links").selectAll().execute();
+    assert.deepEqual([link?.operation_id, link?.further_ids], [DONE, []]);
+    await database.write((db) =>
+      db
+        .updateTable("webhook_deliveries")
+        .set({ next_at: new Date(0) })
+        .execute(),
+    );
+    const deliveries = await claimDeliveries(database, "me", "desk", 10);
+    assert.deepEqual(deliveries.map(({ event }) => event?.type).toSorted(), ["canceled", "succeeded"]);
+  });
 
-test("its queued job is the next one, and the lease of its running job stays until it has expired", async () => {
-  assert.equal((await claimOperation(database!, "me"))?.id, QUEUED);
-  assert.equal(await claimOperation(database!, "me"), undefined);
-  assert.notEqual((await readOperation(database!, RUNNING))?.owner, null);
-});
+  test("its queued job is the next one, and the lease of its running job stays until it has expired", async () => {
+    assert.equal((await claimOperation(database!, "me"))?.id, QUEUED);
+    assert.equal(await claimOperation(database!, "me"), undefined);
+    assert.notEqual((await readOperation(database!, RUNNING))?.owner, null);
+  });
 });

@@ -38,10 +38,14 @@ const isUnavailable = (error: unknown) => error instanceof MucastError && error.
 const storeUsage = (database: Database, caller: string) =>
   database.write((db) => db.insertInto("blob_usage").values({ caller }).execute());
 
-test("the server ends a transaction that waits for a lock, and its connection is used again", { timeout: 60_000 }, async () => {
+test("the server ends a transaction that waits for a lock, and its connection is used again", {
+  timeout: 60_000,
+}, async () => {
   const database = await open(url, 1);
   await operator.query("begin; lock table mucast.blob_usage in access exclusive mode");
-  await assert.rejects(storeUsage(database, "locked"), (error: MucastError) => /\(55P03\)/.test(error.message));
+  await assert.rejects(storeUsage(database, "locked"), (error: MucastError) =>
+    /\(55P03\)/.test(error.message),
+  );
   await operator.query("rollback");
   await storeUsage(database, "free");
   const { rows } = await operator.query("select caller from mucast.blob_usage");
@@ -61,7 +65,8 @@ async function startPooler(t: TestContext) {
       client.pipe(upstream);
     });
     upstream.pipe(client);
-    for (const socket of [client, upstream]) socket.on("error", () => undefined).on("close", () => client.destroy());
+    for (const socket of [client, upstream])
+      socket.on("error", () => undefined).on("close", () => client.destroy());
   });
   await once(pooler.listen(0, "127.0.0.1"), "listening");
   t.after(() => pooler.close());
@@ -74,14 +79,20 @@ test("a session asks for nothing that PgBouncer refuses, and keeps no setting af
   const database = await open(pooler.url, 1);
   await storeUsage(database, "pooled");
   const allowed = ["user", "database", "client_encoding", "application_name"];
-  assert.deepEqual(pooler.parameters.filter((name) => !allowed.includes(name)), []);
-  const show = async (name: string) => Object.values((await sql.raw<object>(`show ${name}`).execute(database.db)).rows[0]!)[0];
+  assert.deepEqual(
+    pooler.parameters.filter((name) => !allowed.includes(name)),
+    [],
+  );
+  const show = async (name: string) =>
+    Object.values((await sql.raw<object>(`show ${name}`).execute(database.db)).rows[0]!)[0];
   assert.deepEqual([await show("lock_timeout"), await show("search_path")], ["0", '"$user", public']);
   await database.close();
   opened.splice(opened.indexOf(database), 1);
 });
 
-test("a listener that hears nothing of its own notification asks every second", { timeout: 60_000 }, async () => {
+test("a listener that hears nothing of its own notification asks every second", {
+  timeout: 60_000,
+}, async () => {
   // A pooler accepts LISTEN and loses it; so does another database.
   const database = await open(url, 1, await server.newDatabase());
   const asked = Promise.withResolvers<void>();
@@ -90,7 +101,9 @@ test("a listener that hears nothing of its own notification asks every second", 
   await end();
 });
 
-test("a listener reconnects after the server was restarted, and looks for what it missed", { timeout: 60_000 }, async () => {
+test("a listener reconnects after the server was restarted, and looks for what it missed", {
+  timeout: 60_000,
+}, async () => {
   const database = await open(url, 2);
   const heard = Promise.withResolvers<string>();
   const notify = () => database.write((db) => database.notify(db, ["queued:1"]));

@@ -4,7 +4,7 @@ import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { printable } from "../../contract/errors/wording.ts";
 import { CHANNEL, type Database, type Listener } from "./database.ts";
-import { mapErrors, endsConnection, isFull } from "./postgres-errors.ts";
+import { endsConnection, isFull, mapErrors } from "./postgres-errors.ts";
 import type { Statements, Tables } from "./tables.ts";
 
 /** Milliseconds. */
@@ -158,10 +158,12 @@ async function lend(pool: pg.Pool): Promise<PostgresPoolClient> {
   };
   client.on("error", onError);
   const query = (text: string, parameters: readonly unknown[]) =>
-    mapErrors(() => client.query(text === "begin" ? BEGIN : text, [...parameters])).catch((error: unknown) => {
-      isBroken ||= endsConnection(error);
-      throw error;
-    });
+    mapErrors(() => client.query(text === "begin" ? BEGIN : text, [...parameters])).catch(
+      (error: unknown) => {
+        isBroken ||= endsConnection(error);
+        throw error;
+      },
+    );
   return {
     query: query as unknown as PostgresPoolClient["query"],
     release: (isDiscarded) => {

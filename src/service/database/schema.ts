@@ -42,12 +42,17 @@ export async function schemaVersion({ kind, db }: Database): Promise<number> {
 }
 
 async function recordedVersion(db: Statements): Promise<number> {
-  const row = await db.selectFrom("migrations").select(({ fn }) => fn.max("version").as("version")).executeTakeFirst();
+  const row = await db
+    .selectFrom("migrations")
+    .select(({ fn }) => fn.max("version").as("version"))
+    .executeTakeFirst();
   return row?.version ?? 0;
 }
 
 async function migrateSqlite(db: Statements): Promise<void> {
-  await run(db, ["create table if not exists migrations (version integer primary key, applied_at text not null)"]);
+  await run(db, [
+    "create table if not exists migrations (version integer primary key, applied_at text not null)",
+  ]);
   // Another process may have been faster.
   if ((await recordedVersion(db)) === VERSION) return;
   await run(db, tablesOf(SQLITE));
@@ -81,7 +86,9 @@ async function migratePostgres(db: Statements): Promise<void> {
 
 /** `create schema if not exists` needs the right to create one even if it exists. */
 async function createSchema(db: Statements): Promise<void> {
-  const { rows } = await sql<{ is_there: boolean }>`select to_regnamespace('mucast') is not null as is_there`.execute(db);
+  const { rows } = await sql<{
+    is_there: boolean;
+  }>`select to_regnamespace('mucast') is not null as is_there`.execute(db);
   if (rows[0]!.is_there) return;
   try {
     await sql`create schema mucast`.execute(db);

@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
@@ -26,11 +36,16 @@ test("only its owner may read the database, and each commit is on the disk befor
   assert.equal(statSync(sqliteFile(dataDir)).mode & 0o777, 0o600);
   const pragma = async (name: string) => {
     const { sql } = await import("kysely");
-    const { rows } = await database.write((db) => sql.raw<Record<string, unknown>>(`pragma ${name}`).execute(db));
+    const { rows } = await database.write((db) =>
+      sql.raw<Record<string, unknown>>(`pragma ${name}`).execute(db),
+    );
     return Object.values(rows[0]!)[0];
   };
   // 2 is FULL: SQLite syncs the log at each commit.
-  assert.deepEqual([await pragma("journal_mode"), await pragma("synchronous"), await pragma("foreign_keys")], ["wal", 2, 1]);
+  assert.deepEqual(
+    [await pragma("journal_mode"), await pragma("synchronous"), await pragma("foreign_keys")],
+    ["wal", 2, 1],
+  );
 });
 
 /** Commits as often as it is told, in a process of its own, and says when it begins and ends. */
@@ -57,7 +72,11 @@ test("500 submissions succeed while another process commits 1,000 times", { time
   const submitted = await Promise.all(Array.from({ length: 500 }, () => queue.submit(caller)));
   assert.equal(new Set(submitted.map(({ id }) => id)).size, 500);
   assert.deepEqual(await exited, [0, null]);
-  const usage = await database.db.selectFrom("blob_usage").select("blobs").where("caller", "=", "other").executeTakeFirst();
+  const usage = await database.db
+    .selectFrom("blob_usage")
+    .select("blobs")
+    .where("caller", "=", "other")
+    .executeTakeFirst();
   assert.equal(usage?.blobs, 1_000);
 });
 
@@ -69,7 +88,10 @@ test("a backup while a service writes is whole, and replaces no file", async (t)
   const into = join(folder, "backups");
   mkdirSync(into);
   const file = join(into, "mucast.db");
-  const [, ...later] = await Promise.all([backUpSqlite(dataDir, file), ...[1, 2, 3].map(() => queue.submit(newCaller()))]);
+  const [, ...later] = await Promise.all([
+    backUpSqlite(dataDir, file),
+    ...[1, 2, 3].map(() => queue.submit(newCaller())),
+  ]);
   assert.equal(later.length, 3);
   await assert.rejects(backUpSqlite(dataDir, file), { code: "invalid_request" });
   assert.deepEqual([readdirSync(into), statSync(file).mode & 0o777], [["mucast.db"], 0o600]);
@@ -79,7 +101,9 @@ test("a backup while a service writes is whole, and replaces no file", async (t)
   const { database: copy } = await open(t, "restored");
   const row = await copy.db.selectFrom("operations").select("status").where("id", "=", id).executeTakeFirst();
   assert.equal(row?.status, "NotStarted");
-  await assert.rejects(backUpSqlite(join(folder, "nothing"), join(into, "none.db")), { code: "invalid_request" });
+  await assert.rejects(backUpSqlite(join(folder, "nothing"), join(into, "none.db")), {
+    code: "invalid_request",
+  });
 });
 
 test("a data folder of mucast 0.2 is named in one error, and nothing is created", async () => {
@@ -87,7 +111,10 @@ test("a data folder of mucast 0.2 is named in one error, and nothing is created"
   mkdirSync(join(dataDir, "database"), { recursive: true });
   writeFileSync(join(dataDir, "database/PG_VERSION"), "18");
   await assert.rejects(openDatabase({ data_dir: dataDir }), ({ code, message }: MucastError) => {
-    assert.match(message, /database is the database of mucast 0\.2\.0 or earlier, which this version cannot read/);
+    assert.match(
+      message,
+      /database is the database of mucast 0\.2\.0 or earlier, which this version cannot read/,
+    );
     return code === "unavailable";
   });
   assert.ok(!existsSync(sqliteFile(dataDir)));
@@ -97,7 +124,8 @@ test("a file that is no database, or that may not be read, is refused with its p
   const dataDir = join(folder, "broken");
   mkdirSync(dataDir);
   writeFileSync(sqliteFile(dataDir), "x".repeat(10_000));
-  const refused = ({ code, message }: MucastError) => code === "unavailable" && message.includes(sqliteFile(dataDir));
+  const refused = ({ code, message }: MucastError) =>
+    code === "unavailable" && message.includes(sqliteFile(dataDir));
   await assert.rejects(openDatabase({ data_dir: dataDir }), refused);
   chmodSync(sqliteFile(dataDir), 0o600);
 });

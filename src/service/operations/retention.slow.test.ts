@@ -22,7 +22,7 @@ onEachDatabase((tested) => {
     const finished_at = new Date(Date.now() - days * 86_400_000);
     const rows = Array.from({ length: count }, (_, n) => ({
       ...newRow(`${prefix}${n + 1}`, "local"),
-      ...{ status: "Failed", attempt: 1, finished_at } as const,
+      ...({ status: "Failed", attempt: 1, finished_at } as const),
     }));
     await tested.database().write((db) => db.insertInto("operations").values(rows).execute());
     for (const { id } of rows) await store.put(statusKey(id, 1), "{}");

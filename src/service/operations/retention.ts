@@ -64,7 +64,11 @@ interface Expired {
 const BATCH = 50;
 
 /** The next operations that ended more than `days` ago, oldest first. @param after undefined for the first batch. */
-function expiredOperations(database: Database, days: number, after: ExpiredRow | undefined): Promise<ExpiredRow[]> {
+function expiredOperations(
+  database: Database,
+  days: number,
+  after: ExpiredRow | undefined,
+): Promise<ExpiredRow[]> {
   const query = database.db
     .selectFrom("operations")
     .select(["id", "attempt", "space", "finished_at"])
@@ -75,7 +79,9 @@ function expiredOperations(database: Database, days: number, after: ExpiredRow |
     .limit(BATCH);
   if (after === undefined) return query.execute();
   return query
-    .where(({ eb, refTuple, tuple }) => eb(refTuple("finished_at", "id"), ">", tuple(after.finished_at, after.id)))
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple("finished_at", "id"), ">", tuple(after.finished_at, after.id)),
+    )
     .execute();
 }
 

@@ -19,7 +19,13 @@ import {
   TestedQueue,
 } from "../queue/queue.testing.ts";
 import { appendEvents, type NewEvent, pruneEvents } from "../store/events.ts";
-import { claimOperation, endOperation, readOperation, recordProgress, recordStart } from "../store/operations.ts";
+import {
+  claimOperation,
+  endOperation,
+  readOperation,
+  recordProgress,
+  recordStart,
+} from "../store/operations.ts";
 import { operationsSuite } from "./operations-suite.testing.ts";
 
 /** An event of each type. */
@@ -112,7 +118,9 @@ onEachDatabase((tested) => {
       await update(id, { created_at });
     }
     const { next_cursor } = await operations.list(caller, { limit: 2 });
-    await tested.database().write((db) => db.deleteFrom("operations").where("id", "in", [ids[1]!, ids[2]!]).execute());
+    await tested
+      .database()
+      .write((db) => db.deleteFrom("operations").where("id", "in", [ids[1]!, ids[2]!]).execute());
     const rest = await operations.list(caller, { limit: 2, cursor: next_cursor! });
     assert.deepEqual(
       rest.operations.map(({ id }) => id),
@@ -274,7 +282,11 @@ onEachDatabase((tested) => {
     execution.end({ kind: "succeeded", record: recordOf(id) });
     const ended = await tried.ended(caller, id);
     const all = await tried.events(caller, id);
-    const stored = tested.database().db.selectFrom("events").select(["seq", "type"]).where("operation_id", "=", id);
+    const stored = tested
+      .database()
+      .db.selectFrom("events")
+      .select(["seq", "type"])
+      .where("operation_id", "=", id);
     const rows = await stored.orderBy("seq").execute();
     const kept = all.filter(({ type }) => type !== "snapshot").map(({ seq, type }) => ({ seq, type }));
     assert.deepEqual(kept, rows);

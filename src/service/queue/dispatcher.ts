@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { StoredEventType } from "../../contract/api/stored-event.ts";
-import { claimOperation, readOperation, type RunningRow } from "../store/operations.ts";
+import { claimOperation, type RunningRow, readOperation } from "../store/operations.ts";
 import { CoreBudget } from "./core-budget.ts";
 import type { Lease } from "./leases.ts";
 import type { OperationNotifications } from "./notifications.ts";

@@ -58,7 +58,11 @@ export class Leases {
 
   /** Looks at once, and then every 5 s. */
   start(): void {
-    this.#stop = repeatSweep(() => this.look(), BEAT_MILLISECONDS, () => undefined);
+    this.#stop = repeatSweep(
+      () => this.look(),
+      BEAT_MILLISECONDS,
+      () => undefined,
+    );
   }
 
   stop(): Promise<void> {
@@ -75,7 +79,10 @@ export class Leases {
           await (worker.onExpired ? worker.onExpired(lease) : this.take(table, lease, null));
         }
       } catch (error) {
-        this.#parts.log.warn({ err: error, table }, "leases could not be renewed; the service will try again");
+        this.#parts.log.warn(
+          { err: error, table },
+          "leases could not be renewed; the service will try again",
+        );
       }
     }
   }
@@ -109,7 +116,11 @@ export class Leases {
    * Gives a lease that has expired to this service, or frees its row.
    * @returns false if it was renewed meanwhile, or another service has taken it.
    */
-  async take(table: LeasedTable, { id, attempt, owner, beat }: Lease, to: string | null = this.owner): Promise<boolean> {
+  async take(
+    table: LeasedTable,
+    { id, attempt, owner, beat }: Lease,
+    to: string | null = this.owner,
+  ): Promise<boolean> {
     const taken = await this.#parts.database.write((db) =>
       db
         .updateTable(shape(table))
@@ -127,7 +138,12 @@ export class Leases {
   /** Frees all rows of this service, for any other. @returns their ids. */
   async release(table: LeasedTable): Promise<string[]> {
     const freed = await this.#parts.database.write((db) =>
-      db.updateTable(shape(table)).set({ owner: null }).where("owner", "=", this.owner).returning("id").execute(),
+      db
+        .updateTable(shape(table))
+        .set({ owner: null })
+        .where("owner", "=", this.owner)
+        .returning("id")
+        .execute(),
     );
     return freed.map(({ id }) => id);
   }

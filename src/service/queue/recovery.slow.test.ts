@@ -60,7 +60,11 @@ onEachDatabase((tested) => {
     await first.close();
     const database = tested.database();
     await database.write((db) =>
-      db.updateTable("operations").set({ attempt_started_at: database.time(-7_200) }).where("id", "=", id).execute(),
+      db
+        .updateTable("operations")
+        .set({ attempt_started_at: database.time(-7_200) })
+        .where("id", "=", id)
+        .execute(),
     );
     const second = await startQueue(tested, t, { job_seconds: 3_600 }, new FakeExecutor(true));
     assert.equal((await second.ended(caller, id)).error?.code, "timed_out");

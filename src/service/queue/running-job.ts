@@ -3,7 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { publicProblem } from "../../contract/problems/public-problem.ts";
 import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
-import { recordProgress, recordStart, releaseOperation, type RunningRow } from "../store/operations.ts";
+import { type RunningRow, recordProgress, recordStart, releaseOperation } from "../store/operations.ts";
 import { canceledProblem, finishAttempt } from "./finish-attempt.ts";
 import { ProgressBatcher } from "./progress-batcher.ts";
 import { orderOf, type QueueParts } from "./queue-parts.ts";

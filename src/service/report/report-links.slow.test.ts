@@ -68,7 +68,12 @@ onEachDatabase((tested) => {
     const { token } = await linksOf().create(ANN, ["op"]);
     const links = () => database.db.selectFrom("report_links").selectAll().execute();
     assert.ok(!JSON.stringify(await links()).includes(token));
-    await database.write((db) => db.updateTable("report_links").set({ expires_at: database.time(-1) }).execute());
+    await database.write((db) =>
+      db
+        .updateTable("report_links")
+        .set({ expires_at: database.time(-1) })
+        .execute(),
+    );
     await assert.rejects(linksOf().take(token), USED);
     await linksOf().create(ANN, ["op"]);
     assert.equal((await links()).length, 1, "ended ones are removed");

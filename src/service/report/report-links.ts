@@ -103,7 +103,10 @@ export class ReportLinks {
     return this.#database.write(async (db) => {
       const operationIds = idsOf(ids);
       if (!(await hasAll(db, caller, operationIds))) return;
-      await db.insertInto("report_links").values({ hash, caller, ...storedIds(operationIds), expires_at }).execute();
+      await db
+        .insertInto("report_links")
+        .values({ hash, caller, ...storedIds(operationIds), expires_at })
+        .execute();
     });
   }
 
@@ -126,7 +129,12 @@ function idsOf({ operation_id, further_ids }: Pick<LinkRow, "operation_id" | "fu
 
 /** Whether the caller has all operations. */
 async function hasAll(db: Statements, caller: string, ids: readonly string[]): Promise<boolean> {
-  const found = await db.selectFrom("operations").select("id").where("id", "in", ids).where("caller", "=", caller).execute();
+  const found = await db
+    .selectFrom("operations")
+    .select("id")
+    .where("id", "in", ids)
+    .where("caller", "=", caller)
+    .execute();
   return found.length === ids.length;
 }
 

@@ -38,9 +38,20 @@ export function storageKeyOf(stored: string): StorageKey | undefined {
 }
 
 /** Finds a recorded blob of a caller, or the output that an active operation will write. */
-export async function findBlob(db: Statements, caller: string, name: string): Promise<StorageKey | undefined> {
+export async function findBlob(
+  db: Statements,
+  caller: string,
+  name: string,
+): Promise<StorageKey | undefined> {
   const recorded = await selectRecord(db, caller, name).where("state", "=", "stored").executeTakeFirst();
-  const space = recorded?.space ?? (await outputSpaces(db, name).where("caller", "=", caller).where("status", "in", ACTIVE_STATUSES).executeTakeFirst())?.space;
+  const space =
+    recorded?.space ??
+    (
+      await outputSpaces(db, name)
+        .where("caller", "=", caller)
+        .where("status", "in", ACTIVE_STATUSES)
+        .executeTakeFirst()
+    )?.space;
   return space === undefined ? undefined : { name, space };
 }
 
@@ -54,13 +65,22 @@ function selectRecord(db: Statements, caller: string, name: string) {
 
 /** The operation whose output has that name. */
 function outputSpaces(db: Statements, name: string) {
-  return db.selectFrom("operations").select(["caller", "space"]).where("id", "=", outputIdIn(name) ?? "");
+  return db
+    .selectFrom("operations")
+    .select(["caller", "space"])
+    .where("id", "=", outputIdIn(name) ?? "");
 }
 
 /** The caller that the blob at a key is recorded for; undefined if there is none. */
 export async function ownerOf(db: Statements, { name, space }: StorageKey): Promise<string | undefined> {
-  const recorded = db.selectFrom("blobs").select("caller").where("space", "=", space).where("name", "=", name);
-  const owner = (await recorded.executeTakeFirst()) ?? (await outputSpaces(db, name).where("space", "=", space).executeTakeFirst());
+  const recorded = db
+    .selectFrom("blobs")
+    .select("caller")
+    .where("space", "=", space)
+    .where("name", "=", name);
+  const owner =
+    (await recorded.executeTakeFirst()) ??
+    (await outputSpaces(db, name).where("space", "=", space).executeTakeFirst());
   return owner?.caller;
 }
 
@@ -77,11 +97,19 @@ export async function recordOf(db: Statements, caller: string, name: string) {
 }
 
 /** Records a new or replaced blob in the storage, and counts it. Locks the caller's usage until the transaction ends. */
-export async function recordBlob(database: Database, db: Statements, { caller, name, space, bytes, contents }: BlobRecord): Promise<void> {
+export async function recordBlob(
+  database: Database,
+  db: Statements,
+  { caller, name, space, bytes, contents }: BlobRecord,
+): Promise<void> {
   await lockUsage(db, caller);
   const before = await recordOf(db, caller, name);
   const known = { bytes, contents: contents === undefined ? null : JSON.stringify(contents) };
-  if (before === undefined) await db.insertInto("blobs").values({ caller, name, space, ...known }).execute();
+  if (before === undefined)
+    await db
+      .insertInto("blobs")
+      .values({ caller, name, space, ...known })
+      .execute();
   else
     await db
       .updateTable("blobs")
@@ -106,11 +134,17 @@ export function recordUpload(database: Database, blob: BlobRecord): Promise<bool
  * Records the name of a blob before its first bytes are stored, so that no other caller finds bytes without an owner. It hides the blob
  * as a removal does.
  */
-export function reserveBlob(database: Database, { caller, name, space }: BlobRecord | (RecordKey & StorageKey)): Promise<void> {
+export function reserveBlob(
+  database: Database,
+  { caller, name, space }: BlobRecord | (RecordKey & StorageKey),
+): Promise<void> {
   return database.write(async (db) => {
     await lockUsage(db, caller);
     if (await recordOf(db, caller, name)) return;
-    await db.insertInto("blobs").values({ caller, name, space, state: "reserved", removed_at: database.time() }).execute();
+    await db
+      .insertInto("blobs")
+      .values({ caller, name, space, state: "reserved", removed_at: database.time() })
+      .execute();
     await count(db, caller, 0, 1);
   });
 }
@@ -121,7 +155,11 @@ export function discardReserved(database: Database, key: RecordKey): Promise<voi
 }
 
 /** Removes the record of a blob in that state, and its share of the caller's usage. */
-export async function removeRecord(db: Statements, { caller, name }: RecordKey, state: "reserved" | "removing"): Promise<void> {
+export async function removeRecord(
+  db: Statements,
+  { caller, name }: RecordKey,
+  state: "reserved" | "removing",
+): Promise<void> {
   await lockUsage(db, caller);
   const removed = await db
     .deleteFrom("blobs")
@@ -164,7 +202,11 @@ async function count(db: Statements, caller: string, bytes: number, blobs: numbe
 
 /** What a caller has stored, with one output for each active operation. */
 export async function usageOf(db: Statements, caller: string): Promise<Usage> {
-  const stored = await db.selectFrom("blob_usage").select(["bytes", "blobs"]).where("caller", "=", caller).executeTakeFirst();
+  const stored = await db
+    .selectFrom("blob_usage")
+    .select(["bytes", "blobs"])
+    .where("caller", "=", caller)
+    .executeTakeFirst();
   const { active } = await db
     .selectFrom("operations")
     .select(({ fn }) => fn.countAll<number>().as("active"))
@@ -233,7 +275,9 @@ export function markRemoved(
   return database.write(async (db) => {
     await lockUsage(db, caller);
     // Waits for submissions, which lock the record while they are inserted; the next statement sees their rows.
-    const record = await selectRecord(db, caller, blob.name).modifyEnd(database.lock("blobs", "wait")).executeTakeFirst();
+    const record = await selectRecord(db, caller, blob.name)
+      .modifyEnd(database.lock("blobs", "wait"))
+      .executeTakeFirst();
     if (isRecorded) {
       const isFree = record?.state === "stored" || record?.state === "reserved";
       if (!isFree && !(await isInterrupted(database, db, { caller, name: blob.name }))) return false;
@@ -248,7 +292,11 @@ export function markRemoved(
   });
 }
 
-async function isInterrupted(database: Database, db: Statements, { caller, name }: RecordKey): Promise<boolean> {
+async function isInterrupted(
+  database: Database,
+  db: Statements,
+  { caller, name }: RecordKey,
+): Promise<boolean> {
   const found = selectInterrupted(database, db).where("caller", "=", caller).where("name", "=", name);
   return (await found.executeTakeFirst()) !== undefined;
 }
@@ -288,10 +336,15 @@ export function claimRemoval(database: Database, key: RecordKey): Promise<boolea
 const BATCH = 100;
 
 /** The next interrupted removals, in the order of caller and name. @param after undefined for the first batch. */
-export function interruptedRemovals(database: Database, after: RecordKey | undefined): Promise<RemovedBlob[]> {
+export function interruptedRemovals(
+  database: Database,
+  after: RecordKey | undefined,
+): Promise<RemovedBlob[]> {
   const query = selectInterrupted(database, database.db).orderBy("caller").orderBy("name").limit(BATCH);
   if (after === undefined) return query.execute();
-  return query.where(({ eb, refTuple, tuple }) => eb(refTuple("caller", "name"), ">", tuple(after.caller, after.name))).execute();
+  return query
+    .where(({ eb, refTuple, tuple }) => eb(refTuple("caller", "name"), ">", tuple(after.caller, after.name)))
+    .execute();
 }
 
 const MAX_OPERATIONS_LISTED = 10;
@@ -309,7 +362,8 @@ async function namedBy(db: Statements, caller: string, blob: StorageKey): Promis
   return active
     .filter(
       ({ id, feature_url, data_extractor_url, options }) =>
-        id === outputIdIn(blob.name) || [feature_url, data_extractor_url, ...Object.values(options)].includes(path),
+        id === outputIdIn(blob.name) ||
+        [feature_url, data_extractor_url, ...Object.values(options)].includes(path),
     )
     .slice(0, MAX_OPERATIONS_LISTED)
     .map(({ id }) => id);
@@ -344,7 +398,11 @@ const KIND = sql<BlobKind>`case
 export async function listBlobs(
   db: Statements,
   caller: string,
-  { kind, limit, after }: { readonly kind?: BlobKind | undefined; readonly limit: number; readonly after: PageEnd | undefined },
+  {
+    kind,
+    limit,
+    after,
+  }: { readonly kind?: BlobKind | undefined; readonly limit: number; readonly after: PageEnd | undefined },
 ): Promise<{ readonly blobs: readonly ListedBlob[]; readonly cursor: string | undefined }> {
   let query = db
     .selectFrom("blobs")

@@ -129,7 +129,9 @@ export async function pruneEvents(
   const beyond = db
     .selectFrom(ranked.as("ranked"))
     .select("seq")
-    .where((eb) => eb.or([eb("nth", ">", kept), eb.and([eb("type", "=", "epochs"), eb("bytes", ">", EPOCHS.bytes)])]));
+    .where((eb) =>
+      eb.or([eb("nth", ">", kept), eb.and([eb("type", "=", "epochs"), eb("bytes", ">", EPOCHS.bytes)])]),
+    );
   const removed = await db
     .deleteFrom("events")
     .where("operation_id", "=", id)

@@ -62,7 +62,15 @@ onEachDatabase((tested) => {
     insertOperation(
       partsOf(),
       {
-        ...{ id, caller, space: "", blobs: [], featureUrl: "", dataExtractorUrl: "", operation: "run_ml_job" },
+        ...{
+          id,
+          caller,
+          space: "",
+          blobs: [],
+          featureUrl: "",
+          dataExtractorUrl: "",
+          operation: "run_ml_job",
+        },
         ...{ options: {}, config: "{}", model: undefined, configSha256: "", bodySha256: "", payload: "{}" },
         ...{ idempotencyKey: `one ${caller === "local" ? "" : id}`, traceparent: undefined },
       },

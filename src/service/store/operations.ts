@@ -91,7 +91,14 @@ export function insertOperation(
     const row = await db
       .insertInto("operations")
       .values({
-        ...{ id: o.id, caller, space: o.space, operation: o.operation, model: o.model ?? null, config: o.config },
+        ...{
+          id: o.id,
+          caller,
+          space: o.space,
+          operation: o.operation,
+          model: o.model ?? null,
+          config: o.config,
+        },
         ...{ feature_url: o.featureUrl, data_extractor_url: o.dataExtractorUrl, payload: o.payload },
         ...{ options: JSON.stringify(o.options), tags: JSON.stringify(o.options.tags ?? []) },
         ...{ config_sha256: o.configSha256, body_sha256: o.bodySha256, traceparent: o.traceparent ?? null },
@@ -99,7 +106,9 @@ export function insertOperation(
       })
       .returningAll()
       .executeTakeFirstOrThrow();
-    await storeEvents({ database, webhooks }, db, row.id, 0, [{ type: "queued", data: { operation: row.operation } }]);
+    await storeEvents({ database, webhooks }, db, row.id, 0, [
+      { type: "queued", data: { operation: row.operation } },
+    ]);
     return { kind: "created", row };
   });
 }
@@ -154,12 +163,25 @@ export function readOperation(database: Database, id: string): Promise<RunningRo
 
 /** Reads what a view of an operation of the caller needs. */
 export function readViewed(db: Statements, id: string, caller: string): Promise<ViewedRow | undefined> {
-  return db.selectFrom("operations").select(VIEWED).where("id", "=", id).where("caller", "=", caller).executeTakeFirst();
+  return db
+    .selectFrom("operations")
+    .select(VIEWED)
+    .where("id", "=", id)
+    .where("caller", "=", caller)
+    .executeTakeFirst();
 }
 
 /** Reads the kept payload of an operation of the caller: null if it has none, undefined if there is no such operation. */
-export async function readKeptPayload(db: Statements, id: string, caller: string): Promise<string | null | undefined> {
-  const query = db.selectFrom("operations").select("payload").where("id", "=", id).where("caller", "=", caller);
+export async function readKeptPayload(
+  db: Statements,
+  id: string,
+  caller: string,
+): Promise<string | null | undefined> {
+  const query = db
+    .selectFrom("operations")
+    .select("payload")
+    .where("id", "=", id)
+    .where("caller", "=", caller);
   return (await query.executeTakeFirst())?.payload;
 }
 
@@ -181,13 +203,23 @@ export interface ListQuery {
 export async function listOperations(
   database: Database,
   caller: string,
-  { status, operation, tag = [], limit, after, bytes }: Omit<ListQuery, "cursor"> & {
+  {
+    status,
+    operation,
+    tag = [],
+    limit,
+    after,
+    bytes,
+  }: Omit<ListQuery, "cursor"> & {
     readonly after: PageEnd | undefined;
     readonly bytes: number;
   },
 ): Promise<{ readonly rows: readonly ViewedRow[]; readonly hasMore: boolean }> {
   const { db } = database;
-  let page = db.selectFrom("operations").select([...VIEWED, "ordinal"]).where("caller", "=", caller);
+  let page = db
+    .selectFrom("operations")
+    .select([...VIEWED, "ordinal"])
+    .where("caller", "=", caller);
   if (status !== undefined) page = page.where("status", "=", status);
   if (operation !== undefined) page = page.where("operation", "=", operation);
   if (tag.length > 0) page = page.where(database.hasAll("tags", tag));
@@ -203,11 +235,19 @@ export async function listOperations(
       : page.where("created_at", "<=", after.createdAt).where("id", "<>", after.id);
   }
   // The database adds up the sizes of the parts without a fixed size, so that rows beyond the limit are not read.
-  const sized = db.selectFrom(page.orderBy("ordinal", "desc").limit(limit + 1).as("found")).selectAll().select([
-    sql<number>`count(*) over ()`.as("found_rows"),
-    sql<number>`coalesce(sum(${database.jsonBytes("warnings", "failures", "error")})
+  const sized = db
+    .selectFrom(
+      page
+        .orderBy("ordinal", "desc")
+        .limit(limit + 1)
+        .as("found"),
+    )
+    .selectAll()
+    .select([
+      sql<number>`count(*) over ()`.as("found_rows"),
+      sql<number>`coalesce(sum(${database.jsonBytes("warnings", "failures", "error")})
       over (order by ordinal desc rows between unbounded preceding and 1 preceding), 0)`.as("bytes_before"),
-  ]);
+    ]);
   const rows = await db
     .selectFrom(sized.as("listed"))
     .selectAll()
@@ -231,13 +271,22 @@ export async function countActive(
 ): Promise<Pick<QueueView, "waiting" | "running" | "own">> {
   const rows = await db
     .selectFrom("operations")
-    .select(({ fn, eb }) => ["status", fn.countAll<number>().as("all"), fn.sum<number>(eb.case().when("caller", "=", caller).then(1).else(0).end()).as("mine")])
+    .select(({ fn, eb }) => [
+      "status",
+      fn.countAll<number>().as("all"),
+      fn.sum<number>(eb.case().when("caller", "=", caller).then(1).else(0).end()).as("mine"),
+    ])
     .where("status", "in", ACTIVE_STATUSES)
     .groupBy("status")
     .execute();
-  const countOf = (status: OperationStatus) => rows.find((row) => row.status === status) ?? { all: 0, mine: 0 };
+  const countOf = (status: OperationStatus) =>
+    rows.find((row) => row.status === status) ?? { all: 0, mine: 0 };
   const [waiting, running] = [countOf("NotStarted"), countOf("Running")];
-  return { waiting: waiting.all, running: running.all, own: { waiting: waiting.mine, running: running.mine } };
+  return {
+    waiting: waiting.all,
+    running: running.all,
+    own: { waiting: waiting.mine, running: running.mine },
+  };
 }
 
 /** Records that the caller cancels a queued or running operation. @returns the operation; undefined if it has ended. */
@@ -252,7 +301,11 @@ export function requestCancel(parts: EventParts, id: string): Promise<OperationR
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
     if (before === undefined || before.cancel_requested_at !== null) return before;
-    await db.updateTable("operations").set({ cancel_requested_at: database.time() }).where("id", "=", id).execute();
+    await db
+      .updateTable("operations")
+      .set({ cancel_requested_at: database.time() })
+      .where("id", "=", id)
+      .execute();
     await appendEvents(parts, db, id, [{ type: "cancel_requested", data: {} }]);
     return before;
   });
@@ -300,7 +353,11 @@ export function claimOperation(database: Database, owner: string): Promise<Runni
       .where("id", "=", next.id)
       .returningAll()
       .executeTakeFirstOrThrow();
-    await db.updateTable("blob_usage").set({ served_at: database.time() }).where("caller", "=", next.caller).execute();
+    await db
+      .updateTable("blob_usage")
+      .set({ served_at: database.time() })
+      .where("caller", "=", next.caller)
+      .execute();
     return { ...row, attempt_seconds: 0 };
   });
 }
@@ -330,7 +387,11 @@ export function recordStart(parts: EventParts, { id, attempt }: Attempt, handle:
  * Stores a batch in the operation's row and as events. Omits warnings and failures that an earlier attempt has already reported, and
  * keeps only the first of very many.
  */
-export function recordProgress(parts: EventParts, { id, attempt }: Attempt, batch: EventBatch): Promise<void> {
+export function recordProgress(
+  parts: EventParts,
+  { id, attempt }: Attempt,
+  batch: EventBatch,
+): Promise<void> {
   const { database, settings } = parts;
   return database.write(async (db) => {
     const known = await db
@@ -342,8 +403,16 @@ export function recordProgress(parts: EventParts, { id, attempt }: Attempt, batc
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
     if (known === undefined) return;
-    const warnings = addNew(known.warnings, batch.warnings ?? [], ({ code, message, ticker, count }: Warning) => [code, message, ticker, count]);
-    const failures = addNew(known.failures, batch.failures ?? [], ({ ticker, code, message }: Failure) => [ticker, code, message]);
+    const warnings = addNew(
+      known.warnings,
+      batch.warnings ?? [],
+      ({ code, message, ticker, count }: Warning) => [code, message, ticker, count],
+    );
+    const failures = addNew(known.failures, batch.failures ?? [], ({ ticker, code, message }: Failure) => [
+      ticker,
+      code,
+      message,
+    ]);
     const { progress, counts, summary, epochs } = batch;
     await db
       .updateTable("operations")
@@ -449,7 +518,9 @@ export function endOperation(
       await recordBlob(database, db, { caller, space, name: ending.record.output_name, bytes: ending.bytes });
       if (isTracked) await db.insertInto("tracking").values({ id }).execute();
     }
-    const last = await appendEvents(parts, db, id, [{ type: FINAL_EVENTS[ending.status], data: viewOf(row) }]);
+    const last = await appendEvents(parts, db, id, [
+      { type: FINAL_EVENTS[ending.status], data: viewOf(row) },
+    ]);
     await pruneEvents(database, db, id, last, settings.events_kept);
     return row;
   });
@@ -471,7 +542,11 @@ export function releaseOperation(
   waitSeconds: number,
 ): Promise<boolean> {
   return database.write(async (db) => {
-    const started = db.selectFrom("events").select("seq").where("operation_id", "=", id).where("type", "=", "started");
+    const started = db
+      .selectFrom("events")
+      .select("seq")
+      .where("operation_id", "=", id)
+      .where("type", "=", "started");
     const hasStarted = reason !== "refused" || (await started.executeTakeFirst()) !== undefined;
     const released = await db
       .updateTable("operations")
@@ -493,4 +568,3 @@ export function releaseOperation(
     return released !== undefined;
   });
 }
-

@@ -7,10 +7,10 @@ import { eventuallyTrue } from "../../../test/service/eventually.testing.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
 import { FakeTracker } from "../../tracking/fake-tracker.testing.ts";
-import { loadSettings } from "../settings/load-settings.ts";
-import { newRow } from "../database/databases.testing.ts";
 import { openDatabase } from "../database/database.ts";
+import { newRow } from "../database/databases.testing.ts";
 import { Leases } from "../queue/leases.ts";
+import { loadSettings } from "../settings/load-settings.ts";
 import { noLog, openLog } from "../telemetry/log.ts";
 import { isTracked, openTracking, trackerOfService } from "./open-tracking.ts";
 
@@ -52,8 +52,14 @@ async function open(t: TestContext) {
   const add = async (...jobs: readonly { readonly id: string }[]) => {
     await database.write(async (db) => {
       for (const [nth, { id }] of jobs.entries()) {
-        await db.insertInto("operations").values({ ...newRow(id, "me"), space: SPACE }).execute();
-        await db.insertInto("tracking").values({ id, next_at: database.time(nth - 60) }).execute();
+        await db
+          .insertInto("operations")
+          .values({ ...newRow(id, "me"), space: SPACE })
+          .execute();
+        await db
+          .insertInto("tracking")
+          .values({ id, next_at: database.time(nth - 60) })
+          .execute();
       }
     });
     tracking.wake();
@@ -99,7 +105,10 @@ test("a refusal and an output without a report are logged once, without credenti
 });
 
 test("jobs are recorded, and audits are not", () => {
-  assert.deepEqual([isTracked({ operation: "run_dl_job" }), isTracked({ operation: "audit" })], [true, false]);
+  assert.deepEqual(
+    [isTracked({ operation: "run_dl_job" }), isTracked({ operation: "audit" })],
+    [true, false],
+  );
 });
 
 test("the settings of a tracker are checked", () => {

@@ -5,13 +5,13 @@ import { TRACKER_VARIABLES } from "../../contract/tracker-url.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
 import { type Tracker, trackerOf } from "../../tracking/tracker.ts";
 import type { Storage } from "../blobs/open-storage.ts";
-import { runProcess } from "../request-process/run-process.ts";
-import type { ServiceSettings } from "../settings/load-settings.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Database } from "../database/database.ts";
 import type { Leases } from "../queue/leases.ts";
+import { runProcess } from "../request-process/run-process.ts";
+import type { ServiceSettings } from "../settings/load-settings.ts";
 import type { OperationRow } from "../store/operations.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import { TrackingQueue } from "./tracking-queue.ts";
 
 type TrackerSettings = Pick<ServiceSettings, "mlflow_tracking_uri" | "mlflow_experiment">;

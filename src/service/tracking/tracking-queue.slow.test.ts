@@ -18,13 +18,18 @@ onEachDatabase((tested) => {
     await database.write(async (db) => {
       for (const [nth, id] of ids.entries()) {
         await db.insertInto("operations").values(newRow(id, "me")).execute();
-        await db.insertInto("tracking").values({ id, next_at: database.time(nth - 60) }).execute();
+        await db
+          .insertInto("tracking")
+          .values({ id, next_at: database.time(nth - 60) })
+          .execute();
       }
     });
   }
 
   const waiting = async () =>
-    (await tested.database().db.selectFrom("tracking").selectAll().orderBy("id").execute()).map(({ id, owner }) => [id, owner]);
+    (await tested.database().db.selectFrom("tracking").selectAll().orderBy("id").execute()).map(
+      ({ id, owner }) => [id, owner],
+    );
 
   /**
    * A queue whose tracker is a function.
@@ -74,7 +79,9 @@ onEachDatabase((tested) => {
 
   test("a tracker that is away is logged once, and once when it is back", async (t) => {
     await ended("a", "b");
-    const { lines, attempts, finish } = queueOf(t, (id, attempt) => (id === "a" && attempt < 4 ? away : undefined));
+    const { lines, attempts, finish } = queueOf(t, (id, attempt) =>
+      id === "a" && attempt < 4 ? away : undefined,
+    );
     await finish();
     assert.deepEqual(attempts, ["a", "a", "a", "a", "b"]);
     assert.deepEqual(

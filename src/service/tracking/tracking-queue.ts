@@ -111,7 +111,11 @@ export class TrackingQueue {
         .executeTakeFirst();
       if (due === undefined) return undefined;
       const attempt = due.attempt + 1;
-      await db.updateTable("tracking").set({ owner: leases.owner, attempt }).where("id", "=", due.id).execute();
+      await db
+        .updateTable("tracking")
+        .set({ owner: leases.owner, attempt })
+        .where("id", "=", due.id)
+        .execute();
       return { ...due, attempt, name: outputName(due.operation, due.id) };
     });
   }

@@ -5,8 +5,8 @@ import { beforeEach, type TestContext, test } from "node:test";
 import type { Updateable } from "kysely";
 import { EVENT_TYPES, type StoredEventType } from "../../contract/api/stored-event.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
-import { newRow, onEachDatabase, removeOperations, withMembers } from "../database/databases.testing.ts";
 import type { Database } from "../database/database.ts";
+import { newRow, onEachDatabase, removeOperations, withMembers } from "../database/databases.testing.ts";
 import type { Tables } from "../database/tables.ts";
 import { Leases } from "../queue/leases.ts";
 import { appendEvents, type NewEvent, webhookTypes } from "../store/events.ts";
@@ -51,7 +51,12 @@ onEachDatabase((tested) => {
   }
 
   async function deliveries() {
-    const rows = await tested.database().db.selectFrom("webhook_deliveries").selectAll().orderBy("id").execute();
+    const rows = await tested
+      .database()
+      .db.selectFrom("webhook_deliveries")
+      .selectAll()
+      .orderBy("id")
+      .execute();
     return rows.map(({ attempt: attempts, delivered_at, failed_at, last_error }) => {
       const state = delivered_at ? "delivered" : failed_at ? "failed" : "due";
       return { attempts, state, last_error };
@@ -346,7 +351,15 @@ onEachDatabase((tested) => {
     const log = openLog({ level: "warn", destination: { write: (line) => void lines.push(line) } });
     const telemetry = { delivery: () => undefined };
     const leases = leasesOf();
-    const deliverer = startDeliverer({ database, leases, targets, source: "urn:x", log, telemetry, pace: PACE });
+    const deliverer = startDeliverer({
+      database,
+      leases,
+      targets,
+      source: "urn:x",
+      log,
+      telemetry,
+      pace: PACE,
+    });
     t.after(() => deliverer.close());
     await there.count(1);
     await deliverer.close();

@@ -195,7 +195,14 @@ class TargetDeliverer {
     const { timeoutMilliseconds, retryDelay: delay } = this.#pace;
     const body = cloudEvent(delivery, this.#parts.source);
     const id = eventId(delivery.operation_id, delivery.seq);
-    const end = await postEvent({ url, secret, id, body, timeoutMilliseconds, signal: this.#aborting.signal });
+    const end = await postEvent({
+      url,
+      secret,
+      id,
+      body,
+      timeoutMilliseconds,
+      signal: this.#aborting.signal,
+    });
     switch (end.kind) {
       case "accepted":
         return { kind: "delivered" };

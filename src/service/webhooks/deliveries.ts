@@ -42,7 +42,9 @@ export function claimDeliveries(
       .execute();
     const rows = await db
       .selectFrom("webhook_deliveries as d")
-      .leftJoin("events as e", (join) => join.onRef("e.operation_id", "=", "d.operation_id").onRef("e.seq", "=", "d.seq"))
+      .leftJoin("events as e", (join) =>
+        join.onRef("e.operation_id", "=", "d.operation_id").onRef("e.seq", "=", "d.seq"),
+      )
       .select(["d.id", "d.operation_id", "d.seq", "d.attempt", "e.type", "e.data", "e.created_at"])
       .where("d.id", "in", ids)
       .orderBy("d.id")
@@ -62,10 +64,17 @@ export type Outcome =
   | { readonly kind: "aborted" };
 
 /** Stores the outcome of an attempt, unless a later attempt has begun. A delivery stays delivered. */
-export async function storeOutcome(database: Database, { id, attempt }: DueDelivery, outcome: Outcome): Promise<void> {
+export async function storeOutcome(
+  database: Database,
+  { id, attempt }: DueDelivery,
+  outcome: Outcome,
+): Promise<void> {
   const changes = {
     delivered: () => ({ delivered_at: database.time(), last_error: null }),
-    failed: ({ reason }: Extract<Outcome, { kind: "failed" }>) => ({ failed_at: database.time(), last_error: reason }),
+    failed: ({ reason }: Extract<Outcome, { kind: "failed" }>) => ({
+      failed_at: database.time(),
+      last_error: reason,
+    }),
     again: ({ reason, seconds }: Extract<Outcome, { kind: "again" }>) => ({
       next_at: database.time(seconds),
       last_error: reason,

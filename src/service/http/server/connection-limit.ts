@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Settings } from "../../../contract/settings.ts";
 
-/** Descriptors of the service without connections and jobs: about 120 on PGlite and 40 on PostgreSQL, with a reserve. */
+/** Descriptors of the service without connections and jobs: about 40, with a reserve. */
 const OWN_FILES = 256;
 /** Four pipes to the job process, and as many in reserve. The job's inputs and output are open in the job process. */
 const FILES_PER_JOB = 8;
