@@ -115,13 +115,14 @@ export class KeyStore {
   }
 
   /** @returns undefined for an unknown or revoked key. */
-  find(id: string): Promise<StoredKey | undefined> {
-    return this.#database.db
+  async find(id: string): Promise<StoredKey | undefined> {
+    const row = await this.#database.db
       .selectFrom("api_keys")
       .select(["hash", "subject", "scopes"])
       .where("id", "=", id)
       .where("revoked_at", "is", null)
       .executeTakeFirst();
+    return row && { ...row, scopes: row.scopes as Scope[] };
   }
 
   /** Stores when a key was used, at most once a minute. */
@@ -155,7 +156,7 @@ export function pageOf(keys: readonly ApiKey[]): KeyPage {
 function apiKeyOf(row: Pick<Selectable<Tables["api_keys"]>, (typeof COLUMNS)[number]>): ApiKey {
   return {
     ...row,
-    scopes: [...row.scopes],
+    scopes: row.scopes as Scope[],
     created_at: row.created_at.toISOString(),
     revoked_at: row.revoked_at?.toISOString() ?? null,
     last_used_at: row.last_used_at?.toISOString() ?? null,

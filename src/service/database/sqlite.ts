@@ -62,8 +62,11 @@ function open(dataDir: string, file: string, isNew: boolean): DatabaseSync {
     database.exec(`pragma busy_timeout = ${BUSY_MILLISECONDS}`);
     return database;
   } catch (cause) {
-    const code = isNew ? "output_failed" : "unavailable";
-    const message = `the database ${file} cannot be ${isNew ? "created" : "opened"}: ${causeOf(cause)}; run this as the user of the data folder, see docs/backup.md`;
+    const [code, what] = isNew
+      ? (["output_failed", "created"] as const)
+      : (["unavailable", "opened"] as const);
+    const reason = codeOf(cause) === "ERR_SQLITE_ERROR" ? (cause as Error).message : causeOf(cause);
+    const message = `the database ${file} cannot be ${what}: ${reason}. Run this as the user of the data folder, on a disk of this machine`;
     throw new MucastError(code, message, { path: file }, { cause });
   }
 }

@@ -9,7 +9,6 @@ import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { Failure, Problem } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { CodeCounts } from "../../contract/schema/answer-limits.ts";
-import type { Scope } from "../auth/caller.ts";
 
 /** Written as JSON text and read as an object: `json` in PostgreSQL, which keeps a NUL in a text that `jsonb` refuses; text in SQLite. */
 type Json<T> = ColumnType<T, string, string>;
@@ -115,7 +114,7 @@ interface KeysTable {
   /** SHA-256 of the secret. */
   hash: string;
   subject: string;
-  scopes: Json<readonly Scope[]>;
+  scopes: Json<readonly string[]>;
   created_at: Time;
   revoked_at: OptionalTime;
   last_used_at: OptionalTime;

@@ -20,7 +20,6 @@ import type { Database } from "../database/database.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { OperationNotifications } from "../queue/notifications.ts";
-import { withoutAbort } from "../request-scope.ts";
 import { type Quota, quotaExceeded } from "../store/blobs.ts";
 import type { WebhookTypes } from "../store/events.ts";
 import { cursorAfter, listedViewOf, pageEndOf, type ViewedRow, viewOf } from "../store/operation-view.ts";
@@ -174,7 +173,7 @@ export class StoredOperations implements Operations {
 
   async cancel(caller: Caller, id: string): Promise<OperationView> {
     await this.#read(caller, id);
-    await withoutAbort(() => this.#cancel(id));
+    await this.#cancel(id);
     return this.get(caller, id);
   }
 

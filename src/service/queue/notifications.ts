@@ -1,6 +1,5 @@
 import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import type { Database } from "../database/database.ts";
-import { outsideRequests } from "../request-scope.ts";
 
 type OnEvent = (type: StoredEventType, id: string) => void;
 
@@ -60,19 +59,14 @@ export class OperationNotifications {
     await this.#unlisten();
   }
 
-  /** SQLite notifies within the request that stored the event. */
   #onNotification(payload: string): void {
     const [type, id = ""] = payload.split(":", 2) as [StoredEventType, string?];
-    outsideRequests(() => {
-      for (const listener of this.#listeners) listener(type, id);
-    });
+    for (const listener of this.#listeners) listener(type, id);
     for (const done of [...(this.#waiting.get(id) ?? [])]) done();
   }
 
   #wakeAll(): void {
     for (const waiting of [...this.#waiting.values()]) for (const done of [...waiting]) done();
-    outsideRequests(() => {
-      for (const listener of this.#missed) listener();
-    });
+    for (const listener of this.#missed) listener();
   }
 }
