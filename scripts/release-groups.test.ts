@@ -34,7 +34,6 @@ test("a change concerns the groups with its path or its test file; one of a lock
     "openapi",
     "python-client",
     "browser",
-    "databases",
     "services",
   ]);
   assert.deepEqual(names(["test/package.release.test.ts"]), ["package"]);

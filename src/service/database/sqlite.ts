@@ -19,7 +19,7 @@ import type { Database, Listener } from "./database.ts";
 import { JSON_COLUMNS, type Statements, type Tables } from "./tables.ts";
 
 /** How long a statement may wait for another process, which blocks this one; then it waits in the event loop. */
-const BUSY_MILLISECONDS = 20;
+const BUSY_MILLISECONDS = 5;
 const MAX_WAIT_MILLISECONDS = 10_000;
 /** How often the commits of other processes are looked for. */
 const POLL_MILLISECONDS = 500;
@@ -181,7 +181,7 @@ class ImmediateDriver extends SqliteDriver {
       } catch (error) {
         if (!isBusy(error) || performance.now() - began > MAX_WAIT_MILLISECONDS) throw error;
       }
-      await pause(2 + 20 * Math.random());
+      await pause(1 + 2 * Math.random());
     }
   }
 
