@@ -47,10 +47,13 @@ const STORES: Partial<Record<ReadyCheck["name"], string>> = {
 
 /** What one round found, and when it ended. */
 interface Round {
-  readonly found: readonly ReadyCheck[];
-  /** The same, in which a shared part that passed a moment ago passes. */
-  readonly checks: readonly ReadyCheck[];
+  readonly results: readonly CheckResult[];
   readonly at: number;
+}
+
+interface CheckResult extends ReadyCheck {
+  /** Whether the service stays ready in spite of a failure, because the part is shared and passed a moment ago. */
+  readonly isTolerated: boolean;
 }
 
 /**
@@ -73,7 +76,7 @@ export class Readiness {
   /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
   start(): void {
     void this.look().then(() => {
-      const hasFailed = this.#latest?.found.some(({ ok }) => !ok);
+      const hasFailed = this.#latest?.results.some(({ ok }) => !ok);
       const milliseconds = hasFailed ? FAILED_PAUSE_MILLISECONDS : PAUSE_MILLISECONDS;
       if (!this.#closed) this.#timer = setTimeout(() => this.start(), milliseconds).unref();
     });
@@ -89,29 +92,25 @@ export class Readiness {
 
   async #look(): Promise<void> {
     const timeout = this.#parts.timeoutMilliseconds ?? TIMEOUT_MILLISECONDS;
-    const found = await Promise.all(this.#checks.map((check) => check.run(timeout)));
-    const at = performance.now();
-    const checks = found.map((check, index) =>
-      this.#checks[index]!.isTolerated(at) ? { name: check.name, ok: true } : check,
-    );
-    this.#latest = { found, checks, at };
+    const results = await Promise.all(this.#checks.map((check) => check.run(timeout)));
+    this.#latest = { results, at: performance.now() };
   }
 
   /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
   async checks(): Promise<readonly ReadyCheck[]> {
     if (this.#latest === undefined) await this.#round;
-    const { checks, at } = this.#latest ?? { checks: [], at: performance.now() };
+    const { results, at } = this.#latest ?? { results: [], at: performance.now() };
     const age = performance.now() - at;
-    const message = `it was last checked ${Math.round(age / 1_000)} s ago`;
-    const current =
-      age > STALE_MILLISECONDS ? checks.map(({ name }) => ({ name, ok: false, message })) : checks;
+    const old = `it was last checked ${Math.round(age / 1_000)} s ago`;
     const phase = this.#parts.phase();
-    const acceptance = { starting: "the service is about to start", draining: "the service is about to end" };
     return [
-      ...current,
+      ...results.map(({ name, ok, message, isTolerated }): ReadyCheck => {
+        if (age > STALE_MILLISECONDS) return { name, ok: false, message: old };
+        return ok || isTolerated ? { name, ok: true } : { name, ok, message };
+      }),
       phase === "accepting"
         ? { name: "accepting", ok: true }
-        : { name: "accepting", ok: false, message: acceptance[phase] },
+        : { name: "accepting", ok: false, message: NOT_ACCEPTING[phase] },
     ];
   }
 
@@ -120,7 +119,7 @@ export class Readiness {
    * database was moved away, since no start would find what is written to it.
    */
   requireStorage(): void {
-    const failed = this.#latest?.found.find(({ name, ok }) => !ok && STORES[name] !== undefined);
+    const failed = this.#latest?.results.find(({ name, ok }) => !ok && STORES[name] !== undefined);
     if (failed === undefined) return;
     const message = `the ${STORES[failed.name]} cannot be used: ${failed.message}`;
     throw new MucastError("unavailable", message, { retryAfter: PAUSE_MILLISECONDS / 1_000 });
@@ -134,23 +133,22 @@ export class Readiness {
   }
 }
 
+const NOT_ACCEPTING = { starting: "the service is about to start", draining: "the service is about to end" };
+
 function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
-  const blobs = blobFolder === undefined ? undefined : new PinnedPath(blobFolder, "the folder of the blobs");
+  const isShared = { database: dataDir === undefined, storage: blobFolder === undefined };
+  const blobs = blobFolder === undefined ? undefined : pin(blobFolder, "the folder of the blobs");
   const blobKeys = [...(isOneCaller ? ["data"] : []), "status"].map((place) => `${place}/${PROBE_NAME}`);
-  const storage = new Check("storage", () => writeBlobs(store, blobKeys, blobs), blobs === undefined);
-  if (dataDir === undefined) return [new Check("database", () => writeToDatabase(database), true), storage];
-  const paths = [
-    new PinnedPath(dataDir, "the data folder"),
-    new PinnedPath(sqliteFile(dataDir), "the database"),
+  const checks = [
+    new Check("database", () => writeToDatabase(database), isShared.database),
+    new Check("storage", () => writeBlobs(store, blobKeys, blobs), isShared.storage),
   ];
-  const checkPaths = async () => {
-    for (const path of paths) path.check();
+  if (dataDir === undefined) return checks;
+  const pinned = [pin(dataDir, "the data folder"), pin(sqliteFile(dataDir), "the database")];
+  const checkFiles = async () => {
+    for (const check of pinned) check();
   };
-  return [
-    new Check("data_folder", checkPaths, false),
-    new Check("database", () => writeToDatabase(database), false),
-    storage,
-  ];
+  return [new Check("data_folder", checkFiles, false), ...checks];
 }
 
 /** Commits a row, as a request does. */
@@ -164,8 +162,12 @@ async function writeToDatabase(database: Database): Promise<void> {
   );
 }
 
-async function writeBlobs(store: BlobStore, keys: readonly string[], folder?: PinnedPath): Promise<void> {
-  folder?.check();
+async function writeBlobs(
+  store: BlobStore,
+  keys: readonly string[],
+  checkFolder?: () => void,
+): Promise<void> {
+  checkFolder?.();
   for (const key of keys) {
     await store.put(key, PROBE).catch((error: unknown) => {
       throw withoutUrl(error, store.url);
@@ -173,7 +175,7 @@ async function writeBlobs(store: BlobStore, keys: readonly string[], folder?: Pi
     // The storage may allow writes but no removals; then the next check replaces the blob.
     await store.remove(key).catch(() => undefined);
   }
-  folder?.check();
+  checkFolder?.();
 }
 
 /** Anyone may read the answer, which says what failed, and not where the storage is. */
@@ -198,16 +200,12 @@ class Check {
     this.#isShared = isShared;
   }
 
-  /** Whether a failure of this check leaves the service ready, because the shared part passed a moment ago. */
-  isTolerated(now: number): boolean {
-    return this.#isShared && this.#passedAt !== undefined && now - this.#passedAt < TOLERATED_MILLISECONDS;
-  }
-
   /** Waits for the running check, or starts one. */
-  async run(milliseconds: number): Promise<ReadyCheck> {
+  async run(milliseconds: number): Promise<CheckResult> {
     this.#pending ??= this.#ask().finally(() => {
       this.#pending = undefined;
     });
+    const name = this.#name;
     const over = new AbortController();
     const late = pause(milliseconds, undefined, { signal: over.signal }).then(
       () => Promise.reject(new Error("late")),
@@ -216,40 +214,36 @@ class Check {
     try {
       await Promise.race([this.#pending, late]);
       this.#passedAt = performance.now();
-      return { name: this.#name, ok: true };
+      return { name, ok: true, isTolerated: false };
     } catch (error) {
       const message = error instanceof MucastError ? error.message : "it does not answer";
-      return { name: this.#name, ok: false, message };
+      const passed = this.#isShared ? this.#passedAt : undefined;
+      const isTolerated = passed !== undefined && performance.now() - passed < TOLERATED_MILLISECONDS;
+      return { name, ok: false, message, isTolerated };
     } finally {
       over.abort();
     }
   }
 }
 
-/** A file or folder that must remain the one that was seen first, by its device and inode. */
-class PinnedPath {
-  readonly #path: string;
-  readonly #shown: string;
-  #first: BigIntStats | undefined;
-
-  /** @param shown its name in errors, which callers read: no path of the machine. */
-  constructor(path: string, shown: string) {
-    this.#path = path;
-    this.#shown = shown;
-  }
-
-  /** @throws MucastError unavailable if the one seen before is gone or replaced. The first call remembers it. */
-  check(): void {
+/**
+ * Remembers a file or folder by its device and inode.
+ * @param shown its name in errors, which callers read: no path of the machine.
+ * @returns a check that throws MucastError unavailable if it is gone or replaced since the first check.
+ */
+function pin(path: string, shown: string): () => void {
+  let first: BigIntStats | undefined;
+  return () => {
     let now: BigIntStats | undefined;
     try {
-      now = statSync(this.#path, { bigint: true, throwIfNoEntry: false });
+      now = statSync(path, { bigint: true, throwIfNoEntry: false });
     } catch (cause) {
-      const message = `${this.#shown} cannot be looked at: ${causeOf(cause)}`;
+      const message = `${shown} cannot be looked at: ${causeOf(cause)}`;
       throw new MucastError("unavailable", message, {}, { cause });
     }
-    this.#first ??= now;
-    if (now?.ino === this.#first?.ino && now?.dev === this.#first?.dev) return;
+    first ??= now;
+    if (now?.ino === first?.ino && now?.dev === first?.dev) return;
     const what = now === undefined ? "is gone" : "is not the one that it was";
-    throw new MucastError("unavailable", `${this.#shown} ${what}; put it back, and start the service again`);
-  }
+    throw new MucastError("unavailable", `${shown} ${what}; put it back, and start the service again`);
+  };
 }

@@ -24,8 +24,7 @@ import {
   spaceOf,
 } from "./blobs.ts";
 import { finishRemoval, removeStored } from "./stored-removals.ts";
-import { StoredUpload } from "./stored-upload.ts";
-import { UploadRooms } from "./upload-rooms.ts";
+import { startUpload, UploadRooms } from "./uploads.ts";
 
 export interface StoredBlobsParts {
   readonly database: Database;
@@ -92,7 +91,7 @@ export class StoredBlobs implements Blobs {
       const isReserved = isNew && space === "" && settings.auth !== "none";
       if (isReserved) await reserveBlob(database, { caller, name, space });
       const address = this.#addressOf({ name, space });
-      return new StoredUpload({ database, ...address, room, isReserved }, { caller, name, space });
+      return startUpload({ database, ...address, room, isReserved }, { caller, name, space });
     } catch (error) {
       room.close();
       throw error;

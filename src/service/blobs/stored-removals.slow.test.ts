@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
-import { endOperation } from "../store/operations.ts";
+import { endOperation } from "../store/attempts.ts";
 import { blobFixture, fail, isCode, NAME, newCaller } from "./blob-fixture.testing.ts";
 import { spaceOf } from "./blobs.ts";
 

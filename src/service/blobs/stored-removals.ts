@@ -1,13 +1,12 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
-import { RowSweep, repeatSweep } from "../row-sweep.ts";
+import { logFirst, repeatSweep, sweepRows } from "../row-sweep.ts";
 import {
   claimRemoval,
   interruptedRemovals,
   markInterrupted,
   markRemoved,
-  type RecordKey,
   type RemovedBlob,
   removeRecord,
 } from "../store/blobs.ts";
@@ -77,14 +76,15 @@ export function keepFinishingRemovals(parts: RemovalParts & { readonly log: Log 
 export function removalSweep(
   parts: RemovalParts & { readonly log: Log },
 ): (signal: AbortSignal) => Promise<void> {
-  const sweep = new RowSweep<RemovedBlob>({
-    next: (after) => interruptedRemovals(parts.database, after),
-    act: async (blob) => {
-      if (await claimRemoval(parts.database, blob)) await removeMarked(parts, blob);
-    },
-    log: parts.log,
-    fields: ({ name }: RecordKey) => ({ name }),
-    failure: "a blob could not be removed yet",
-  });
-  return async (signal) => void (await sweep.run(signal));
+  return async (signal) => {
+    const warn = logFirst(parts.log, "a blob could not be removed yet");
+    await sweepRows<RemovedBlob>({
+      next: (after) => interruptedRemovals(parts.database, after),
+      act: async (blob) => {
+        if (await claimRemoval(parts.database, blob)) await removeMarked(parts, blob);
+      },
+      onFailure: ({ name }, error) => warn({ err: error, name }),
+      signal,
+    });
+  };
 }

@@ -1,7 +1,7 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { statusKey } from "../../contract/output/status-blob.ts";
 import type { Database } from "../database/database.ts";
-import { RowSweep, repeatSweep } from "../row-sweep.ts";
+import { logFirst, repeatSweep, sweepRows } from "../row-sweep.ts";
 import type { Log } from "../telemetry/log.ts";
 
 const HOUR = 3_600_000;
@@ -30,19 +30,18 @@ export function retentionSweep({
   days,
   log,
 }: RetentionParts): (signal: AbortSignal) => Promise<void> {
-  const sweep = new RowSweep({
-    next: (after: ExpiredRow | undefined) => expiredOperations(database, days, after),
-    act: async (operation) => {
-      // Before the row: without it, nothing names the status blobs.
-      await removeStatusBlobs(store, operation);
-      await removeOperation(database, operation.id);
-    },
-    log,
-    fields: ({ id }) => ({ operation_id: id }),
-    failure: "an old operation could not be removed yet",
-  });
   return async (signal) => {
-    const operations = await sweep.run(signal);
+    const warn = logFirst(log, "an old operation could not be removed yet");
+    const operations = await sweepRows<ExpiredRow>({
+      next: (after) => expiredOperations(database, days, after),
+      act: async (operation) => {
+        // Before the row: without it, nothing names the status blobs.
+        await removeStatusBlobs(store, operation);
+        await removeOperation(database, operation.id);
+      },
+      onFailure: ({ id }, error) => warn({ err: error, operation_id: id }),
+      signal,
+    });
     if (operations > 0) log.info({ operations }, "removed old operations");
   };
 }

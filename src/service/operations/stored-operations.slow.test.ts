@@ -18,14 +18,9 @@ import {
   startQueue,
   TestedQueue,
 } from "../queue/queue.testing.ts";
+import { claimOperation, endOperation, recordProgress, recordStart } from "../store/attempts.ts";
 import { appendEvents, type NewEvent, pruneEvents } from "../store/events.ts";
-import {
-  claimOperation,
-  endOperation,
-  readOperation,
-  recordProgress,
-  recordStart,
-} from "../store/operations.ts";
+import { readOperation } from "../store/operations.ts";
 import { operationsSuite } from "./operations-suite.testing.ts";
 
 /** An event of each type. */

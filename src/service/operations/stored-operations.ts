@@ -20,12 +20,12 @@ import type { Database } from "../database/database.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { OperationNotifications } from "../queue/notifications.ts";
+import { endOperation, requestCancel } from "../store/attempts.ts";
 import { type Quota, quotaExceeded } from "../store/blobs.ts";
 import type { WebhookTypes } from "../store/events.ts";
 import { cursorAfter, listedViewOf, pageEndOf, type ViewedRow, viewOf } from "../store/operation-view.ts";
 import {
   countActive,
-  endOperation,
   findSameKey,
   type Inserted,
   insertOperation,
@@ -34,7 +34,6 @@ import {
   type OperationRow,
   readKeptPayload,
   readViewed,
-  requestCancel,
 } from "../store/operations.ts";
 import { readVerdict } from "../verdict/verdicts.ts";
 import { followEvents } from "./follow-events.ts";

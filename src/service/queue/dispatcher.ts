@@ -1,7 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { StoredEventType } from "../../contract/api/stored-event.ts";
-import { claimOperation, type RunningRow, readOperation } from "../store/operations.ts";
+import { claimOperation } from "../store/attempts.ts";
+import { type RunningRow, readOperation } from "../store/operations.ts";
 import { CoreBudget } from "./core-budget.ts";
 import type { Lease } from "./leases.ts";
 import type { OperationNotifications } from "./notifications.ts";
@@ -123,8 +124,7 @@ export class Dispatcher {
       db
         .updateTable("operations")
         .set(({ ref }) => ({ drained_attempt: ref("attempt") }))
-        .where("owner", "=", leases.owner)
-        .where("status", "=", "Running")
+        .where(({ and }) => and({ owner: leases.owner, status: "Running" }))
         .returning("id")
         .execute(),
     );

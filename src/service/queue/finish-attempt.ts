@@ -7,13 +7,8 @@ import type { Timing } from "../../contract/output/status-blob.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd } from "../../executors/executor.ts";
 import type { Loss } from "../database/tables.ts";
-import {
-  type Ending,
-  endOperation,
-  type OperationRow,
-  readOperation,
-  releaseOperation,
-} from "../store/operations.ts";
+import { type Ending, endOperation, releaseOperation } from "../store/attempts.ts";
+import { type OperationRow, readOperation } from "../store/operations.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 /**

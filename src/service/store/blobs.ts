@@ -59,8 +59,7 @@ function selectRecord(db: Statements, caller: string, name: string) {
   return db
     .selectFrom("blobs")
     .select(["caller", "name", "space", "bytes", "state"])
-    .where("caller", "=", caller)
-    .where("name", "=", name);
+    .where(({ and }) => and({ caller, name }));
 }
 
 /** The operation whose output has that name. */
@@ -76,8 +75,7 @@ export async function ownerOf(db: Statements, { name, space }: StorageKey): Prom
   const recorded = db
     .selectFrom("blobs")
     .select("caller")
-    .where("space", "=", space)
-    .where("name", "=", name);
+    .where(({ and }) => and({ space, name }));
   const owner =
     (await recorded.executeTakeFirst()) ??
     (await outputSpaces(db, name).where("space", "=", space).executeTakeFirst());
@@ -86,7 +84,10 @@ export async function ownerOf(db: Statements, { name, space }: StorageKey): Prom
 
 /** Whether a key belongs to another caller. */
 export async function isTaken(db: Statements, { name, space }: StorageKey, caller: string): Promise<boolean> {
-  const other = db.selectFrom("blobs").select("name").where("space", "=", space).where("name", "=", name);
+  const other = db
+    .selectFrom("blobs")
+    .select("name")
+    .where(({ and }) => and({ space, name }));
   return (await other.where("caller", "<>", caller).executeTakeFirst()) !== undefined;
 }
 
@@ -114,8 +115,7 @@ export async function recordBlob(
     await db
       .updateTable("blobs")
       .set({ ...known, created_at: database.time(), state: "stored", removed_at: null })
-      .where("caller", "=", caller)
-      .where("name", "=", name)
+      .where(({ and }) => and({ caller, name }))
       .execute();
   await count(db, caller, (bytes ?? 0) - (before?.bytes ?? 0), before === undefined ? 1 : 0);
 }
@@ -163,9 +163,7 @@ export async function removeRecord(
   await lockUsage(db, caller);
   const removed = await db
     .deleteFrom("blobs")
-    .where("caller", "=", caller)
-    .where("name", "=", name)
-    .where("state", "=", state)
+    .where(({ and }) => and({ caller, name, state }))
     .returning("bytes")
     .executeTakeFirst();
   if (removed) await count(db, caller, -(removed.bytes ?? 0), -1);
@@ -297,7 +295,7 @@ async function isInterrupted(
   db: Statements,
   { caller, name }: RecordKey,
 ): Promise<boolean> {
-  const found = selectInterrupted(database, db).where("caller", "=", caller).where("name", "=", name);
+  const found = selectInterrupted(database, db).where(({ and }) => and({ caller, name }));
   return (await found.executeTakeFirst()) !== undefined;
 }
 
@@ -305,8 +303,7 @@ async function markRemoving(database: Database, db: Statements, { caller, name }
   await db
     .updateTable("blobs")
     .set({ state: "removing", removed_at: database.time() })
-    .where("caller", "=", caller)
-    .where("name", "=", name)
+    .where(({ and }) => and({ caller, name }))
     .execute();
 }
 
@@ -316,9 +313,7 @@ export function markInterrupted(database: Database, { caller, name }: RecordKey)
     await db
       .updateTable("blobs")
       .set({ removed_at: new Date(0) })
-      .where("caller", "=", caller)
-      .where("name", "=", name)
-      .where("state", "=", "removing")
+      .where(({ and }) => and({ caller, name, state: "removing" }))
       .execute();
   });
 }
@@ -407,8 +402,7 @@ export async function listBlobs(
   let query = db
     .selectFrom("blobs")
     .select(["name", "space", "bytes", "created_at", "contents", KIND.as("kind")])
-    .where("caller", "=", caller)
-    .where("state", "=", "stored")
+    .where(({ and }) => and({ caller, state: "stored" }))
     .orderBy("created_at", "desc")
     .orderBy("name", "desc")
     .limit(limit + 1);

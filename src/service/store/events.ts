@@ -11,7 +11,8 @@ export type NewEvent = {
   [T in StoredEventType]: { readonly type: T; readonly data: EventData<T> };
 }[StoredEventType];
 
-interface EventParts {
+/** What storing an event needs. */
+export interface EventParts {
   readonly database: Database;
   readonly webhooks: WebhookTypes;
 }

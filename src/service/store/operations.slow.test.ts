@@ -12,17 +12,10 @@ import { countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { requireForecasts } from "../../jobs/shared/require-forecasts.ts";
 import { onEachDatabase, removeOperations } from "../database/databases.testing.ts";
 import { newCaller, TestedQueue } from "../queue/queue.testing.ts";
+import { claimOperation, endOperation, recordProgress, recordStart, releaseOperation } from "./attempts.ts";
 import { readEvents, webhookTypes } from "./events.ts";
 import { viewOf } from "./operation-view.ts";
-import {
-  claimOperation,
-  endOperation,
-  insertOperation,
-  readOperation,
-  recordProgress,
-  recordStart,
-  releaseOperation,
-} from "./operations.ts";
+import { insertOperation, readOperation } from "./operations.ts";
 
 const NONE = webhookTypes([]);
 const ALL = { events: 10_000, bytes: 2 ** 30 };

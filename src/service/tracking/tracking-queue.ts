@@ -126,15 +126,17 @@ export class TrackingQueue {
       db
         .updateTable("tracking")
         .set({ owner: null, attempt: attempts, next_at: database.time(seconds) })
-        .where("id", "=", id)
-        .where("attempt", "=", attempt)
+        .where(({ and }) => and({ id, attempt }))
         .execute(),
     );
   }
 
   async #remove({ id, attempt }: ClaimedJob): Promise<void> {
     await this.#parts.database.write((db) =>
-      db.deleteFrom("tracking").where("id", "=", id).where("attempt", "=", attempt).execute(),
+      db
+        .deleteFrom("tracking")
+        .where(({ and }) => and({ id, attempt }))
+        .execute(),
     );
   }
 
