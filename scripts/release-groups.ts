@@ -198,7 +198,6 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       [
         "src/executors/process/job-deaths.slow.test.ts",
         "src/executors/process/job-process.slow.test.ts",
-        "src/executors/process/process-executor.slow.test.ts",
         "src/executors/process/warm-process.slow.test.ts",
       ],
       ["src/cli/jobs/run-job.slow.test.ts", "src/cli/replay.slow.test.ts"],
@@ -259,7 +258,6 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/fuzz/model-params.release.test.ts"],
       ["test/model-params.release.test.ts"],
       ["src/ingest/memory.release.test.ts"],
-      ["src/ingest/damaged-tables.slow.test.ts", "src/ingest/table-twins.slow.test.ts"],
     ],
     paths: [
       "engine/mucast_engine/",

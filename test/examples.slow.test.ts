@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { formatDay } from "../src/contract/market/dates.ts";
-import { readPriceCsv } from "../src/prepare/csv/read-price-csv.ts";
+import { readPriceFile } from "../src/prepare/input-files.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -32,7 +32,7 @@ for (const example of ["test/cases/sp500-20", "examples/sp500-200"]) {
     const path = join(root, example, "prices.csv.gz");
     const digest = createHash("sha256").update(readFileSync(path)).digest("hex");
     assert.ok(readme.includes(digest), `${example}: its digest is ${digest}`);
-    const { tickers } = await readPriceCsv(path);
+    const { tickers } = await readPriceFile(path);
     const days = [...new Set(tickers.flatMap((ticker) => [...ticker.days]))].sort((a, b) => a - b);
     const [first, last] = [days[0]!, days.at(-1)!].map(formatDay);
     assert.ok(readme.includes(`${tickers.length} S&P 500 names`));

@@ -1,18 +1,16 @@
 /** Every interface shows the same figures of the order at the first close after the forecasts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseOutputs } from "../src/choose/choose-outputs.ts";
-import { outputRows } from "../src/choose/output-rows.ts";
+import { candidateOf, chooseOutputs } from "../src/choose/choose-outputs.ts";
 import { candidateTable } from "../src/cli/terminal/candidate-table.ts";
 import { outputTable } from "../src/cli/terminal/output-table.ts";
 import { readOutput } from "../src/client/read-output.ts";
 import type { OperationView } from "../src/contract/api/operation-view.ts";
 import { closeTitle, laterFigures, orderBands } from "../src/contract/output/later-close.ts";
-import { outputDocument } from "../src/outputs/open-document.ts";
-import { mlText } from "../src/outputs/outputs.testing.ts";
+import { mlText, outputDocument } from "../src/outputs/outputs.testing.ts";
 import { readForecast } from "../src/service/forecast/read-forecast.ts";
 import { toolResult } from "../src/service/mcp/tool-result.ts";
-import { runMetrics } from "../src/tracking/run-metrics.ts";
+import { runMetrics } from "../src/tracking/tracked-output.ts";
 
 const TEXT = mlText({ fitRows: 400, scoreRows: 300, folds: 12, skill: 0.1 });
 const output = readOutput(JSON.parse(TEXT));
@@ -70,9 +68,8 @@ test("MLflow has every figure of every close by name", () => {
 
 test("a choice among outputs has them beside the figures of the choice", () => {
   const document = outputDocument("o", "", output);
-  const rows = outputRows(document, "score", "ic");
-  const candidate = { name: "o", sha256: "", model: "ridge", delay: 0, rows, later };
   const settings = { rule: "mean", measure: "ic", rows: "score" } as const;
+  const candidate = candidateOf(document, settings);
   const chosen = chooseOutputs([candidate, { ...candidate, later: undefined }], settings);
   assert.deepEqual(
     chosen.candidates.map((each) => each.later),

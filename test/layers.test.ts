@@ -13,13 +13,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ["contract"],
   prepare: ["contract", "blob", "tables", "ingest"],
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
-  replay: ["contract", "blob", "ingest", "evaluate", "jobs"],
-  outputs: ["contract", "blob", "evaluate", "client"],
+  replay: ["contract", "blob", "ingest", "evaluate", "jobs", "outputs"],
+  outputs: ["contract", "blob", "ingest", "evaluate", "client"],
   report: ["contract", "blob", "evaluate", "outputs"],
   export: ["contract", "blob", "evaluate", "outputs", "tables"],
   choose: ["contract", "evaluate", "outputs"],
   tracking: ["contract", "blob", "evaluate", "outputs", "report"],
-  audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "jobs"],
+  audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "jobs", "outputs"],
   processes: ["contract", "engine"],
   executors: ["contract", "blob", "engine", "jobs", "replay", "audit", "processes"],
   service: [
@@ -31,6 +31,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "jobs",
     "replay",
     "audit",
+    "outputs",
     "report",
     "tracking",
     "processes",
@@ -122,9 +123,8 @@ const HTTP_FOLDERS: Record<string, readonly string[]> = {
 
 /** The folders of src/executors besides its own files, and which of them each may import: no executor imports another. */
 const EXECUTOR_FOLDERS: Record<string, readonly string[]> = {
-  polling: [],
   process: [],
-  "container-apps": ["polling"],
+  "container-apps": [],
 };
 
 /** Folders of pure functions: arrays in, arrays out. */

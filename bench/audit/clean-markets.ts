@@ -1,7 +1,6 @@
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import { parseDay } from "../../src/contract/market/dates.ts";
 import type { TickerFeatures, TickerPrices } from "../../src/contract/market/ticker-series.ts";
-import { featuresOf } from "../../src/prepare/features/feature-set.ts";
+import { featuresOf } from "../../src/prepare/features.ts";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
 
 /** A market in which nothing can be forecast: every feature is made of the prices up to its date. */
@@ -49,7 +48,7 @@ export function cleanMarket(seed: number, { tickers, days }: MarketSize): Market
       prices: own.map((value, i) => (price *= Math.exp(0.6 * factor[i]! + 0.8 * value))),
     };
   });
-  return { prices, features: [...atOnce(featuresOf(prices))] };
+  return { prices, features: [...featuresOf(prices)] };
 }
 
 /** A clean market of `days` dates, and the blobs of its maker 10 dates earlier. */
@@ -61,7 +60,7 @@ export function cleanDays(seed: number, size: MarketSize): TwoDays {
     days: one.days.slice(0, n),
     prices: one.prices.slice(0, n),
   }));
-  return { earlier: { prices, features: [...atOnce(featuresOf(prices))] }, today };
+  return { earlier: { prices, features: [...featuresOf(prices)] }, today };
 }
 
 /** The same days with each price missing with a probability of 3 %, while the features still have values on such dates. */
@@ -91,7 +90,7 @@ export function bouncing({ earlier, today }: TwoDays, seed: number, half: number
       ...one,
       prices: one.prices.map((price, i) => price * sides[t]![i]!),
     }));
-    return { prices, features: [...atOnce(featuresOf(prices))] };
+    return { prices, features: [...featuresOf(prices)] };
   };
   return { earlier: bounced(earlier), today: bounced(today) };
 }
@@ -103,7 +102,7 @@ export function withLaterStart({ earlier, today }: TwoDays): TwoDays {
     days: one.days.slice(20),
     prices: one.prices.slice(20),
   }));
-  return { earlier, today: { prices, features: [...atOnce(featuresOf(prices))] } };
+  return { earlier, today: { prices, features: [...featuresOf(prices)] } };
 }
 
 export function weekdays(count: number): Int32Array {

@@ -13,7 +13,7 @@ import {
   LOOKING_AHEAD,
 } from "../../src/audit/truncation/faulty-jobs.testing.ts";
 import { truncation } from "../../src/audit/truncation/truncation.ts";
-import { dataExtractorText, featureEngineText } from "../../src/prepare/publish-blobs.ts";
+import { dataExtractorText, featureEngineText } from "../../src/prepare/blob-files.ts";
 import { closeSharedEngines, openSharedEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import { seededRandom } from "../../test/twins/random.ts";
 import { plantedMarket, writePlantedBlobs } from "../planted/planted-signals.ts";

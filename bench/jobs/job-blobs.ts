@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Day, formatDay, parseDay } from "../../src/contract/market/dates.ts";
+import { dataExtractorText, featureEngineText } from "../../src/prepare/blob-files.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
-import { dataExtractorText, featureEngineText } from "../../src/prepare/publish-blobs.ts";
 
 export interface JobBlobs {
   readonly featurePath: string;

@@ -8,10 +8,9 @@ import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createGzip } from "node:zlib";
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import { type BlobFormat, blobFiles } from "../../src/prepare/blob-files.ts";
-import { readPriceCsv } from "../../src/prepare/csv/read-price-csv.ts";
-import { FEATURE_NAMES, featuresOf, unionOfDays } from "../../src/prepare/features/feature-set.ts";
+import { FEATURE_NAMES, featuresOf, unionOfDays } from "../../src/prepare/features.ts";
+import { readPriceFile } from "../../src/prepare/input-files.ts";
 import { MARKET_DAYS, marketCsv } from "../jobs/job-blobs.ts";
 import { peerPython } from "../peer-python.ts";
 import type { Table } from "../table.ts";
@@ -80,12 +79,12 @@ export async function benchFormats(): Promise<Table> {
 async function writeFiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const csv = join(folder, "prices.csv");
   writeFileSync(csv, marketCsv(TICKERS));
-  const { tickers } = await readPriceCsv(csv);
+  const { tickers } = await readPriceFile(csv);
   const dates = unionOfDays(tickers);
   const window = { start: dates[0]!, end: dates.at(-1)! };
   const paths = new Map<string, string>();
   for (const [file, format] of Object.entries(FORMATS)) {
-    const features = atOnce(featuresOf(tickers));
+    const features = featuresOf(tickers);
     const [, blob] = blobFiles("1", format, {
       ...{ window, dates, rows: dates, tickers, features },
       columns: FEATURE_NAMES,

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { suspiciousPrices } from "../../src/contract/market/suspicious-prices.ts";
-import { readPriceFile } from "../../src/prepare/price-file.ts";
+import { readPriceFile } from "../../src/prepare/input-files.ts";
 import { seededRandom } from "../../test/twins/random.ts";
 import type { Table } from "../table.ts";
 
@@ -22,7 +22,7 @@ const FAULTS: Readonly<Record<string, (after: number) => number>> = {
 
 /** The share of the example's tickers with `suspicious_price`, with one fault at random dates. Takes seconds. */
 export async function plantedPricesTable(): Promise<Table> {
-  const { tickers } = await readPriceFile(PRICES, undefined);
+  const { tickers } = await readPriceFile(PRICES);
   const random = seededRandom(1);
   const rows = Object.entries(FAULTS).map(([fault, factor]) => {
     const found = tickers.flatMap(({ days, prices }) =>

@@ -1,24 +1,19 @@
 import { MucastError } from "../contract/errors/errors.ts";
 
-/** The error of reading or writing that was aborted: the signal's reason if that is a MucastError, else `canceled`. */
-export function canceled(signal: AbortSignal, doing: "reading" | "writing", name: string): MucastError {
-  if (signal.reason instanceof MucastError) return signal.reason;
-  return new MucastError("canceled", `${doing} ${name} was cancelled`, { source: name });
-}
-
-/** @throws the error of `canceled`, if the signal is aborted. */
+/** @throws the signal's reason if that is a MucastError, else `canceled`. */
 export function throwIfAborted(
   signal: AbortSignal | undefined,
   doing: "reading" | "writing",
   name: string,
 ): void {
-  if (signal?.aborted) throw canceled(signal, doing, name);
+  if (!signal?.aborted) return;
+  if (signal.reason instanceof MucastError) throw signal.reason;
+  throw new MucastError("canceled", `${doing} ${name} was cancelled`, { source: name });
 }
 
 export function nameTaken(path: string): MucastError {
-  return new MucastError("output_failed", `${path} exists already, and outputs are never overwritten`, {
-    path,
-  });
+  const message = `${path} exists already, and outputs are never overwritten`;
+  return new MucastError("output_failed", message, { path });
 }
 
 export function outputFailed(path: string, reason: string, cause?: unknown): MucastError {
@@ -26,9 +21,6 @@ export function outputFailed(path: string, reason: string, cause?: unknown): Muc
 }
 
 export function changed(name: string): MucastError {
-  return new MucastError(
-    "blob_unavailable",
-    `${name} was changed while it was read; run again once nothing writes to it`,
-    { source: name },
-  );
+  const message = `${name} was changed while it was read; run again once nothing writes to it`;
+  return new MucastError("blob_unavailable", message, { source: name });
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../contract/errors/errors.ts";
-import { checkInputLocation, locationOf } from "./location.ts";
-import { type BlobPolicy, blobPolicy, policyOf } from "./policy.ts";
+import { checkLocation, isRemoteUrl, isUrl, locationOf } from "./location.ts";
+import { withSpace } from "./names.ts";
+import { type BlobPolicy, blobPolicy, policyOf, s3PlaceOf } from "./policy.ts";
 
 const BLOB = "data/feature_engine_1.json";
 const OWN = ["http://127.0.0.1:8080", "http://localhost:8080", "https://mucast.example/api"];
@@ -13,7 +14,7 @@ const MAPPED: BlobPolicy = {
 
 function refusal(location: string, policy: BlobPolicy): MucastError {
   try {
-    const found = checkInputLocation(location, policy);
+    const found = checkLocation(location, policy, "input");
     return assert.fail(`${location} was allowed: ${JSON.stringify(found)}`);
   } catch (error) {
     assert.ok(error instanceof MucastError, String(error));
@@ -25,7 +26,7 @@ function refusal(location: string, policy: BlobPolicy): MucastError {
 test("a URL under a mapped base is the file it maps to, named by the URL without its query", () => {
   for (const base of OWN) {
     for (const query of ["", "?x=1"]) {
-      const found = checkInputLocation(`${base}/${BLOB}${query}`, MAPPED);
+      const found = checkLocation(`${base}/${BLOB}${query}`, MAPPED, "input");
       const { folder } = MAPPED.mapped![0]!;
       assert.deepEqual(found, { kind: "mapped", key: BLOB, base, folder, name: `${base}/${BLOB}` });
     }
@@ -84,31 +85,17 @@ test("the error for a wrong name in an allowed place says what names look like",
   assert.deepEqual([elsewhere.data.title, elsewhere.data.advice], [undefined, undefined]);
 });
 
-test("accepts only https URLs from a caller: refuses paths, file: URLs and other schemes", () => {
-  for (const location of [
-    "",
-    "data/feature_engine_1.json",
-    "/srv/blobs/data/feature_engine_1.json",
-    "file:///srv/blobs/data/feature_engine_1.json",
-    "ftp://a.example/c/data/feature_engine_1.json",
-    "//a.example/c/data/feature_engine_1.json",
-    `http://a.example/c/${BLOB}`,
-  ]) {
-    refusal(location, MAPPED);
-  }
-});
-
 test("refuses an IP address that is not public before any request, unless its origin is listed", () => {
   for (const host of ["127.0.0.1", "10.1.2.3", "169.254.169.254", "[::1]", "[fd00::1]", "[::ffff:a00:1]"]) {
     const origin = `https://${host}`;
     const allowed = [`${origin}/c`];
     const error = refusal(`${origin}/c/${BLOB}`, { allowed });
     assert.ok(error.message.includes(`${origin} in MUCAST_PRIVATE_ORIGINS`), error.message);
-    const found = checkInputLocation(`${origin}/c/${BLOB}`, { allowed, privateOrigins: [origin] });
+    const found = checkLocation(`${origin}/c/${BLOB}`, { allowed, privateOrigins: [origin] }, "input");
     assert.deepEqual([found.kind, found.kind === "remote" && found.addresses], ["remote", "any"]);
   }
   assert.equal(
-    checkInputLocation(`https://8.8.8.8/c/${BLOB}`, { allowed: ["https://8.8.8.8/c"] }).kind,
+    checkLocation(`https://8.8.8.8/c/${BLOB}`, { allowed: ["https://8.8.8.8/c"] }, "input").kind,
     "remote",
   );
 });
@@ -120,7 +107,7 @@ test("allows http only for listed loopback origins, and only to loopback address
   };
   const policy = blobPolicy(env);
   for (const origin of ["http://127.0.0.1:10000", "http://localhost:10000"]) {
-    const found = checkInputLocation(`${origin}/acct/c/${BLOB}?sig=x`, policy);
+    const found = checkLocation(`${origin}/acct/c/${BLOB}?sig=x`, policy, "input");
     assert.deepEqual([found.kind, found.kind === "remote" && found.addresses], ["remote", "loopback"]);
     refusal(`${origin}/acct/other/${BLOB}`, policy);
   }
@@ -150,25 +137,19 @@ test("reads a blob in BLOB_URL's container with its credentials, unless its URL 
   assert.doesNotMatch(JSON.stringify(policy), /SECRET/);
   const name = `https://a.example/c/${BLOB}`;
   const { container } = policy;
-  assert.deepEqual(checkInputLocation(name, policy), { kind: "container", key: BLOB, container, name });
+  assert.deepEqual(checkLocation(name, policy, "input"), { kind: "container", key: BLOB, container, name });
   const space = "https://a.example/c/key-0123456789abcdef";
   const inSpace = { kind: "container", key: BLOB, container: space, name: `${space}/${BLOB}` };
-  assert.deepEqual(checkInputLocation(`${space}/${BLOB}`, policy), inSpace, "a caller's space");
-  assert.equal(checkInputLocation(`https://a.example/c/undefined/${BLOB}`, policy).kind, "remote");
-  assert.equal(checkInputLocation(`${name}?sig=x`, policy).kind, "remote");
-  assert.equal(checkInputLocation(`https://a.example/c/team/${BLOB}`, policy).kind, "remote");
+  assert.deepEqual(checkLocation(`${space}/${BLOB}`, policy, "input"), inSpace, "a caller's space");
+  assert.equal(checkLocation(`https://a.example/c/undefined/${BLOB}`, policy, "input").kind, "remote");
+  assert.equal(checkLocation(`${name}?sig=x`, policy, "input").kind, "remote");
+  assert.equal(checkLocation(`https://a.example/c/team/${BLOB}`, policy, "input").kind, "remote");
   const listed = policyOf({
     allowed: ["https://b.example/c"],
     privateOrigins: [],
     blobUrl: "https://a.example/c",
   });
   refusal(name, listed);
-});
-
-test("a mapped BLOB_URL is not a container", () => {
-  const policy = policyOf({ allowed: [], privateOrigins: [], blobUrl: OWN[0]!, mapped: MAPPED.mapped });
-  assert.equal(policy.container, undefined);
-  assert.deepEqual(policy.allowed, []);
 });
 
 test("the command line also accepts paths and file: URLs", () => {
@@ -182,19 +163,6 @@ test("the command line also accepts paths and file: URLs", () => {
     path: "/srv/f.json",
     name: "file:///srv/f.json",
   });
-});
-
-test("the policy of an environment contains the limits of a blob, and refuses a limit out of bounds", () => {
-  assert.deepEqual(blobPolicy({}).limits, { tickers: 100_000, nameBytes: 2 ** 26 });
-  const limits = { MUCAST_BLOB_TICKERS: " 20 ", MUCAST_BLOB_NAME_BYTES: "4096" };
-  assert.deepEqual(blobPolicy(limits).limits, { tickers: 20, nameBytes: 4_096 });
-  for (const text of ["0", "-1", "1e3", "1000001", "many", "9".repeat(40)]) {
-    assert.throws(
-      () => blobPolicy({ MUCAST_BLOB_TICKERS: text }),
-      (error) =>
-        error instanceof MucastError && /must be an integer from 1 to 1000000, got/.test(error.message),
-    );
-  }
 });
 
 /** Prefixes of a blob's key in another caller's space, in spellings that a storage or a parser might mistake for plain ones. */
@@ -231,7 +199,7 @@ test("reads no spelling of another caller's space with the credentials of the co
         const url = `${host}/${disguise}/${BLOB}`;
         let kind = "refused";
         try {
-          kind = checkInputLocation(url, policy).kind;
+          kind = checkLocation(url, policy, "input").kind;
         } catch (error) {
           assert.ok(error instanceof MucastError && error.code === "url_not_allowed", url);
         }
@@ -250,14 +218,101 @@ test("a caller's job reads the container's blobs of its own space, and others on
     ...policyOf({ allowed: [container, "https://b.example/c"], privateOrigins: [], blobUrl: container }),
     own: { space: own, named: [root] },
   };
-  assert.equal(checkInputLocation(`${container}/${own}/${BLOB}`, policy).kind, "container");
-  assert.equal(checkInputLocation(root, policy).kind, "container");
-  assert.equal(checkInputLocation(`https://b.example/c/${BLOB}`, policy).kind, "remote");
+  assert.equal(checkLocation(`${container}/${own}/${BLOB}`, policy, "input").kind, "container");
+  assert.equal(checkLocation(root, policy, "input").kind, "container");
+  assert.equal(checkLocation(`https://b.example/c/${BLOB}`, policy, "input").kind, "remote");
   for (const url of [`${container}/${other}/${BLOB}`, `${container}/data/feature_engine_2.json`]) {
     for (const query of ["", "?sv=1&sig=s3cret"]) {
       const { message } = refusal(`${url}${query}`, policy);
       assert.match(message, /is not a blob of this caller$/);
       assert.doesNotMatch(message, /s3cret/);
     }
+  }
+});
+
+test("BLOB_URL may be a bucket or a folder in one, and allows its own blobs", () => {
+  for (const url of ["s3://models", "s3://models/team-1/run.2", "s3://my.bucket.example/a"]) {
+    const policy = blobPolicy({ BLOB_URL: url });
+    assert.deepEqual([policy.allowed, policy.container], [[url], url]);
+    const name = `${url}/${BLOB}`;
+    assert.deepEqual(checkLocation(name, policy, "input"), {
+      kind: "container",
+      key: BLOB,
+      container: url,
+      name,
+    });
+    const space = `${url}/key-0123456789abcdef`;
+    assert.equal(withSpace(url, "key-0123456789abcdef"), space);
+    assert.equal(checkLocation(`${space}/${BLOB}`, policy, "input").kind, "container");
+    refusal(`${url}/other/${BLOB}`, policy);
+  }
+  assert.deepEqual(s3PlaceOf("s3://models/a/b"), { bucket: "models", folder: "a/b" });
+  assert.deepEqual(s3PlaceOf("s3://models"), { bucket: "models", folder: "" });
+  assert.ok(isUrl("s3:models") && isRemoteUrl("s3://models"));
+});
+
+test("refuses buckets and folders in any other spelling", () => {
+  for (const url of [
+    "s3:",
+    "s3://",
+    "s3:models",
+    "s3:/models",
+    "S3://models",
+    "s3://Models",
+    "s3://mo",
+    "s3://-models",
+    "s3://models.",
+    "s3://mo..dels",
+    "s3://models:443",
+    "s3://key@models",
+    "s3://key:SECRET@models",
+    "s3://models//team",
+    "s3://models/../team",
+    "s3://models/./team",
+    "s3://models/%2e%2e/team",
+    "s3://models/te am",
+    "s3://models/team?versionId=1",
+    "s3://models\\team",
+  ]) {
+    assert.throws(
+      () => blobPolicy({ MUCAST_ALLOWED_BLOB_URLS: url.replace(" ", "\u00a0") }),
+      (error) =>
+        error instanceof MucastError && error.code === "invalid_request" && !/SECRET/.test(error.message),
+      url,
+    );
+    refusal(`${url}/${BLOB}`, { allowed: [url], container: url });
+  }
+});
+
+test("allows other buckets only if they are listed, and never a query", () => {
+  const policy = policyOf({
+    allowed: ["s3://models/team", "s3://elsewhere/x"],
+    privateOrigins: [],
+    blobUrl: "s3://models/team",
+  });
+  assert.equal(checkLocation(`s3://elsewhere/x/deep/${BLOB}`, policy, "input").kind, "container");
+  for (const url of [
+    `s3://elsewhere/${BLOB}`,
+    `s3://elsewhere/x2/${BLOB}`,
+    `s3://models/${BLOB}`,
+    `s3://models/team2/${BLOB}`,
+    `s3://elsewhere/x/${BLOB}#y`,
+    `s3://elsewhere/x/data/ml_engine_1.json`,
+  ]) {
+    refusal(url, policy);
+  }
+  assert.match(refusal(`s3://elsewhere/x/${BLOB}?X-Amz-Signature=s`, policy).message, /has a query string/);
+});
+
+test("a caller's job reads no other caller's space, even if the whole bucket is listed", () => {
+  const [own, other] = ["key-0123456789abcdef", "key-00000000000000be"];
+  const policy = {
+    ...policyOf({ allowed: ["s3://models"], privateOrigins: [], blobUrl: "s3://models/team" }),
+    own: { space: own, named: [] },
+  };
+  assert.equal(checkLocation(`s3://models/team/${own}/${BLOB}`, policy, "input").kind, "container");
+  assert.equal(checkLocation(`s3://models/shared/${BLOB}`, policy, "input").kind, "container");
+  for (const path of [other, `${other}/${own}`, ""]) {
+    refusal(`s3://models/team/${path === "" ? "" : `${path}/`}${BLOB}`, policy);
   }
 });

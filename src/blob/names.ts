@@ -28,7 +28,6 @@ export function checkId(id: string, path = "OPERATION_ID"): string {
   throw new MucastError("invalid_request", message, { path, value });
 }
 
-/** @returns `ml_engine_<id>.json` or `nn_engine_<id>.json`; for an audit or a replay `audit_<id>.json` or `replay_<id>.json`. */
 export function outputName(operation: SubmittedOperation, id: string): string {
   return `${OUTPUT_PREFIXES[operation]}_${checkId(id)}.json`;
 }
@@ -40,7 +39,6 @@ export function outputIdIn(name: string): string | undefined {
   return OUTPUT.exec(name)?.[1];
 }
 
-/** @returns the name of the container job of an operation. */
 export function jobName(operation: Operation): string {
   return JOB_NAMES[operation];
 }
@@ -63,7 +61,7 @@ export function containerJob(operation: SubmittedOperation, options: PayloadOpti
   }
 }
 
-/** @returns the name of one execution of a job: `ml-worker-job-<suffix>` or `dl-job-<suffix>`. */
+/** The name of one execution of a job, such as `ml-worker-job-<suffix>`. */
 export function executionName(operation: Operation, suffix: string): string {
   return `${JOB_NAMES[operation]}-${checkId(suffix, "execution suffix")}`;
 }

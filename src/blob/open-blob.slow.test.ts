@@ -1,18 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { openFiles } from "../../test/open-files.testing.ts";
-import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { type OpenOptions, openBlob } from "./open-blob.ts";
+import { bytesOf, failure } from "./store-promises.testing.ts";
 
 const NO_HTTPS = { allowed: [] };
 const folder = mkdtempSync(join(tmpdir(), "mucast-blob-"));
@@ -27,16 +25,7 @@ function fileOf(bytes: Uint8Array | string): string {
 
 async function readAll(location: string, options?: OpenOptions) {
   const blob = await openBlob(location, NO_HTTPS, options);
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of blob.chunks) chunks.push(chunk);
-  return { blob, bytes: Buffer.concat(chunks) };
-}
-
-async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
-  const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
-  assert.ok(error instanceof MucastError, String(error));
-  assert.equal(error.code, code, error.message);
-  return error;
+  return { blob, bytes: await bytesOf(blob.chunks) };
 }
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
@@ -95,28 +84,18 @@ test("reads several gzip members as one content, wherever the chunks of the file
   }
 });
 
-test("gzip content that is cut anywhere is unreadable_blob", async () => {
+test("gzip content that is cut, has a wrong byte, or is followed by other data is unreadable_blob", async () => {
   const stored = gzipSync('{"dates":["2020-01-02"],"prices":{"A":[1.25]}}');
-  for (let length = 3; length < stored.length; length++) {
-    const error = await failure("unreadable_blob", readAll(fileOf(stored.subarray(0, length))));
-    assert.ok((error.data.offset ?? -1) >= 0);
-  }
-});
-
-test("gzip content with one wrong byte is unreadable_blob or, in the header's free fields, unharmed", async () => {
-  const content = '{"dates":["2020-01-02"],"prices":{"A":[1.25]}}';
-  const stored = gzipSync(content);
   for (let at = 10; at < stored.length; at++) {
     const bent = Buffer.from(stored);
     bent[at] = bent[at]! ^ 0x55;
-    await failure("unreadable_blob", readAll(fileOf(bent)));
+    for (const bytes of [bent, stored.subarray(0, at)]) {
+      await failure("unreadable_blob", readAll(fileOf(bytes)));
+    }
   }
-});
-
-test("anything after the end of gzip content is unreadable_blob, zero bytes too, wherever chunks are cut", async () => {
   for (const length of [200, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1]) {
     const { stored } = memberOfLength(length);
-    for (const tail of ["x", "\0", "\0".repeat(600), "\0\0x", "{}", "\x1f", "\x1f\x8b", "\x1f\x8b\x08"]) {
+    for (const tail of ["x", "{}", "\x1f", "\x1f\x8b", "\x1f\x8b\x08"]) {
       const bytes = Buffer.concat([stored, Buffer.from(tail, "latin1")]);
       await failure("unreadable_blob", readAll(fileOf(bytes)));
     }
@@ -135,20 +114,16 @@ test("refuses a file over the limit on stored bytes as too_large before reading 
   await readAll(path, { limits: { maxStoredBytes: 100, maxBytes: 100 } });
 });
 
-test("a pipe, a device or a socket is invalid_request, by name and without waiting", async () => {
-  const [pipe, path] = [join(folder, "pipe"), join(folder, "socket")];
+test("a pipe or a device is invalid_request, without waiting", async () => {
+  const pipe = join(folder, "pipe");
   execFileSync("mkfifo", [pipe]);
-  const server = createServer().listen(path);
-  await once(server, "listening");
   for (const [location, kind] of [
     [pipe, "pipe"],
     ["/dev/null", "device"],
-    [path, "socket"],
   ] as const) {
     const { message } = await failure("invalid_request", openBlob(location, NO_HTTPS));
     assert.equal(message, `${location} is a ${kind}, not a file; write its bytes to a file and name that`);
   }
-  server.close();
 });
 
 test("a missing file, a folder, or a path through a file is blob_not_found", async () => {
@@ -161,20 +136,6 @@ test("a missing file, a folder, or a path through a file is blob_not_found", asy
   assert.match((await failure("blob_not_found", openBlob(join(folder, "sub"), NO_HTTPS))).message, /folder/);
   await failure("blob_not_found", openBlob(join(fileOf("x"), "y"), NO_HTTPS));
   await failure("blob_not_found", openBlob("a".repeat(5000), NO_HTTPS));
-});
-
-test("refuses a location that is neither a path nor a file: or https URL", async () => {
-  for (const location of [
-    "http://a.example/c",
-    "s3://bucket/key",
-    "abfss://c@a.example/x",
-    "https://a.example/c",
-  ]) {
-    await failure("url_not_allowed", openBlob(location, NO_HTTPS));
-  }
-  for (const location of ["", "file://host/x", "file:///a%2fb", "file:///a?x", "file:///a#x"]) {
-    await failure("invalid_request", openBlob(location, NO_HTTPS));
-  }
 });
 
 test("a file that grows while it is read is blob_unavailable", async () => {
@@ -199,15 +160,11 @@ test("an aborted signal ends the reading with canceled, or with the error that i
   await failure("timed_out", openBlob(path, NO_HTTPS, { signal: late }));
 });
 
-test("reports a digest only after the stream has ended, and returns the stream once", async () => {
+test("reports a digest only after the stream has ended", async () => {
   const blob = await openBlob(fileOf(randomBytes(3 * 2 ** 20)), NO_HTTPS);
   assert.throws(() => blob.digest(), /not been read to its end/);
   for await (const _ of blob.chunks) break;
   assert.throws(() => blob.digest(), /not been read to its end/);
-  const again = (async () => {
-    for await (const _ of blob.chunks) assert.fail("a second reading gave bytes");
-  })();
-  await failure("internal", again);
 });
 
 test("leaves no file open: read to the end, left early, failed, or closed unread", async () => {

@@ -8,10 +8,11 @@ import {
   type BlobPolicy,
   containerUrl,
   DEFAULT_TRANSFER_LIMITS,
+  isS3Url,
   mappedBase,
   type TransferLimits,
 } from "./policy.ts";
-import { isS3Url } from "./s3/s3-url.ts";
+import { CloudStore } from "./remote/cloud-store.ts";
 import type { Content, JobStore } from "./store.ts";
 
 interface StoreOptions {
@@ -39,56 +40,39 @@ export async function openStore(
     const folder = resolve(isUrl(blobUrl) ? filePath(blobUrl) : blobUrl);
     return new FolderStore(folder, pathToFileURL(folder).href);
   }
-  const transfer = { limits: { ...DEFAULT_TRANSFER_LIMITS, ...limits }, ca, env };
+  const transfer = { limits: { ...DEFAULT_TRANSFER_LIMITS, ...limits }, ca };
   if (isS3Url(blobUrl)) {
-    const { openS3Store } = await import("./s3/s3-store.ts");
-    return openS3Store(containerUrl(blobUrl.trim(), "BLOB_URL", []), { policy, ...transfer });
+    const { S3Storage } = await import("./s3/s3-storage.ts");
+    const bucket = containerUrl(blobUrl.trim(), "BLOB_URL", []);
+    return new CloudStore(await S3Storage.open(bucket, { policy, env, ...transfer }));
   }
   const [bare, sas] = blobUrl.trim().split("?") as [string, string?];
   const container = containerUrl(bare, "BLOB_URL", policy.privateOrigins ?? []);
-  const { openAzureStore } = await withOptionalPackages(
+  const addresses = addressRule(new URL(container), policy);
+  const { openAzure } = await withOptionalPackages(
     "A container of Azure in BLOB_URL",
-    () => import("./azure/azure-store.ts"),
+    () => import("./azure/azure-storage.ts"),
   );
-  return openAzureStore(container, {
-    addresses: addressRule(new URL(container), policy),
-    sas,
-    ...transfer,
-  });
+  return new CloudStore(await openAzure(container, { sas, env, addresses, ...transfer }));
 }
 
-/** The target of one output. */
-interface OutputTarget {
-  /**
-   * Checks early, before hours of training, whether the output can be written later: the folder or container exists and the name is free.
-   * Writes nothing.
-   * @throws MucastError output_failed.
-   */
-  check(): Promise<void>;
-  /**
-   * Writes it, create-only and completely or not at all.
-   * @returns its URL, without a secret.
-   * @throws MucastError output_failed; errors of the content and the signal.
-   */
-  write(content: Content, signal: AbortSignal): Promise<string>;
-}
-
-interface OutputRequest {
-  /** As made by `outputName`, such as `ml_engine_<id>.json`. */
-  readonly name: string;
-  readonly blobUrl?: string | undefined;
-  /** The output goes beside it if there is no BLOB_URL. */
-  readonly featureLocation: string;
-}
-
-/** @throws MucastError invalid_request if no output can be written there. */
-export async function openOutput(request: OutputRequest, options: StoreOptions): Promise<OutputTarget> {
+/**
+ * The target of one output: BLOB_URL, without one the folder of the feature file.
+ * @param request.name as made by `outputName`, such as `ml_engine_<id>.json`.
+ * @returns `check`, which throws output_failed early, before hours of training, if the output cannot be written later; and `write`, which
+ *   writes it once, completely or not at all, and returns its URL without a secret.
+ * @throws MucastError invalid_request if no output can be written there.
+ */
+export async function openOutput(
+  request: { name: string; blobUrl?: string | undefined; featureLocation: string },
+  options: StoreOptions,
+) {
   const { name, blobUrl } = request;
   if (blobUrl === undefined || !isRemoteUrl(blobUrl)) {
     const folder = resolveOutput(request);
     return {
       check: () => checkOutput(folder, name),
-      write: (content, signal) => writeOutput(folder, name, content, { signal }),
+      write: (content: Content, signal: AbortSignal) => writeOutput(folder, name, content, { signal }),
     };
   }
   const store = await openStore(blobUrl, options);
@@ -96,7 +80,7 @@ export async function openOutput(request: OutputRequest, options: StoreOptions):
   return {
     // Hours may pass in between, for which no connection is kept.
     check: () => store.checkNew(key).finally(() => store.close()),
-    async write(content, signal) {
+    write: async (content: Content, signal: AbortSignal) => {
       await store.create(key, content, { signal }).finally(() => store.close());
       return `${store.url}/${key}`;
     },

@@ -2,22 +2,29 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../contract/errors/errors.ts";
-import { checkInputLocation } from "./location.ts";
-import { type BlobPolicy, blobPolicy, redactUrl } from "./policy.ts";
+import { checkLocation } from "./location.ts";
+import {
+  type BlobPolicy,
+  blobPolicy,
+  credentialsFor,
+  policyOf,
+  redactUrl,
+  withoutSignature,
+} from "./policy.ts";
 
 const POLICY = { allowed: ["https://acct.blob.example.net/models"] };
 const GOOD = "https://acct.blob.example.net/models/data/feature_engine_1.json";
 
 /** The requested URL. */
 function checkedUrl(text: string, policy: BlobPolicy = POLICY): URL {
-  const found = checkInputLocation(text, policy);
+  const found = checkLocation(text, policy, "input");
   assert.ok(found.kind === "remote");
   return found.url;
 }
 
 function refusal(text: string, policy: BlobPolicy = POLICY): MucastError {
   try {
-    checkInputLocation(text, policy);
+    checkLocation(text, policy, "input");
   } catch (error) {
     assert.ok(error instanceof MucastError, String(error));
     assert.equal(error.code, "url_not_allowed");
@@ -238,4 +245,34 @@ test("redacts a URL as one pattern does, in linear time", () => {
     assert.ok(redactUrl(long).length <= long.length);
     assert.match(refusal(`https://acct.blob.example.net/${long}`).message, /has an unusual part in its path/);
   }
+});
+
+test("the policy of an environment contains the limits of a blob, and refuses a limit out of bounds", () => {
+  assert.deepEqual(blobPolicy({}).limits, { tickers: 100_000, nameBytes: 2 ** 26 });
+  const limits = { MUCAST_BLOB_TICKERS: " 20 ", MUCAST_BLOB_NAME_BYTES: "4096" };
+  assert.deepEqual(blobPolicy(limits).limits, { tickers: 20, nameBytes: 4_096 });
+  for (const text of ["0", "-1", "1e3", "1000001", "many", "9".repeat(40)]) {
+    assert.throws(
+      () => blobPolicy({ MUCAST_BLOB_TICKERS: text }),
+      (error) =>
+        error instanceof MucastError && /must be an integer from 1 to 1000000, got/.test(error.message),
+    );
+  }
+});
+
+test("a process gets only the credentials of the storages that its policy names", () => {
+  const policy = (allowed: string[], blobUrl: string) => policyOf({ allowed, privateOrigins: [], blobUrl });
+  assert.deepEqual(credentialsFor(policy([], "/srv/blobs")), { azure: false, s3: false });
+  assert.deepEqual(credentialsFor(policy([], "https://a.example/c")), { azure: true, s3: false });
+  assert.deepEqual(credentialsFor(policy([], "s3://models")), { azure: false, s3: true });
+  assert.deepEqual(credentialsFor(policy(["s3://models"], "https://a.example/c")), { azure: true, s3: true });
+});
+
+test("a text shows neither the signature nor the token of a presigned URL", () => {
+  const url =
+    "https://b.s3.amazonaws.com/x?X-Amz-Credential=id&X-Amz-Security-Token=SECRET%2F&X-Amz-Signature=5ec";
+  assert.equal(
+    withoutSignature(url),
+    "https://b.s3.amazonaws.com/x?X-Amz-Credential=id&X-Amz-Security-Token=…&X-Amz-Signature=…",
+  );
 });

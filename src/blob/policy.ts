@@ -1,7 +1,6 @@
 import { type BlobLimits, blobLimits } from "../contract/blob-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { isAllowedAddress } from "./remote/addresses.ts";
-import { isS3Url, s3UrlFault } from "./s3/s3-url.ts";
+import { isAllowedAddress, withoutBrackets } from "./remote/addresses.ts";
 
 /**
  * Which blobs may be read, from which places, and how large they may be. Plain data without a secret, so that it can travel to a job as
@@ -18,16 +17,11 @@ export interface BlobPolicy {
   readonly mapped?: readonly MappedBase[] | undefined;
   /** The limits of a blob; the defaults if it is missing. */
   readonly limits?: BlobLimits | undefined;
-  /** For a job that a service runs for a caller: which blobs of the container belong to the caller. */
-  readonly own?: OwnBlobs | undefined;
-}
-
-/** A replayed output names URLs that no service has checked: in the container they reach only the caller's space. */
-interface OwnBlobs {
-  /** The caller's space; empty for the root of the container. */
-  readonly space: string;
-  /** URLs without query that the service has checked for the caller, wherever they are. */
-  readonly named: readonly string[];
+  /**
+   * For a job that a service runs for a caller: the caller's space, empty for the root of the container; and the URLs without query that
+   * the service has checked for the caller. A replayed output names others: in the container they reach only the space.
+   */
+  readonly own?: { readonly space: string; readonly named: readonly string[] } | undefined;
 }
 
 export interface MappedBase {
@@ -39,17 +33,6 @@ export interface MappedBase {
   readonly root?: string | undefined;
   /** Only these blobs, such as `data/<name>`; they take precedence over entries of the same base without such a list. */
   readonly keys?: readonly string[] | undefined;
-}
-
-/** The settings that a policy is made of, with URLs as an operator writes them. */
-interface PolicyRules {
-  /** By default the container of `blobUrl`. */
-  readonly allowed: readonly string[];
-  readonly privateOrigins: readonly string[];
-  /** May carry a SAS; it stays out of the policy. */
-  readonly blobUrl?: string | undefined;
-  readonly mapped?: readonly MappedBase[] | undefined;
-  readonly limits?: BlobLimits | undefined;
 }
 
 /**
@@ -67,14 +50,18 @@ export function blobPolicy(env: Readonly<Record<string, string | undefined>>): B
   });
 }
 
-/** @throws MucastError invalid_request for an entry that is no URL of its kind. */
-export function policyOf({
-  allowed,
-  privateOrigins,
-  blobUrl = "",
-  mapped = [],
-  limits,
-}: PolicyRules): BlobPolicy {
+/**
+ * @param rules.allowed by default the container of `blobUrl`.
+ * @param rules.blobUrl may carry a SAS; it stays out of the policy.
+ * @throws MucastError invalid_request for an entry that is no URL of its kind.
+ */
+export function policyOf(
+  rules: Pick<BlobPolicy, "allowed" | "mapped" | "limits"> & {
+    readonly privateOrigins: readonly string[];
+    readonly blobUrl?: string | undefined;
+  },
+): BlobPolicy {
+  const { allowed, privateOrigins, blobUrl = "", mapped = [], limits } = rules;
   const origins = privateOrigins.map(privateOrigin);
   const isContainer = /^(?:https?|s3):/i.test(blobUrl) && mappedBase(blobUrl, mapped) === undefined;
   const container = isContainer ? containerUrl(blobUrl.split("?")[0]!, "BLOB_URL", origins) : undefined;
@@ -107,11 +94,10 @@ export function containerUrl(entry: string, path: string, privateOrigins: readon
   const fault = text.includes("?") ? "has a query string" : spellingFault(text, privateOrigins);
   const folders = text.split("/").length - 3;
   if (fault === undefined && (folders >= 1 || isS3Url(text))) return text;
-  throw new MucastError(
-    "invalid_request",
-    `${path}: ${redactUrl(entry)} ${fault ?? "names no container"}; write https://host[:port]/container or s3://bucket`,
-    { path, value: redactUrl(entry) },
-  );
+  const value = redactUrl(entry);
+  const advice = "write https://host[:port]/container or s3://bucket";
+  const message = `${path}: ${value} ${fault ?? "names no container"}; ${advice}`;
+  throw new MucastError("invalid_request", message, { path, value });
 }
 
 /** @throws MucastError invalid_request. */
@@ -119,12 +105,10 @@ function privateOrigin(entry: string): string {
   const url = URL.canParse(entry) ? new URL(entry) : undefined;
   const allowed = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
   if (allowed && url?.origin === entry) return entry;
-  const path = "MUCAST_PRIVATE_ORIGINS";
-  throw new MucastError(
-    "invalid_request",
-    `${path}: ${redactUrl(entry)} is not an origin; write https://host[:port], or http://host[:port] for a loopback host`,
-    { path, value: redactUrl(entry) },
-  );
+  const [path, value] = ["MUCAST_PRIVATE_ORIGINS", redactUrl(entry)];
+  const advice = "write https://host[:port], or http://host[:port] for a loopback host";
+  const message = `${path}: ${value} is not an origin; ${advice}`;
+  throw new MucastError("invalid_request", message, { path, value });
 }
 
 /**
@@ -159,7 +143,10 @@ const SCHEME = /^https?:\/\//;
  * exactly what was compared with the policy.
  */
 export function spellingFault(text: string, privateOrigins: readonly string[] = []): string | undefined {
-  if (isS3Url(text)) return s3UrlFault(text);
+  if (isS3Url(text)) {
+    if (S3_URL.test(text)) return undefined;
+    return "is not of the form s3://bucket/folder, with the lower-case name of a bucket and plain folders";
+  }
   if (!URL.canParse(text)) return "is not a URL";
   const url = new URL(text);
   if (url.protocol === "http:" && isLoopbackHost(url.hostname)) {
@@ -174,13 +161,24 @@ export function spellingFault(text: string, privateOrigins: readonly string[] = 
     return "spells its host unusually (write it in lower case, without default port or trailing dot)";
   }
   const odd = segments.find((segment) => !SEGMENT.test(segment));
-  return odd === undefined ? undefined : `has an unusual part in its path, "${redactSegment(odd)}"`;
+  if (odd === undefined) return undefined;
+  // Without parts that could be a secret.
+  const shown = beforeQuery(odd).split("@").at(-1)!.slice(0, 40);
+  return `has an unusual part in its path, "${shown}"`;
 }
 
-/** Without parts that could be a secret. */
-function redactSegment(segment: string): string {
-  const bare = beforeQuery(segment);
-  return bare.slice(bare.lastIndexOf("@") + 1).slice(0, 40);
+const S3_URL =
+  /^s3:\/\/([a-z0-9](?:[a-z0-9-]|\.(?!\.)){1,61}[a-z0-9])((?:\/[A-Za-z0-9$_~-][A-Za-z0-9._~$-]*)*)$/;
+
+/** True for a text that is meant as an s3: URL. */
+export function isS3Url(text: string): boolean {
+  return /^s3:/i.test(text.trim());
+}
+
+/** @param url one without a fault. @returns the folder without a final slash, empty for the bucket itself. */
+export function s3PlaceOf(url: string): { bucket: string; folder: string } {
+  const [, bucket, folder] = S3_URL.exec(url)!;
+  return { bucket: bucket!, folder: folder!.slice(1) };
 }
 
 /** @param hostname of a parsed URL. */
@@ -188,40 +186,27 @@ function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || isAllowedAddress(withoutBrackets(hostname), "loopback");
 }
 
-export function withoutBrackets(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, "$1");
-}
-
-/** The limits of one transfer, and the retries of its requests. Sizes are bytes, times milliseconds. */
-export interface TransferLimits {
-  /** Bytes as stored, which means compressed if the blob is. */
-  readonly maxStoredBytes: number;
-  /** Bytes after decompression. */
-  readonly maxBytes: number;
-  /** Until a TLS connection is established. */
-  readonly connectMs: number;
-  /** Until the headers of an answer, and between two pieces of its body. */
-  readonly idleMs: number;
-  /** From opening to the end of the blob over https. */
-  readonly totalMs: number;
-  /** Attempts at one request before the blob counts as unavailable. */
-  readonly attempts: number;
-  /** Pause after the first failed attempt, in milliseconds; doubled after each further one, at most 16-fold. */
-  readonly backoffMs: number;
-  /** Length of one range request. */
-  readonly rangeBytes: number;
-}
-
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
-export const DEFAULT_TRANSFER_LIMITS: TransferLimits = {
+/** The limits of one transfer, and the retries of its requests. Sizes are bytes, times milliseconds. */
+export const DEFAULT_TRANSFER_LIMITS = {
+  /** Bytes as stored, which means compressed if the blob is. */
   maxStoredBytes: 16 * GIB,
+  /** Bytes after decompression. */
   maxBytes: 16 * GIB,
+  /** Until a TLS connection is established. */
   connectMs: 10_000,
+  /** Until the headers of an answer, and between two pieces of its body. */
   idleMs: 60_000,
+  /** From opening to the end of a remote blob. */
   totalMs: 2 * 3_600_000,
+  /** Attempts at one request before the blob counts as unavailable. */
   attempts: 5,
+  /** Pause after the first failed attempt; doubled after each further one, at most 16-fold. */
   backoffMs: 500,
+  /** Length of one range request. */
   rangeBytes: 16 * MIB,
 };
+
+export type TransferLimits = Readonly<typeof DEFAULT_TRANSFER_LIMITS>;

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../contract/errors/errors.ts";
-import { blocksOf, type Content } from "./store.ts";
+import { type Content, splitBlocks } from "./store.ts";
 
 async function blocks(content: Content, size: number, limit?: number): Promise<Buffer[]> {
   const all: Buffer[] = [];
-  for await (const block of blocksOf(content, { size, name: "x", limit })) all.push(Buffer.from(block));
+  for await (const block of splitBlocks(content, { size, name: "x", limit })) all.push(Buffer.from(block));
   return all;
 }
 

@@ -23,19 +23,15 @@ export interface ReadPart {
 }
 
 /**
- * The storage of all blobs of a service: a folder, an Azure container or a bucket of S3. Keys are `data/<name>` and `status/<name>`.
- * Every method throws MucastError blob_unavailable (reading) or output_failed (writing) if the storage fails
- * after retries.
+ * The storage of all blobs of a service: a folder, an Azure container or a bucket of S3. Keys are `data/<name>` and `status/<name>`. Every
+ * method throws MucastError blob_unavailable (reading) or output_failed (writing) if the storage fails after retries.
  */
 export interface BlobStore {
   /** The prefix of `/data/<name>` in the URL of an output; contains no secret. */
   readonly url: string;
   /** Undefined if there is none. */
   stat(key: string): Promise<StoredBlob | undefined>;
-  /**
-   * The bytes of a blob, or of a part of it (`end` exclusive), all of one version.
-   * @throws MucastError blob_not_found; blob_unavailable if it no longer has `etag`.
-   */
+  /** All bytes are of one version. @throws MucastError blob_not_found; blob_unavailable if it no longer has `etag`. */
   read(key: string, part?: ReadPart): AsyncIterable<Uint8Array>;
   /** Writes or replaces a blob, completely or not at all. @throws MucastError too_large. */
   put(key: string, content: Content, options?: StoreWrite): Promise<{ created: boolean; etag: string }>;
@@ -60,18 +56,11 @@ export interface ListedBlob {
 
 /** A store as a process opens it by itself: a job, or a command of the operator. */
 export interface JobStore extends BlobStore {
-  /**
-   * Every blob of the storage and of all spaces in it, in any order. Leaves out what is no blob, such as staged files.
-   * @throws MucastError blob_unavailable.
-   */
+  /** Every blob of the storage and of all spaces in it, in any order, without staged files. */
   list(): AsyncIterable<ListedBlob>;
-  /** Opens an input. @throws MucastError blob_not_found, blob_unavailable. */
+  /** @throws MucastError blob_not_found, blob_unavailable. */
   open(key: string, signal?: AbortSignal): Promise<StoredBytes>;
-  /**
-   * Checks early, before hours of training, whether a new blob can be written later: the storage exists and the name is free. Writes
-   * nothing.
-   * @throws MucastError output_failed.
-   */
+  /** Checks early, before hours of training, that the storage exists and the name is free. @throws MucastError output_failed. */
   checkNew(key: string): Promise<void>;
 }
 
@@ -108,23 +97,24 @@ export type Content = Piece | AsyncIterable<Piece> | Iterable<Piece>;
 
 /**
  * The bytes of `content` in blocks of `size` bytes, the last one possibly smaller; none for empty content.
- * @param name of the blob in errors.
- * @param limit in bytes; more are too_large.
+ * @param options.name of the blob in errors.
+ * @param options.limit in bytes; more are too_large.
  */
-export async function* blocksOf(
+export async function* splitBlocks(
   content: Content,
-  {
-    size,
-    name,
-    limit = Number.POSITIVE_INFINITY,
-  }: { size: number; name: string; limit?: number | undefined },
+  options: { size: number; name: string; limit?: number | undefined },
 ): AsyncGenerator<Uint8Array> {
+  const { size, name, limit = Number.POSITIVE_INFINITY } = options;
+  const isWhole = typeof content === "string" || content instanceof Uint8Array;
   let held: Uint8Array[] = [];
   let [bytes, total] = [0, 0];
-  for await (const piece of piecesOf(content)) {
+  for await (const piece of isWhole ? [content] : content) {
     const added = typeof piece === "string" ? Buffer.from(piece) : piece;
     total += added.length;
-    if (total > limit) throw tooLarge(name, limit);
+    if (total > limit) {
+      const message = `${name} would hold more than the limit of ${limit} bytes`;
+      throw new MucastError("too_large", message, { source: name, limit });
+    }
     held.push(added);
     bytes += added.length;
     if (bytes < size) continue;
@@ -135,13 +125,4 @@ export async function* blocksOf(
     bytes -= whole;
   }
   if (bytes > 0) yield Buffer.concat(held);
-}
-
-function piecesOf(content: Content): AsyncIterable<Piece> | Iterable<Piece> {
-  return typeof content === "string" || content instanceof Uint8Array ? [content] : content;
-}
-
-function tooLarge(name: string, limit: number): MucastError {
-  const message = `${name} would hold more than the limit of ${limit} bytes`;
-  return new MucastError("too_large", message, { source: name, limit });
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readOutput } from "../client/read-output.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import {
   type ChosenOutputs,
@@ -8,11 +7,8 @@ import {
   chosenOutputsSchema,
 } from "../contract/output/chosen-outputs.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { outputDocument } from "../outputs/open-document.ts";
-import { modelNameOf } from "../outputs/output-summary.ts";
-import { dlText, type Market, mlText } from "../outputs/outputs.testing.ts";
-import { type CandidateOutput, chooseOutputs } from "./choose-outputs.ts";
-import { DATES_PER_CHOICE, outputRows } from "./output-rows.ts";
+import { dlText, type Market, mlText, outputDocument } from "../outputs/outputs.testing.ts";
+import { candidateOf, chooseOutputs, DATES_PER_CHOICE, outputRows } from "./choose-outputs.ts";
 
 const SHA = "0".repeat(64);
 const MARKET: Market = { fitRows: 250, folds: 8, scoreRows: 120 };
@@ -20,27 +16,18 @@ const MARKET: Market = { fitRows: 250, folds: 8, scoreRows: 120 };
 const parsed = (text: string): OutputBlob => JSON.parse(text);
 const OUTPUTS = [0, 0.3, 0.25].map((skill, i) => parsed(mlText({ ...MARKET, skill, seed: i + 1 })));
 
-function candidate(output: OutputBlob, rows: ChosenRows, name = "o.json"): CandidateOutput {
-  const document = outputDocument(name, SHA, readOutput(output));
-  const { delay = 0 } = document.document.window;
-  return {
-    name,
-    sha256: SHA,
-    model: modelNameOf(document.document),
-    delay,
-    rows: outputRows(document, rows, "squared_error"),
-  };
-}
-
-const chosen = (outputs: readonly OutputBlob[], rows: ChosenRows = "out_of_fold") =>
-  chooseOutputs(
-    outputs.map((output) => candidate(output, rows)),
-    { rows, rule: "mean", measure: "squared_error" },
+function chosen(outputs: readonly OutputBlob[], rows: ChosenRows = "out_of_fold") {
+  const options = { rows, rule: "mean", measure: "squared_error" } as const;
+  const documents = outputs.map((output) => outputDocument("o.json", SHA, output));
+  return chooseOutputs(
+    documents.map((document) => candidateOf(document, options)),
+    options,
   );
+}
 
 test("by order, score rows are those forecasts whose order is judged; by error, the published ones", () => {
   const text = mlText({ ...MARKET, skill: -0.5, seed: 1, config: { shrinkage: "pooled" } });
-  const document = outputDocument("o.json", SHA, readOutput(parsed(text)));
+  const document = outputDocument("o.json", SHA, parsed(text));
   const { predicted, ranked } = document.rows[0]!;
   const kept = (measure: "ic" | "squared_error") => outputRows(document, "score", measure)[0]!.predicted;
   assert.deepEqual(kept("ic"), ranked!.subarray(0, kept("ic").length));

@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
-import { type CandidateOutput, chooseOutputs } from "../choose/choose-outputs.ts";
-import { outputRows } from "../choose/output-rows.ts";
+import { type CandidateOutput, candidateOf, chooseOutputs } from "../choose/choose-outputs.ts";
 import {
   CHOICE_MEASURES,
   CHOICE_RULES,
@@ -12,9 +11,7 @@ import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/chosen-outputs.ts";
-import { laterFigures } from "../contract/output/later-close.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
-import { modelNameOf } from "../outputs/output-summary.ts";
 import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
 import { table } from "./terminal/output-table.ts";
@@ -80,16 +77,8 @@ async function readOutputs(
   }
   const outputs: CandidateOutput[] = [];
   // One at a time: a document may need much memory while it is read.
-  for (const location of locations) {
-    const document = await openDocument(location, reading);
-    const { name, sha256, document: summary } = document;
-    const { delay = 0 } = summary.window;
-    outputs.push({
-      ...{ name, sha256, model: modelNameOf(summary), delay },
-      rows: outputRows(document, rows, measure),
-      later: laterFigures(summary.metrics[rows]?.by_delay),
-    });
-  }
+  for (const location of locations)
+    outputs.push(candidateOf(await openDocument(location, reading), { rows, measure }));
   return outputs;
 }
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
 import { TRACKER_VARIABLES } from "../contract/tracker-url.ts";
-import { exportForecasts, streamForecasts } from "../export/export-forecasts.ts";
+import { exportForecasts } from "../export/export-forecasts.ts";
 import type { Reading } from "../outputs/open-document.ts";
 import { type TrackedRun, trackRun } from "../tracking/track-run.ts";
 import { openTrackedOutput } from "../tracking/tracked-output.ts";
@@ -73,9 +73,8 @@ function requiredTracker(): Tracker {
 
 async function tableOf(output: string, out: string | undefined, isRaw: boolean, reading: Reading) {
   if (out === undefined) return {};
-  const rows = await (out === TO_STDOUT
-    ? streamForecasts(output, process.stdout, reading, { isRaw })
-    : exportForecasts({ output, out, isRaw }, reading));
+  const to = out === TO_STDOUT ? process.stdout : out;
+  const rows = await exportForecasts({ output, out: to, isRaw }, reading);
   return { export: out, rows };
 }
 

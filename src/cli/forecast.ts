@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import { blobLimits } from "../contract/blob-limits.ts";
 import { EXAMPLE_CONFIGS } from "../contract/config/example-configs.ts";
@@ -14,7 +14,7 @@ import type { VerdictState } from "../contract/output/verdict.ts";
 import { runOperation } from "../executors/run-operation.ts";
 import { csvCell } from "../export/export-forecasts.ts";
 import { type OutputDocument, openDocument } from "../outputs/open-document.ts";
-import { preparePrices } from "../prepare/prepare-prices.ts";
+import { type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
 import {
   configText,
   jobResources,
@@ -24,7 +24,7 @@ import {
   withReportFlags,
 } from "./jobs/job-options.ts";
 import { writeJobReport } from "./jobs/job-report.ts";
-import { follow } from "./prepare.ts";
+import { dateFormatOption, follow } from "./prepare.ts";
 import { tableOf } from "./show.ts";
 import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
@@ -36,6 +36,7 @@ interface ForecastFlags extends ReportFlags {
   readonly tickers?: string;
   readonly ticker?: string;
   readonly timeZone?: string;
+  readonly dateFormat?: PrepareOptions["dateFormat"];
   readonly learningEnd?: string;
   readonly delay?: string;
   readonly report?: boolean;
@@ -71,11 +72,10 @@ export function addForecast(program: Command): void {
     .option("--features <file>", "features of your own, with one row per (date, ticker)")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
     .option("--ticker <name>", "the security of a file without tickers")
-    .option("--time-zone <name>", "time zone of stamps with a time, such as Europe/Berlin")
+    .option("--time-zone <name>", "zone of times, such as Europe/Berlin")
+    .addOption(dateFormatOption())
     .option("--learning-end <date>", "last date to learn from; shows what the forecasts after it were worth")
-    .addOption(
-      new Option("--delay <n>", "closes between the forecast and the trade (default: that of the config)"),
-    )
+    .option("--delay <n>", "closes between the forecast and the trade (default: that of the config)")
     .option("--report", "write an HTML report beside the output");
   withReportFlags(command)
     .addHelpText("after", HELP)
@@ -106,6 +106,7 @@ async function forecast(
       learningEnd: flags.learningEnd,
       ticker: flags.ticker,
       timeZone: flags.timeZone,
+      dateFormat: flags.dateFormat,
       tickers: flags.tickers?.split(",").map((ticker) => ticker.trim()),
     },
     ...following,

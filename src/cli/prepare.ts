@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { blobLimits } from "../contract/blob-limits.ts";
-import { COMPRESSIONS, INPUT_FORMATS } from "../contract/config/input-formats.ts";
+import { COMPRESSIONS, DATE_FORMATS, INPUT_FORMATS } from "../contract/config/input-formats.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
 import {
   type PreparedBlobs,
@@ -23,33 +23,29 @@ interface PrepareFlags extends Omit<PrepareOptions, "tickers"> {
 export function addPrepare(program: Command): void {
   const command = program
     .command("prepare")
-    .description(
-      "turn prices into the two input blobs, with a documented set of features and with features of your own",
-    );
+    .description("turn prices into the two input blobs, with features");
   addRequiredOption(
     command,
     "--prices <file>",
-    "prices as CSV or Parquet, with one column per ticker or one row per (date, ticker); a CSV may be gzipped (.gz)",
+    "prices as CSV(.gz) or Parquet, with one column per ticker or one row per (date, ticker)",
   );
   addRequiredOption(command, "--out <dir>", "folder; the two blobs go to its data/")
-    .option(
-      "--features <file>",
-      "features of your own as CSV or Parquet, with one row per (date, ticker) and one column per feature",
-    )
+    .option("--features <file>", "features of your own, with one row per (date, ticker)")
     .option("--only-features", "with --features: leave out the features that prepare computes")
-    .option("--id <id>", "id in the names of the blobs (default: a digest of their content)")
+    .option("--id <id>", "part of the blobs' names (default: a digest)")
     .option("--start <date>", "first date, YYYY-MM-DD")
     .option("--end <date>", "last date, YYYY-MM-DD")
-    .option("--learning-end <date>", "last date whose labels a job may learn from")
-    .option("--tickers <list>", "comma-separated tickers (default: all)")
+    .option("--learning-end <date>", "last date to learn from")
+    .option("--tickers <list>", "comma-separated (default: all)")
     .option("--ticker <name>", "the security of a file without tickers")
-    .option("--time-zone <name>", "time zone of stamps with a time, such as Europe/Berlin")
+    .option("--time-zone <name>", "zone of times, such as Europe/Berlin")
+    .addOption(dateFormatOption())
     .addOption(new Option("--format <name>", "format of the blobs").choices(INPUT_FORMATS).default("json"))
     .addOption(
       new Option("--compression <name>", "compression of Parquet (default: snappy)").choices(COMPRESSIONS),
     )
     .option("--json", "print JSON on a terminal too")
-    .option("--float32", "write features to Parquet as float32, with about 7 digits; prices stay float64")
+    .option("--float32", "write features to Parquet as float32")
     .addHelpText(
       "after",
       "\nExample:\n  mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31\n" +
@@ -72,17 +68,16 @@ export function addPrepare(program: Command): void {
         }),
       ).finally(finish);
       const isText = process.stdout.isTTY === true && json !== true;
-      process.stdout.write(
-        isText ? preparedText(prepared) : `${JSON.stringify(asRecord(prepared), null, 2)}\n`,
-      );
+      const text = isText ? preparedText(prepared) : `${JSON.stringify(asRecord(prepared), null, 2)}\n`;
+      process.stdout.write(text);
     });
 }
 
-const QUIET_MS = 2_000;
+export function dateFormatOption(): Option {
+  return new Option("--date-format <name>", "of dates such as 3/4/2020").choices(DATE_FORMATS);
+}
 
-/**
- * Writes sentences to stderr and, on a terminal, a bar.
- */
+/** Writes sentences to stderr and, on a terminal, a bar. */
 export function follow(
   stream: ConstructorParameters<typeof Reporter>[0]["stream"],
   isJson: boolean,
@@ -93,7 +88,7 @@ export function follow(
   return {
     report: (sentence) => reporter.write({}, sentence),
     onProgress: (progress) => {
-      if (performance.now() - started >= QUIET_MS) reporter.report({ kind: "progress", ...progress });
+      if (performance.now() - started >= 2_000) reporter.report({ kind: "progress", ...progress });
     },
     finish: () => reporter.finish(),
   };
@@ -111,8 +106,7 @@ export function preparedText(prepared: PreparedBlobs): string {
   ].join("\n");
 }
 
-function asRecord({ featurePath, dataExtractorPath, learningEnd, ...rest }: PreparedBlobs): object {
-  const { id, ...others } = rest;
+function asRecord({ id, featurePath, dataExtractorPath, learningEnd, ...others }: PreparedBlobs): object {
   return {
     id,
     feature_url: featurePath,

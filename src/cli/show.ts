@@ -5,7 +5,6 @@ import { smallFactorOf } from "../contract/output/small-factor.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
-import { outputVerdict } from "../outputs/output-verdict.ts";
 import { hitRateErrorOf } from "../report/statistics/over-dates.ts";
 import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
@@ -64,7 +63,7 @@ export async function tableOf(locations: readonly string[], reading: Reading): P
     const name = printable(modelNameOf(output.document));
     const judged = judgedTable(output.document.metrics);
     const hitRateError = hitRateErrorOf(judged === "score" ? output.rows : (output.outOfFold ?? []));
-    shown.push({ name, output: output.document, hitRateError, verdict: outputVerdict(output) });
+    shown.push({ name, output: output.document, hitRateError, verdict: output.document.verdict });
   }
   const choices = shown.flatMap(({ name, output: { choice } }) =>
     choice === undefined ? [] : [`\n${name}, chosen among candidates:\n${candidateTable(choice)}\n`],

@@ -1,6 +1,6 @@
 import type { BlobKind } from "../contract/api/blob-page.ts";
 import type { OperationStatus } from "../contract/api/operation-view.ts";
-import type { Compression, InputFormat } from "../contract/config/input-formats.ts";
+import type { Compression, DateFormat, InputFormat } from "../contract/config/input-formats.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 
 export interface SubmitOptions {
@@ -51,9 +51,9 @@ export interface PrepareOptions {
   readonly tickers?: readonly string[] | undefined;
   /** The security of a file without tickers. */
   readonly ticker?: string | undefined;
-  /** Such as `Europe/Berlin`. */
   readonly time_zone?: string | undefined;
-  /** A table of further features, CSV or Parquet, with a row for each ticker and date. */
+  readonly date_format?: DateFormat | undefined;
+  /** CSV or Parquet, with a row for each ticker and date. */
   readonly features?: Blob | undefined;
   /** Leaves out the features that the service computes. */
   readonly only_features?: boolean | undefined;

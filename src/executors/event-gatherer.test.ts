@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { jsonBytes } from "../contract/json/bounded-json.ts";
 import { type EpochPoint, epochsSchema } from "../contract/output/job-events.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
-import { EpochPoints, pointOf } from "./event-gatherer.ts";
+import { EpochPoints, EventGatherer } from "./event-gatherer.ts";
 
 function point(ticker: string, epoch: number, validation_loss: number | null): EpochPoint {
   return { ticker, epoch, train_loss: 1 / epoch, validation_loss };
@@ -19,9 +19,8 @@ test("returns a few epochs unchanged and in order", () => {
     { ...point("A", 1, 1), member: 3 },
   ];
   for (const each of points) epochs.add(each);
+  assert.equal(new EpochPoints().bounded(), undefined);
   assert.deepEqual(epochs.bounded(), { points });
-  epochs.clear();
-  assert.equal(epochs.bounded(), undefined);
 });
 
 test("keeps the best and the last of very many epochs for each network, and thins the others evenly", () => {
@@ -61,27 +60,32 @@ test("stays within its size limit with tickers of any name", () => {
 });
 
 test("counts nothing twice when epochs pass through two gatherers", () => {
-  const first = new EpochPoints();
-  const second = new EpochPoints();
+  const [first, second] = [new EventGatherer(), new EventGatherer()];
   for (let epoch = 1; epoch <= 3_000; epoch++) {
-    first.add(point("A", epoch, epoch));
-    if (epoch % 1_000 === 0) {
-      second.addAll(first.bounded()!);
-      first.clear();
-    }
+    first.report({ kind: "progress", stage: "fit", done: epoch, ticker: "A", epoch, train_loss: Number.NaN });
+    if (epoch % 1_000 === 0) second.add(first.take()!);
   }
-  const { points, left_out } = second.bounded()!;
-  assert.equal(points.length + left_out!, 3_000);
-  assert.deepEqual([points[0]!.epoch, points.at(-1)!.epoch], [1, 3_000]);
+  assert.equal(first.take(), undefined);
+  const { epochs, progress } = second.take()!;
+  assert.equal(epochs!.points.length + epochs!.left_out!, 3_000);
+  assert.deepEqual([epochs!.points[0]!.epoch, epochs!.points.at(-1)!.epoch], [1, 3_000]);
+  assert.equal(epochs!.points[0]!.train_loss, null, "it is not finite");
+  assert.deepEqual(progress, { stage: "fit", done: 3_000, total: null });
 });
 
-test("writes a loss that is not finite as null, and makes no point of progress without an epoch", () => {
-  const progress = { kind: "progress", stage: "fit", done: 1, ticker: "A", epoch: 1 } as const;
-  assert.deepEqual(
-    pointOf({ ...progress, train_loss: Number.NaN, validation_loss: Number.POSITIVE_INFINITY }),
-    {
-      ...{ ticker: "A", epoch: 1, train_loss: null, validation_loss: null },
-    },
-  );
-  assert.equal(pointOf({ kind: "progress", stage: "fit", done: 1 }), undefined);
+test("returns the first 200 failures and warnings of a job and counts all of them", () => {
+  const gatherer = new EventGatherer();
+  const batches = [];
+  for (let i = 0; i < 1_000; i++) {
+    const code = i % 4 === 0 ? "diverged" : "fit_failed";
+    gatherer.report({ kind: "failure", failure: { ticker: `T${i}`, code, message: "why" } });
+    gatherer.report({ kind: "warning", warning: { code: "no_prices", ticker: `U${i}`, message: "why" } });
+    if (i % 150 === 0) batches.push(gatherer.take()!);
+  }
+  batches.push(gatherer.take()!);
+  assert.equal(batches.flatMap(({ failures = [] }) => failures).length, 200);
+  assert.equal(batches.flatMap(({ warnings = [] }) => warnings).length, 200);
+  assert.deepEqual(batches.at(-1), {
+    counts: { warnings: { no_prices: 1_000 }, failures: { diverged: 250, fit_failed: 750 } },
+  });
 });

@@ -4,11 +4,12 @@ import type { Failure } from "../contract/problems/problem.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { CappedList, SIZES } from "../contract/schema/answer-limits.ts";
 
-/** Every part of a batch; undefined or an empty list if there is nothing to report. */
-type Parts = { readonly [P in keyof EventBatch]-?: EventBatch[P] | undefined };
-
 /** A batch of the parts that are not empty; undefined if all are. */
-export function batchOf(parts: Parts): EventBatch | undefined {
+export function batchOf(
+  parts: {
+    readonly [P in keyof EventBatch]-?: EventBatch[P] | undefined;
+  },
+): EventBatch | undefined {
   const isFull = (part: unknown) => part !== undefined && !(Array.isArray(part) && part.length === 0);
   const full = Object.entries(parts).filter(([, part]) => isFull(part));
   return full.length === 0 ? undefined : Object.fromEntries(full);
@@ -21,19 +22,21 @@ export function batchOf(parts: Parts): EventBatch | undefined {
 export class EventGatherer {
   readonly #warnings = new CappedList<Warning>();
   readonly #failures = new CappedList<Failure>();
-  readonly #epochs = new EpochPoints();
-  #counts: EventBatch["counts"];
-  #progress: EventBatch["progress"];
-  #summary: EventBatch["summary"];
+  #epochs = new EpochPoints();
+  #newest: Pick<EventBatch, "counts" | "progress" | "summary"> = {};
   /** How many of the listed warnings and failures `take` has returned. */
   #taken = { warnings: 0, failures: 0 };
 
   /** Adds an event of the job. */
   report(event: JobEvent): void {
     switch (event.kind) {
-      case "progress":
-        this.#addProgress(event);
+      case "progress": {
+        const { stage, done, total = null } = event;
+        this.#newest = { ...this.#newest, progress: { stage, done, total } };
+        const point = pointOf(event);
+        if (point !== undefined) this.#epochs.add(point);
         break;
+      }
       case "warning":
         this.#warnings.add(event.warning);
         this.#addCounts();
@@ -43,7 +46,7 @@ export class EventGatherer {
         this.#addCounts();
         break;
       case "summary":
-        this.#summary = event.summary;
+        this.#newest = { ...this.#newest, summary: event.summary };
         break;
       default:
         event satisfies never;
@@ -51,24 +54,23 @@ export class EventGatherer {
   }
 
   /** Adds a batch from another gatherer. */
-  add({ warnings = [], failures = [], epochs, counts, progress, summary }: EventBatch): void {
+  add({ warnings = [], failures = [], epochs, ...newest }: EventBatch): void {
     for (const warning of warnings) this.#warnings.add(warning);
     for (const failure of failures) this.#failures.add(failure);
     if (epochs !== undefined) this.#epochs.addAll(epochs);
-    this.#counts = counts ?? this.#counts;
-    this.#progress = progress ?? this.#progress;
-    this.#summary = summary ?? this.#summary;
+    this.#newest = { ...this.#newest, ...newest };
   }
 
   /** What was gathered since the last `take`; undefined if nothing was. */
   get batch(): EventBatch | undefined {
+    const { counts, progress, summary } = this.#newest;
     return batchOf({
       warnings: this.#warnings.entries.slice(this.#taken.warnings),
       failures: this.#failures.entries.slice(this.#taken.failures),
-      counts: this.#counts,
+      counts,
       epochs: this.#epochs.bounded(),
-      progress: this.#progress,
-      summary: this.#summary,
+      progress,
+      summary,
     });
   }
 
@@ -76,22 +78,14 @@ export class EventGatherer {
   take(): EventBatch | undefined {
     const { batch } = this;
     this.#taken = { warnings: this.#warnings.entries.length, failures: this.#failures.entries.length };
-    this.#epochs.clear();
-    this.#counts = undefined;
-    this.#progress = undefined;
-    this.#summary = undefined;
+    this.#epochs = new EpochPoints();
+    this.#newest = {};
     return batch;
   }
 
   #addCounts(): void {
-    this.#counts = { warnings: { ...this.#warnings.counts }, failures: { ...this.#failures.counts } };
-  }
-
-  #addProgress(event: Progress): void {
-    const { stage, done, total = null } = event;
-    this.#progress = { stage, done, total };
-    const point = pointOf(event);
-    if (point !== undefined) this.#epochs.add(point);
+    const counts = { warnings: { ...this.#warnings.counts }, failures: { ...this.#failures.counts } };
+    this.#newest = { ...this.#newest, counts };
   }
 }
 
@@ -108,33 +102,17 @@ interface Counted {
   readonly nth: number;
 }
 
-/** The epoch of lowest loss, and the newest. */
-interface Network {
-  readonly best: Counted;
-  readonly last: Counted;
-}
-
 /** @returns the epoch that a job reports with its progress; undefined if it reports none. */
-export function pointOf({
-  ticker,
-  member,
-  epoch,
-  train_loss,
-  validation_loss,
-}: Progress): EpochPoint | undefined {
+function pointOf({ ticker, member, epoch, train_loss, validation_loss }: Progress): EpochPoint | undefined {
   if (ticker === undefined || epoch === undefined) return undefined;
-  const ofMember = member === undefined ? {} : { member };
+  const finite = (loss: number | undefined) => (Number.isFinite(loss) ? loss! : null);
   return {
     ticker,
-    ...ofMember,
+    ...(member === undefined ? {} : { member }),
     epoch,
     train_loss: finite(train_loss),
     validation_loss: finite(validation_loss),
   };
-}
-
-function finite(loss: number | null | undefined): number | null {
-  return typeof loss === "number" && Number.isFinite(loss) ? loss : null;
 }
 
 /** Gathers epochs of any number of networks in bounded memory: keeps the best and the last of each network and thins the others evenly. */
@@ -142,28 +120,23 @@ export class EpochPoints {
   #seen = 0;
   /** The number of epochs that were dropped before `addAll`. */
   #leftOut = 0;
-  /** Every `step`-th point is kept. */
+  /** Every `stride`-th point is kept. */
   #stride = 1;
   #even: Counted[] = [];
-  /** The network with the newest epoch comes last. */
-  readonly #networks = new Map<string, Network>();
-
-  get isEmpty(): boolean {
-    return this.#seen === 0;
-  }
+  /** The epoch of lowest loss and the newest; the network with the newest epoch comes last. */
+  readonly #networks = new Map<string, { readonly best: Counted; readonly last: Counted }>();
 
   add(point: EpochPoint): void {
-    const counted = { point, nth: this.#seen++ };
-    if (counted.nth % this.#stride === 0) this.#even.push(counted);
+    const last = { point, nth: this.#seen++ };
+    if (last.nth % this.#stride === 0) this.#even.push(last);
     if (this.#even.length > 2 * EVEN_POINTS) {
       this.#stride *= 2;
       this.#even = this.#even.filter(({ nth }) => nth % this.#stride === 0);
     }
     const name = JSON.stringify([point.ticker, point.member]);
-    const network = this.#networks.get(name);
-    const isBest = network === undefined || lossOf(point) < lossOf(network.best.point);
+    const { best = last } = this.#networks.get(name) ?? {};
     this.#networks.delete(name);
-    this.#networks.set(name, { best: isBest ? counted : network.best, last: counted });
+    this.#networks.set(name, { best: lossOf(point) < lossOf(best.point) ? last : best, last });
     if (this.#networks.size > NETWORKS) this.#networks.delete(this.#networks.keys().next().value!);
   }
 
@@ -173,52 +146,32 @@ export class EpochPoints {
     this.#leftOut += left_out;
   }
 
-  /** The epochs added since the last `clear`, thinned to a bounded size; undefined if there are none. */
+  /** The epochs, thinned to a bounded size; undefined if there are none. */
   bounded(): Epochs | undefined {
-    if (this.#seen === 0) return undefined;
-    const chosen = new Set<Counted>();
+    const chosen = new Map<number, EpochPoint>();
     let room = MAX_BYTES;
-    const take = (counted: Counted): boolean => {
-      if (chosen.has(counted)) return true;
-      const bytes = jsonBytes(counted.point) + 1;
-      if (bytes > room) return false;
-      room -= bytes;
-      chosen.add(counted);
-      return true;
+    const choose = ({ point, nth }: Counted) => {
+      if (chosen.has(nth)) return;
+      room -= jsonBytes(point) + 1;
+      if (room >= 0) chosen.set(nth, point);
     };
     for (const { best, last } of [...this.#networks.values()].reverse()) {
-      if (!take(last) || !take(best)) break;
+      choose(last);
+      choose(best);
     }
-    const others = this.#even.filter((counted) => !chosen.has(counted));
-    for (const counted of evenly(others, Math.min(EVEN_POINTS, fitting(others, room)))) take(counted);
-    const points = [...chosen].sort((a, b) => a.nth - b.nth).map(({ point }) => point);
-    if (points.length === 0) return undefined;
+    let others = this.#even.filter(({ nth }) => !chosen.has(nth));
+    const isTooMuch = () =>
+      others.length > EVEN_POINTS || others.reduce((sum, { point }) => sum + jsonBytes(point) + 1, 0) > room;
+    while (others.length > 0 && isTooMuch()) others = others.filter((_, i) => i % 2 === 1);
+    for (const counted of others) choose(counted);
+    if (chosen.size === 0) return undefined;
+    const points = [...chosen].sort(([a], [b]) => a - b).map(([, point]) => point);
     const leftOut = this.#leftOut + this.#seen - points.length;
     return { points, ...(leftOut === 0 ? {} : { left_out: leftOut }) };
-  }
-
-  clear(): void {
-    this.#seen = 0;
-    this.#leftOut = 0;
-    this.#stride = 1;
-    this.#even = [];
-    this.#networks.clear();
   }
 }
 
 /** The loss by which the best epoch is chosen. */
 function lossOf({ train_loss, validation_loss }: EpochPoint): number {
   return validation_loss ?? train_loss ?? Number.POSITIVE_INFINITY;
-}
-
-/** How many points fit into this many bytes if all were as large as the largest. */
-function fitting(all: readonly Counted[], bytes: number): number {
-  const largest = all.reduce((most, { point }) => Math.max(most, jsonBytes(point) + 1), 1);
-  return Math.floor(bytes / largest);
-}
-
-/** This many entries of a list, at equal distances. */
-function evenly<T>(list: readonly T[], most: number): readonly T[] {
-  if (list.length <= most) return list;
-  return Array.from({ length: most }, (_, i) => list[Math.floor((i * list.length) / most)]!);
 }

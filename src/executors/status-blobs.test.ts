@@ -4,15 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { FolderStore } from "../blob/folder/folder-store.ts";
-import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { EventBatch } from "../contract/output/job-events.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import type { StatusBlob } from "../contract/output/status-blob.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
-import { StatusEvents } from "./polling/status-events.ts";
-import { readStatus } from "./status-reader.ts";
+import { readStatus, StatusEvents } from "./status-reader.ts";
 import { type StatusOptions, StatusWriter } from "./status-writer.ts";
 
 const RECORD: ResultRecord = {
@@ -94,38 +91,29 @@ test("writes a problem unchanged, and at most 200 warnings", async () => {
   );
 });
 
-test("writes the summary once, and a reader reports it once", async () => {
-  const status = writer("summarized");
-  const summary = {
-    model: "ridge",
-    fit: "pooled",
-    as_of: "2024-12-30",
-    tickers: 2,
-    failed: 0,
-    verdict: null,
-  } as const;
-  status.report({ kind: "summary", summary });
-  await status.writeEnd({ record: RECORD });
-  const read = await readStatus(store, "summarized", 1);
-  assert.deepEqual(read!.summary, summary);
-  const batches: EventBatch[] = [];
-  const events = new StatusEvents({ onEvents: (batch) => batches.push(batch), onTimings: () => undefined });
-  events.report(read);
-  events.report(read);
-  assert.deepEqual(batches, [{ summary }]);
-});
-
-test("writes failures, epochs and counts", async () => {
+test("writes failures, epochs, counts and the summary, which a reader reports once", async () => {
   const status = writer("trains");
   const losses = { train_loss: 0.5, validation_loss: Number.POSITIVE_INFINITY };
   status.report({ kind: "progress", stage: "fit", done: 1, total: 2, ticker: "A", epoch: 1, ...losses });
   const failure = { ticker: "B", code: "diverged", message: "B: the loss is not finite" };
   status.report({ kind: "failure", failure });
+  const facts = { model: "ridge", fit: "pooled", as_of: "2024-12-30" } as const;
+  const summary = { ...facts, tickers: 2, failed: 0, verdict: null } as const;
+  status.report({ kind: "summary", summary });
   await status.writeEnd({ record: RECORD });
   const read = (await readStatus(store, "trains", 1))!;
   const points = [{ ticker: "A", epoch: 1, train_loss: 0.5, validation_loss: null }];
-  assert.deepEqual([read.failures, read.epochs], [[failure], { points }]);
+  assert.deepEqual([read.failures, read.epochs, read.summary], [[failure], { points }, summary]);
   assert.deepEqual([read.warning_counts, read.failure_counts], [{}, { diverged: 1 }]);
+  const events = new StatusEvents();
+  assert.deepEqual(events.next(read), {
+    failures: [failure],
+    counts: { warnings: {}, failures: { diverged: 1 } },
+    epochs: { points },
+    progress: { stage: "fit", done: 1, total: 2 },
+    summary,
+  });
+  assert.equal(events.next(read), undefined);
 });
 
 test("keeps the end of a job readable, however much the job reports", async () => {
@@ -157,30 +145,6 @@ test("removes the signature of a URL from a message", async () => {
   status.report({ kind: "warning", warning: { code: "ignored_section", message } });
   await status.writeEnd({ problem: problemOf(new MucastError("internal", message)) });
   assert.ok(!JSON.stringify(await readStatus(store, "signed", 1)).includes("s3cret"));
-});
-
-test("a slow write does not overwrite the last one", { timeout: 600_000 }, async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const { promise: slow, resolve: go } = Promise.withResolvers<void>();
-  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-  let writes = 0;
-  const held = Object.assign(Object.create(store), {
-    put: async (...args: Parameters<BlobStore["put"]>) => {
-      if (++writes === 1) {
-        begin();
-        await slow;
-      }
-      return store.put(...args);
-    },
-  }) as BlobStore;
-  const status = writer("slow", { store: held });
-  status.report({ kind: "progress", stage: "read", done: 1 });
-  t.mock.timers.tick(3_000);
-  await begun;
-  const ended = status.writeEnd({ record: RECORD });
-  go();
-  await ended;
-  assert.deepEqual([(await readStatus(store, "slow", 1))?.end, writes], [{ record: RECORD }, 2]);
 });
 
 test("logs a failed write, and does nothing else", async () => {

@@ -3,11 +3,12 @@ import { withoutSignature } from "../blob/policy.ts";
 import type { BlobStore } from "../blob/store.ts";
 import { boundedCopy } from "../contract/json/bounded-json.ts";
 import type { Report } from "../contract/output/job-events.ts";
-import { type StatusBlob, statusKey } from "../contract/output/status-blob.ts";
+import { type StatusBlob, statusKey, type Timing } from "../contract/output/status-blob.ts";
 import { boundedProblem, type Problem } from "../contract/problems/problem.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
 import type { OnTiming } from "../jobs/shared/timings.ts";
 import { EventGatherer } from "./event-gatherer.ts";
+import { Pace } from "./pace.ts";
 
 export interface StatusOptions {
   readonly store: BlobStore;
@@ -25,6 +26,11 @@ const MAX_WRITE_MILLISECONDS = 20_000;
 /** Limits of the timings of a job, in entries and bytes: far more than it has steps. */
 const TIMINGS = { most: 1_000, bytes: 128 * 2 ** 10 };
 
+/** Of each step and of the first tickers. */
+export function boundTimings(timings: readonly Timing[]): Timing[] {
+  return boundedCopy(timings.slice(0, TIMINGS.most), { bytes: TIMINGS.bytes, text: SIZES.text })!;
+}
+
 /**
  * Writes the status blob of an attempt at a job: the whole blob, at most every few seconds while the job runs, and once more at its end.
  * The blob's size is bounded whatever the job reports, so that its end can always be read. The job reports to `report` and `onTiming`.
@@ -33,14 +39,8 @@ export class StatusWriter {
   readonly #options: StatusOptions;
   /** For the whole attempt. */
   readonly #gathered = new EventGatherer();
-  #end: StatusBlob["end"] = null;
-  readonly #timings: StatusBlob["timings"] = [];
-  /** Settles once no write is in progress; never rejects. */
-  #writing: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
-  /** Whether the job has reported something since the last write. */
-  #hasChanged = false;
-  #isStopped = false;
+  readonly #timings: Timing[] = [];
+  readonly #pace = new Pace(PAUSE_MILLISECONDS, () => this.#write(null));
 
   constructor(options: StatusOptions) {
     this.#options = options;
@@ -48,56 +48,25 @@ export class StatusWriter {
 
   readonly report: Report = (event) => {
     this.#gathered.report(event);
-    this.#hasChanged = true;
-    this.#plan();
+    this.#pace.plan();
   };
 
-  readonly onTiming: OnTiming = (timing) => {
-    if (this.#timings.length < TIMINGS.most) this.#timings.push(timing);
-  };
-
-  /** Of each step and of the first tickers. */
-  get timings(): StatusBlob["timings"] {
-    return boundedCopy(this.#timings, { bytes: TIMINGS.bytes, text: SIZES.text })!;
-  }
+  readonly onTiming: OnTiming = (timing) => void this.#timings.push(timing);
 
   /** Writes how the job ended, after any write in progress. Returns once the blob is stored or its write has failed. */
   async writeEnd(end: NonNullable<StatusBlob["end"]>): Promise<void> {
-    this.stop();
-    this.#end = "problem" in end ? { problem: boundedProblem(end.problem as Problem) } : end;
-    await this.#writing;
-    await this.#write();
+    await this.#pace.stop();
+    await this.#write("problem" in end ? { problem: boundedProblem(end.problem as Problem) } : end);
   }
 
   /** Schedules no further write: the status of the attempt stays without an end. */
   stop(): void {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
+    void this.#pace.stop();
   }
 
-  /** The next write, if none is scheduled or in progress. */
-  #plan(): void {
-    if (this.#isStopped || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#writing = this.#write().then(() => {
-        this.#timer = undefined;
-        if (this.#hasChanged) this.#plan();
-      });
-    }, PAUSE_MILLISECONDS).unref();
-  }
-
-  async #write(): Promise<void> {
+  async #write(end: StatusBlob["end"]): Promise<void> {
     const { store, id, attempt, config, log } = this.#options;
-    const key = statusKey(id, attempt);
-    this.#hasChanged = false;
-    const {
-      warnings = [],
-      failures = [],
-      counts,
-      epochs,
-      progress = null,
-      summary,
-    } = this.#gathered.batch ?? {};
+    const { warnings = [], failures = [], counts, progress = null, ...others } = this.#gathered.batch ?? {};
     const blob: StatusBlob = {
       schema: "mucast.status/1",
       id,
@@ -105,19 +74,18 @@ export class StatusWriter {
       config_sha256: createHash("sha256").update(config).digest("hex"),
       updated_at: new Date().toISOString(),
       progress,
-      end: this.#end,
+      end,
       warnings,
       warning_counts: counts?.warnings ?? {},
       failures,
       failure_counts: counts?.failures ?? {},
-      timings: this.timings,
-      ...(epochs === undefined ? {} : { epochs }),
-      ...(summary === undefined ? {} : { summary }),
+      timings: boundTimings(this.#timings),
+      ...others,
     };
+    const key = statusKey(id, attempt);
+    const signal = AbortSignal.timeout(MAX_WRITE_MILLISECONDS);
     try {
-      await store.put(key, withoutSignature(JSON.stringify(blob)), {
-        signal: AbortSignal.timeout(MAX_WRITE_MILLISECONDS),
-      });
+      await store.put(key, withoutSignature(JSON.stringify(blob)), { signal });
     } catch (error) {
       log(`${key} could not be written: ${error instanceof Error ? error.message : String(error)}`);
     }

@@ -1,15 +1,11 @@
-import { basename, dirname, extname } from "node:path";
+import { basename, dirname } from "node:path";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
-import type { Content } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
-import type { ForecastRows } from "../evaluate/forecast-rows.ts";
-import type { Bounds } from "../evaluate/intervals/conformal.ts";
-import { foldRows } from "../outputs/fold-rows.ts";
 import { type OutputDocument, openDocument, type Reading } from "../outputs/open-document.ts";
 import type { Rows } from "../tables/write-parquet.ts";
 
@@ -26,105 +22,65 @@ export const COLUMNS = [
   { name: "realised", kind: "double" },
 ] as const;
 
-export interface TableOptions {
-  /** CSV: keeps texts that begin as formulas do; a spreadsheet would compute them. */
-  readonly isRaw?: boolean;
-}
-
-const FORMATS: Readonly<
-  Record<string, (parts: readonly Rows[], options: TableOptions) => Content | Promise<Content>>
-> = {
-  ".csv": forecastsCsv,
-  ".parquet": forecastsParquet,
-};
-
-interface ExportRequest extends TableOptions {
+interface ExportRequest {
   /** The output of a job: a path, a file: URL or an https URL. */
   readonly output: string;
-  /** The path of the file; its extension selects the format, and an existing file is replaced. */
-  readonly out: string;
+  /** The path of the file; its extension selects the format, and an existing file is replaced. Or a stream, which gets CSV and stays open. */
+  readonly out: string | Writable;
+  /** CSV: keeps texts that begin as formulas do; a spreadsheet would compute them. */
+  readonly isRaw?: boolean;
 }
 
 /**
  * Writes the forecasts of an output as a table with one forecast per row.
  * @returns the number of rows.
- * @throws MucastError invalid_request for another extension; of reading the output; invalid_data, output_failed.
+ * @throws MucastError invalid_request for another extension; of reading the output; invalid_data, output_failed. Errors of the stream.
  */
 export async function exportForecasts(
-  { output, out, ...options }: ExportRequest,
+  { output, out, isRaw }: ExportRequest,
   reading: Reading,
 ): Promise<number> {
-  const extension = extname(out).toLowerCase();
-  const format = Object.hasOwn(FORMATS, extension) ? FORMATS[extension] : undefined;
-  if (format === undefined) {
-    const message = `--out must end with ${Object.keys(FORMATS).join(" or ")}, which says the format, got ${JSON.stringify(out)}`;
+  const isParquet = typeof out === "string" && /\.parquet$/i.test(out);
+  if (typeof out === "string" && !isParquet && !/\.csv$/i.test(out)) {
+    const message = `--out must end with .csv or .parquet, which says the format, got ${JSON.stringify(out)}`;
     throw new MucastError("invalid_request", message, { path: "--out", value: out });
   }
+  const { signal } = reading;
   const parts = [...forecastParts(await openDocument(output, reading))];
-  const staged = await stageFile(dirname(out), basename(out), await format(parts, options), {
-    signal: reading.signal,
-    shown: out,
-  });
-  await replaceByStaged(staged);
-  return rowCount(parts);
-}
-
-/**
- * Writes the same table as CSV to a stream, which stays open.
- * @returns the number of rows.
- * @throws MucastError of reading the output; invalid_data. Errors of the stream.
- */
-export async function streamForecasts(
-  output: string,
-  to: Writable,
-  reading: Reading,
-  options: TableOptions = {},
-): Promise<number> {
-  const parts = [...forecastParts(await openDocument(output, reading))];
-  await pipeline(forecastsCsv(parts, options), to, {
-    end: false,
-    ...(reading.signal && { signal: reading.signal }),
-  });
-  return rowCount(parts);
-}
-
-function rowCount(parts: readonly Rows[]): number {
+  const content = isParquet ? await forecastsParquet(parts) : forecastsCsv(parts, isRaw);
+  if (typeof out === "string")
+    await replaceByStaged(await stageFile(dirname(out), basename(out), content, { signal, shown: out }));
+  else await pipeline(content, out, { end: false, ...(signal && { signal }) });
   return parts.reduce((rows, { count }) => rows + count, 0);
 }
 
 /**
- * All forecasts of an output: tickers ascending by code point, for each ticker first the folds in time order, then the score rows.
+ * All forecasts of an output as values of COLUMNS: tickers ascending by code point, for each ticker first the folds in time order, then the
+ * score rows.
  * @throws MucastError invalid_data if the folds of a ticker do not add up to its rows.
  */
 export function* forecastParts(output: OutputDocument): Generator<Rows> {
   const { rows, outOfFold = [] } = output;
-  const folds = foldRows(output);
-  const tested = new Map(outOfFold.map((row, i) => [row.ticker, { row, folds: folds[i]! }]));
+  const tested = new Map(outOfFold.map((row) => [row.ticker, row]));
   const scored = new Map(rows.map((row) => [row.ticker, row]));
   for (const ticker of [...new Set([...tested.keys(), ...scored.keys()])].sort(compareCodePoints)) {
-    const { row, folds: spans } = tested.get(ticker) ?? { folds: [] };
-    for (const { number, from, to } of spans) yield partOf(row!, "out_of_fold", number, from, to);
+    const test = tested.get(ticker);
+    for (const { number, from, to } of test?.folds ?? []) {
+      const { days, predicted, realised } = test!;
+      const [low, fold] = [constant(to - from, Number.NaN), constant(to - from, number)];
+      const numbers = [fold, predicted.subarray(from, to), low, low, realised.subarray(from, to)];
+      yield { count: to - from, values: [ticker, days.subarray(from, to), "out_of_fold", ...numbers] };
+    }
     const score = scored.get(ticker);
-    if (score !== undefined) yield partOf(score, "score", Number.NaN, 0, score.days.length);
+    if (score === undefined) continue;
+    const { days, predicted, lower, upper, realised } = score;
+    const fold = constant(days.length, Number.NaN);
+    yield { count: days.length, values: [ticker, days, "score", fold, predicted, lower, upper, realised] };
   }
 }
 
-/** The rows [from, to) of a ticker as values of COLUMNS. @param fold NaN for score rows. */
-function partOf(
-  rows: ForecastRows & Partial<Bounds>,
-  part: string,
-  fold: number,
-  from: number,
-  to: number,
-): Rows {
-  const { ticker, days, predicted, lower, upper, realised } = rows;
-  const filled = (value: number) => new Float64Array(to - from).fill(value);
-  const [low, high] = [lower, upper].map((ends) => ends?.subarray(from, to) ?? filled(Number.NaN)) as [
-    Float64Array,
-    Float64Array,
-  ];
-  const numbers = [filled(fold), predicted.subarray(from, to), low, high, realised.subarray(from, to)];
-  return { count: to - from, values: [ticker, days.subarray(from, to), part, ...numbers] };
+function constant(count: number, value: number): Float64Array {
+  return new Float64Array(count).fill(value);
 }
 
 /**
@@ -132,10 +88,7 @@ function partOf(
  * same float64 back, dates are YYYY-MM-DD, and missing values are empty. A text that a spreadsheet would take for a formula, such as a ticker
  * "=A1", gets an apostrophe in front. Yields one piece of text per part.
  */
-export function* forecastsCsv(
-  parts: Iterable<Rows>,
-  { isRaw = false }: TableOptions = {},
-): Generator<string> {
+export function* forecastsCsv(parts: Iterable<Rows>, isRaw = false): Generator<string> {
   yield `${COLUMNS.map(({ name }) => name).join(",")}\n`;
   for (const { count, values } of parts) {
     let text = "";

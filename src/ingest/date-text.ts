@@ -1,4 +1,5 @@
 import { type Day, dayOfCivil, MILLISECONDS_PER_DAY, parseDay } from "../contract/market/dates.ts";
+import { invalid, kindOf, type Position, quote } from "./faults.ts";
 
 /** Days of the years 0000 and 9999, the range of `YYYY-MM-DD`. */
 const FIRST_DAY = -719_528;
@@ -85,9 +86,18 @@ export function dayOfEpoch(milliseconds: number): Day {
 /** If names and dates can both occur, fewer digits than this are a name, such as the column 0 or the ticker 7203. */
 const MIN_EPOCH_DIGITS = 8;
 
-/** Whether a key that could also be a name is meant as a date. @param day of its text, or NaN. */
-export function isDateText(text: string, day: Day): boolean {
-  return Number.isNaN(day) ? ISO_DATE.test(text) : text.length >= MIN_EPOCH_DIGITS;
+/** Whether a key that could also be a name is meant as a date. */
+export function isDateKey(text: string): boolean {
+  return Number.isNaN(dayOfText(text)) ? ISO_DATE.test(text) : text.length >= MIN_EPOCH_DIGITS;
+}
+
+/** Day of a value. @throws MucastError invalid_data if it is no date. */
+export function dayOf(value: unknown, position: Position): Day {
+  if (typeof value !== "string" && typeof value !== "number")
+    throw invalid(position, `is ${kindOf(value)}; a date is expected`);
+  const day = typeof value === "number" ? dayOfEpoch(value) : dayOfText(value);
+  if (Number.isNaN(day)) throw invalid(position, `${quote(String(value))} ${whyNoDate(value)}`);
+  return day;
 }
 
 /** Why a time of day has no date: a clause for a message. */

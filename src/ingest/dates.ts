@@ -1,21 +1,7 @@
 import { type Day, formatDay } from "../contract/market/dates.ts";
 import type { RequestedWindow } from "../contract/market/ticker-series.ts";
-import { dayOfEpoch, dayOfText, isDateText, whyNoDate } from "./date-text.ts";
-import { invalid, kindOf, type Position, quote } from "./faults.ts";
-
-/** Whether a key that could also be a name is meant as a date. */
-export function isDateKey(text: string): boolean {
-  return isDateText(text, dayOfText(text));
-}
-
-/** Day of a value. @throws MucastError invalid_data if it is no date. */
-export function dayOf(value: unknown, position: Position): Day {
-  if (typeof value !== "string" && typeof value !== "number")
-    throw invalid(position, `is ${kindOf(value)}; a date is expected`);
-  const day = typeof value === "number" ? dayOfEpoch(value) : dayOfText(value);
-  if (Number.isNaN(day)) throw invalid(position, `${quote(String(value))} ${whyNoDate(value)}`);
-  return day;
-}
+import { dayOf } from "./date-text.ts";
+import { invalid, type Position, quote } from "./faults.ts";
 
 /** The dates of one ticker, or of all, in ascending order, and the permutation that sorts their values. */
 export class Calendar {
@@ -25,13 +11,21 @@ export class Calendar {
   readonly #order: Uint32Array | undefined;
 
   /** @param days one per row, in the blob's order. @throws MucastError invalid_data if a date occurs twice. */
-  constructor(days: ArrayLike<Day>, position: Position) {
-    this.days = Int32Array.from(days);
-    if (this.days.every((day, i) => i === 0 || day > this.days[i - 1]!)) return;
+  constructor(days: Int32Array, position: Position) {
+    this.days = days;
+    if (days.every((day, i) => i === 0 || day > days[i - 1]!)) return;
     this.#order = Uint32Array.from(days, (_, i) => i).sort((a, b) => days[a]! - days[b]!);
     this.days = Int32Array.from(this.#order, (row) => days[row]!);
     const twice = this.days.findIndex((day, i) => i > 0 && day === this.days[i - 1]);
     if (twice > 0) throw invalid(position, `has the date ${formatDay(this.days[twice]!)} twice`);
+  }
+
+  /** The calendar of an array of dates. @param at the position of one of them, or without index of all. */
+  static of(dates: readonly unknown[], at: (...index: number[]) => Position): Calendar {
+    const days = new Int32Array(dates.length);
+    for (const [i, date] of dates.entries())
+      days[i] = i > 0 && date === dates[i - 1] ? days[i - 1]! : dayOf(date, at(i));
+    return new Calendar(days, at());
   }
 
   /** Permutes the k columns of length n in `values` into the order of `days`, in place. */
@@ -49,21 +43,11 @@ export class Calendar {
 
 type Bound = keyof RequestedWindow;
 
-const BOUNDS: ReadonlyMap<string, Bound> = new Map([
-  ["start", "start"],
-  ["start_date", "start"],
-  ["sample_start", "start"],
-  ["end", "end"],
-  ["end_date", "end"],
-  ["sample_end", "end"],
-]);
-
-/** Keys whose object may contain the bounds of the window. */
-export const WINDOW_HOLDERS: ReadonlySet<string> = new Set(["dates", "window", "sample", "metadata"]);
-
 /** The bound that a key defines, if any. `Learning_end` is accepted in any case. */
 export function boundOf(name: string): Bound | undefined {
-  return BOUNDS.get(name) ?? (name.toLowerCase() === "learning_end" ? "learningEnd" : undefined);
+  if (/^(start|start_date|sample_start)$/.test(name)) return "start";
+  if (/^(end|end_date|sample_end)$/.test(name)) return "end";
+  return name.toLowerCase() === "learning_end" ? "learningEnd" : undefined;
 }
 
 /** Collects the bounds of the window from all names that can define one. */

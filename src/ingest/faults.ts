@@ -1,4 +1,5 @@
 import { MucastError } from "../contract/errors/errors.ts";
+import { printable } from "../contract/errors/wording.ts";
 
 /** The position of a fault in a blob. */
 export interface Position {
@@ -9,12 +10,12 @@ export interface Position {
   readonly path?: string;
 }
 
-/** @returns the `unreadable_blob` error for bytes that are not JSON; `what` is a clause without full stop. */
+/** The error for bytes that are not JSON. @param what a clause without full stop. */
 export function unreadable(source: string, what: string, advice?: string): MucastError {
   return new MucastError("unreadable_blob", `${source}: ${what}.`, { source, advice });
 }
 
-/** @returns the `invalid_data` error for a document without usable data at `position`. */
+/** The error for a document without usable data at `position`. @param what a clause without full stop. */
 export function invalid(position: Position, what: string, advice?: string): MucastError {
   return new MucastError("invalid_data", describe(position, what), { ...position, advice });
 }
@@ -23,7 +24,6 @@ export function invalid(position: Position, what: string, advice?: string): Muca
 export const NOT_A_BLOB =
   "Give the blob that `mucast prepare` writes from a table of prices, or one in a layout of docs/blobs.md.";
 
-/** @returns the `too_large` error for a blob over one of the reader's limits. */
 export function tooLarge(position: Position, what: string): MucastError {
   return new MucastError("too_large", describe(position, what), { ...position });
 }
@@ -35,18 +35,10 @@ function describe({ source, ticker, path }: Position, what: string): string {
 
 const MAX_QUOTE_LENGTH = 60;
 
-/**
- * `text` in quotes. It is shortened, so that a name of a megabyte does not fill a log. Characters that could control a terminal or start a
- * new line are escaped; JSON itself does not escape control characters from U+007F on, direction marks and line separators.
- */
+/** `text` in quotes, shortened so that a name of a megabyte does not fill a log. JSON itself leaves control characters from U+007F on. */
 export function quote(text: string): string {
   const short = text.length > MAX_QUOTE_LENGTH ? `${text.slice(0, MAX_QUOTE_LENGTH)}…` : text;
-  return JSON.stringify(short).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
-    Array.from(
-      { length: character.length },
-      (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`,
-    ).join(""),
-  );
+  return printable(JSON.stringify(short));
 }
 
 /** The path of a cell in errors. */
@@ -54,7 +46,7 @@ export function pathOf(ticker: string, ...keys: readonly (string | number)[]): s
   const first = /^[^\s"[\]\p{C}]{1,60}$/u.test(ticker) ? ticker : quote(ticker);
   return keys.reduce<string>((path, key) => {
     if (typeof key === "number") return `${path}[${key}]`;
-    return /^[\w$-]{1,60}$/.test(key) && !/^\d/.test(key) ? `${path}.${key}` : `${path}[${quote(key)}]`;
+    return /^[A-Za-z_$][\w$-]{0,59}$/.test(key) ? `${path}.${key}` : `${path}[${quote(key)}]`;
   }, first);
 }
 

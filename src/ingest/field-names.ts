@@ -1,6 +1,5 @@
+/** The names of dates, tickers, prices and other fields, in one table for CSV, Parquet and JSON. */
 import { quote } from "./faults.ts";
-
-/** The names of tickers, prices and other fields, in one table for CSV, Parquet and JSON. */
 
 /** Columns that name a row's ticker, the best first. */
 export const TICKER_NAMES =
@@ -24,6 +23,67 @@ const NO_PRICE = Number.POSITIVE_INFINITY;
 
 /** How the caller of this module reports a problem. */
 export type Fault = (problem: string, advice?: string) => Error;
+
+/** The kind of blob. Of `prices`, only price columns are read; of `features`, every column. */
+export type BlobKind = "prices" | "features";
+
+/** An array of dates is often called `dates`. */
+const DATE_RANKS = new Map(Object.entries({ date: 0, timestamp: 1, dates: 0 }));
+const TICKER_RANKS = new Map(Object.entries({ ticker: 0, symbol: 1 }));
+
+/** The role of a key in a record, or of a column; a `name` is a ticker if there is no other. Of several, the lowest rank counts. */
+export interface ColumnRole {
+  readonly role: "date" | "ticker" | "name" | "price" | "value";
+  readonly rank: number;
+  /** Whether this kind of blob consists of its values. */
+  readonly isValue: boolean;
+}
+
+const MAX_REMEMBERED = 1 << 14;
+
+/** Finds the role of a column by its name, ignoring case, spaces and punctuation. */
+export class ColumnRoles {
+  readonly #remembered = new Map<string, ColumnRole>();
+  readonly #kind: BlobKind;
+
+  constructor(kind: BlobKind) {
+    this.#kind = kind;
+  }
+
+  of(name: string): ColumnRole {
+    let role = this.#remembered.get(name);
+    if (role === undefined) {
+      role = this.#find(name);
+      if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.set(name, role);
+    }
+    return role;
+  }
+
+  /**
+   * The best of the names that have a role. A blob of prices may have several. In one of features the others would silently be no features,
+   * so they are a fault.
+   */
+  best(names: readonly string[], role: "date" | "ticker" | "name", fault: Fault): string | undefined {
+    const having = names.filter((name) => this.of(name).role === role);
+    if (having.length < 2) return having[0];
+    const [best, next] = having.sort((a, b) => this.of(a).rank - this.of(b).rank);
+    if (this.#kind === "features" || this.of(best!).rank === this.of(next!).rank)
+      throw fault(`has two ${role}s, ${quote(best!)} and ${quote(next!)}`);
+    return best;
+  }
+
+  #find(name: string): ColumnRole {
+    const plain = plainName(name);
+    const isPrices = this.#kind === "prices";
+    const ranks = { date: DATE_RANKS.get(plain), ticker: TICKER_RANKS.get(plain) };
+    if (ranks.date !== undefined) return { role: "date", rank: ranks.date, isValue: false };
+    if (ranks.ticker !== undefined) return { role: "ticker", rank: ranks.ticker, isValue: false };
+    if (!isPrices) return { role: "value", rank: 0, isValue: true };
+    if (isPrice(name)) return { role: "price", rank: 0, isValue: true };
+    const rank = TICKER_NAMES.indexOf(plain);
+    return { role: rank < 0 ? "value" : "name", rank, isValue: false };
+  }
+}
 
 /** A name without case, spaces, punctuation and the number that Alpha Vantage puts before it (`4. close`). */
 export function plainName(name: string): string {
@@ -77,7 +137,9 @@ export function priceColumns(
   if (ticker !== undefined) return new Map([[ticker, priceColumn(columns, fault)]]);
   const fields = columns.filter((name) => fieldRank(name) !== undefined);
   const plain = fields.map(plainName);
-  if (fields.some(isPrice) || ["open", "high", "low"].every((name) => plain.includes(name))) {
+  // Among capitals, a single `LAST` or `CLOSE` is a ticker.
+  const isTicker = fields.length === 1 && columns.length > 1 && columns.every((name) => !/[a-z]/.test(name));
+  if ((fields.some(isPrice) && !isTicker) || ["open", "high", "low"].every((name) => plain.includes(name))) {
     const has = `has the fields of one security (${fields.slice(0, 6).map(quote).join(", ")}) but no ticker column`;
     throw fault(`${has} (${TICKER_NAMES.join(", ")}); name the security with --ticker, over HTTP ticker`);
   }

@@ -11,28 +11,25 @@ const MAX_DEPTH = 64;
 const [OTHER, STRING, OPEN, CLOSE, KEY_END, NOT_FINITE, BETWEEN] = [0, 1, 2, 3, 4, 5, 6];
 /** By byte, inside an object or array. NaN and Infinity, which Python writes, begin with a letter of their own. */
 const INSIDE = new Uint8Array(256).fill(OTHER);
-for (const [kind, letters] of [
-  [STRING, '"'],
-  [OPEN, "{["],
-  [CLOSE, "}]"],
-  [KEY_END, ":"],
-  [NOT_FINITE, "NI"],
-] as const) {
+for (const [letters, kind] of [
+  ['"', STRING],
+  ["{[", OPEN],
+  ["}]", CLOSE],
+  [":", KEY_END],
+  ["NI", NOT_FINITE],
+] as const)
   for (const letter of letters) INSIDE[letter.charCodeAt(0)] = kind;
-}
 /** By byte, outside of all, where white space and commas end a value. */
 const OUTSIDE = INSIDE.slice();
 for (const letter of " \t\n\r,") OUTSIDE[letter.charCodeAt(0)] = BETWEEN;
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-
-const code = (letter: string) => letter.charCodeAt(0);
 
 /** A value of the document. */
 export interface Piece {
   readonly value: unknown;
   /** As it was parsed: of array elements, with brackets around them. */
   readonly text: string;
+  /** Whether a string in it may begin with a digit. */
+  readonly hasDigits: boolean;
 }
 
 /** What a value begins with; `end` in place of an element of an empty array. */
@@ -53,9 +50,8 @@ export class JsonScanner {
   #end = 0;
   /** Bytes that were taken before those in the buffer. */
   #before = 0;
-  /** Of the last value: its keys at any depth, and whether it may have NaN or Infinity. */
-  #keys = 0;
-  #isFinite = true;
+  /** The last value. */
+  #value = new ValueScan(0);
   /** The objects and arrays around the next value. */
   #depth = 0;
 
@@ -67,6 +63,15 @@ export class JsonScanner {
 
   async close(): Promise<void> {
     await this.#chunks.return?.();
+  }
+
+  /** The number of bytes that are taken. */
+  get offset(): number {
+    return this.#before + this.#at;
+  }
+
+  get depth(): number {
+    return this.#depth;
   }
 
   /** The next `length` bytes, fewer at the end, without taking them. */
@@ -81,82 +86,57 @@ export class JsonScanner {
 
   /** The bytes that are not taken yet, as they arrive. */
   async *bytes(): AsyncGenerator<Uint8Array, void, void> {
-    do {
-      const from = this.#at;
-      this.#at = this.#end;
-      yield this.#buffer.subarray(from, this.#end);
-    } while (await this.#more());
+    yield this.#buffer.subarray(this.#at, this.#end);
+    for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) yield chunk;
   }
 
   /** What the next value begins with. */
   async next(): Promise<Beginning> {
-    return beginning(await this.#byte(await this.#afterSpace(0)));
+    return beginning(await this.#letter());
   }
 
   /** What the first element of the array begins with that is next. */
   async firstElement(): Promise<Beginning> {
-    const start = await this.#afterSpace(0);
-    return beginning(await this.#byte(await this.#afterSpace(start + 1)));
-  }
-
-  /** The number of bytes that are taken. */
-  get offset(): number {
-    return this.#before + this.#at;
-  }
-
-  get depth(): number {
-    return this.#depth;
-  }
-
-  /** Skips the rest of the objects and arrays that are open, down to a depth. */
-  async leave(depth: number): Promise<void> {
-    if (this.#depth === depth) return;
-    const end = await this.#valueEnd(0, true, this.#depth - depth);
-    this.#at += end;
-    this.#depth = depth;
+    return beginning(await this.#letter((await this.#afterSpace(0)) + 1));
   }
 
   /** The keys of the object that is next. The caller reads, goes down into or skips each value before it asks for the next key. */
   async *keys(): AsyncGenerator<string, void, void> {
-    await this.#expect("{");
+    await this.#takeOne("{");
     this.#depth++;
-    let isOpen = !(await this.#takes("}"));
+    let isOpen = (await this.#letter()) !== "}";
+    if (!isOpen) await this.#takeOne("}");
     while (isOpen) {
-      const start = await this.#afterSpace(0);
-      if ((await this.#byte(start)) !== code('"')) throw this.#broken("a key is expected");
-      const end = await this.#valueEnd(start);
-      const key = this.#piece(start, end).value as string;
-      await this.#expect(":");
-      yield key;
-      isOpen = await this.#takes(",", "}");
+      if ((await this.#letter()) !== '"') throw this.#broken("a key is expected");
+      const { value } = await this.piece();
+      await this.#takeOne(":");
+      yield value as string;
+      isOpen = (await this.#takeOne(",", "}")) === ",";
     }
     this.#depth--;
   }
 
   /** The elements of the array that is next, many in one piece. */
   async *elements(): AsyncGenerator<Piece & { readonly value: readonly unknown[] }, void, void> {
-    await this.#expect("[");
-    if (await this.#takes("]")) return;
+    await this.#takeOne("[");
     this.#depth++;
-    for (let isLast = false; !isLast; ) {
+    let isOpen = (await this.#letter()) !== "]";
+    if (!isOpen) await this.#takeOne("]");
+    while (isOpen) {
       const start = await this.#afterSpace(0);
-      let [end, keys, finite] = [start, 0, true];
-      for (let from = start; ; from = await this.#afterSpace(from + 1)) {
+      const batch = new ValueScan(0);
+      let [end, isBatch] = [start, true];
+      for (let from = start; isBatch; from = await this.#afterSpace(from + 1)) {
         end = await this.#valueEnd(from);
-        keys += this.#keys;
-        finite &&= this.#isFinite;
+        batch.add(this.#value);
         from = await this.#afterSpace(end);
-        const separator = await this.#byte(from);
-        isLast = separator === code("]");
-        if (!isLast && separator !== code(",")) throw this.#broken("a comma or a bracket is expected");
-        if (isLast || end - start > BATCH_BYTES) break;
+        isBatch = end - start <= BATCH_BYTES && (await this.#byte(from)) === ",".charCodeAt(0);
       }
-      [this.#keys, this.#isFinite] = [keys, finite];
-      const piece = this.#piece(start, end, undefined, "[", "]") as Piece & { value: unknown[] };
-      const separator = await this.#afterSpace(0);
-      this.#at += separator + 1;
-      // The bracket is taken: if the caller throws, the array is no longer open.
-      if (isLast) this.#depth--;
+      this.#value = batch;
+      const piece = this.#piece(start, end, undefined, ["[", "]"]) as Piece & { value: unknown[] };
+      isOpen = (await this.#takeOne(",", "]")) === ",";
+      // If the caller throws after the bracket, the array is no longer open.
+      if (!isOpen) this.#depth--;
       yield piece;
     }
   }
@@ -177,33 +157,42 @@ export class JsonScanner {
     this.#at += end;
   }
 
-  /** @throws MucastError unreadable_blob if anything but white space is left. */
-  async finish(): Promise<void> {
-    do {
-      const rest = this.#buffer.toString("latin1", this.#at, this.#end);
-      if (/^[ \t\n\r]*\{/.test(rest))
-        throw unreadable(this.source, "the blob looks like JSON lines; write one array of records");
-      if (/[^ \t\n\r]/.test(rest)) throw this.#broken("the end is expected");
-      this.#at = this.#end;
-    } while (await this.#more());
+  /** Skips the rest of the objects and arrays that are open, down to a depth. */
+  async leave(depth: number): Promise<void> {
+    if (this.#depth === depth) return;
+    const end = await this.#valueEnd(0, true, this.#depth - depth);
+    this.#at += end;
+    this.#depth = depth;
   }
 
-  /** Waits for the next bytes. @returns false at the end. */
-  async #more(): Promise<boolean> {
+  /** @throws MucastError unreadable_blob if anything but white space is left. */
+  async finish(): Promise<void> {
+    const letter = await this.#letter();
+    if (letter === "{")
+      throw unreadable(this.source, "the blob looks like JSON lines; write one array of records");
+    if (letter !== "") throw this.#broken("the end is expected");
+  }
+
+  async #next(): Promise<Uint8Array | undefined> {
     this.#signal?.throwIfAborted();
     const { done, value } = await this.#chunks.next();
-    if (done === true) return false;
+    return done === true ? undefined : value;
+  }
+
+  /** Appends the next bytes to the buffer. @returns false at the end. */
+  async #more(): Promise<boolean> {
+    const chunk = await this.#next();
+    if (chunk === undefined) return false;
     const held = this.#end - this.#at;
-    if (this.#end + value.length > this.#buffer.length) {
+    if (this.#end + chunk.length > this.#buffer.length) {
       // The old bytes stay as they are, since a caller may still hold them.
-      const size = Math.max(2 * (held + value.length), 2 ** 16);
-      const next = Buffer.allocUnsafeSlow(size);
+      const next = Buffer.allocUnsafeSlow(Math.max(2 * (held + chunk.length), 2 ** 16));
       this.#buffer.copy(next, 0, this.#at, this.#end);
       this.#before += this.#at;
       [this.#buffer, this.#at, this.#end] = [next, 0, held];
     }
-    this.#buffer.set(value, this.#end);
-    this.#end += value.length;
+    this.#buffer.set(chunk, this.#end);
+    this.#end += chunk.length;
     return true;
   }
 
@@ -213,30 +202,27 @@ export class JsonScanner {
     return this.#buffer[this.#at + position]!;
   }
 
-  /** The first position from `position` on that is no white space. */
-  async #afterSpace(position: number): Promise<number> {
-    let next = position;
-    for (;;) {
-      const byte = await this.#byte(next);
-      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return next;
-      next++;
+  /** The first position from `from` on that is no white space. */
+  async #afterSpace(from: number): Promise<number> {
+    for (let position = from; ; position++) {
+      const byte = await this.#byte(position);
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return position;
     }
   }
 
-  async #expect(letter: string): Promise<void> {
-    const position = await this.#afterSpace(0);
-    if ((await this.#byte(position)) !== code(letter)) throw this.#broken(`${quote(letter)} is expected`);
-    this.#at += position + 1;
+  /** The first letter from `from` on that is no white space; empty at the end. */
+  async #letter(from = 0): Promise<string> {
+    const byte = await this.#byte(await this.#afterSpace(from));
+    return byte < 0 ? "" : String.fromCharCode(byte);
   }
 
-  /** Takes the first letter if it is next, and says so. @param other is taken if it is next instead; without it, nothing is. */
-  async #takes(letter: string, other?: string): Promise<boolean> {
+  /** Takes the next letter, which must be one of these. */
+  async #takeOne(...letters: string[]): Promise<string> {
     const position = await this.#afterSpace(0);
-    const byte = await this.#byte(position);
-    const isFirst = byte === code(letter);
-    if (isFirst || (other !== undefined && byte === code(other))) this.#at += position + 1;
-    else if (other !== undefined) throw this.#broken("a comma or a bracket is expected");
-    return isFirst;
+    const letter = await this.#letter(position);
+    if (!letters.includes(letter)) throw this.#broken(`${letters.map(quote).join(" or ")} is expected`);
+    this.#at += position + 1;
+    return letter;
   }
 
   /**
@@ -244,67 +230,28 @@ export class JsonScanner {
    * @param open the number of objects and arrays around it that end too.
    */
   async #valueEnd(from: number, drops = false, open = 0): Promise<number> {
-    let [start, depth, keys, finite] = [from, open, 0, true];
-    let [isText, isEscape] = [false, false];
-    for (let position = from; ; ) {
-      const [buffer, end] = [this.#buffer, this.#end];
-      let at = this.#at + position;
-      while (at < end) {
-        if (isText) {
-          if (isEscape) at++;
-          isEscape = false;
-          while (at < end && buffer[at] !== QUOTE) at += buffer[at] === BACKSLASH ? 2 : 1;
-          isEscape = at > end;
-          if (at >= end) {
-            at = end;
-            break;
-          }
-          isText = false;
-          at++;
-          if (depth === 0) return this.#ended(start, at - this.#at, keys, finite);
-          continue;
-        }
-        const kinds = depth === 0 ? OUTSIDE : INSIDE;
-        let kind = OTHER!;
-        while (at < end) {
-          kind = kinds[buffer[at]!]!;
-          if (kind !== OTHER) break;
-          at++;
-        }
-        if (at === end) break;
-        if (kind === STRING) isText = true;
-        else if (kind === OPEN) depth++;
-        else if (kind === CLOSE || kind === BETWEEN) {
-          if (depth === 0) return this.#ended(start, at - this.#at, keys, finite);
-          depth--;
-        } else if (kind === KEY_END) keys++;
-        else finite = false;
-        at++;
-        if (depth === 0 && kind === CLOSE) return this.#ended(start, at - this.#at, keys, finite);
-        if (depth > MAX_DEPTH) throw unreadable(this.source, `values are nested more than ${MAX_DEPTH} deep`);
-      }
-      position = at - this.#at;
-      if (drops) {
-        this.#at += position;
-        [start, position] = [start - position, 0];
-      } else if (position - start > MAX_PIECE_BYTES) {
+    const value = new ValueScan(open);
+    this.#value = value;
+    for (let [start, at] = [from, from]; ; ) {
+      at = value.scan(this.#buffer.subarray(this.#at, this.#end), at);
+      if (value.deepest > MAX_DEPTH)
+        throw unreadable(this.source, `values are nested more than ${MAX_DEPTH} deep`);
+      if (!value.isDone && drops) {
+        this.#at += at;
+        [start, at] = [start - at, 0];
+      } else if (at - start > MAX_PIECE_BYTES) {
         const what = `a value has more than ${MAX_PIECE_BYTES} bytes`;
         throw tooLarge({ source: this.source }, `${what}; write tickers, records or dates one by one`);
       }
-      if (await this.#more()) continue;
-      if (depth > 0 || isText) throw this.#broken("the blob ends early");
-      return this.#ended(start, position, keys, finite);
+      if (!value.isDone && (await this.#more())) continue;
+      if (value.depth > 0 || value.isText) throw this.#broken("the blob ends early");
+      if (at === start) throw this.#broken("a value is expected");
+      return at;
     }
   }
 
-  #ended(start: number, end: number, keys: number, finite: boolean): number {
-    if (end === start) throw this.#broken("a value is expected");
-    [this.#keys, this.#isFinite] = [keys, finite];
-    return end;
-  }
-
   /** Takes and parses the bytes [start, end). */
-  #piece(start: number, end: number, ticker?: string, before = "", after = ""): Piece {
+  #piece(start: number, end: number, ticker?: string, [before, after] = ["", ""]): Piece {
     const bytes = this.#buffer.subarray(this.#at + start, this.#at + end);
     let text: string;
     try {
@@ -312,7 +259,8 @@ export class JsonScanner {
     } catch {
       throw unreadable(this.source, "the blob is not UTF-8 text");
     }
-    if (!this.#isFinite)
+    const { keys, hasNonFinite, hasDigits } = this.#value;
+    if (hasNonFinite)
       text = text.replaceAll(STRING_OR_NOT_FINITE, (found) => (found[0] === '"' ? found : "null"));
     let value: unknown;
     try {
@@ -321,11 +269,11 @@ export class JsonScanner {
       throw this.#broken((error as Error).message.replaceAll("\n", " "));
     }
     this.#at += end;
-    if (this.#keys > 0 && keyCount(value) !== this.#keys) {
+    if (keys > 0 && keyCount(value) !== keys) {
       const position = { source: this.source, ...(ticker !== undefined && { ticker }) };
       throw invalid(position, `has the key ${quote(repeatedKey(text))} twice in one object`);
     }
-    return { value, text };
+    return { value, text, hasDigits };
   }
 
   #broken(what: string) {
@@ -333,12 +281,78 @@ export class JsonScanner {
   }
 }
 
+/** Follows the bytes of a value to its end. */
+class ValueScan {
+  /** The objects and arrays that are open. */
+  depth: number;
+  /** The most that were open. */
+  deepest = 0;
+  isText = false;
+  #isEscape = false;
+  isDone = false;
+  /** At any depth. */
+  keys = 0;
+  /** Whether it may have NaN or Infinity. */
+  hasNonFinite = false;
+  hasDigits = false;
+
+  constructor(depth: number) {
+    this.depth = depth;
+  }
+
+  add({ keys, hasNonFinite, hasDigits }: ValueScan): void {
+    this.keys += keys;
+    this.hasNonFinite ||= hasNonFinite;
+    this.hasDigits ||= hasDigits;
+  }
+
+  /** @returns the position where the value ends, or the number of bytes if it does not end in them. */
+  scan(bytes: Uint8Array, from: number): number {
+    const end = bytes.length;
+    // Local variables take half the time of fields.
+    let { depth, isText, isDone } = this;
+    let at = from;
+    while (at < end && !isDone) {
+      if (isText) {
+        for (; at < end && isText; at++) {
+          const byte = bytes[at]!;
+          if (this.#isEscape) this.#isEscape = false;
+          else if (byte === 0x5c) this.#isEscape = true;
+          else isText = byte !== 0x22;
+        }
+        isDone = !isText && depth === 0;
+        continue;
+      }
+      const kinds = depth === 0 ? OUTSIDE : INSIDE;
+      let kind = 0;
+      while (at < end) {
+        kind = kinds[bytes[at]!]!;
+        if (kind !== OTHER) break;
+        at++;
+      }
+      if (at === end) break;
+      isDone = depth === 0 && (kind === CLOSE || kind === BETWEEN);
+      if (isDone) break;
+      at++;
+      if (kind === STRING) {
+        isText = true;
+        this.hasDigits ||= at === end || (bytes[at]! >= 0x30 && bytes[at]! <= 0x39);
+      } else if (kind === KEY_END) this.keys++;
+      else if (kind === NOT_FINITE) this.hasNonFinite = true;
+      else if (kind === OPEN) this.deepest = Math.max(this.deepest, ++depth);
+      else if (kind === CLOSE) isDone = --depth === 0;
+    }
+    [this.depth, this.isText, this.isDone] = [depth, isText, isDone];
+    return at;
+  }
+}
+
 const STRING_OR_NOT_FINITE = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
 
-function beginning(byte: number): Beginning {
-  if (byte === code("{")) return "object";
-  if (byte === code("[")) return "array";
-  return byte === code("]") ? "end" : "other";
+function beginning(letter: string): Beginning {
+  if (letter === "{") return "object";
+  if (letter === "[") return "array";
+  return letter === "]" ? "end" : "other";
 }
 
 /** The number of keys of a value's objects, at any depth. */
@@ -347,31 +361,17 @@ function keyCount(value: unknown): number {
   let count = 0;
   if (Array.isArray(value)) for (const each of value) if (typeof each === "object") count += keyCount(each);
   if (Array.isArray(value)) return count;
-  const inner = Object.values(value);
-  count = inner.length;
-  for (const each of inner) if (typeof each === "object") count += keyCount(each);
-  return count;
-}
-
-const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/gs;
-
-/** The keys of the objects at a depth, each once, in the order of the text. JSON.parse puts keys such as `10` first. */
-export function keysAt(text: string, depth: number): string[] {
-  const keys = new Set<string>();
-  let at = 0;
-  for (const [token, colon] of text.matchAll(TOKENS)) {
-    if (token === "{" || token === "[") at++;
-    else if (token === "}" || token === "]") at--;
-    else if (colon !== undefined && at === depth)
-      keys.add(JSON.parse(token.slice(0, -colon.length)) as string);
-  }
-  return [...keys];
+  // Of a thousand members, looking each up takes a third of the time of Object.values.
+  const members = value as Record<string, unknown>;
+  const keys = Object.keys(members);
+  for (const key of keys) if (typeof members[key] === "object") count += keyCount(members[key]);
+  return count + keys.length;
 }
 
 /** The first key that an object has twice. */
 function repeatedKey(text: string): string {
   const open: Set<string>[] = [];
-  for (const [token, colon] of text.matchAll(TOKENS)) {
+  for (const [token, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/gs)) {
     if (token === "{" || token === "[") open.push(new Set());
     else if (token === "}" || token === "]") open.pop();
     else if (colon !== undefined) {
@@ -381,4 +381,20 @@ function repeatedKey(text: string): string {
     }
   }
   return "a key";
+}
+
+/** Keys such as `10`, which JSON.parse puts before all others. */
+const MOVED_KEY = /(?<!\\)"(\d{1,10}"\s*:)/g;
+/** Half of a surrogate pair, which no name may have, before such a key. */
+const MARK = "\ud800";
+
+/** The value of a piece with its keys in the order of the text: those that JSON.parse would move are marked. */
+export function inOrder({ value, text, hasDigits }: Piece): unknown {
+  if (!hasDigits || text.search(MOVED_KEY) < 0) return value;
+  return JSON.parse(text.replaceAll(MOVED_KEY, '"\\ud800$1'));
+}
+
+/** The name that a key of `inOrder` stands for. */
+export function nameOf(key: string): string {
+  return key.startsWith(MARK) ? key.slice(MARK.length) : key;
 }

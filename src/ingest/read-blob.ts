@@ -5,28 +5,19 @@ import type {
   TickerFeatures,
   TickerSeries,
 } from "../contract/market/ticker-series.ts";
-import type { BlobKind } from "./column-names.ts";
-import type { ZoneCalendar } from "./date-text.ts";
 import { readDocument } from "./document.ts";
 import { invalid, NOT_A_BLOB, unreadable } from "./faults.ts";
+import type { BlobKind } from "./field-names.ts";
 import { JsonScanner } from "./json-scanner.ts";
-import { MAGIC, readParquet } from "./parquet.ts";
+import { MAGIC, type ParquetOptions, readParquet } from "./parquet.ts";
 import { Reading } from "./reading.ts";
 import { rowNumbers, withoutColumns } from "./row-numbers.ts";
 
-export interface ReadOptions {
-  /** An existing private folder, for a table whose end must be read first. No file remains in it. */
-  readonly workFolder: string;
-  /** Aborts the reading, which then throws the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
+export interface ReadOptions extends ParquetOptions {
   /** The defaults if it is missing. */
   readonly limits?: BlobLimits | undefined;
-  /** Maximum number of values of a Parquet table, columns times rows; the limit of the format by default. */
-  readonly maxTableValues?: number | undefined;
   /** The name of the security, if a table of prices does not name it. */
   readonly ticker?: string | undefined;
-  /** Of the times of day in a Parquet table. */
-  readonly zone?: ZoneCalendar | undefined;
 }
 
 /**
@@ -36,22 +27,21 @@ export interface ReadOptions {
 export async function* readBlob(
   kind: BlobKind,
   source: ByteSource,
-  { workFolder, signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues, ticker, zone }: ReadOptions,
+  options: ReadOptions,
 ): AsyncGenerator<TickerSeries, RequestedWindow, void> {
-  const reading = new Reading(kind, source.name, limits, ticker);
-  const scanner = new JsonScanner(source, signal);
+  const reading = new Reading(kind, source.name, options.limits ?? DEFAULT_BLOB_LIMITS, options.ticker);
+  const scanner = new JsonScanner(source, options.signal);
   try {
-    let head = await scanner.head(MAX_SCHEMA_BYTES);
-    if (head.toString("latin1", 0, MAGIC.length) === MAGIC)
-      return yield* readParquet(scanner.bytes(), reading, {
-        workFolder,
-        signal,
-        maxValues: maxTableValues,
-        zone,
-      });
+    const head = (await scanner.head(MAX_SCHEMA_BYTES)).toString("latin1");
+    if (head.startsWith(MAGIC)) return yield* readParquet(scanner.bytes(), reading, options);
     scanner.take(markBytes(head, source.name));
-    if (/^"?[A-Za-z]/.test(head.toString("latin1"))) head = await scanner.head(MAX_HEADER_BYTES);
-    checkContent(head.toString(), reading);
+    const isCsv =
+      /^"?[A-Za-z]/.test(head) && CSV_LINE.test((await scanner.head(MAX_HEADER_BYTES)).toString());
+    if (isCsv) throw unreadable(source.name, "the blob looks like CSV", NOT_A_BLOB);
+    if (/^\s*\{\s*"schema"\s*:\s*"mucast\.forecast\//.test(head)) {
+      const blob = kind === "prices" ? "data-extraction" : "feature";
+      throw invalid(reading.position(), `this is the output of a job, not a ${blob} blob`, NOT_A_BLOB);
+    }
     return yield* readDocument(scanner, reading);
   } finally {
     await scanner.close();
@@ -74,39 +64,24 @@ const MAX_SCHEMA_BYTES = 48;
 /** Bytes that show the first line of a CSV. */
 const MAX_HEADER_BYTES = 4_096;
 
-/** First bytes of blobs that are not UTF-8 text. A longer mark precedes the shorter one that it begins with. */
-const OTHERS: readonly (readonly [readonly number[], string])[] = [
-  [[0xff, 0xfe, 0, 0], "is UTF-32"],
-  [[0, 0, 0xfe, 0xff], "is UTF-32"],
-  [[0xff, 0xfe], "is UTF-16"],
-  [[0xfe, 0xff], "is UTF-16"],
-  [[0, 0, 0], "is UTF-32"],
-  [[0], "is UTF-16"],
-  [[0x1f, 0x8b], "is compressed twice, or was not decompressed"],
-  [[0x50, 0x4b, 3, 4], "is a zip archive"],
-];
-const UTF8_MARK = [0xef, 0xbb, 0xbf];
+/** First bytes of blobs that are not UTF-8 text. */
+const OTHERS: Readonly<Record<string, string>> = {
+  "\xff\xfe": "is UTF-16 or UTF-32",
+  "\xfe\xff": "is UTF-16 or UTF-32",
+  "\0": "is UTF-16 or UTF-32",
+  "\x1f\x8b": "is compressed twice, or was not decompressed",
+  "PK\x03\x04": "is a zip archive",
+};
+const UTF8_MARK = "\xef\xbb\xbf";
 
 /** The length of a UTF-8 byte order mark. @throws MucastError unreadable_blob if the first bytes are not UTF-8 text. */
-function markBytes(head: Buffer, source: string): number {
-  if (head.length === 0) throw unreadable(source, "the blob is empty");
-  const startsWith = (mark: readonly number[]) => mark.every((byte, i) => head[i] === byte);
-  // UTF-16 and UTF-32, little endian: every character at the beginning of a JSON text is followed by zeros.
-  const isWide = head.length >= 2 && head[1] === 0;
-  const wide = head[2] === 0 && head[3] === 0 ? "is UTF-32" : "is UTF-16";
-  const other = OTHERS.find(([mark]) => startsWith(mark))?.[1] ?? (isWide ? wide : undefined);
-  if (other !== undefined) throw unreadable(source, `the blob ${other}; JSON in UTF-8 is expected`);
-  return startsWith(UTF8_MARK) ? UTF8_MARK.length : 0;
+function markBytes(head: string, source: string): number {
+  if (head === "") throw unreadable(source, "the blob is empty");
+  // In little endian UTF-16, a zero follows the first bracket.
+  const other = head[1] === "\0" ? "\0" : Object.keys(OTHERS).find((mark) => head.startsWith(mark));
+  if (other !== undefined) throw unreadable(source, `the blob ${OTHERS[other]}; JSON in UTF-8 is expected`);
+  return head.startsWith(UTF8_MARK) ? UTF8_MARK.length : 0;
 }
 
 /** A JSON text that does not begin with a bracket has no comma. */
 const CSV_LINE = /^"?[A-Za-z][^\r\n{}[\]]*[,;\t|][^\r\n{}[\]]*\r?\n/;
-
-/** @throws MucastError for what was given in place of a blob. */
-function checkContent(head: string, { kind, source }: Reading): void {
-  if (CSV_LINE.test(head)) throw unreadable(source, "the blob looks like CSV", NOT_A_BLOB);
-  if (/^\s*\{\s*"schema"\s*:\s*"mucast\.forecast\//.test(head)) {
-    const blob = kind === "prices" ? "data-extraction" : "feature";
-    throw invalid({ source }, `this is the output of a job, not a ${blob} blob`, NOT_A_BLOB);
-  }
-}

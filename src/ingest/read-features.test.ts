@@ -65,7 +65,7 @@ describe("a feature blob's values", () => {
       await refused({ A: { [D1]: { x: bad } } }, at('A\\["2020-01-02"\\]\\.x'), "A");
       await refused({ [D1]: { A: { x: bad } } }, at('A\\["2020-01-02"\\]\\.x'), "A");
       await refused({ A: { x: { [D1]: bad } } }, at('A\\.x\\["2020-01-02"\\]'), "A");
-      await refused({ A: { columns: ["x"], index: [D1], data: [[bad]] } }, at("A\\.data\\[0\\]\\[0\\]"), "A");
+      await refused({ A: { columns: ["x"], index: [D1], data: [[bad]] } }, at("A\\.x\\[0\\]"), "A");
       await refused({ A: { dates: [D1], x: [bad] } }, at("A\\.x\\[0\\]"), "A");
     }
   });
@@ -93,7 +93,7 @@ describe("a feature blob", () => {
     assert.deepEqual(await read({ A: { ticker: ["A"], dates: [D1], x: [1] } }), expected);
     assert.deepEqual(await read({ A: { symbol: "A", x: { [D1]: 1 } } }), expected);
     assert.deepEqual(await read({ A: [{ x: 1, Ticker: "A", date: E1 }] }), expected);
-    await refused({ A: { ticker: ["B"], dates: [D1], x: [1] } }, /names another ticker/, "A");
+    await refused({ A: { ticker: ["B"], dates: [D1], x: [1] } }, /a row of "B"/, "A");
     await refused({ A: [{ x: 1, Ticker: "B", date: E1 }] }, /has a record of "B"/, "A");
     await refused([{ ticker: "A", symbol: "A", date: D1, x: 1 }], /two tickers, "ticker" and "symbol"/);
     await refused([{ ticker: ["A"], date: D1, x: 1 }], /"ticker" is an array/);
@@ -109,10 +109,10 @@ describe("a feature blob", () => {
 
   it("must not have two columns of dates", async () => {
     await refused([{ ticker: "A", date: D1, timestamp: E1 }], /two dates, "date" and "timestamp"/);
-    await refused({ A: { dates: [D1], timestamp: [E1], x: [1] } }, /two arrays of dates/, "A");
+    await refused({ A: { dates: [D1], timestamp: [E1], x: [1] } }, /two dates, "dates" and "timestamp"/, "A");
     await refused(
       { A: { columns: ["date", "timestamp"], index: [0], data: [[D1, E1]] } },
-      /two columns of dates/,
+      /two dates, "date" and "timestamp"/,
       "A",
     );
   });

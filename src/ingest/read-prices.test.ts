@@ -191,6 +191,13 @@ describe("a data-extraction blob", () => {
     assert.deepEqual(Object.keys(await read(ticker)), ["A", "level_0"]);
   });
 
+  it("may have a ticker called LAST, but not the fields of one security in place of tickers", async () => {
+    const prices = { A: [1, 2], LAST: [3, 4] };
+    assert.deepEqual(Object.keys(await read({ dates: [D1, D2], prices })), ["A", "LAST"]);
+    await refused({ dates: [D1], prices: { Open: [1], Close: [1] } }, /has the fields of one security/);
+    await refused({ dates: [D1], prices: { close: [1], sma: [1] } }, /has the fields of one security/);
+  });
+
   it("reads a long text in linear time, with escapes at every cut", async () => {
     const text = `{"note":${JSON.stringify('\\"\\'.repeat(50))},"prices":{"A":[1]},"dates":["${D1}"]}`;
     for (let cutAt = 1; cutAt < 9; cutAt++) {
@@ -206,25 +213,26 @@ describe("a data-extraction blob", () => {
     await refused("7", /is a number/);
     await refused("{}", /contains no tickers/);
     await refused({ start: D1, dates: [D1] }, /contains no tickers/);
-    await refused({ prices: { A: "1.5" } }, /A is a string/, "A");
-    await refused({ prices: { A: null } }, /A is null/, "A");
+    await refused({ prices: { A: "1.5" } }, /"A" is a string/, "A");
+    await refused({ prices: { A: null } }, /"A" is null/, "A");
     await refused({ prices: 7 }, /prices is a number/);
     await refused({ prices: [7] }, /prices\[0\] is a number/);
-    await refused({ A: [[1]] }, /A is an array/, "A");
+    await refused({ A: [[1]] }, /"A" is an array/, "A");
     await refused({ A: { x: 1 } }, /not a known layout/, "A");
     await refused([1], /a number is among records/);
-    await refused({ dates: [D1], A: [1], comment: "?" }, /comment is a string/, "comment");
+    await refused({ dates: [D1], A: [1], comment: "?" }, /"comment" is a string/, "comment");
     await refused({ dates: [D1], A: [1], prices: { B: [1] } }, /"prices" is next to tickers/);
     await refused(
       { data: { A: { dates: [D1], close: [1] } }, prices: { B: [] } },
       /"prices" is next to "data"/,
     );
-    await refused({ columns: ["A"], index: [D1] }, /split table without data/);
-    await refused({ index: [D1], data: [[1]] }, /split table without columns/);
-    await refused({ columns: ["A"], data: [[1]] }, /split table without index/);
+    await refused('{"columns":["A"],"columns":["B"],"index":[],"data":[]}', /"columns" comes twice/);
+    await refused({ columns: ["A"], index: [D1] }, /data is missing from a split table/);
+    await refused({ index: [D1], data: [[1]] }, /columns is missing/);
+    await refused({ columns: ["A"], data: [[1]] }, /index is missing/);
     await refused(
       { columns: ["close", "volume"], index: [D1], data: [[1, 2]] },
-      /"close", but without tickers/,
+      /has the fields of one security/,
     );
     await refused({ dates: D1, prices: { A: [1] } }, /dates is a string/);
     await refused({ columns: ["ticker", "date"], index: [0], data: [["A", D1]] }, /column of tickers/);
@@ -298,14 +306,14 @@ describe("a data-extraction blob", () => {
 
   it("refuses prices that are not numbers, with their position", async () => {
     await refused({ dates: [D1, D2], prices: { A: [1, "2"] } }, /A\[1\] is a string/, "A");
-    await refused({ dates: [D1], prices: { A: [true] } }, /A is true or false/, "A");
+    await refused({ dates: [D1], prices: { A: [true] } }, /"A" is true or false/, "A");
     await refused({ A: [{ date: D1, close: "1" }] }, /A\["2020-01-02"\].close is a string/, "A");
     await refused({ A: { close: { [D1]: [1] } } }, /A.close\["2020-01-02"\] is an array/, "A");
     await refused({ A: { close: "high", dates: [D1] } }, /A.close/, "A");
     await refused({ columns: ["A"], index: [D1], data: [["1"]] }, /data\[0\]\[0\] is a string/);
     await refused(
       { A: { columns: ["close"], index: [D1], data: [[false]] } },
-      /A.data\[0\]\[0\] is true or false/,
+      /A.close\[0\] is true or false/,
       "A",
     );
     await refused({ [D1]: { A: "1" } }, /A\["2020-01-02"\] is a string/, "A");
@@ -317,11 +325,17 @@ describe("a data-extraction blob", () => {
     await refused({ A: { dates: [D1, D2], close: [1] } }, /length 1; it has 2 dates/, "A");
     await refused(
       { A: { columns: ["close"], index: [D1, D2], data: [[1]] } },
-      /1 row of data beside 2 dates/,
+      /columns of length 1; it has 2 dates/,
       "A",
     );
-    await refused({ columns: ["A", "B"], index: [D1], data: [[1]] }, /has 2 columns; the rows .* have 1/);
-    await refused({ columns: ["A"], index: [D1, D2], data: [[1], [1, 2]] }, /data\[1\] has 2 values/);
+    await refused(
+      { columns: ["A", "B"], index: [D1], data: [[1]] },
+      /data\[0\] has 1 value; there are 2 columns/,
+    );
+    await refused(
+      { columns: ["A"], index: [D1, D2], data: [[1], [1, 2]] },
+      /data\[1\] has 2 values; there is 1 column/,
+    );
     await refused(`{"prices":{"A":[],"A":[]}}`, /"A" comes twice/, "A");
     await refused(`{"A":{"close":{},"close":{}}}`, /"A" has the key "close" twice/, "A");
     await refused(`{"A":{"close":[],"close":[],"dates":[]}}`, /"A" has the key "close" twice/, "A");

@@ -1,19 +1,15 @@
-import { BLOB_BOUNDS, type BlobLimits } from "../contract/blob-limits.ts";
-import { MAX_COLUMNS } from "../contract/market/ticker-series.ts";
-import { type BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
-import { Calendar, dayOf } from "./dates.ts";
-import { invalid, kindOf, type Position, pathOf, tooLarge } from "./faults.ts";
-import { priceColumn } from "./field-names.ts";
+import { BLOB_BOUNDS, type BlobLimits, NAME_BYTES } from "../contract/blob-limits.ts";
+import { MAX_COLUMNS, type TickerSeries } from "../contract/market/ticker-series.ts";
+import type { Calendar } from "./dates.ts";
+import { invalid, kindOf, type Position, pathOf, quote, tooLarge } from "./faults.ts";
+import { type BlobKind, ColumnRoles, priceColumn } from "./field-names.ts";
 
-/**
- * Maximum number of values of a ticker, columns times rows: 1 GiB. In a sparse layout, a few bytes can mean many missing values, so the
- * blob's size does not bound them.
- */
+/** Columns times rows of a ticker: 1 GiB. In a sparse layout, a few bytes can mean many missing values. */
 const MAX_VALUES = 2 ** 27;
-/** Maximum number of values that wait in memory for the end of the blob, at 8 bytes each: 4 GiB. */
+/** Values that wait in memory for the end of the blob, at 8 bytes each: 4 GiB. */
 const MAX_HELD_VALUES = 2 ** 29;
 
-/** What is known while one blob is read. */
+/** What is known while one blob is read, and its limits. */
 export class Reading {
   readonly kind: BlobKind;
   readonly source: string;
@@ -23,7 +19,9 @@ export class Reading {
   /** All complete tickers. */
   readonly tickers = new Set<string>();
   readonly #limits: BlobLimits;
-  readonly #names: BlobNames;
+  /** Each name is in memory once. */
+  readonly #names = new Map<string, string>();
+  #nameBytes = 0;
   #held = 0;
 
   constructor(kind: BlobKind, source: string, limits: BlobLimits, ticker?: string) {
@@ -32,16 +30,17 @@ export class Reading {
     this.ticker = ticker;
     this.roles = new ColumnRoles(kind);
     this.#limits = limits;
-    this.#names = new BlobNames(limits);
   }
 
   position(ticker?: string, ...keys: (string | number)[]): Position {
-    const path = ticker !== undefined && keys.length > 0 ? pathOf(ticker, ...keys) : undefined;
-    return {
-      source: this.source,
-      ...(ticker !== undefined && { ticker }),
-      ...(path !== undefined && { path }),
-    };
+    if (ticker === undefined) return { source: this.source };
+    const path = keys.length > 0 ? { path: pathOf(ticker, ...keys) } : {};
+    return { source: this.source, ticker, ...path };
+  }
+
+  /** A position that belongs to no ticker. */
+  place(name: string, ...keys: number[]): Position {
+    return { source: this.source, path: keys.length === 0 ? name : pathOf(name, ...keys) };
   }
 
   /**
@@ -59,18 +58,28 @@ export class Reading {
     this.tickers.add(this.tickerName(ticker, this.tickers.size));
   }
 
+  /** Completes a ticker. @param values shape (k, n), in the order of the blob. */
+  complete(
+    ticker: string,
+    columns: readonly string[],
+    calendar: Calendar,
+    values: Float64Array,
+  ): TickerSeries {
+    this.claim(ticker, columns, calendar.days.length);
+    calendar.arrange(values);
+    return { ticker, days: calendar.days, columns, values };
+  }
+
   /** @param count of the other tickers. @throws MucastError too_large over a limit of tickers or names. */
   tickerName(ticker: string, count: number): string {
     const { tickers } = this.#limits;
-    if (!ticker.isWellFormed()) throw this.#halfPair(ticker);
-    if (count < tickers) return this.#names.ticker(ticker, this.position());
+    if (count < tickers) return this.#name(ticker, NAME_BYTES.ticker);
     const what = `is one more than the ${tickers} tickers that a blob may have (${BLOB_BOUNDS.tickers.env})`;
     throw tooLarge(this.position(ticker), what);
   }
 
   columnName(name: string): string {
-    if (!name.isWellFormed()) throw this.#halfPair(name);
-    return this.#names.column(name, this.position());
+    return this.#name(name, NAME_BYTES.column);
   }
 
   /** @throws MucastError too_large if too many values wait for the end of the blob. */
@@ -78,11 +87,27 @@ export class Reading {
     this.#held += values;
     if (this.#held <= MAX_HELD_VALUES) return;
     const what = `has more than ${MAX_HELD_VALUES} values in an order that must be read to its end; write it ticker by ticker`;
-    throw tooLarge({ source: this.source }, what);
+    throw tooLarge(this.position(), what);
   }
 
-  #halfPair(name: string) {
-    return invalid(this.position(), `the name ${JSON.stringify(name)} has half of a surrogate pair`);
+  #name(name: string, longest: number): string {
+    const kept = this.#names.get(name);
+    // A UTF-16 unit takes at most three bytes.
+    if (kept !== undefined && 3 * name.length <= longest) return kept;
+    const bytes = Buffer.byteLength(name);
+    if (bytes > longest)
+      throw tooLarge(this.position(), `${quote(name)} has more than the ${longest} bytes of a name`);
+    if (!name.isWellFormed())
+      throw invalid(this.position(), `the name ${JSON.stringify(name)} has half of a surrogate pair`);
+    if (kept !== undefined) return kept;
+    const { nameBytes } = this.#limits;
+    this.#nameBytes += bytes;
+    if (this.#nameBytes > nameBytes) {
+      const what = `the names of its tickers and columns take more than ${nameBytes} bytes (${BLOB_BOUNDS.nameBytes.env})`;
+      throw tooLarge(this.position(), what);
+    }
+    this.#names.set(name, name);
+    return name;
   }
 }
 
@@ -100,26 +125,4 @@ export function numberOf(value: unknown, position: () => Position): number {
     throw invalid(position(), `is ${kindOf(value)}; a number or null is expected`);
   if (!Number.isFinite(value)) throw invalid(position(), "is a number beyond the range of a float64");
   return value;
-}
-
-/** The calendar of an array of dates. @param ticker of the array; none if it is that of all tickers. */
-export function calendarOf(
-  dates: readonly unknown[],
-  reading: Reading,
-  ticker: string | undefined,
-  name: string,
-): Calendar {
-  const position = (...keys: number[]): Position =>
-    ticker === undefined
-      ? { source: reading.source, path: reading.position(name, ...keys).path ?? name }
-      : reading.position(ticker, name, ...keys);
-  let last: unknown;
-  let lastDay = 0;
-  const days = dates.map((date, i) => {
-    if (i > 0 && date === last) return lastDay;
-    last = date;
-    lastDay = dayOf(date, position(i));
-    return lastDay;
-  });
-  return new Calendar(days, position());
 }

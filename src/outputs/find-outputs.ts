@@ -1,5 +1,5 @@
-import { existsSync, type Stats, statSync } from "node:fs";
-import { opendir } from "node:fs/promises";
+import { existsSync, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
@@ -14,15 +14,21 @@ export interface FoundOutput {
 const OUTPUT_NAME = /^(ml|nn)_engine_.+\.json$/;
 const FEATURES_NAME = /^feature_engine_.+\.(json|parquet)$/;
 
-const MAX_NAMES = 100_000;
-
 /**
  * Outputs in a folder and in its `data` folder, where jobs write them, newest first.
- * @throws MucastError invalid_request if there is no such folder, or it has too many files.
+ * @throws MucastError invalid_request if there is no such folder.
  */
 export async function findOutputs(folder: string, names = OUTPUT_NAME): Promise<readonly FoundOutput[]> {
   const data = join(folder, "data");
-  const paths = [...(await filesIn(folder, names)), ...(isFolder(data) ? await filesIn(data, names) : [])];
+  const paths: string[] = [];
+  for (const place of isFolder(data) ? [folder, data] : [folder]) {
+    const entries = await readdir(place, { withFileTypes: true }).catch((cause: unknown) => {
+      const message = `${place} cannot be listed: ${causeOf(cause)}`;
+      throw new MucastError("invalid_request", message, { path: "folder", value: place }, { cause });
+    });
+    const found = entries.filter((entry) => entry.isFile() && names.test(entry.name));
+    paths.push(...found.map(({ name }) => join(place, name)));
+  }
   return paths
     .flatMap((path) => {
       const found = statSync(path, { throwIfNoEntry: false });
@@ -53,35 +59,10 @@ export async function newestPair(folder: string): Promise<{ features: string; pr
 }
 
 export function isFolder(path: string): boolean {
-  return statOf(path)?.isDirectory() === true;
-}
-
-function statOf(path: string): Stats | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false });
+    return statSync(path).isDirectory();
   } catch {
     // Whatever reads the path says what is wrong with it.
-    return undefined;
+    return false;
   }
-}
-
-async function filesIn(folder: string, pattern: RegExp): Promise<string[]> {
-  const paths: string[] = [];
-  try {
-    let names = 0;
-    for await (const entry of await opendir(folder)) {
-      if (++names > MAX_NAMES) throw tooMany(folder);
-      if (entry.isFile() && pattern.test(entry.name)) paths.push(join(folder, entry.name));
-    }
-  } catch (cause) {
-    if (cause instanceof MucastError) throw cause;
-    const message = `${folder} cannot be listed: ${causeOf(cause)}`;
-    throw new MucastError("invalid_request", message, { path: "folder", value: folder }, { cause });
-  }
-  return paths;
-}
-
-function tooMany(folder: string): MucastError {
-  const message = `${folder} has more than ${MAX_NAMES} files; name an output`;
-  return new MucastError("invalid_request", message, { path: "folder", value: folder });
 }

@@ -1,16 +1,22 @@
-import { createHash, type Hash } from "node:crypto";
-import { openBlob } from "../blob/open-blob.ts";
+import { createHash } from "node:crypto";
+import { type Blob, openBlob } from "../blob/open-blob.ts";
 import type { BlobPolicy } from "../blob/policy.ts";
 import { readOutput } from "../client/read-output.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { NOT_AN_OUTPUT } from "../contract/errors/wrong-document.ts";
-import { readWholeJson } from "../contract/json/whole-json.ts";
-import type { OutputBlob } from "../contract/output/output-blob.ts";
-import type { ForecastRows } from "../evaluate/forecast-rows.ts";
+import type { ByteSource } from "../contract/market/ticker-series.ts";
 import { type OutputSummary, summaryOf } from "./output-summary.ts";
-import { outOfFoldRows, type ScoredRows, scoredRows } from "./scored-rows.ts";
+import { type Entry, entriesOf, readMembers } from "./read-members.ts";
+import {
+  outOfFoldRows,
+  type ScoredRows,
+  type Series,
+  scoredRows,
+  seriesReader,
+  type TestedRows,
+} from "./scored-rows.ts";
 
-/** An output with its forecasts as typed arrays: lists would burden garbage collection for as long as the document exists. */
+/** An output with its forecasts as typed arrays. */
 export interface OutputDocument {
   /** Its path, or its URL without a secret. */
   readonly name: string;
@@ -19,20 +25,8 @@ export interface OutputDocument {
   readonly document: OutputSummary;
   readonly rows: readonly ScoredRows[];
   /** Undefined if there are no folds. */
-  readonly outOfFold: readonly ForecastRows[] | undefined;
+  readonly outOfFold: readonly TestedRows[] | undefined;
 }
-
-/** @throws MucastError invalid_data if lists differ in length, or dates do not ascend. */
-export function outputDocument(name: string, sha256: string, output: OutputBlob): OutputDocument {
-  const rows = scoredRows(name, output);
-  return { name, sha256, document: summaryOf(output), rows, outOfFold: outOfFoldRows(name, output) };
-}
-
-/** Maximum size of a document in bytes, decompressed: its text has to fit into one string of Node.js. */
-const DOCUMENT_BYTES = 400 * 2 ** 20;
-
-/** Maximum size of the verdict of a replay or an audit, in bytes. */
-const VERDICT_BYTES = 64 * 2 ** 20;
 
 /** How blobs are read. */
 export interface Reading {
@@ -45,80 +39,113 @@ export interface Reading {
 /**
  * Reads the output of a job.
  * @param location a path, a file: URL or an https URL.
- * @throws MucastError of reading it; too_large; unreadable_blob if it is not JSON or not the output of a job; of `outputDocument`.
+ * @throws MucastError of reading it; unreadable_blob if it is not JSON or not the output of a job; invalid_data if lists differ in
+ * length, or dates do not ascend.
  */
 export async function openDocument(location: string, reading: Reading): Promise<OutputDocument> {
-  return asOutput(await readJson(location, reading, DOCUMENT_BYTES));
+  const blob = await openOutputBlob(location, reading);
+  const parts = await readParts(blob, reading.signal);
+  return { name: blob.name, sha256: blob.digest(), ...parts };
+}
+
+/** The same for an output whose bytes come from a store. @throws MucastError of `chunks`; like `openDocument`. */
+export async function readDocument(name: string, chunks: AsyncIterable<Uint8Array>): Promise<OutputDocument> {
+  const hash = createHash("sha256");
+  async function* hashed() {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  const parts = await readParts({ name, chunks: hashed() });
+  return { name, sha256: hash.digest("hex"), ...parts };
 }
 
 /**
- * The same for an output whose bytes come from a store.
- * @throws MucastError of `chunks`; too_large; unreadable_blob; of `outputDocument`.
+ * Reads an output without its forecasts; of one that a job of this version has written, only the bytes before them.
+ * @throws MucastError like `openDocument`.
  */
-export async function readDocument(name: string, chunks: AsyncIterable<Uint8Array>): Promise<OutputDocument> {
-  const hash = createHash("sha256");
-  const value = await readValue(name, hashed(chunks, hash));
-  return asOutput({ name, sha256: hash.digest("hex"), value });
+export async function openSummary(location: string, reading: Reading): Promise<OutputSummary> {
+  const blob = await openOutputBlob(location, reading);
+  return (await readParts(blob, reading.signal, true)).document;
 }
 
-async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    hash.update(chunk);
-    yield chunk;
+/** @param isSummary whether forecasts by ticker are left out. */
+async function readParts(
+  source: ByteSource,
+  signal?: AbortSignal,
+  isSummary = false,
+): Promise<Omit<OutputDocument, "name" | "sha256">> {
+  const members = new Map<string, unknown>();
+  const forecasts = new Map<string, Series>();
+  const tested = new Map<string, Series>();
+  const read = seriesReader(source.name);
+  for await (const { member, key, value } of readEntries(source, signal)) {
+    if (key === undefined) {
+      // Jobs write the small members first.
+      if (isSummary && member === "forecasts" && members.has("failures")) break;
+      members.set(member, isObject(value) ? new Map() : value);
+    } else if (member === "forecasts" || member === "cross_validation") {
+      if (isSummary) continue;
+      const series = read(member, key, value);
+      if (member === "forecasts") forecasts.set(key, series);
+      else {
+        tested.set(key, series);
+        const figures = { ...(value as object), dates: [], predicted: [], realised: [] };
+        (members.get(member) as Map<string, unknown>).set(key, figures);
+      }
+    } else (members.get(member) as Map<string, unknown>).set(key, value);
   }
-}
-
-function asOutput({ value, name, sha256 }: ReadJson): OutputDocument {
-  return outputDocument(name, sha256, checkedOutput(name, value));
-}
-
-function checkedOutput(name: string, value: unknown): OutputBlob {
+  for (const [member, value] of members)
+    if (value instanceof Map) members.set(member, Object.fromEntries(value));
+  const output = Object.fromEntries(members);
+  if (isSummary) output.forecasts = {};
+  let document: OutputSummary;
   try {
-    return readOutput(value);
+    document = summaryOf(readOutput(output));
   } catch (cause) {
-    const message = isInput(value)
-      ? `${name} is an input blob, not the output of a job, which is called ml_engine_… or nn_engine_…`
-      : `${name}: ${(cause as TypeError).message}`;
-    throw new MucastError("unreadable_blob", message, { source: name, ...NOT_AN_OUTPUT }, { cause });
+    throw notAnOutput(source.name, `${source.name}: ${(cause as TypeError).message}`, cause);
+  }
+  const outOfFold = members.has("cross_validation")
+    ? outOfFoldRows(source.name, document, tested)
+    : undefined;
+  return { document, rows: scoredRows(document, forecasts), outOfFold };
+}
+
+/** The entries of an output. @throws MucastError unreadable_blob, also for an input blob. */
+async function* readEntries(source: ByteSource, signal: AbortSignal | undefined): AsyncGenerator<Entry> {
+  let isOutput = false;
+  try {
+    for await (const entry of entriesOf(source, signal)) {
+      isOutput ||= entry.member === "schema";
+      if (!isOutput && (entry.member === "features" || entry.member === "prices")) {
+        const message = `${source.name} is an input blob, not the output of a job, which is called ml_engine_… or nn_engine_…`;
+        throw notAnOutput(source.name, message);
+      }
+      yield entry;
+    }
+  } catch (cause) {
+    if (!(cause instanceof MucastError && cause.code === "unreadable_blob") || cause.data.advice) throw cause;
+    const advice = "Name a file that mucast has written. `mucast list` shows the outputs in a folder.";
+    throw new MucastError(cause.code, cause.message, { source: source.name, advice }, { cause });
   }
 }
 
-/** Whether a document has the members of an input blob. */
-function isInput(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || "schema" in value) return false;
-  return "dates" in value && ("features" in value || "prices" in value);
+function notAnOutput(source: string, message: string, cause?: unknown): MucastError {
+  return new MucastError("unreadable_blob", message, { source, ...NOT_AN_OUTPUT }, { cause });
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function openOutputBlob(location: string, { policy, signal, blobUrl }: Reading): Promise<Blob> {
+  return openBlob(location, policy, { blobUrl, names: "output", ...(signal && { signal }) });
 }
 
 /** A verdict of `mucast replay` or `mucast audit`, as it was written; its shape is not checked yet. */
-export function readVerdict(location: string, reading: Reading) {
-  return readJson(location, reading, VERDICT_BYTES);
-}
-
-interface ReadJson {
-  readonly name: string;
-  readonly sha256: string;
-  readonly value: unknown;
-}
-
-async function readJson(
-  location: string,
-  { policy, signal, blobUrl }: Reading,
-  maxBytes: number,
-): Promise<ReadJson> {
-  const options = { blobUrl, names: "output", limits: { maxBytes, maxStoredBytes: maxBytes } } as const;
-  const blob = await openBlob(location, policy, { ...options, ...(signal === undefined ? {} : { signal }) });
-  const value = await readValue(blob.name, blob.chunks);
+export async function readVerdict(location: string, reading: Reading) {
+  const blob = await openOutputBlob(location, reading);
+  const value = await readMembers(blob, () => true, reading.signal);
   return { name: blob.name, sha256: blob.digest(), value };
-}
-
-async function readValue(name: string, chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
-  const read = await readWholeJson(chunks, DOCUMENT_BYTES);
-  if ("value" in read) return read.value;
-  if ("fault" in read) {
-    const message = `${name} is not a JSON document: ${read.fault}`;
-    const advice = "Name a file that mucast has written. `mucast list` shows the outputs in a folder.";
-    throw new MucastError("unreadable_blob", message, { source: name, advice });
-  }
-  const message = `${name} has more than ${DOCUMENT_BYTES} bytes, the most that an output may have here`;
-  throw new MucastError("too_large", message, { source: name, limit: DOCUMENT_BYTES });
 }

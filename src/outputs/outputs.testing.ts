@@ -5,6 +5,7 @@ import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
+import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { trainingMeans } from "../evaluate/baselines.ts";
 import { mean } from "../evaluate/statistics.ts";
@@ -17,6 +18,9 @@ import { evaluateMl, mlOutput } from "../jobs/ml/ml-output.ts";
 import { NO_ENGINE, provenance } from "../jobs/shared/job-document.ts";
 import { orderedPieces } from "../jobs/shared/ordered-json.ts";
 import { ONE_BLOCK } from "../panel/refit-blocks.ts";
+import type { OutputDocument } from "./open-document.ts";
+import { summaryOf } from "./output-summary.ts";
+import { outOfFoldRows, scoredRows, seriesReader } from "./scored-rows.ts";
 
 /** A market whose forecasts were not made by a model, so that outputs of any size and skill are available at once. */
 export interface Market {
@@ -51,6 +55,20 @@ interface TickerRows {
   readonly labels: Float64Array;
   readonly predicted: Float64Array;
   readonly volatility: Float64Array;
+}
+
+/** An output in memory, as `openDocument` reads it from a file. */
+export function outputDocument(name: string, sha256: string, output: OutputBlob): OutputDocument {
+  const read = seriesReader(name);
+  const seriesOf = (part: "forecasts" | "cross_validation") =>
+    new Map(Object.entries(output[part] ?? {}).map(([ticker, value]) => [ticker, read(part, ticker, value)]));
+  const document = summaryOf(output);
+  const tested = output.cross_validation && seriesOf("cross_validation");
+  return {
+    ...{ name, sha256, document },
+    rows: scoredRows(document, seriesOf("forecasts")),
+    outOfFold: tested && outOfFoldRows(name, document, tested),
+  };
 }
 
 /** The JSON text of an output of run_ml_job, assembled and evaluated as the job does it. */

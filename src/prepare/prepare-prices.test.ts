@@ -3,12 +3,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import fc from "fast-check";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
-import { readBytes } from "../ingest/table-twin.testing.ts";
-import { FEATURE_NAMES } from "./features/feature-set.ts";
+import { readBytes } from "../ingest/read-bytes.testing.ts";
+import { FEATURE_NAMES } from "./features.ts";
 import { type PrepareOptions, type PrepareProgress, preparePrices } from "./prepare-prices.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mucast-prepare-"));
@@ -87,43 +86,6 @@ test("writes both blobs in the canonical layout, with at least 17 features, unde
   assert.ok(FEATURE_NAMES.length >= 17);
   assert.ok(Object.values(features.features.A!).every((column) => column.length === 140));
   assert.ok(Object.values(features.features.A!).every((column) => column.at(-1) !== null));
-});
-
-test("warm-up rows are null, and no feature needs more than 127 prices", async () => {
-  const { features } = await prepare({ A: walkOf(1, 140) });
-  const missing = Object.entries(features.features.A!).map(([name, column]) => [
-    name,
-    column.lastIndexOf(null) + 1,
-  ]);
-  assert.deepEqual(Object.fromEntries(missing), {
-    ...{ mom_1: 1, mom_2: 2, mom_3: 3, mom_5: 5, mom_10: 10, mom_21: 21, mom_63: 63, mom_126: 126 },
-    ...{ vol_10: 10, vol_21: 21, vol_63: 63, vol_ratio_10_63: 63 },
-    ...{ sma_gap_10: 9, sma_gap_50: 49, sma_gap_100: 99, rsi_14: 14, zscore_21: 20, drawdown_126: 125 },
-    ...{ skew_63: 63, max_21: 21, rel_1: 1, rel_5: 5, rel_21: 21, rank_5: 5, rank_21: 21, weekday: 0 },
-  });
-});
-
-test("nothing dated d or earlier changes if prices after d do, in any feature of any ticker", async () => {
-  const cut = fc.integer({ min: 0, max: 149 });
-  const shock = fc.array(fc.oneof(fc.constant(null), fc.double({ min: 0.01, max: 1e4, noNaN: true })), {
-    minLength: 150,
-    maxLength: 150,
-  });
-  const original = { A: walkOf(1, 150), B: walkOf(2, 150), C: walkOf(3, 150) };
-  const { features: before } = await prepare(original);
-  await fc.assert(
-    fc.asyncProperty(cut, shock, async (cut, shock) => {
-      const changed = { ...original, A: original.A.map((price, i) => (i > cut ? shock[i]! : price)) };
-      const { features: after } = await prepare(changed);
-      for (const ticker of ["A", "B", "C"]) {
-        for (const name of FEATURE_NAMES) {
-          const [was, is] = [before, after].map(({ features }) => features[ticker]![name]!.slice(0, cut + 1));
-          assert.deepEqual(is, was, `${ticker} ${name}`);
-        }
-      }
-    }),
-    { numRuns: 15 },
-  );
 });
 
 test("features are on a ticker's own price dates: a gap moves them, and stays null", async () => {

@@ -2,22 +2,27 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { checkFolder } from "../blob/folder/output-folder.ts";
 import { checkId } from "../blob/names.ts";
+import type { DateFormat } from "../contract/config/input-formats.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { show } from "../contract/errors/faults.ts";
+import { nearestName } from "../contract/errors/nearest-name.ts";
 import { counted } from "../contract/errors/wording.ts";
-import { inTurns } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
-import { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
-import { sparseGapDays, sparsePrices, type TickerPrices } from "../contract/market/ticker-series.ts";
+import type { RequestedWindow, TickerFeatures, TickerPrices } from "../contract/market/ticker-series.ts";
+import { dayOfText, type ZoneCalendar, zoneCalendar } from "../ingest/date-text.ts";
 import { PARQUET_WRITER } from "../tables/write-parquet.ts";
-import { type BlobFormat, blobFiles, blobFormat, type FormatOptions } from "./blob-files.ts";
-import { type FeatureTable, readFeatureFile } from "./feature-file.ts";
-import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./features/feature-set.ts";
-import { joinedFeatures, unusedParts } from "./features/join-features.ts";
-import type { FileLimits } from "./file-limits.ts";
-import { readPriceFile } from "./price-file.ts";
-import { publishBlobs } from "./publish-blobs.ts";
-import { type PrepareWindow, tickersOf, windowOf, zoneOf } from "./selection.ts";
-import { checkNotFuture, loneDates } from "./unlikely-dates.ts";
+import {
+  type BlobFormat,
+  type BlobWindow,
+  blobFiles,
+  blobFormat,
+  type FormatOptions,
+  publishBlobs,
+} from "./blob-files.ts";
+import { compareWithPrices, type FeatureTable, joinFeatures, readFeatureFile } from "./feature-table.ts";
+import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./features.ts";
+import { type FileOptions, readPriceFile } from "./input-files.ts";
+import { checkDates, warn, warnOfPrices } from "./price-warnings.ts";
 
 export interface PrepareOptions extends FormatOptions {
   /** Part of both blobs' names; by default a digest of everything that they depend on. */
@@ -31,6 +36,8 @@ export interface PrepareOptions extends FormatOptions {
   readonly ticker?: string | undefined;
   /** The zone in which a time of day has its date, such as `Europe/Berlin`. */
   readonly timeZone?: string | undefined;
+  /** Of dates such as 3/4/2020; by default the column must show it. */
+  readonly dateFormat?: DateFormat | undefined;
   /** Leaves out the features that prepare computes; needs a table of features. */
   readonly onlyFeatures?: boolean | undefined;
 }
@@ -53,7 +60,7 @@ export type PrepareProgress =
   | { readonly stage: "read"; readonly done: number }
   | { readonly stage: "write"; readonly done: number; readonly total: number };
 
-export interface PrepareLimits extends Omit<FileLimits, "onBytes" | "ticker" | "zone"> {
+export interface PrepareLimits extends Pick<FileOptions, "csvBytes" | "tickers"> {
   readonly blobBytes?: number;
 }
 
@@ -72,69 +79,72 @@ export interface PreparedBlobs {
 
 /**
  * Turns prices into the two input blobs: prices, and features that are known at the close of their date, with those of a table if there is
- * one.
- * The same input and options give the same bytes under the same names.
- * @throws MucastError invalid_data (with the line) for a file that cannot be read without a guess, or with a date in the future; invalid_request for the options;
- * output_failed if the folder cannot be created (before a file is read), or if a blob of that name exists with other bytes.
+ * one. The same input and options give the same bytes under the same names.
+ * @throws MucastError invalid_data (with the line) for a file that cannot be read without a guess, or with a date in the future;
+ * invalid_request for the options; output_failed if the folder cannot be created (before a file is read), or if a blob of that name exists
+ * with other bytes.
  */
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
-  const { csvPath, options = {}, report = () => undefined, signal } = request;
+  const { csvPath, featuresPath, options = {}, report = () => undefined, signal } = request;
   const { onProgress = () => undefined } = request;
+  if (options.id !== undefined) checkId(options.id, "id");
+  const format = blobFormat(options);
+  if (options.onlyFeatures && featuresPath === undefined)
+    throw invalid("only_features", "needs a table of features");
+  const computed = options.onlyFeatures ? [] : FEATURE_NAMES;
+  const zone = readZone(options.timeZone);
   let bytes = 0;
   const onBytes = (count: number) => {
     bytes += count;
     onProgress({ stage: "read", done: bytes });
   };
-  const limits = { ...request.limits, onBytes, ticker: options.ticker, zone: zoneOf(options.timeZone) };
-  if (options.id !== undefined) checkId(options.id, "id");
-  const format = blobFormat(options);
-  const computed = computedNames(request);
+  const { ticker, dateFormat } = options;
+  const reading: FileOptions = { ...request.limits, signal, onBytes, ticker, zone, dateFormat };
   const folder = resolve(request.outFolder, "data");
   await checkFolder(folder);
-  const { unpriced, window: bounds, lineOf, ...read } = await readPriceFile(csvPath, signal, limits);
-  const tickers = tickersOf(options.tickers, read.tickers);
-  const window = windowOf(options, unionOfDays(tickers), { ...bounds, source: csvPath });
+
+  const file = await readPriceFile(csvPath, reading);
+  const tickers = chooseTickers(options.tickers, file.tickers);
+  const window = chooseWindow(options, unionOfDays(tickers), file.window, csvPath);
   const dates = unionOfDays(tickers).filter((day) => day >= window.start && day <= window.end);
-  checkNotFuture(dates, { source: csvPath, lineOf });
   const [first, last] = [formatDay(dates[0]!), formatDay(dates.at(-1)!)];
-  report(
-    `${csvPath}: ${counted(tickers.length, "ticker")}, ${counted(dates.length, "date")} from ${first} to ${last}`,
-  );
-  warnOf(loneDates(dates, { source: csvPath, lineOf }), report);
-  const left = options.tickers === undefined ? unpriced : [];
-  warnOf(
-    left.map((ticker) => `${ticker} has no price and is left out`),
-    report,
-  );
-  reportNonpositive(tickers, report);
-  reportDoubtful(tickers, window, report);
-  const table =
-    request.featuresPath === undefined
-      ? undefined
-      : await readFeatureFile(request.featuresPath, computed, signal, limits);
+  const counts = `${counted(tickers.length, "ticker")}, ${counted(dates.length, "date")}`;
+  report(`${csvPath}: ${counts} from ${first} to ${last}`);
+  checkDates(csvPath, dates, file.lineOf, report);
+  if (options.tickers === undefined)
+    warn(
+      report,
+      file.unpriced.map((ticker) => `${ticker} has no price and is left out`),
+    );
+  warnOfPrices(tickers, window, report);
+
+  let features: Iterable<TickerFeatures> = featuresOf(tickers);
   let rows = dates;
-  if (table !== undefined) {
-    const unused = unusedParts(table, tickers, dates, options.tickers === undefined);
-    rows = unused.dates;
-    warnOf(unused.tickers, report);
-    warnOf(unused.rows, report);
-    warnOf(unused.features, report, "feature");
+  let table: FeatureTable | undefined;
+  if (featuresPath !== undefined) {
+    table = await readFeatureFile(featuresPath, computed, reading);
+    const compared = compareWithPrices(table, tickers, dates, options.tickers === undefined);
+    rows = compared.dates;
+    warn(report, compared.tickers);
+    warn(report, compared.rows);
+    warn(report, compared.features, "feature");
+    features = joinFeatures(options.onlyFeatures ? undefined : featuresOf(tickers), table, tickers, rows);
+  }
+  function* follow() {
+    let done = 0;
+    for (const each of features) {
+      yield each;
+      signal?.throwIfAborted();
+      onProgress({ stage: "write", done: ++done, total: tickers.length });
+    }
   }
   const id = options.id ?? digestOf(tickers, window, format, table, computed);
-  const own = computed.length > 0 ? await inTurns(featuresOf(tickers), signal) : undefined;
-  const features = counting(
-    table === undefined ? own! : joinedFeatures(own, table, tickers, rows),
-    (done) => {
-      signal?.throwIfAborted();
-      onProgress({ stage: "write", done, total: tickers.length });
-    },
-  );
   const columns = [...computed, ...(table?.columns ?? [])];
-  const { paths, written } = await publishBlobs(
-    folder,
-    blobFiles(id, format, { window, dates, rows, tickers, features, columns }),
-    { signal, limit: limits.blobBytes },
-  );
+  const contents = { window, dates, rows, tickers, features: follow(), columns };
+  const { paths, written } = await publishBlobs(folder, blobFiles(id, format, contents), {
+    signal,
+    limit: request.limits?.blobBytes,
+  });
   return {
     id,
     dataExtractorPath: paths[0]!,
@@ -149,76 +159,67 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   };
 }
 
-function* counting<T>(items: Iterable<T>, onCount: (count: number) => void): Generator<T> {
-  let count = 0;
-  for (const item of items) {
-    yield item;
-    count += 1;
-    onCount(count);
+function readZone(name: string | undefined): ZoneCalendar | undefined {
+  try {
+    return name === undefined ? undefined : zoneCalendar(name);
+  } catch {
+    throw invalid("time_zone", `${show(name)} is not a time zone; write a name such as Europe/Berlin`);
   }
 }
 
-/** The features that prepare computes. @throws MucastError invalid_request if there would be no feature. */
-function computedNames({ featuresPath, options }: PrepareRequest): readonly string[] {
-  if (!options?.onlyFeatures) return FEATURE_NAMES;
-  if (featuresPath !== undefined) return [];
-  const message = "only_features: needs a table of features";
-  throw new MucastError("invalid_request", message, { path: "only_features" });
+function chooseTickers(
+  requested: readonly string[] | undefined,
+  all: readonly TickerPrices[],
+): readonly TickerPrices[] {
+  if (requested === undefined) return all;
+  if (requested.length === 0) throw invalid("tickers", "the list is empty");
+  const names = all.map(({ ticker }) => ticker);
+  const unknown = requested.find((ticker) => !names.includes(ticker));
+  if (unknown === undefined) return all.filter(({ ticker }) => requested.includes(ticker));
+  const suggestion = nearestName(unknown, names);
+  throw invalid(
+    "tickers",
+    `${show(unknown)} has no price${suggestion ? `; did you mean ${suggestion}?` : ""}`,
+  );
 }
 
-function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: string) => void): void {
-  for (const { ticker, prices } of tickers) {
-    const count = prices.filter((price) => price <= 0).length;
-    if (count === 0) continue;
-    const [are, get] = count === 1 ? ["is", "its date gets"] : ["are", "their dates get"];
-    report(`${ticker}: ${counted(count, "price")} ${are} zero or negative; ${get} no features`);
+/** The window of the options, and for bounds that they omit of the file; by default from the first to the last of `days`. */
+function chooseWindow(
+  options: PrepareOptions,
+  days: Int32Array,
+  file: RequestedWindow,
+  source: string,
+): BlobWindow {
+  const bound = (path: string, text: string | undefined, ofFile: number | undefined) => {
+    const day = text === undefined ? undefined : dayOfText(text);
+    if (Number.isNaN(day)) throw invalid(path, `${show(text)} is not a date; write YYYY-MM-DD`);
+    if (day === undefined || ofFile === undefined || day === ofFile) return day ?? ofFile;
+    const theirs = `${formatDay(ofFile)} in the metadata of ${source}`;
+    throw invalid(path, `${formatDay(day)} differs from ${theirs}`);
+  };
+  const [first, last] = [days[0]!, days.at(-1)!];
+  const start = bound("start", options.start, file.start) ?? first;
+  const end = bound("end", options.end, file.end) ?? last;
+  const learningEnd = bound("learning_end", options.learningEnd, file.learningEnd);
+  const range = `${formatDay(start)} to ${formatDay(end)}`;
+  if (!days.some((day) => day >= start && day <= end)) {
+    const has = `the prices run from ${formatDay(first)} to ${formatDay(last)}`;
+    throw invalid("start", `no price date is from ${range}; ${has}`);
   }
+  if (learningEnd === undefined) return { start, end };
+  if (learningEnd < start || learningEnd > end)
+    throw invalid("learning_end", `${formatDay(learningEnd)} is outside ${range}`);
+  return { start, end, learningEnd };
 }
 
-const SENTENCES_SHOWN = 10;
-
-/** Tickers that a job would refuse or warn of. */
-function reportDoubtful(
-  tickers: readonly TickerPrices[],
-  { start, end }: PrepareWindow,
-  report: (sentence: string) => void,
-): void {
-  const doubts = tickers.map(({ ticker, days, prices }) => {
-    const isUsed = (_: number, i: number) => days[i]! >= start && days[i]! <= end && prices[i]! > 0;
-    const used = days.filter(isUsed);
-    const gapDays = sparseGapDays(used);
-    const suspicious = suspiciousPrices(used, prices.filter(isUsed));
-    return {
-      sparse: gapDays === undefined ? [] : [`${ticker} ${sparsePrices(gapDays)}: no job can learn from it`],
-      suspicious: suspicious === undefined ? [] : [`${ticker}: ${suspicious.text}`],
-    };
-  });
-  const sparse = doubts.flatMap((one) => one.sparse);
-  warnOf(
-    sparse.map((sentence) => `${sentence}; give daily or weekly prices`),
-    report,
-  );
-  warnOf(
-    doubts.flatMap((one) => one.suspicious),
-    report,
-  );
-}
-
-/** The first ones, and how many more there are. */
-function warnOf(
-  sentences: readonly string[],
-  report: (sentence: string) => void,
-  what: "ticker" | "feature" = "ticker",
-): void {
-  for (const sentence of sentences.slice(0, SENTENCES_SHOWN)) report(`warning: ${sentence}`);
-  const more = sentences.length - SENTENCES_SHOWN;
-  if (more > 0) report(`warning: so it is with ${counted(more, `more ${what}`)}`);
+function invalid(path: string, message: string): MucastError {
+  return new MucastError("invalid_request", `${path}: ${message}`, { path });
 }
 
 /** 16 hexadecimal digits of a SHA-256 over everything that the bytes of the blobs depend on. */
 function digestOf(
   tickers: readonly TickerPrices[],
-  window: PrepareWindow,
+  window: BlobWindow,
   format: BlobFormat,
   table: FeatureTable | undefined,
   computed: readonly string[],

@@ -6,30 +6,25 @@ import { CLUSTER_VARIABLES } from "../engine/pool/cluster-secrets.ts";
  */
 export function childEnvironment(
   env: Readonly<Record<string, string | undefined>>,
-  { azure = false, s3 = false, cluster = false }: Needed,
+  needs: Readonly<Partial<Record<keyof typeof CREDENTIALS, boolean>>>,
 ): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => {
-      const isCredential =
-        (azure && AZURE.test(name)) || (s3 && S3.test(name)) || (cluster && CLUSTER_VARIABLES.test(name));
-      const passed = PASSED_ON.test(name) || isCredential;
-      return passed && value !== undefined ? [[name, value]] : [];
-    }),
+  const credentials = Object.entries(CREDENTIALS).flatMap(([storage, names]) =>
+    needs[storage as keyof typeof CREDENTIALS] ? [names] : [],
   );
-}
-
-interface Needed {
-  readonly azure?: boolean;
-  readonly s3?: boolean;
-  readonly cluster?: boolean;
+  const passed = [PASSED_ON, ...credentials];
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value !== undefined && passed.some((names) => names.test(name)) ? [[name, value]] : [],
+    ),
+  );
 }
 
 const PASSED_ON =
   /^(PATH|HOME|USER|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|PYENV_\w+|MUCAST_PYTHON|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|SSL_CERT_FILE|SSL_CERT_DIR)$/;
 
-/** Read by DefaultAzureCredential and the storage clients. */
-const AZURE =
-  /^(AZURE_\w+|IDENTITY_(ENDPOINT|HEADER|SERVER_THUMBPRINT)|IMDS_ENDPOINT|MSI_(ENDPOINT|SECRET))$/;
-
-/** Read by the AWS SDK, and by our client of S3. */
-const S3 = /^(AWS_\w+|MUCAST_S3_PATH_STYLE)$/;
+/** What DefaultAzureCredential and the storage clients, the AWS SDK and our client of S3, and Ray read. */
+const CREDENTIALS = {
+  azure: /^(AZURE_\w+|IDENTITY_(ENDPOINT|HEADER|SERVER_THUMBPRINT)|IMDS_ENDPOINT|MSI_(ENDPOINT|SECRET))$/,
+  s3: /^(AWS_\w+|MUCAST_S3_PATH_STYLE)$/,
+  cluster: CLUSTER_VARIABLES,
+};

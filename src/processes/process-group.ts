@@ -5,24 +5,21 @@ import { sessionOf } from "../contract/machine/process-stat.ts";
 const POLL_MILLISECONDS = 10;
 const PATIENCE_MILLISECONDS = 5_000;
 
-/** Errors for processes that no longer exist: macOS refuses signals to zombies with EPERM. */
-const GONE = new Set(["ESRCH", "EPERM"]);
-
 /** Kills a process and, if it leads a group, that group. Harmless if it no longer exists. */
 export function killGroup(leader: number): void {
   for (const target of [-leader, leader]) {
     try {
       process.kill(target, "SIGKILL");
     } catch (error) {
-      if (!GONE.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+      // macOS refuses signals to zombies with EPERM.
+      if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     }
   }
 }
 
 /**
  * Kills the processes of a session whose leader has ended, and waits until they are gone: workers have their own groups, but not their own
- * sessions. On Linux only; elsewhere they end by themselves within a second, and this returns at once. Never rejects: if the system does
- * not let it look, such as without a free descriptor, it tries again.
+ * sessions. On Linux only; elsewhere they end by themselves within a second, and this returns at once.
  */
 export async function killSession(leader: number): Promise<void> {
   const deadline = performance.now() + PATIENCE_MILLISECONDS;
@@ -34,14 +31,12 @@ export async function killSession(leader: number): Promise<void> {
   }
 }
 
-/** Pids of the running processes of a session; undefined if they cannot be listed now, none if the system is not Linux. */
+/** Pids of the running processes of a session; undefined without a free descriptor to list them, none if the system is not Linux. */
 export function processesOfSession(session: number): number[] | undefined {
   if (process.platform !== "linux") return [];
   try {
-    return readdirSync("/proc")
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-      .filter((pid) => sessionOf(pid) === session);
+    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    return pids.map(Number).filter((pid) => sessionOf(pid) === session);
   } catch {
     return undefined;
   }

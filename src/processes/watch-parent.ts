@@ -1,14 +1,12 @@
 /**
- * A thread of a child process: kills the process and its group 2 s after its stdin ends, even while the main thread computes and cannot
- * notice that the channel is closed. The parent holds the other end of stdin, which closes when the parent dies.
+ * A thread of a child process: kills the process and its group when its stdin ends, even while the main thread computes. The parent holds
+ * the other end of stdin, which closes when the parent dies.
  */
 import { Socket } from "node:net";
 import { killGroup } from "./process-group.ts";
-
-const GRACE_MILLISECONDS = 2_000;
 
 // The main thread would feed the stdin of a thread.
 const stdin = new Socket({ fd: 0, readable: true, writable: false });
 stdin.resume();
 stdin.once("error", () => stdin.destroy());
-stdin.once("close", () => setTimeout(() => killGroup(process.pid), GRACE_MILLISECONDS));
+stdin.once("close", () => killGroup(process.pid));

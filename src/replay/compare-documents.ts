@@ -1,208 +1,203 @@
-import { createHash } from "node:crypto";
-import { z } from "zod";
-import { MucastError } from "../contract/errors/errors.ts";
-import { outputBlobSchema } from "../contract/output/output-blob.ts";
-import { type Differences, type Path, spellingOf } from "./differences.ts";
-import { type JsonFile, type Member, stringFollower } from "./json-file.ts";
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { type Entry, entriesOf, fileSource } from "../outputs/read-members.ts";
+import { Differences, type Path, spellingOf } from "./differences.ts";
+
+/** A JSON object in a file on this machine. */
+export interface DocumentFile {
+  readonly path: string;
+  /** In errors. */
+  readonly name: string;
+}
 
 /** Members that identify a run and its machine. A replay does not compare them. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(["id", "created_at", "machine"]);
 
-/** Of larger objects, the members are compared one by one. */
-const PARSED_BYTES = 4 * 2 ** 20;
-/** Larger values of other kinds are not compared: no output has one. */
-const MAX_VALUE_BYTES = 2 ** 26;
-/** Bytes of a larger value in a difference. */
-const SHOWN_BYTES = 100;
-
-/** What is compared of a document: its digest, and the number of its numbers. */
-export interface ComparedText {
+/** A document's text without white space between its tokens: `{`, all members except NOT_COMPARED, joined by commas, and `}`. */
+interface DigestedFile extends DocumentFile {
   readonly sha256: string;
+  /** The number of numbers in that text. */
   readonly numbers: number;
+  /** SHA-256 of each member, by name, in the order of the document. */
+  readonly members: ReadonlyMap<string, string>;
 }
 
-const NUMBER_STARTS: ReadonlySet<number> = new Set(Buffer.from("-0123456789"));
-const BEFORE_VALUES: ReadonlySet<number> = new Set(Buffer.from("[,:"));
+const [SPACE, QUOTE, BACKSLASH, COMMA, COLON, OPEN] = Buffer.from(' "\\,:[');
+/** `{` and `[` are these bytes, and `}` and `]` two more. */
+const isOpening = (byte: number) => byte === 0x5b || byte === 0x7b;
+const isClosing = (byte: number) => byte === 0x5d || byte === 0x7d;
+const isNumberStart = (byte: number) => byte === 0x2d || (byte >= 0x30 && byte <= 0x39);
 
-/** SHA-256 of a document's text without the members of NOT_COMPARED: `{`, the other members as written, joined by commas, and `}`. */
-export async function comparedText(file: JsonFile): Promise<ComparedText> {
-  const hash = createHash("sha256").update("{");
-  let [mark, numbers] = ["", 0];
-  for (const [name, member] of file.members) {
-    if (NOT_COMPARED.has(name)) continue;
-    hash.update(mark);
-    const isInString = stringFollower();
-    let last = 0;
-    for await (const piece of file.pieces(member)) {
-      hash.update(piece);
-      for (const byte of piece) {
-        if (!isInString(byte) && NUMBER_STARTS.has(byte) && BEFORE_VALUES.has(last)) numbers++;
-        last = byte;
+export async function digestOf({ path, name: source }: DocumentFile): Promise<DigestedFile> {
+  const whole = createHash("sha256").update("{");
+  const members = new Map<string, string>();
+  let [depth, last, numbers, inString, isEscaped] = [0, 0, 0, false, false];
+  /** Of the member that begins, until its value does. */
+  let key: number[] | undefined = [];
+  let [name, mark] = ["", ""];
+  /** Of a member that is compared. */
+  let member: Hash | undefined;
+  for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 })) {
+    const kept = Buffer.allocUnsafe(chunk.length);
+    let length = 0;
+    const flush = () => {
+      const text = kept.subarray(0, length);
+      length = 0;
+      whole.update(text);
+      member?.update(text);
+    };
+    for (const byte of chunk as Buffer) {
+      if (inString) {
+        if (isEscaped) isEscaped = false;
+        else if (byte === BACKSLASH) isEscaped = true;
+        else inString = byte !== QUOTE;
+      } else {
+        if (byte <= SPACE!) continue;
+        inString = byte === QUOTE;
+        if (isOpening(byte) && depth++ === 0) continue;
+        if (isClosing(byte)) depth--;
+        if ((byte === COMMA && depth === 1) || depth === 0) {
+          flush();
+          if (member !== undefined) members.set(name, member.digest("hex"));
+          [member, key] = [undefined, []];
+          continue;
+        }
+        if (byte === COLON && key !== undefined) {
+          const text = Buffer.from(key).toString();
+          [name, key] = [JSON.parse(text) as string, undefined];
+          if (!NOT_COMPARED.has(name)) {
+            whole.update(`${mark}${text}`);
+            [mark, member] = [",", createHash("sha256").update(text)];
+          }
+        }
+        if (member && isNumberStart(byte) && (last === OPEN || last === COMMA || last === COLON)) numbers++;
       }
+      if (key !== undefined) key.push(byte);
+      else if (member !== undefined) kept[length++] = byte;
+      last = byte;
     }
-    mark = ",";
+    flush();
   }
-  return { sha256: hash.update("}").digest("hex"), numbers };
+  return { path, name: source, sha256: whole.update("}").digest("hex"), numbers, members };
 }
 
 /**
- * Counts every difference between two documents, except in NOT_COMPARED.
- * @param parsedBytes maximum size of parsed objects, which limits the memory; tests pass another number.
- * @throws MucastError unreadable_blob for a value that is not JSON; too_large.
+ * Compares two documents: members with other digests are parsed, one entry at a time.
+ * @param isOtherBuild whether the recorded one may lack what later versions added.
+ * @throws MucastError unreadable_blob, invalid_data for a value that is not JSON or has a key twice; too_large.
  */
 export async function compareDocuments(
-  recorded: JsonFile,
-  replayed: JsonFile,
-  differences: Differences,
-  mayLack: MayLack,
-  parsedBytes = PARSED_BYTES,
-): Promise<void> {
-  const members = async (path: Path, before: Members, after: Members) => {
-    const total = differences.total;
-    const [keys, others] = [before, after].map((each) =>
-      [...each.keys()].filter((key) => path.length > 0 || !NOT_COMPARED.has(key)),
-    ) as [string[], string[]];
-    for (const key of keys) {
-      const other = after.get(key);
-      if (other !== undefined) await values([...path, key], before.get(key)!, other);
-      else differences.other([...path, key], await quoted(recorded, before.get(key)!), undefined);
+  recorded: DigestedFile,
+  replayed: DigestedFile,
+  isOtherBuild: boolean,
+): Promise<Differences> {
+  const differences = new Differences(isOtherBuild);
+  if (recorded.sha256 === replayed.sha256) return differences;
+  const isShared = (member: string) => recorded.members.has(member) && replayed.members.has(member);
+  const isOther = (member: string) => recorded.members.get(member) !== replayed.members.get(member);
+  const documents = [recorded, replayed].map(({ path, name }) =>
+    entriesOf(fileSource(path, name), undefined, isOther),
+  );
+  /** Members whose entries come in another order. */
+  const moved = new Set<string>();
+  for await (const [before, after] of joined(documents, isShared)) {
+    const { member, key } = (before ?? after)!;
+    const path = key === undefined ? [member] : [member, key];
+    if (after === undefined) differences.other(path, shownAlone(before!), undefined);
+    else if (before === undefined) differences.added(path, shownAlone(after));
+    else {
+      if (before.index !== after.index) moved.add(member);
+      compareEntries(path, before, after, differences);
     }
-    for (const key of others) {
-      if (before.has(key)) continue;
-      addedMember([...path, key], await quoted(replayed, after.get(key)!), differences, mayLack);
-    }
-    if (differences.total === total && keys.some((key, i) => key !== others[i]))
-      differences.other(path, "members in this order", "members in another order");
-  };
-  const values = async (path: Path, before: Member, after: Member) => {
-    const both = <T>(read: (file: JsonFile, member: Member) => Promise<T>) =>
-      Promise.all([read(recorded, before), read(replayed, after)]);
-    const size = Math.max(before.end - before.start, after.end - after.start);
-    if (size > parsedBytes) {
-      const [kind, otherKind] = await both((file, { value }) => file.text(value, value + 1));
-      if (kind !== otherKind) return differences.other(path, ...(await both(quoted)));
-      if (kind === "{") {
-        const [name, otherName] = await both((file, { start, value }) => file.text(start, value - 1));
-        if (name !== otherName) differences.spelling(path, { count: 1, recorded: name, replayed: otherName });
-        return members(path, ...(await both((file, member) => file.membersOf(member))));
-      }
-      if (size > MAX_VALUE_BYTES) throw tooLarge(recorded, path);
-    }
-    const texts = await both((file, { start, end }) => file.text(start, end));
-    if (texts[0] === texts[1]) return;
-    const total = differences.total;
-    compareValues(path, ...(await both((file, member) => file.parse(member))), differences, mayLack);
-    if (differences.total > total) return;
-    const spelling = spellingOf(...texts);
-    if (spelling !== undefined) return differences.spelling(path, spelling);
-    // Another order of members, or a key that comes twice.
-    differences.other(path, ...(await both((file, { value, end }) => file.text(value, end))));
-  };
-  await members([], recorded.members, replayed.members);
+  }
+  for (const member of recorded.members.keys()) {
+    if (!isShared(member) || !isOther(member) || differences.found.has(member)) continue;
+    if (moved.has(member)) differences.other([member], "members in this order", "members in another order");
+    else differences.spelling([member], { count: 1, recorded: "its names", replayed: "the same names" });
+  }
+  if (differences.found.size === 0)
+    differences.other([], "members in this order", "members in another order");
+  return differences;
 }
 
-type Members = ReadonlyMap<string, Member>;
-
-/** The value, or the start of its text if it is long. */
-async function quoted(file: JsonFile, member: Member): Promise<unknown> {
-  const { value, end } = member;
-  return end - value <= PARSED_BYTES ? file.parse(member) : file.text(value, value + SHOWN_BYTES);
-}
-
-function tooLarge({ name }: JsonFile, path: Path): MucastError {
-  const what = `${name} cannot be compared: its ${path.join(".")} has more than ${MAX_VALUE_BYTES} bytes`;
-  return new MucastError("too_large", what, { source: name, limit: MAX_VALUE_BYTES });
-}
+/** An entry, and how many of its member come before it. */
+type Indexed = Entry & { readonly index: number };
 
 /**
- * Decides whether the recorded document may lack a member: returns the pattern of the path, such as
- * `metrics.score.by_ticker.*.up_share`, or undefined for a member that every output has.
+ * Pairs the entries of two documents, which need little memory if they have the same order.
+ * @param isShared whether both have the member; of another one, only the member itself is yielded.
+ * @yields each pair as soon as both have come; then those of only one document.
  */
-export type MayLack = (path: Path) => string | undefined;
-
-/** Counts every difference between two JSON values, in the order of the recorded one. At most MAX_JSON_DEPTH levels deep. */
-function compareValues(
-  path: Path,
-  recorded: unknown,
-  replayed: unknown,
-  differences: Differences,
-  mayLack: MayLack,
-): void {
-  if (typeof recorded === "number" && typeof replayed === "number") {
-    if (Object.is(recorded, replayed)) return;
-    if (Number.isFinite(recorded)) differences.number(path, recorded, replayed);
-    // From a text such as 1e999, which no job writes.
-    else differences.other(path, String(recorded), replayed);
-  } else if (Array.isArray(recorded) && Array.isArray(replayed)) {
-    const shared = Math.min(recorded.length, replayed.length);
-    for (let i = 0; i < shared; i++) {
-      compareValues([...path, i], recorded[i], replayed[i], differences, mayLack);
+async function* joined(
+  documents: readonly ReturnType<typeof entriesOf>[],
+  isShared: (member: string) => boolean,
+): AsyncGenerator<readonly [before: Indexed | undefined, after: Indexed | undefined]> {
+  const waiting = documents.map(() => new Map<string, Indexed>());
+  const counts = documents.map(() => new Map<string, number>());
+  try {
+    for (let isOpen = true; isOpen; ) {
+      isOpen = false;
+      for (const [side, document] of documents.entries()) {
+        const { value } = await document.next();
+        if (value === undefined) continue;
+        isOpen = true;
+        const { member, key } = value;
+        if (key !== undefined && !isShared(member)) continue;
+        const entry = { ...value, index: counts[side]!.get(member) ?? 0 };
+        counts[side]!.set(member, entry.index + 1);
+        const path = JSON.stringify([member, key]);
+        const pair = waiting[1 - side]!.get(path);
+        if (pair === undefined) waiting[side]!.set(path, entry);
+        else {
+          waiting[1 - side]!.delete(path);
+          yield side === 0 ? [entry, pair] : [pair, entry];
+        }
+      }
     }
-    if (recorded.length !== replayed.length) {
-      differences.other([...path, "length"], recorded.length, replayed.length);
-    }
-  } else if (isObject(recorded) && isObject(replayed)) {
-    for (const [key, value] of Object.entries(recorded)) {
-      const other = Object.hasOwn(replayed, key) ? replayed[key] : undefined;
-      if (other === undefined) differences.other([...path, key], value, undefined);
-      else compareValues([...path, key], value, other, differences, mayLack);
-    }
-    for (const [key, value] of Object.entries(replayed)) {
-      if (!Object.hasOwn(recorded, key)) addedMember([...path, key], value, differences, mayLack);
-    }
-  } else if (recorded !== replayed) differences.other(path, recorded, replayed);
+    for (const entry of waiting[0]!.values()) yield [entry, undefined];
+    for (const entry of waiting[1]!.values()) yield [undefined, entry];
+  } finally {
+    await Promise.all(documents.map((document) => document.return()));
+  }
 }
 
-/** A member that only the replayed document has. */
-function addedMember(path: Path, value: unknown, differences: Differences, mayLack: MayLack): void {
-  const pattern = mayLack(path);
-  if (pattern === undefined) differences.other(path, undefined, value);
-  else differences.lack(pattern);
+/** The value of an entry that only one document has; an object that has entries is not shown. */
+function shownAlone({ key, value, text }: Entry): unknown {
+  return key === undefined && text === "{}" ? "{…}" : value;
+}
+
+function compareEntries(path: Path, before: Entry, after: Entry, differences: Differences): void {
+  if (before.text === after.text) return;
+  const { total } = differences;
+  compareValues(path, before.value, after.value, differences);
+  if (differences.total > total) return;
+  const spelling = spellingOf(before.text, after.text);
+  if (spelling === undefined) differences.other(path, before.text, after.text);
+  else if (spelling.count > 0) differences.spelling(path, spelling);
+}
+
+/** Counts every difference between two JSON values, in the order of the recorded one. */
+function compareValues(path: Path, recorded: unknown, replayed: unknown, differences: Differences): void {
+  if (Array.isArray(recorded) && Array.isArray(replayed)) {
+    const shared = Math.min(recorded.length, replayed.length);
+    for (let i = 0; i < shared; i++) compareValues([...path, i], recorded[i], replayed[i], differences);
+    if (recorded.length !== replayed.length)
+      differences.other([...path, "length"], recorded.length, replayed.length);
+  } else if (isObject(recorded) && isObject(replayed)) {
+    for (const [key, value] of Object.entries(recorded)) {
+      if (!Object.hasOwn(replayed, key)) differences.other([...path, key], value, undefined);
+      else compareValues([...path, key], value, replayed[key], differences);
+    }
+    for (const [key, value] of Object.entries(replayed))
+      if (!Object.hasOwn(recorded, key)) differences.added([...path, key], value);
+  } else if (Number.isFinite(recorded) && typeof replayed === "number") {
+    if (!Object.is(recorded, replayed)) differences.number(path, recorded as number, replayed);
+  } else if (recorded !== replayed) {
+    // From a text such as 1e999, which no job writes.
+    differences.other(path, typeof recorded === "number" ? String(recorded) : recorded, replayed);
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** For an output that records everything that this version records: nothing may be missing. */
-export const mayLackNothing: MayLack = () => undefined;
-
-/**
- * For an output of an older version: members that are optional in the schema, because later versions added them, and settings of the
- * resolved configuration (`model`).
- */
-export const mayLackOptional: MayLack = (path) => {
-  let schema: z.ZodType = outputBlobSchema;
-  const pattern: string[] = [];
-  for (const [depth, part] of path.entries()) {
-    const isLast = depth === path.length - 1;
-    const inside = withoutWrappers(schema);
-    if (inside instanceof z.ZodObject) {
-      const member = (inside.shape as Record<string, z.ZodType>)[String(part)];
-      pattern.push(String(part));
-      if (member === undefined) {
-        const rest = path.slice(depth + 1).map((inner) => (typeof inner === "number" ? "*" : inner));
-        return isLoose(inside) ? [...pattern, ...rest].join(".") : undefined;
-      }
-      if (isLast) return member instanceof z.ZodOptional ? pattern.join(".") : undefined;
-      schema = member;
-    } else if (inside instanceof z.ZodRecord || inside instanceof z.ZodArray) {
-      pattern.push("*");
-      if (isLast) return undefined;
-      schema = (inside instanceof z.ZodArray ? inside.element : inside.valueType) as z.ZodType;
-    } else return undefined;
-  }
-  return undefined;
-};
-
-/** Strict objects have a catchall too, which accepts nothing. */
-function isLoose({ def }: z.ZodObject): boolean {
-  return def.catchall !== undefined && !(def.catchall instanceof z.ZodNever);
-}
-
-function withoutWrappers(schema: z.ZodType): z.ZodType {
-  let inside = schema;
-  while (inside instanceof z.ZodOptional || inside instanceof z.ZodNullable)
-    inside = inside.unwrap() as z.ZodType;
-  return inside;
 }

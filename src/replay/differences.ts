@@ -1,7 +1,9 @@
+import { z } from "zod";
 import { boundedCopy, shortText } from "../contract/json/bounded-json.ts";
+import { outputBlobSchema } from "../contract/output/output-blob.ts";
 import { REPLAY_LISTS, type ReplayBlob, type ReportedDifference } from "../contract/output/replay-blob.ts";
 
-/** Keys and indices on the path to a value. */
+/** Keys and indices on the path to a value. The first one is a member of the document. */
 export type Path = readonly (string | number)[];
 
 /** Maximum size of quotations from an output in a verdict: bytes of a whole value, and characters of a text. */
@@ -13,40 +15,41 @@ interface MemberCount {
   largest: number | null;
 }
 
-/** Counts and lists the differences between two documents, in bounded memory. */
+/** Counts the differences between two documents, and keeps those that a verdict shows. */
 export class Differences {
-  #numbers = 0;
-  #others = 0;
   #spellings = 0;
-  #lacking = 0;
   #first: ReportedDifference | undefined;
+  /** In `provenance`, where another version always differs. */
+  #firstOrigin: ReportedDifference | undefined;
   #firstSpelling: ReportedDifference | undefined;
   #largest: ReportedDifference | undefined;
   #largestRelative: ReportedDifference | undefined;
   readonly #members = new Map<string, MemberCount>();
   readonly #lacks = new Set<string>();
+  /** Members with anything that differs, also in its spelling, or that one document lacks. */
+  readonly found = new Set<string>();
+  /** The number of calls that found such a difference. */
+  total = 0;
+  readonly #isOtherBuild: boolean;
 
-  /** The number of differences, including members that one document lacks. */
-  get total(): number {
-    return this.#numbers + this.#others + this.#spellings + this.#lacking;
+  /** @param isOtherBuild whether the recorded document may lack what later versions added. */
+  constructor(isOtherBuild: boolean) {
+    this.#isOtherBuild = isOtherBuild;
   }
 
-  /** Members that the recorded document lacks and that do not count as differences. */
+  /** Paths that the recorded document lacks and that do not count as differences. */
   get lacks(): string[] {
-    return [...this.#lacks];
+    return [...this.#lacks].slice(0, REPLAY_LISTS.lacks);
   }
 
-  /** @param recorded a finite number, like `replayed`. */
   number(path: Path, recorded: number, replayed: number): void {
     const absolute = Math.min(Math.abs(replayed - recorded), Number.MAX_VALUE);
     const quotient = absolute / Math.abs(recorded);
     const relative = Number.isFinite(quotient) ? quotient : null;
     const difference = { path: pathText(path), recorded, replayed, absolute, relative };
-    const member = this.#member(path);
-    this.#numbers += 1;
+    const member = this.#count(path, difference);
     member.numbers += 1;
     member.largest = Math.max(member.largest ?? 0, absolute);
-    this.#first ??= difference;
     if (absolute > (this.#largest?.absolute ?? -1)) this.#largest = difference;
     if (relative !== null && relative > (this.#largestRelative?.relative ?? -1))
       this.#largestRelative = difference;
@@ -54,65 +57,70 @@ export class Differences {
 
   /** @param recorded undefined if that document has no such member, and likewise for `replayed`. */
   other(path: Path, recorded: unknown, replayed: unknown): void {
-    this.#others += 1;
-    this.#member(path).others += 1;
-    this.#first ??= { path: pathText(path), ...shownPair(recorded, replayed) };
+    this.#count(path, { path: pathText(path), ...shownPair(recorded, replayed) }).others += 1;
+  }
+
+  /** A member that only the replayed document has. */
+  added(path: Path, value: unknown): void {
+    const pattern = this.#isOtherBuild ? optionalPath(path) : undefined;
+    if (pattern === undefined) this.other(path, undefined, value);
+    else {
+      this.#note(path);
+      this.#lacks.add(pattern);
+    }
   }
 
   /** Values that are equal but written differently. */
   spelling(path: Path, { count, recorded, replayed }: Spelling): void {
+    this.#note(path);
     this.#spellings += count;
     this.#firstSpelling ??= { path: pathText(path), ...shownPair(recorded, replayed) };
   }
 
-  /** @param pattern a path with `*` for names and indices. */
-  lack(pattern: string): void {
-    this.#lacking += 1;
-    if (this.#lacks.size < REPLAY_LISTS.lacks) this.#lacks.add(pattern);
-  }
-
   /** Undefined if nothing differs. */
   summary(): ReplayBlob["differences"] {
-    const first = this.#first ?? this.#firstSpelling;
+    const first = this.#first ?? this.#firstOrigin ?? this.#firstSpelling;
     if (first === undefined) return undefined;
+    const counts = [...this.#members.values()];
     const members = [...this.#members].slice(0, REPLAY_LISTS.facts);
     return {
-      numbers: this.#numbers,
-      others: this.#others,
+      numbers: counts.reduce((sum, { numbers }) => sum + numbers, 0),
+      others: counts.reduce((sum, { others }) => sum + others, 0),
       ...(this.#spellings === 0 ? {} : { spellings: this.#spellings }),
       first,
       largest: this.#largest ?? null,
       largest_relative: this.#largestRelative ?? null,
-      members: members.map(([name, counts]) => ({ name, ...counts })),
+      members: members.map(([name, count]) => ({ name: shortName(name), ...count })),
     };
   }
 
-  #member([name = ""]: Path): MemberCount {
-    const key = this.#members.size < MAX_MEMBERS ? cut(String(name)) : [...this.#members.keys()].at(-1)!;
-    const known = this.#members.get(cut(String(name))) ?? this.#members.get(key);
-    if (known !== undefined) return known;
-    const fresh = { numbers: 0, others: 0, largest: null };
-    this.#members.set(key, fresh);
-    return fresh;
+  #note([name = ""]: Path): void {
+    this.total += 1;
+    this.found.add(String(name));
+  }
+
+  #count(path: Path, difference: ReportedDifference): MemberCount {
+    this.#note(path);
+    const [name = ""] = path;
+    if (name === "provenance") this.#firstOrigin ??= difference;
+    else this.#first ??= difference;
+    const count = this.#members.get(String(name)) ?? { numbers: 0, others: 0, largest: null };
+    this.#members.set(String(name), count);
+    return count;
   }
 }
 
-/** A document of this schema has far fewer at its top; in other documents the last one counts for the rest. */
-const MAX_MEMBERS = REPLAY_LISTS.facts;
+/** Characters of at most six bytes each, so that what differs is within MAX_QUOTED. */
+const SHOWN_BEFORE = 25;
 
 /** Both sides of a difference; if a text is too long, both from a little before the place where they differ. */
 function shownPair(recorded: unknown, replayed: unknown): Partial<ReportedDifference> {
+  const isLong = (text: string) => shortText(text, MAX_QUOTED.text) !== text;
   if (typeof recorded === "string" && typeof replayed === "string" && [recorded, replayed].some(isLong))
     [recorded, replayed] = fromDifference(recorded, replayed, SHOWN_BEFORE);
-  return { ...shown("recorded", recorded), ...shown("replayed", replayed) };
+  const sides = Object.entries({ recorded, replayed }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(sides.map(([side, value]) => [side, boundedCopy(value, MAX_QUOTED) ?? null]));
 }
-
-function isLong(text: string): boolean {
-  return shortText(text, MAX_QUOTED.text) !== text;
-}
-
-/** Characters, of at most six bytes each, so that what differs is within MAX_QUOTED. */
-const SHOWN_BEFORE = 25;
 
 /** Two texts from `before` characters before the first one that differs, behind an ellipsis. */
 export function fromDifference(
@@ -129,23 +137,50 @@ export function fromDifference(
   return [`…${recorded.slice(start)}`, `…${replayed.slice(start)}`];
 }
 
-function shown(side: "recorded" | "replayed", value: unknown): Partial<ReportedDifference> {
-  return value === undefined ? {} : { [side]: boundedCopy(value, MAX_QUOTED) ?? null };
-}
-
-const MAX_PART_LENGTH = 100;
-
-function cut(text: string): string {
-  return text.length > MAX_PART_LENGTH ? `${text.slice(0, MAX_PART_LENGTH)}…` : text;
-}
-
 /** Such as `forecasts.AAA.predicted[3]` or `mu["BRK.B"]`. */
 function pathText(path: Path): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === "number") return `${text}[${part}]`;
-    if (!/^[\w$-]+$/.test(part)) return `${text}[${JSON.stringify(cut(part))}]`;
-    return text === "" ? cut(part) : `${text}.${cut(part)}`;
+    const name = shortName(part);
+    if (!/^[\w$-]+$/.test(part)) return `${text}[${JSON.stringify(name)}]`;
+    return text === "" ? name : `${text}.${name}`;
   }, "");
+}
+
+const MAX_NAME_LENGTH = 100;
+
+function shortName(name: string): string {
+  return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
+}
+
+/**
+ * The pattern of a path that an output of another version may lack, such as `metrics.score.by_ticker.*.up_share`: of members that are optional
+ * in the schema, because later versions added them, and of settings of the resolved configuration (`model`). Undefined for other paths.
+ */
+function optionalPath(path: Path): string | undefined {
+  let schema: z.ZodType = outputBlobSchema;
+  const pattern: (string | number)[] = [];
+  for (const [depth, part] of path.entries()) {
+    while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+      schema = schema.unwrap() as z.ZodType;
+    if (schema instanceof z.ZodObject) {
+      const member: z.ZodType | undefined = schema.shape[part];
+      pattern.push(part);
+      if (member === undefined) {
+        // A strict object has a catchall too, which accepts nothing.
+        const { catchall } = schema.def;
+        if (catchall === undefined || catchall instanceof z.ZodNever) return undefined;
+        const rest = path.slice(depth + 1).map((inner) => (typeof inner === "number" ? "*" : inner));
+        return [...pattern, ...rest].join(".");
+      }
+      if (depth === path.length - 1) return member instanceof z.ZodOptional ? pattern.join(".") : undefined;
+      schema = member;
+    } else if (schema instanceof z.ZodRecord || schema instanceof z.ZodArray) {
+      pattern.push("*");
+      schema = (schema instanceof z.ZodArray ? schema.element : schema.valueType) as z.ZodType;
+    } else return undefined;
+  }
+  return undefined;
 }
 
 /** How the spelling of equal JSON differs between two texts. */
@@ -157,54 +192,41 @@ interface Spelling {
   readonly replayed: string;
 }
 
-const MARKS: ReadonlySet<string> = new Set("{}[],:");
-
 /**
- * @yields strings and keys, punctuation, numbers and words. It is a loop, because a regular expression would need a stack as deep as
- * a text is long.
- */
-function* tokensOf(json: string): Generator<string> {
-  for (let start = 0, end = 0; start < json.length; start = end) {
-    end = start + 1;
-    if (json[start] === '"') {
-      while (end < json.length && json[end] !== '"') end += json[end] === "\\" ? 2 : 1;
-      end += 1;
-    } else if (!MARKS.has(json[start]!)) {
-      while (end < json.length && json[end] !== '"' && !MARKS.has(json[end]!)) end += 1;
-    }
-    yield json.slice(start, end);
-  }
-}
-
-/**
- * Compares two JSON texts without white space between tokens: another writer spells 1e-7 as 1e-07, 1 as 1.0 or ä as \u00e4.
- * @returns undefined if they differ in more than spelling, for example in the order of members or in a duplicate key.
+ * Compares two JSON texts, token by token: another writer spells 1e-7 as 1e-07, 1 as 1.0 or ä as \u00e4.
+ * @returns undefined if they differ in more than spelling and white space, for example in the order of members.
  */
 export function spellingOf(recorded: string, replayed: string): Spelling | undefined {
   const others = tokensOf(replayed);
-  let count = 0;
-  let first: readonly [string, string] = ["", ""];
+  let spelling: Spelling = { count: 0, recorded: "", replayed: "" };
   for (const token of tokensOf(recorded)) {
     const { value: other, done } = others.next();
     if (other === token) continue;
-    if (done || !isSameValue(token, other)) return undefined;
-    if (count === 0) first = [token, other];
-    count += 1;
+    if (done || MARKS.has(token) || MARKS.has(other)) return undefined;
+    if (!Object.is(JSON.parse(token), JSON.parse(other))) return undefined;
+    if (spelling.count === 0) spelling = { count: 0, recorded: token, replayed: other };
+    spelling = { ...spelling, count: spelling.count + 1 };
   }
-  if (!others.next().done || count === 0) return undefined;
-  return { count, recorded: first[0], replayed: first[1] };
+  return others.next().done ? spelling : undefined;
 }
 
-/** Whether two tokens are the same number, string or word. */
-function isSameValue(token: string, other: string): boolean {
-  const [value, otherValue] = [scalar(token), scalar(other)];
-  return value !== undefined && Object.is(value, otherValue);
-}
+const MARKS: ReadonlySet<string> = new Set("{}[],:");
+const SPACES: ReadonlySet<string> = new Set(" \t\n\r");
 
-function scalar(token: string): unknown {
-  try {
-    return JSON.parse(token);
-  } catch {
-    return undefined;
+/**
+ * @yields strings and keys, punctuation, numbers and words of a JSON text. It is a loop, because a regular expression would need a stack as
+ * deep as a text is long.
+ */
+function* tokensOf(json: string): Generator<string, void> {
+  for (let start = 0, end = 0; start < json.length; start = end) {
+    end = start + 1;
+    if (SPACES.has(json[start]!)) continue;
+    if (json[start] === '"') {
+      while (json[end] !== '"') end += json[end] === "\\" ? 2 : 1;
+      end += 1;
+    } else if (!MARKS.has(json[start]!)) {
+      while (end < json.length && !MARKS.has(json[end]!) && !SPACES.has(json[end]!)) end += 1;
+    }
+    yield json.slice(start, end);
   }
 }

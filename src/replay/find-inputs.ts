@@ -11,7 +11,7 @@ import { readFeatures } from "../ingest/read-blob.ts";
 import { readPrices } from "../ingest/read-prices.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
-import { isRefusal, isUnread } from "./refusals.ts";
+import { isRefusal, isUnread } from "./run-recorded.ts";
 
 export type Reading = Pick<JobContext, "policy" | "report" | "signal"> & {
   /** BLOB_URL, possibly with its SAS; for blobs in that container. */
@@ -19,18 +19,16 @@ export type Reading = Pick<JobContext, "policy" | "report" | "signal"> & {
 };
 
 type InputKind = "feature" | "data_extractor";
-export type FoundInputs = Readonly<Record<InputKind, FoundInput>>;
-type ShownInputs = NonNullable<ReplayBlob["inputs"]>;
+type ShownInput = NonNullable<ReplayBlob["inputs"]>[InputKind];
 
-interface FoundInput {
-  /** The blob for the job to read: the one with the recorded digest, or else the first readable one. */
-  readonly location: string | undefined;
-  /** Whether it has the recorded digest. */
-  readonly isRecorded: boolean;
-  /** The blob with the recorded digest, if `location` is another one. */
-  readonly original: string | undefined;
-  readonly shown: ShownInputs["feature"];
-}
+/** Where the job reads its inputs. */
+export type InputLocations = Readonly<Record<InputKind, string>>;
+
+/** The inputs of an output, or why the job cannot run on what was found. */
+type FoundInputs = { readonly inputs: NonNullable<ReplayBlob["inputs"]> } & (
+  | { readonly locations: InputLocations }
+  | { readonly code: "inputs_gone" | "inputs"; readonly message: string }
+);
 
 /** The location of an output, and the blobs that a caller names instead of the recorded ones. */
 interface Places {
@@ -39,22 +37,42 @@ interface Places {
   readonly dataExtractorUrl?: string | undefined;
 }
 
-/** Looks for the two input blobs of an output. @throws MucastError canceled. */
+/** Looks for the two input blobs of an output, and compares those that differ. @throws MucastError canceled. */
 export async function findInputs(
   { provenance }: RecordedFacts,
   { outputUrl, featureUrl, dataExtractorUrl }: Places,
   reading: Reading,
+  workFolder: string,
 ): Promise<FoundInputs> {
-  const find = (url: string, sha256: string, given: string | undefined) =>
-    findInput(sha256, url, placesOf(url, given, outputUrl), given, reading);
-  return {
-    feature: await find(provenance.feature_url, provenance.feature_sha256, featureUrl),
-    data_extractor: await find(
-      provenance.data_extractor_url,
-      provenance.data_extractor_sha256,
-      dataExtractorUrl,
-    ),
-  };
+  const find = (kind: InputKind, given: string | undefined) =>
+    findInput(provenance[`${kind}_url`], provenance[`${kind}_sha256`], given, outputUrl, reading);
+  const feature = await find("feature", featureUrl);
+  const data_extractor = await find("data_extractor", dataExtractorUrl);
+  const inputs = { feature: feature.shown, data_extractor: data_extractor.shown };
+  if (feature.location === undefined || data_extractor.location === undefined) {
+    const gone = Object.values(inputs).filter(({ found }) => found === null);
+    const tried = gone.flatMap((input) => input.tried.map(({ url, problem }) => `${url}: ${problem}`));
+    const message = `cannot read ${gone.map(({ url }) => url).join(" and ")} (${tried.join("; ") || "no place to look"})`;
+    return { inputs, code: "inputs_gone", message };
+  }
+  const locations = { feature: feature.location, data_extractor: data_extractor.location };
+  const words: string[] = [];
+  for (const [kind, { original, shown }] of [
+    ["feature", feature],
+    ["data_extractor", data_extractor],
+  ] as const) {
+    const { url, sha256, found } = shown;
+    if (found!.sha256 === sha256) continue;
+    let text = `${url} had the SHA-256 ${sha256}, and ${found!.url} has ${found!.sha256}`;
+    const change = original && (await changeOf(kind, original, locations[kind], reading, workFolder));
+    if (change) inputs[kind] = { ...shown, change };
+    if (change && change.tickers.count + change.only_recorded.count + change.only_found.count === 0) {
+      const window = kind === "feature" ? "" : "has another window, or ";
+      text += `, though every value is the same: it ${window}is written or compressed in another way`;
+    }
+    words.push(text);
+  }
+  return words.length === 0 ? { inputs, locations } : { inputs, code: "inputs", message: words.join("; ") };
 }
 
 /** Codes of a location without a readable blob; other errors, such as a cancel, end the replay. */
@@ -68,22 +86,30 @@ const UNUSABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * Looks for the blob with the recorded digest in each place. A blob that the caller names is used even if its digest differs; the search
- * then continues, so that the two can be compared.
+ * Looks for the blob with the recorded digest at the caller's location, at the recorded URL, and beside the output under the recorded name. A
+ * blob that the caller names is used even if its digest differs; the search then goes on for `original`, so that the two can be compared.
  */
 async function findInput(
-  sha256: string,
   url: string,
-  places: readonly string[],
+  sha256: string,
   given: string | undefined,
+  output: string,
   reading: Reading,
-): Promise<FoundInput> {
+): Promise<{ location: string | undefined; original: string | undefined; shown: ShownInput }> {
+  const name = isUrl(url) ? url.split("/").at(-1)! : url;
+  // An output may come from anywhere, so only names of files in the same folder are followed.
+  const isPlain = /^[^/\\\p{C}\p{Zl}\p{Zp}?#%]{1,255}$/u.test(name) && name !== "." && name !== "..";
+  const places = [given, isRemoteUrl(url) ? url : undefined, isPlain ? beside(output, name) : undefined];
   const tried: { url: string; problem: string }[] = [];
   let other: { location: string; sha256: string } | undefined;
   let original: string | undefined;
-  for (const location of places) {
+  for (const location of new Set(places)) {
+    if (location === undefined) continue;
     try {
-      const found = await digestOf(location, reading);
+      const blob = await openBlob(location, reading.policy, reading);
+      // The job reads it again.
+      for await (const _ of counted(blob.chunks, reading));
+      const found = blob.digest();
       if (found === sha256) {
         original = location;
         break;
@@ -99,24 +125,21 @@ async function findInput(
   }
   const isRecorded = original !== undefined && (given === undefined || original === given);
   const chosen = isRecorded ? { location: original!, sha256 } : other;
-  const found = chosen === undefined ? null : { url: publicName(chosen.location), sha256: chosen.sha256 };
-  return {
-    location: chosen?.location,
-    isRecorded,
-    original: isRecorded ? undefined : original,
-    shown: { url: publicName(url), sha256, found, tried },
-  };
+  const found = chosen ? { url: publicName(chosen.location), sha256: chosen.sha256 } : null;
+  return { location: chosen?.location, original, shown: { url: publicName(url), sha256, found, tried } };
 }
 
-/** The caller's location, the recorded URL, and beside the output under the recorded name. */
-function placesOf(url: string, given: string | undefined, output: string): string[] {
-  const name = isUrl(url) ? url.split("/").at(-1)! : url;
-  // An output may come from anywhere, so only names of files in the same folder are followed.
-  const isPlain = /^[^/\\\p{C}\p{Zl}\p{Zp}?#%]{1,255}$/u.test(name) && name !== "." && name !== "..";
-  const places = [given, isRemoteUrl(url) ? url : undefined, isPlain ? beside(output, name) : undefined];
-  return [...new Set(places.filter((place) => place !== undefined))];
+/** Reports the bytes that are read. */
+export async function* counted(chunks: AsyncIterable<Uint8Array>, { report }: Reading) {
+  let done = 0;
+  for await (const chunk of chunks) {
+    done += chunk.length;
+    report({ kind: "progress", stage: "read", done });
+    yield chunk;
+  }
 }
 
+/** Blobs beside an output at a URL are read with the query of that URL. */
 function beside(output: string, name: string): string {
   if (!isRemoteUrl(output)) return join(dirname(isUrl(output) ? filePath(output) : output), name);
   const [bare, ...query] = output.split("?");
@@ -127,55 +150,6 @@ function beside(output: string, name: string): string {
 export function publicName(location: string): string {
   const shown = redactUrl(location);
   return isRemoteUrl(location) ? shown : basename(shown);
-}
-
-/** SHA-256 of a stored blob, which the job reads again. */
-async function digestOf(location: string, { policy, report, signal, blobUrl }: Reading): Promise<string> {
-  const blob = await openBlob(location, policy, { signal, blobUrl });
-  let done = 0;
-  for await (const chunk of blob.chunks) {
-    done += chunk.length;
-    report({ kind: "progress", stage: "read", done });
-  }
-  return blob.digest();
-}
-
-export function missingInputs(inputs: FoundInputs): string | undefined {
-  const gone = Object.values(inputs).filter(({ location }) => location === undefined);
-  if (gone.length === 0) return undefined;
-  const words = gone.flatMap(({ shown }) => shown.tried.map(({ url, problem }) => `${url}: ${problem}`));
-  const names = gone.map(({ shown }) => shown.url).join(" and ");
-  return `cannot read ${names} (${words.join("; ") || "no place to look"})`;
-}
-
-/** The text of a verdict if the digest of a blob differs from the recorded one; undefined if both match. */
-export async function otherInputs(
-  inputs: FoundInputs,
-  reading: Reading,
-  workFolder: string,
-): Promise<{ readonly message: string; readonly inputs: ShownInputs } | undefined> {
-  if (Object.values(inputs).every(({ isRecorded }) => isRecorded)) return undefined;
-  const words: string[] = [];
-  const withChange = async (kind: InputKind) => {
-    const { isRecorded, original, location, shown } = inputs[kind];
-    if (isRecorded) return shown;
-    const change =
-      original === undefined ? undefined : await changeOf(kind, original, location!, reading, workFolder);
-    const { url, sha256, found } = shown;
-    words.push(`${url} had the SHA-256 ${sha256}, and ${found!.url} has ${found!.sha256}`);
-    if (change === undefined) return shown;
-    const { tickers, columns, only_recorded, only_found } = change;
-    if ([tickers, columns, only_recorded, only_found].every(({ count }) => count === 0)) {
-      const window = kind === "feature" ? "" : "has another window, or ";
-      words.push(
-        `${words.pop()}, though every value is the same: it ${window}is written or compressed in another way`,
-      );
-    }
-    return { ...shown, change };
-  };
-  const feature = await withChange("feature");
-  const data_extractor = await withChange("data_extractor");
-  return { message: words.join("; "), inputs: { feature, data_extractor } };
 }
 
 /**
@@ -199,28 +173,26 @@ async function changeOf(
       const before = kept.get(series.ticker);
       kept.delete(series.ticker);
       if (before === undefined) onlyFound.add(series.ticker);
-      else {
+      else
         for (const { day, column } of differencesOf(before, series)) {
           tickers.add(series.ticker);
           if (day !== undefined) days.add(day);
           if (column !== undefined) columns.add(column);
           if (day !== undefined && column !== undefined) values++;
         }
-      }
     }
   } catch (error) {
     if (isRefusal(error) || isUnread(error)) return undefined;
     throw error;
   }
   const sorted = [...days].sort((a, b) => a - b);
+  const [first, last] = [sorted[0], sorted.at(-1)];
   return {
     values,
     tickers: namesOf(tickers),
     columns: namesOf(columns),
     dates:
-      sorted.length === 0
-        ? null
-        : { count: sorted.length, first: formatDay(sorted[0]!), last: formatDay(sorted.at(-1)!) },
+      first === undefined ? null : { count: sorted.length, first: formatDay(first), last: formatDay(last!) },
     only_recorded: namesOf(kept.keys()),
     only_found: namesOf(onlyFound),
   };
@@ -234,12 +206,11 @@ async function* seriesOf(
 ): AsyncGenerator<TickerSeries> {
   const blob = await openBlob(location, policy, { signal, blobUrl });
   const options = { workFolder, signal, limits: policy.limits };
-  if (kind === "feature") {
-    yield* readFeatures(blob, options);
-    return;
+  if (kind === "feature") yield* readFeatures(blob, options);
+  else {
+    const prices = await readPrices(blob, options);
+    for (const ticker of prices.tickers) yield priceSeries(prices.load(ticker));
   }
-  const prices = await readPrices(blob, options);
-  for (const ticker of prices.tickers) yield priceSeries(prices.load(ticker));
 }
 
 /** @yields a column or a day that only one of two series of a ticker has, and each value that differs. */
@@ -247,22 +218,20 @@ function* differencesOf(
   before: TickerSeries,
   after: TickerSeries,
 ): Generator<{ day?: Day; column?: string }> {
-  for (const column of new Set([...before.columns, ...after.columns])) {
+  for (const column of new Set([...before.columns, ...after.columns]))
     if (!before.columns.includes(column) || !after.columns.includes(column)) yield { column };
-  }
   const rows = new Map(Array.from(before.days, (day, i) => [day, i]));
   const places = after.columns.map((column) => before.columns.indexOf(column));
   for (const [j, day] of after.days.entries()) {
     const i = rows.get(day);
     rows.delete(day);
     if (i === undefined) yield { day };
-    else {
+    else
       for (const [c, place] of places.entries()) {
         const value = before.values[place * before.days.length + i];
         if (place >= 0 && !Object.is(value, after.values[c * after.days.length + j]))
           yield { day, column: after.columns[c]! };
       }
-    }
   }
   for (const day of rows.keys()) yield { day };
 }

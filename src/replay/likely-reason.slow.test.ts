@@ -7,10 +7,13 @@ import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { MUCAST_COMMIT } from "../contract/version.ts";
 import type { OpenEngine } from "../jobs/shared/job.ts";
 import { compareOutputs } from "./compare-outputs.ts";
-import { JsonFile } from "./json-file.ts";
 import { likelyReason } from "./likely-reason.ts";
 import { readFacts } from "./recorded-output.ts";
 import { changed, edited, type Place, placeOf, replay } from "./replay.testing.ts";
+
+const DIFFERENCES = {
+  ...{ numbers: 0, others: 1, first: { path: "mu.A" }, largest: null, largest_relative: null, members: [] },
+};
 
 describe("a replay that differs", { timeout: 900_000 }, () => {
   let place: Place;
@@ -79,7 +82,14 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
 
   test("a defect is qualified if the commit does not identify the build", () => {
     const messageOf = (commit: string | undefined) => {
-      const none = { inputs: [], versions: [], machine: [], lacks: [], crashed: [] };
+      const none = {
+        inputs: [],
+        versions: [],
+        machine: [],
+
+        crashed: [],
+        differences: DIFFERENCES,
+      };
       const { code, message } = likelyReason({ ...none, device: "cpu", commit, recordedCommit: commit });
       assert.equal(code, "defect");
       return message.split(";")[0];
@@ -96,7 +106,14 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
   test("advises the recorded commit only if the output records one", () => {
     const adviceOf = (recordedCommit: string | undefined) => {
       const [replayed, recorded] = ["0".repeat(40), recordedCommit ?? null];
-      const none = { inputs: [], machine: [], lacks: [], crashed: [], device: "cpu" };
+      const none = {
+        inputs: [],
+        machine: [],
+
+        crashed: [],
+        device: "cpu",
+        differences: DIFFERENCES,
+      };
       const versions = [{ name: "commit", recorded, replayed }];
       return likelyReason({ ...none, versions, commit: replayed, recordedCommit }).advice;
     };
@@ -156,11 +173,12 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
     assert.deepEqual([verdict, reason?.code], ["differs", "engine_crashed"]);
     assert.match(reason!.message, /died at ALFA/);
 
-    const [before, after] = [await JsonFile.open(place.output, "a"), await JsonFile.open(outputUrl, "b")];
-    const compare = async (from: JsonFile, to: string) => compareOutputs(await readFacts(from), from, to);
-    await assert.rejects(compare(before, outputUrl), { code: "engine_crashed" });
-    assert.equal((await compare(after, outputUrl)).verdict, "identical", "both lost it");
-    await Promise.all([before.close(), after.close()]);
+    const [before, after] = [place.output, outputUrl].map((path) => ({ path, name: "output" }));
+    await assert.rejects(compareOutputs((await readFacts(before!))!, before!, after!), {
+      code: "engine_crashed",
+    });
+    const both = await compareOutputs((await readFacts(after!))!, after!, after!);
+    assert.equal(both.verdict, "identical", "both lost it");
   });
 
   test("reports a change of the output itself only as a defect", async () => {

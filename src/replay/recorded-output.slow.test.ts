@@ -2,10 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
-import { MUCAST_COMMIT } from "../contract/version.ts";
 import { CONFIG, changed, edited, noEngine, type Place, placeOf, replay } from "./replay.testing.ts";
-
-const LATER = ["config", "commit", "lock_sha256", "threads", "kernel_level"] as const;
 
 describe("a replay of an output of another version or another program", { timeout: 900_000 }, () => {
   let place: Place;
@@ -18,53 +15,32 @@ describe("a replay of an output of another version or another program", { timeou
     const outputUrl = await changed(
       place,
       edited((document) => {
-        for (const name of LATER) delete document.provenance[name];
-        delete document.machine;
-        delete document.metrics.intervals!.method;
+        for (const name of ["config", "lock_sha256", "threads"] as const) delete document.provenance[name];
+        document.provenance.versions.mucast = "0.1.9";
         delete document.metrics.intervals!.constants;
-        delete (document.model.intervals as { method?: string }).method;
       }),
     );
     const without = await replay({ outputUrl }, noEngine);
-    assert.equal(without.verdict, "cannot_replay");
-    assert.equal(without.reason?.code, "config_missing");
+    assert.deepEqual([without.verdict, without.reason?.code], ["cannot_replay", "config_missing"]);
     const other = await replay({ outputUrl, config: `${CONFIG} ` }, noEngine);
     assert.equal(other.reason?.code, "config_differs");
-    const { verdict, lacks } = await replay({ outputUrl, config: CONFIG });
-    assert.equal(verdict, "identical");
-    assert.deepEqual(lacks, [
-      "metrics.intervals.method",
+    const { verdict, reason, lacks, differences } = await replay({ outputUrl, config: CONFIG });
+    assert.deepEqual([verdict, reason?.code], ["differs", "versions"]);
+    assert.deepEqual(lacks.sort(), [
       "metrics.intervals.constants",
-      "model.intervals.method",
       "provenance.config",
-      ...(MUCAST_COMMIT === undefined ? [] : ["provenance.commit"]),
       "provenance.lock_sha256",
       "provenance.threads",
-      "provenance.kernel_level",
     ]);
+    assert.deepEqual([differences!.others, differences!.first.path], [1, "provenance.versions.mucast"]);
   });
 
-  test("makes the intervals of a version without methods as that version did", async () => {
-    const config = CONFIG.replace(', "method": "split"', "");
-    const outputUrl = await changed(
-      place,
-      edited((document) => {
-        delete document.provenance.config;
-        delete document.metrics.intervals!.method;
-        delete (document.model.intervals as { method?: string }).method;
-        document.provenance.config_sha256 = createHash("sha256").update(config).digest("hex");
-      }),
-    );
-    assert.equal((await replay({ outputUrl, config })).verdict, "identical");
-  });
-
-  test("leaves an invalid config to the job, which refuses it, even if its intervals had no method", async () => {
+  test("leaves an invalid config to the job, which refuses it", async () => {
     for (const config of ["null", "", "[1", "[]", '{"ML params": null}', '{"ML params": {"intervals": 1}}']) {
       const outputUrl = await changed(
         place,
         edited((document) => {
           delete document.provenance.config;
-          delete (document.model.intervals as { method?: string }).method;
           document.provenance.config_sha256 = createHash("sha256").update(config).digest("hex");
         }),
       );

@@ -1,57 +1,75 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import type { Operation } from "../contract/config/job-operations.ts";
 import { requestedWindow } from "../contract/config/requested-window.ts";
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { rawNumbers } from "../contract/json/json-text.ts";
-import type { ReplayBlob } from "../contract/output/replay-blob.ts";
-import { crashIn, type Failure, namedFailure } from "../contract/problems/problem.ts";
+import { crashIn, namedFailure } from "../contract/problems/problem.ts";
 import { JOBS } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
-import type { FoundInputs } from "./find-inputs.ts";
-import { publicName } from "./find-inputs.ts";
-import type { RecordedFacts } from "./recorded-output.ts";
-import { isRefusal, isUnread } from "./refusals.ts";
+import { type InputLocations, publicName } from "./find-inputs.ts";
+import { otherSections, type RecordedFacts } from "./recorded-output.ts";
+
+/** Codes of jobs that this version or this machine does not run, or whose blobs are invalid. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "invalid_request",
+  "unknown_model",
+  "invalid_model_params",
+  "too_large",
+  "unreadable_blob",
+  "invalid_data",
+  "insufficient_history",
+  "sparse_prices",
+  "few_tickers",
+  "all_failed",
+  "no_forecast",
+  "fit_failed",
+  "device_unavailable",
+  "diverged",
+  "constant_target",
+]);
+
+/** Whether a job's error concerns its blobs, its config or the kind of machine, and not this replay. */
+export function isRefusal(error: unknown): error is MucastError {
+  return error instanceof MucastError && REFUSALS.has(error.code);
+}
+
+/** Whether a job's error says that it could not read a blob. */
+export function isUnread(error: unknown): error is MucastError {
+  return error instanceof MucastError && ["blob_not_found", "blob_unavailable"].includes(error.code);
+}
 
 const PROBLEM_TEXT = 2_000;
 
-/** The job of an output, for the new run. */
-interface RecordedRun {
-  readonly facts: RecordedFacts;
-  /** JSON text. */
-  readonly config: string;
-  /** Both have a location. */
-  readonly inputs: FoundInputs;
-  /** BLOB_URL, possibly with its SAS, for inputs in that container. */
-  readonly blobUrl: string | undefined;
-}
-
-/** A job that ended without an output, possibly because of its inputs or its config. */
+/** How a job ended without an output, because of its inputs or its config. */
 export interface FailedRun {
-  readonly problem: NonNullable<ReplayBlob["problem"]>;
+  readonly problem: { readonly code: string; readonly detail: string };
   readonly error: MucastError;
-  /** Whether it could not read an input that existed before. */
-  readonly isUnread: boolean;
 }
 
 /**
  * Runs the job of an output in the work folder.
+ * @param blobUrl BLOB_URL, possibly with its SAS, for inputs in that container.
  * @returns the path of the new output, or how the job ended if it is refused here or could not read an input.
  * @throws MucastError if the machine or the engine fails; canceled.
  */
 export async function runRecorded(
-  { facts, config, inputs, blobUrl }: RecordedRun,
+  { facts, config, locations, blobUrl }: RecordedRun,
   context: JobContext,
   workFolder: string,
 ): Promise<{ readonly path: string } | FailedRun> {
   const { provenance, operation } = facts;
+  const { start, end, learning_end } = provenance.requested_window ?? {};
   const job: JobRequest = {
     id: "replay",
     config,
-    featureUrl: inputs.feature.location!,
-    dataExtractorUrl: inputs.data_extractor.location!,
+    featureUrl: locations.feature,
+    dataExtractorUrl: locations.data_extractor,
     blobUrl: workFolder,
-    window: recordedWindow(provenance.requested_window),
+    window: requestedWindow({
+      start: start ?? undefined,
+      end: end ?? undefined,
+      learning_end: learning_end ?? undefined,
+    }),
     tags: facts.tags,
     recorded: {
       featureUrl: provenance.feature_url,
@@ -61,110 +79,57 @@ export async function runRecorded(
     },
   };
   try {
-    const record = await JOBS[operation](job, quiet(context, typeof provenance.kernel_level === "string"));
+    const record = await JOBS[operation](job, {
+      ...context,
+      portable: context.portable ?? typeof provenance.kernel_level === "string",
+      // Its warnings are in its document, which is compared.
+      report: (event) => {
+        if (event.kind === "progress") context.report(event);
+      },
+    });
     return { path: fileURLToPath(record.output_url) };
   } catch (error) {
     const crash = crashIn(error);
-    if (crash !== undefined) throw crashError(crash);
+    if (crash !== undefined) {
+      const message = `${namedFailure(crash)}; the replay lost every ticker, this one so, and there is nothing to compare: replay again`;
+      throw new MucastError("engine_crashed", message, { ticker: crash.ticker });
+    }
     if (!isRefusal(error) && !isUnread(error)) throw error;
-    const problem = { code: error.code, detail: withoutPaths(error.message, job).slice(0, PROBLEM_TEXT) };
-    return { problem, error, isUnread: isUnread(error) };
+    // A verdict contains no path of the machine.
+    const detail = Object.values(locations).reduce(
+      (text, path) => text.replaceAll(path, publicName(path)),
+      error.message,
+    );
+    return { problem: { code: error.code, detail: detail.slice(0, PROBLEM_TEXT) }, error };
   }
 }
 
-function recordedWindow(recorded: RecordedFacts["provenance"]["requested_window"]): JobRequest["window"] {
-  const { start, end, learning_end } = recorded ?? {};
-  return requestedWindow({
-    start: start ?? undefined,
-    end: end ?? undefined,
-    learning_end: learning_end ?? undefined,
-  });
+interface RecordedRun {
+  readonly facts: RecordedFacts;
+  /** JSON text. */
+  readonly config: string;
+  readonly locations: InputLocations;
+  readonly blobUrl: string | undefined;
 }
-
-/** A run that lost tickers to a crash says nothing about the output. */
-function crashError(crash: Failure): MucastError {
-  const message = `${namedFailure(crash)}; the replay lost every ticker, this one so, and there is nothing to compare: replay again`;
-  return new MucastError("engine_crashed", message, { ticker: crash.ticker });
-}
-
-/** A verdict contains no path of the machine. */
-function withoutPaths(message: string, { featureUrl, dataExtractorUrl }: JobRequest): string {
-  return [featureUrl, dataExtractorUrl].reduce(
-    (text, location) => text.replaceAll(location, publicName(location)),
-    message,
-  );
-}
-
-/**
- * The warnings of the new run are in its document, which is compared, so they are not reported.
- * @param isPinned whether the recorded job had its kernels pinned.
- */
-function quiet(context: JobContext, isPinned: boolean): JobContext {
-  return {
-    ...context,
-    portable: context.portable ?? isPinned,
-    report: (event) => {
-      if (event.kind === "progress") context.report(event);
-    },
-  };
-}
-
-/** The config that a replay runs, or the reason why there is none. */
-type ReplayConfig = { readonly text: string } | { readonly reason: "config_missing" | "config_differs" };
-
-const SECTIONS: Readonly<Record<Operation, string>> = { run_ml_job: "ML params", run_dl_job: "NN params" };
 
 /**
  * The config of the new run: the recorded section, with an empty object for each other section that the job was given, so that its
  * warnings are the same. If the output does not contain its config, the caller's config is used if it has the recorded digest. The
  * text may be one that the job refuses.
  */
-export function replayConfig(facts: RecordedFacts, given: string | undefined): ReplayConfig {
-  const { config, config_sha256: recorded } = facts.provenance;
+export function replayConfig(
+  facts: RecordedFacts,
+  given: string | undefined,
+): { readonly text: string } | { readonly reason: "config_missing" | "config_differs" } {
+  const { config, config_sha256 } = facts.provenance;
   if (given !== undefined) {
     const digest = createHash("sha256").update(given).digest("hex");
-    if (digest !== recorded) return { reason: "config_differs" };
-    return { text: facts.intervalsWithoutMethod ? withSplit(given, facts.operation) : given };
+    return digest === config_sha256 ? { text: given } : { reason: "config_differs" };
   }
   if (config === undefined || config === null) return { reason: "config_missing" };
-  const text = withOtherSections(config, facts);
-  return { text: facts.intervalsWithoutMethod ? withSplit(text, facts.operation) : text };
-}
-
-/** Sections inside the recorded one are already empty objects. */
-function withOtherSections(section: string, { operation, otherSections }: RecordedFacts): string {
-  const own = SECTIONS[operation];
-  const inside = `${own}.`;
-  const beside = otherSections.filter((name) => name !== own && !name.startsWith(inside));
-  const members = [...new Set(beside)].map((name) => `${JSON.stringify(name)}:{}`);
-  return `{${[...members, `${JSON.stringify(own)}:${section}`].join(",")}}`;
-}
-
-/** Before there were methods, intervals were `split`. */
-function withSplit(text: string, operation: Operation): string {
-  const config = jsonOf(text);
-  const section = memberOf(config, SECTIONS[operation]);
-  const settings = operation === "run_ml_job" ? section : memberOf(section, "Dot prediction");
-  const intervals = memberOf(settings, "intervals");
-  if (!isObject(settings) || !isObject(intervals) || Object.hasOwn(intervals, "method")) return text;
-  settings.intervals = { ...intervals, method: "split" };
-  return JSON.stringify(config);
-}
-
-/** Undefined for a text that the job will refuse. */
-function jsonOf(text: string): unknown {
-  try {
-    return rawNumbers(text);
-  } catch (error) {
-    if (isRefusal(error)) return undefined;
-    throw error;
-  }
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const section = facts.operation === "run_ml_job" ? "ML params" : "NN params";
+  // Sections inside the recorded one are already empty objects.
+  const others = otherSections(facts).filter((name) => name !== section && !name.startsWith(`${section}.`));
+  const members = [...new Set(others)].map((name) => `${JSON.stringify(name)}:{}`);
+  return { text: `{${[...members, `${JSON.stringify(section)}:${config}`].join(",")}}` };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readOutput } from "../client/read-output.ts";
-import { outputDocument } from "../outputs/open-document.ts";
+import { outputDocument } from "../outputs/outputs.testing.ts";
 import { checkedEvidence } from "./evidence/check-metrics.ts";
 import {
   type CheckedOutput,

@@ -56,7 +56,7 @@ test("an output that cannot be reported writes no file, and keeps the existing o
       "invalid_data",
       /its metrics\.score\.pooled\.rmse is /,
     ],
-    [stored("cut.json", mlText().slice(0, 500)), "unreadable_blob", /cut\.json is not a JSON document/],
+    [stored("cut.json", mlText().slice(0, 500)), "unreadable_blob", /cut\.json: the blob is not JSON/],
     [
       stored("other.json", '{"schema": "mucast.audit/1"}'),
       "unreadable_blob",

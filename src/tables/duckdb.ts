@@ -1,4 +1,8 @@
+import { closeSync, openSync, unlinkSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { workFolderError } from "../contract/errors/system-error.ts";
 
 /** What sorting and writing may hold in memory before it goes to the folder, in MiB. */
 const MEMORY = 512;
@@ -35,6 +39,37 @@ export class Tables {
     this.connection.closeSync();
     this.#instance.closeSync();
   }
+}
+
+/** A new file in a private folder of its own. */
+export interface PrivateFile {
+  readonly descriptor: number;
+  /** To open it in this process. */
+  readonly path: string;
+  /** For what does not fit into memory. */
+  readonly folder: string;
+  /** Closes and removes it. */
+  close(): Promise<void>;
+}
+
+/** On Linux the file has no name, so that nothing of it remains if the process is killed. */
+export async function openPrivateFile(parent: string): Promise<PrivateFile> {
+  const folder = await mkdtemp(join(parent, "mucast-table-")).catch((error: unknown) => {
+    throw workFolderError("written", error);
+  });
+  const name = join(folder, "table");
+  const descriptor = openSync(name, "wx+", 0o600);
+  const isNameless = process.platform === "linux";
+  if (isNameless) unlinkSync(name);
+  return {
+    descriptor,
+    path: isNameless ? `/proc/self/fd/${descriptor}` : name,
+    folder,
+    async close() {
+      closeSync(descriptor);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 export function textLiteral(text: string): string {

@@ -1,7 +1,5 @@
-import { closeSync, createReadStream, openSync, unlinkSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   DATE,
   DOUBLE,
@@ -17,7 +15,7 @@ import {
 import { MucastError } from "../contract/errors/errors.ts";
 import { workFolderError } from "../contract/errors/system-error.ts";
 import { MILLISECONDS_PER_DAY } from "../contract/market/dates.ts";
-import { nameLiteral, Tables, textLiteral } from "./duckdb.ts";
+import { nameLiteral, openPrivateFile, Tables, textLiteral } from "./duckdb.ts";
 
 /** How the values of a column are written. A day is a DATE, or a timestamp of its midnight without a time zone. */
 export type ValueKind = "text" | "day" | "midnight" | "integer" | "float" | "double";
@@ -57,19 +55,13 @@ export const PARQUET_WRITER = `duckdb ${version()}`;
 /** The bytes of a Parquet file, in pieces. Missing values are null. */
 export async function* parquetBytes(table: ParquetTable, parts: Iterable<Rows>): AsyncGenerator<Uint8Array> {
   checkNames(table.columns);
-  const folder = await mkdtemp(join(tmpdir(), "mucast-table-")).catch((error: unknown) => {
-    throw workFolderError("written", error);
-  });
-  let file: number | undefined;
+  const file = await openPrivateFile(tmpdir());
   try {
-    const path = join(folder, "table");
-    file = openSync(path, "wx+", 0o600);
-    unlinkSync(path);
-    await write(table, parts, folder, `/dev/fd/${file}`);
-    yield* createReadStream("", { fd: file, start: 0, autoClose: false, highWaterMark: 2 ** 20 });
+    await write(table, parts, file.folder, file.path);
+    const { descriptor: fd } = file;
+    yield* createReadStream("", { fd, start: 0, autoClose: false, highWaterMark: 2 ** 20 });
   } finally {
-    if (file !== undefined) closeSync(file);
-    await rm(folder, { recursive: true, force: true });
+    await file.close();
   }
 }
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { type ClientLimits, MlflowClient, TrackerFailure, trackingFailed } from "./mlflow-client.ts";
-import { MLFLOW_LIMITS } from "./mlflow-names.ts";
-import { OUTPUT_TAG } from "./run-tags.ts";
-import type { TrackedOutput } from "./tracked-output.ts";
+import { failureOf, isPassingStatus, isTrustFailure } from "../blob/remote/remote-request.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { printable } from "../contract/errors/wording.ts";
+import { MUCAST_VERSION } from "../contract/version.ts";
+import { OUTPUT_TAG, type TrackedOutput } from "./tracked-output.ts";
 import type { Tracker } from "./tracker.ts";
 
 /** The run of an output at a tracker. */
@@ -17,191 +18,160 @@ export interface TrackedRun {
   readonly artifacts: boolean;
 }
 
-/** What an answer says about a run. Values that later requests contain are checked, because the server may be another one. */
-const runSchema = z.object({
-  run_id: z.string().regex(/^[a-zA-Z0-9][\w-]{0,255}$/),
-  status: z.string().max(30),
-  artifact_uri: z.string().max(2_000),
-});
-type RunInfo = z.infer<typeof runSchema>;
-
-const experimentId = z.string().regex(/^[a-zA-Z0-9][\w-]{0,63}$/);
-const experimentAnswer = z.object({
-  experiment: z.object({ experiment_id: experimentId, lifecycle_stage: z.string().optional() }),
-});
-const createdExperiment = z.object({ experiment_id: experimentId });
-const createdRun = z.object({ run: z.object({ info: runSchema }) });
-const foundRuns = z.object({ runs: z.array(z.object({ info: runSchema })).optional() });
-
-/** The number of attempts to create a run; before each, an earlier attempt's run is looked for. */
-const CREATIONS = 3;
-
-/** How long an export may take, and limits of its requests. */
-export interface TrackingLimits extends Partial<ClientLimits> {
+/** How long an export may take, and each of its requests but an upload; 30 s by default. */
+export interface TrackingLimits {
   readonly totalMs: number;
+  readonly requestMs?: number;
+}
+
+const REQUEST_MS = 30_000;
+/** Characters of the server's own message that an error shows. */
+const MAX_MESSAGE = 300;
+/** One request may have 1,000 metrics and 100 params, and together 1,000 of both. */
+const BATCH = { metrics: 900, params: 100 };
+
+/** A request that the tracker did not carry out. */
+export class TrackerFailure extends Error {
+  /** The tracker may carry it out later: it is away, slow, overloaded or broken. */
+  readonly isPassing: boolean;
+  /** MLflow's error code, such as `RESOURCE_DOES_NOT_EXIST`. */
+  readonly code: string | undefined;
+
+  constructor(message: string, { isPassing = false, code }: { isPassing?: boolean; code?: string } = {}) {
+    super(message);
+    this.isPassing = isPassing;
+    this.code = code;
+  }
+}
+
+/** The error of a command: the tracker and why it has no complete run. */
+export function trackingFailed(tracker: Tracker, failure: TrackerFailure): MucastError {
+  const message = `the run could not be recorded at ${tracker.url}: ${failure.message}`;
+  return new MucastError("tracking_failed", message, { source: tracker.url, passing: failure.isPassing });
 }
 
 /**
  * Records an output as a run: params, metrics and tags, then the output and its report as artifacts. Completes the run that an earlier
- * export of the same output began, and sends nothing if it is complete.
+ * export of the same output began, and sends nothing if it is complete. Repeats no request: the caller exports again.
  * @throws MucastError tracking_failed, with `passing` if a later export may succeed; what the signal aborts with.
  */
 export async function trackRun(
   output: TrackedOutput,
   tracker: Tracker,
   signal: AbortSignal,
-  { totalMs, ...limits }: TrackingLimits,
+  { totalMs, requestMs }: TrackingLimits,
 ): Promise<TrackedRun> {
   const late = AbortSignal.timeout(totalMs);
-  const client = new MlflowClient(tracker, AbortSignal.any([signal, late]), limits);
   try {
-    return await new RunRecord(client, output).record();
+    const send = senderTo(tracker, AbortSignal.any([signal, late]), requestMs);
+    const experiment = await findOrCreateExperiment(send, tracker);
+    return await recordRun(send, output, tracker, experiment);
   } catch (error) {
     signal.throwIfAborted();
-    const failure = late.aborted
-      ? new TrackerFailure(`it took longer than ${totalMs / 1_000} s`, { isPassing: true })
-      : error;
+    const tooLate = new TrackerFailure(`it took longer than ${totalMs / 1_000} s`, { isPassing: true });
+    const failure = late.aborted ? tooLate : error;
     throw failure instanceof TrackerFailure ? trackingFailed(tracker, failure) : failure;
-  } finally {
-    client.close();
   }
 }
 
-/**
- * Checks that a tracker answers, and accepts the credentials.
- * @throws MucastError tracking_failed; what the signal aborts with.
- */
+/** Checks that a tracker answers, and accepts the credentials. @throws MucastError tracking_failed; what the signal aborts with. */
 export async function checkTracker(tracker: Tracker, signal: AbortSignal): Promise<void> {
-  const client = new MlflowClient(tracker, signal);
   try {
-    await findExperiment(client, tracker.experiment);
+    await findExperiment(senderTo(tracker, signal), tracker);
   } catch (error) {
     throw error instanceof TrackerFailure ? trackingFailed(tracker, error) : error;
-  } finally {
-    client.close();
   }
 }
 
-class RunRecord {
-  readonly #client: MlflowClient;
-  readonly #output: TrackedOutput;
+const experimentSchema = z.object({ experiment_id: z.string(), lifecycle_stage: z.string().optional() });
 
-  constructor(client: MlflowClient, output: TrackedOutput) {
-    this.#client = client;
-    this.#output = output;
-  }
-
-  async record(): Promise<TrackedRun> {
-    const { url, experiment } = this.#client.tracker;
-    const id = await findOrCreateExperiment(this.#client);
-    const run = await this.#findOrCreate(id);
-    const place = artifactPlace(run.artifact_uri, url);
-    const created = run.status !== "FINISHED";
-    if (created) await this.#complete(run.run_id, place);
-    const page = `${url}/#/experiments/${id}/runs/${run.run_id}`;
-    return { run_id: run.run_id, experiment, url: page, created, artifacts: place !== undefined };
-  }
-
-  async #complete(run_id: string, place: string | undefined): Promise<void> {
-    try {
-      await this.#logValues(run_id);
-      if (place !== undefined) await this.#upload(place);
-    } catch (error) {
-      if (error instanceof TrackerFailure && !error.isPassing) await this.#markFailed(run_id);
-      throw error;
-    }
-    await this.#update(run_id, "FINISHED");
-  }
-
-  /** A request to create a run may have succeeded although its answer was lost, so it is not simply repeated. */
-  async #findOrCreate(experiment: string): Promise<RunInfo> {
-    for (let creation = 1; ; creation++) {
-      const found = await this.#find(experiment);
-      if (found !== undefined) return found;
-      try {
-        return await this.#create(experiment);
-      } catch (error) {
-        const isPassing = error instanceof TrackerFailure && error.isPassing;
-        if (!isPassing || creation === CREATIONS) throw error;
-      }
-    }
-  }
-
-  /** @returns a complete run, if there are several. */
-  async #find(experiment: string): Promise<RunInfo | undefined> {
-    const filter = `tags."${OUTPUT_TAG}" = '${this.#output.sha256}'`;
-    const search = { experiment_ids: [experiment], filter, run_view_type: "ACTIVE_ONLY", max_results: 10 };
-    const { runs = [] } = checked(foundRuns, await this.#client.post("runs/search", search));
-    return (runs.find(({ info }) => info.status === "FINISHED") ?? runs[0])?.info;
-  }
-
-  async #create(experiment_id: string): Promise<RunInfo> {
-    const { name: run_name, createdAt: start_time, tags } = this.#output;
-    const answer = await this.#client.post("runs/create", { experiment_id, run_name, start_time, tags }, 1);
-    return checked(createdRun, answer).run.info;
-  }
-
-  /** Repeating a batch changes nothing: its values are the same. */
-  async #logValues(run_id: string): Promise<void> {
-    const { params, metrics, createdAt: timestamp } = this.#output;
-    const values = metrics.flatMap(({ name: key, points }) =>
-      points.map(({ step, value }) => ({ key, value, timestamp, step })),
-    );
-    for (const batch of batches(params, MLFLOW_LIMITS.params)) {
-      await this.#client.post("runs/log-batch", { run_id, params: batch });
-    }
-    for (const batch of batches(values, MLFLOW_LIMITS.metrics)) {
-      await this.#client.post("runs/log-batch", { run_id, metrics: batch });
-    }
-  }
-
-  async #upload(place: string): Promise<void> {
-    for (const { name, bytes, type } of this.#output.artifacts) {
-      await this.#client.upload(`${place}/${encodeURIComponent(name)}`, bytes, type);
-    }
-  }
-
-  async #update(run_id: string, status: string): Promise<void> {
-    await this.#client.post("runs/update", { run_id, status, end_time: this.#output.createdAt });
-  }
-
-  async #markFailed(run_id: string): Promise<void> {
-    try {
-      await this.#update(run_id, "FAILED");
-    } catch (error) {
-      // The refusal is the error; without this mark, the run stays RUNNING.
-      if (!(error instanceof TrackerFailure)) throw error;
-    }
-  }
-}
-
-async function findOrCreateExperiment(client: MlflowClient): Promise<string> {
-  const { experiment: experiment_name } = client.tracker;
-  const found = await findExperiment(client, experiment_name);
+async function findOrCreateExperiment(send: Send, tracker: Tracker): Promise<string> {
+  const found = await findExperiment(send, tracker);
   if (found !== undefined) return found;
   try {
-    return checked(createdExperiment, await client.post("experiments/create", { name: experiment_name }))
-      .experiment_id;
+    const { experiment_id } = await send("mlflow/experiments/create", experimentSchema, {
+      json: { name: tracker.experiment },
+    });
+    return experiment_id;
   } catch (error) {
-    // Another export may have created it in the meantime, or this one at an attempt whose answer was lost.
-    if (!(error instanceof TrackerFailure) || error.word !== "RESOURCE_ALREADY_EXISTS") throw error;
-    const other = await findExperiment(client, experiment_name);
+    // Another export may have created it in the meantime.
+    const isThere = error instanceof TrackerFailure && error.code === "RESOURCE_ALREADY_EXISTS";
+    const other = isThere ? await findExperiment(send, tracker) : undefined;
     if (other === undefined) throw error;
     return other;
   }
 }
 
-async function findExperiment(client: MlflowClient, experiment_name: string): Promise<string | undefined> {
+async function findExperiment(send: Send, { experiment }: Tracker): Promise<string | undefined> {
   try {
-    const answer = await client.get("experiments/get-by-name", { experiment_name });
-    const { experiment_id, lifecycle_stage } = checked(experimentAnswer, answer).experiment;
-    if (lifecycle_stage !== "deleted") return experiment_id;
-    throw new TrackerFailure(
-      `its experiment ${JSON.stringify(experiment_name)} is deleted; restore it, or set MLFLOW_EXPERIMENT_NAME to another name`,
-    );
+    const query = new URLSearchParams({ experiment_name: experiment });
+    const schema = z.object({ experiment: experimentSchema });
+    const answer = await send(`mlflow/experiments/get-by-name?${query}`, schema);
+    if (answer.experiment.lifecycle_stage !== "deleted") return answer.experiment.experiment_id;
   } catch (error) {
-    if (error instanceof TrackerFailure && error.word === "RESOURCE_DOES_NOT_EXIST") return undefined;
+    if (error instanceof TrackerFailure && error.code === "RESOURCE_DOES_NOT_EXIST") return undefined;
     throw error;
+  }
+  throw new TrackerFailure(
+    `its experiment ${JSON.stringify(experiment)} is deleted; restore it, or set MLFLOW_EXPERIMENT_NAME to another name`,
+  );
+}
+
+const runSchema = z.object({
+  info: z.object({ run_id: z.string(), status: z.string(), artifact_uri: z.string() }),
+});
+
+async function recordRun(
+  send: Send,
+  output: TrackedOutput,
+  { url, experiment }: Tracker,
+  experiment_id: string,
+): Promise<TrackedRun> {
+  const { sha256, name: run_name, createdAt, tags, artifacts } = output;
+  const filter = `tags."${OUTPUT_TAG}" = '${sha256}'`;
+  const search = { experiment_ids: [experiment_id], filter, run_view_type: "ACTIVE_ONLY", max_results: 10 };
+  const foundSchema = z.object({ runs: z.array(runSchema).optional() });
+  const { runs = [] } = await send("mlflow/runs/search", foundSchema, { json: search });
+  const found = runs.find(({ info }) => info.status === "FINISHED") ?? runs[0];
+  const { run_id, status, artifact_uri } = (
+    found ??
+    (
+      await send("mlflow/runs/create", z.object({ run: runSchema }), {
+        json: { experiment_id, run_name, start_time: createdAt, tags },
+      })
+    ).run
+  ).info;
+  const place = artifactPlace(artifact_uri, url);
+  const created = status !== "FINISHED";
+  const update = (to: string) =>
+    send("mlflow/runs/update", ANY, { json: { run_id, status: to, end_time: createdAt } });
+  if (created) {
+    try {
+      await logValues(send, run_id, output);
+      for (const { name, bytes, type } of place === undefined ? [] : artifacts)
+        await send(`mlflow-artifacts/artifacts/${place}/${encodeURIComponent(name)}`, ANY, { bytes, type });
+    } catch (error) {
+      if (error instanceof TrackerFailure && !error.isPassing) await update("FAILED").catch(() => undefined);
+      throw error;
+    }
+    await update("FINISHED");
+  }
+  const page = `${url}/#/experiments/${experiment_id}/runs/${run_id}`;
+  return { run_id, experiment, url: page, created, artifacts: place !== undefined };
+}
+
+/** Mostly one request. Repeating it changes nothing: its values are the same. */
+async function logValues(send: Send, run_id: string, output: TrackedOutput): Promise<void> {
+  const { params, metrics, createdAt: timestamp } = output;
+  const values = metrics.flatMap(({ name: key, points }) =>
+    points.map(({ step, value }) => ({ key, value, timestamp, step })),
+  );
+  for (let k = 0; k * BATCH.params < params.length || k * BATCH.metrics < values.length; k++) {
+    const batch = {
+      params: params.slice(k * BATCH.params, (k + 1) * BATCH.params),
+      metrics: values.slice(k * BATCH.metrics, (k + 1) * BATCH.metrics),
+    };
+    await send("mlflow/runs/log-batch", ANY, { json: { run_id, ...batch } });
   }
 }
 
@@ -211,21 +181,79 @@ async function findExperiment(client: MlflowClient, experiment_name: string): Pr
  */
 function artifactPlace(uri: string, tracker: string): string | undefined {
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
-  if (url?.protocol !== "mlflow-artifacts:" || (url.host !== "" && url.host !== new URL(tracker).host)) {
+  const isServers = url?.protocol === "mlflow-artifacts:" && ["", new URL(tracker).host].includes(url.host);
+  return isServers ? url.pathname.replace(/^\/+/, "") : undefined;
+}
+
+const ANY = z.looseObject({});
+
+/**
+ * Sends a request of MLflow's REST API 2.0. Follows no redirect, and shows no credential in an error.
+ * @param path below `/api/2.0/`. @throws TrackerFailure; what its signal aborts with.
+ */
+type Send = <T>(
+  path: string,
+  schema: z.ZodType<T>,
+  body?: { readonly json: object } | { readonly bytes: Uint8Array; readonly type: string },
+) => Promise<T>;
+
+function senderTo(tracker: Tracker, signal: AbortSignal, requestMs = REQUEST_MS): Send {
+  const { url, authorization } = tracker;
+  return async (path, schema, body) => {
+    const isUpload = body !== undefined && "bytes" in body;
+    const late = AbortSignal.timeout(requestMs);
+    const headers = { "user-agent": `mucast/${MUCAST_VERSION}`, ...(authorization && { authorization }) };
+    const type = isUpload ? body.type : "application/json";
+    try {
+      const answer = await fetch(`${url}/api/2.0/${path}`, {
+        redirect: "manual",
+        headers: { ...headers, ...(body && { "content-type": type }) },
+        method: isUpload ? "PUT" : body === undefined ? "GET" : "POST",
+        ...(body && { body: isUpload ? Buffer.from(body.bytes) : JSON.stringify(body.json) }),
+        signal: isUpload ? signal : AbortSignal.any([signal, late]),
+      });
+      const text = await answer.text();
+      if (answer.status !== 200) throw refusal(tracker, answer.status, text);
+      // Artifacts are stored with an empty answer or {}, by version.
+      const parsed = schema.safeParse(text === "" ? {} : jsonOf(text));
+      if (parsed.success) return parsed.data;
+      throw new TrackerFailure("it did not answer like MLflow, so it may not be an MLflow server");
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof TrackerFailure) throw error;
+      if (late.aborted && !isUpload)
+        throw new TrackerFailure(`no answer within ${requestMs} ms`, { isPassing: true });
+      const { cause = error } = error as Error;
+      // A certificate that is not trusted stays so.
+      throw new TrackerFailure(failureOf(cause), { isPassing: !isTrustFailure(cause) });
+    }
+  };
+}
+
+function refusal({ secrets }: Tracker, status: number, text: string): TrackerFailure {
+  if (status >= 300 && status < 400) {
+    const advice = "redirects are not followed; set the URL at which the server itself answers";
+    return new TrackerFailure(`it answered with a redirect (${status}), and ${advice}`);
+  }
+  const fault = z.object({ error_code: z.string(), message: z.string().optional() });
+  const { error_code: code, message = "" } = fault.safeParse(jsonOf(text)).data ?? {};
+  // The server gets the credentials with each request, and may repeat them.
+  const hide = (shown: string, secret: string) => shown.replaceAll(secret, "…");
+  const said = printable(
+    secrets.reduce(hide, [code, message].filter(Boolean).join(": ")).slice(0, MAX_MESSAGE),
+  );
+  const isRight = status === 401 || status === 403;
+  const advice = isRight ? "; the credentials may be missing or without the right to it" : "";
+  return new TrackerFailure(`it answered ${status}${said && ` ${said}`}${advice}`, {
+    isPassing: isPassingStatus(status),
+    ...(code === undefined ? {} : { code }),
+  });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
     return undefined;
   }
-  const place = url.pathname.replace(/^\/+/, "");
-  return /^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/.test(place) ? place : undefined;
-}
-
-function* batches<T>(values: readonly T[], most: number): Generator<readonly T[]> {
-  for (let from = 0; from < values.length; from += most) yield values.slice(from, from + most);
-}
-
-function checked<T>(schema: z.ZodType<T>, answer: unknown): T {
-  const parsed = schema.safeParse(answer);
-  if (parsed.success) return parsed.data;
-  throw new TrackerFailure(
-    "its answer does not have the form of MLflow's, so it may not be an MLflow server",
-  );
 }

@@ -25,15 +25,8 @@ test("reads the URL, the experiment and the credentials", () => {
   const encoded = Buffer.from("me:pass").toString("base64");
   const basic = trackerOf({ ...env, ...both });
   assert.deepEqual([basic!.authorization, basic!.secrets], [`Basic ${encoded}`, ["pass", encoded]]);
-});
-
-test("secrets include their spellings in URLs and in JSON", () => {
-  const { secrets } = trackerOf({
-    MLFLOW_TRACKING_URI: "https://mlflow.example.com",
-    MLFLOW_TRACKING_USERNAME: "me",
-    MLFLOW_TRACKING_PASSWORD: 'a"b c',
-  })!;
-  assert.deepEqual(secrets.slice(0, 3), ['a"b c', "a%22b%20c", 'a\\"b c']);
+  const odd = trackerOf({ ...env, ...both, MLFLOW_TRACKING_PASSWORD: 'a"b c' })!;
+  assert.deepEqual(odd.secrets.slice(0, 3), ['a"b c', "a%22b%20c", 'a\\"b c'], "as a server may write it");
 });
 
 const SECRET = "planted";

@@ -19,52 +19,36 @@ export interface Tracker {
   readonly secrets: readonly string[];
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * The tracker of an environment; undefined if `MLFLOW_TRACKING_URI` is blank. A user name with a password takes precedence over a token,
  * as in MLflow's own clients.
  * @throws MucastError invalid_request, without the values of secrets: for a URL that is not an MLflow server's, for credentials that
  *   cannot be sent, or that would cross a network unencrypted.
  */
-export function trackerOf(env: Environment): Tracker | undefined {
-  const text = env[TRACKER_VARIABLES.url]?.trim() ?? "";
+export function trackerOf(env: Readonly<Record<string, string | undefined>>): Tracker | undefined {
+  const names = TRACKER_VARIABLES;
+  const check = (path: string, fault: string | undefined) => {
+    if (fault !== undefined) throw invalidRequest([{ path, message: fault }]);
+  };
+  const text = env[names.url]?.trim() ?? "";
   if (text === "") return undefined;
-  const fault = trackerUrlFault(text);
-  if (fault !== undefined) throw invalidRequest([{ path: TRACKER_VARIABLES.url, message: fault }]);
-  const experiment = env[TRACKER_VARIABLES.experiment]?.trim() || DEFAULT_EXPERIMENT;
-  if (experiment.length > MAX_EXPERIMENT_NAME) {
-    const message = `must have at most ${MAX_EXPERIMENT_NAME} characters`;
-    throw invalidRequest([{ path: TRACKER_VARIABLES.experiment, message }]);
-  }
+  check(names.url, trackerUrlFault(text));
   const url = new URL(text).href.replace(/\/+$/, "");
-  return { url, experiment, ...credentialsOf(env, url) };
-}
-
-function credentialsOf(env: Environment, url: string): Pick<Tracker, "authorization" | "secrets"> {
-  const { username, password, token } = TRACKER_VARIABLES;
-  const basic = env[username] && env[password] ? `${env[username]}:${env[password]}` : undefined;
-  const bearer = env[token]?.trim();
-  if (basic === undefined && !bearer) return { authorization: undefined, secrets: [] };
-  const used = basic === undefined ? token : password;
-  if (exposesCredentials(url)) {
-    const message = `is only sent over https, or to this machine: use the https URL of the server in ${TRACKER_VARIABLES.url}`;
-    throw invalidRequest([{ path: used, message }]);
-  }
-  if (basic !== undefined) {
-    const encoded = Buffer.from(basic).toString("base64");
-    return { authorization: `Basic ${encoded}`, secrets: [...spellings(env[password]!), encoded] };
-  }
-  if (!/^[\x21-\x7e]+$/.test(bearer!)) {
-    const message = "has a character that no HTTP header may have; its value is not shown";
-    throw invalidRequest([{ path: token, message }]);
-  }
-  return { authorization: `Bearer ${bearer}`, secrets: spellings(bearer!) };
-}
-
-/** A secret, and how a server may write it in a URL or in JSON. */
-function spellings(secret: string): string[] {
-  return [
-    ...new Set([secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)]),
-  ];
+  const experiment = env[names.experiment]?.trim() || DEFAULT_EXPERIMENT;
+  const isLong = experiment.length > MAX_EXPERIMENT_NAME;
+  check(names.experiment, isLong ? `must have at most ${MAX_EXPERIMENT_NAME} characters` : undefined);
+  const [user, password, token] = [env[names.username], env[names.password], env[names.token]?.trim()];
+  const isBasic = Boolean(user && password);
+  const secret = isBasic ? password : token;
+  if (!secret) return { url, experiment, authorization: undefined, secrets: [] };
+  const unencrypted = `is only sent over https, or to this machine: use the https URL of the server in ${names.url}`;
+  check(isBasic ? names.password : names.token, exposesCredentials(url) ? unencrypted : undefined);
+  const encoded = isBasic ? Buffer.from(`${user}:${password}`).toString("base64") : secret;
+  const isHeader = /^[\x21-\x7e]+$/.test(encoded);
+  const odd = "has a character that no HTTP header may have; its value is not shown";
+  check(names.token, isHeader ? undefined : odd);
+  // A server may repeat a secret, as it is or as it stands in a URL or in JSON.
+  const spellings = [secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)];
+  const authorization = `${isBasic ? "Basic" : "Bearer"} ${encoded}`;
+  return { url, experiment, authorization, secrets: [...new Set([...spellings, encoded])] };
 }

@@ -211,17 +211,17 @@ class Client:
         tickers: Sequence[str] | None = None,
         ticker: str | None = None,
         time_zone: str | None = None,
+        date_format: str | None = None,
         features: Table | os.PathLike[str] | None = None,
         only_features: bool = False,
         format: Literal["json", "parquet"] | None = None,
     ) -> PreparedBlobs:
         """Makes both inputs of a job from prices, with the features that docs/prepare.md of mucast describes.
 
-        `prices`: the `pathlib.Path` of a CSV or a Parquet table, or a data frame with an index of dates and a column
-        per ticker, or with the fields of one `ticker`. `features`: features of your own, as the path of such a file or
-        as a data frame with the columns or index levels `date` and `ticker`; with `only_features`, they replace the
-        others. `format`: of both inputs. `time_zone`: of stamps with a time of day, such as `Europe/Berlin`.
-        Pass `feature_url` and `data_extractor_url` of the answer as `features` and `prices`.
+        `prices`: the `pathlib.Path` of a CSV or Parquet table, or a data frame with an index of dates and a column per
+        ticker, or with the fields of one `ticker`. `features`: your own, as such a file or a frame with the columns or
+        index levels `date` and `ticker`; with `only_features`, without the others. `format`: of both. `time_zone`: such
+        as `Europe/Berlin`. `date_format`: `DD/MM/YYYY` or `MM/DD/YYYY`. The answer has both URLs for a job.
         """
         bounds = {"start": day_text(start), "end": day_text(end), "learning_end": day_text(learning_end)}
         body, content_type = prepare_body(prices, features)
@@ -229,8 +229,8 @@ class Client:
             "POST",
             "/v1/prepare",
             query={
-                **{"id": id, **bounds, "tickers": tickers, "ticker": ticker, "time_zone": time_zone, "format": format},
-                "only_features": "true" if only_features else None,
+                **{"id": id, **bounds, "tickers": tickers, "ticker": ticker, "format": format},
+                **{"time_zone": time_zone, "date_format": date_format, "only_features": only_features or None},
             },
             headers={"content-type": content_type},
             body=body,

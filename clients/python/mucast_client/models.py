@@ -1379,7 +1379,7 @@ class PreparedBlobs(TypedDict):
     """Prepared blobs"""
 
     id: str
-    """Id in the names of both blobs."""
+    """In the names of both blobs."""
     feature_url: str
     """Submit it as `feature_url`."""
     data_extractor_url: str
@@ -1393,9 +1393,9 @@ class PreparedBlobs(TypedDict):
     end: str
     learning_end: str | None
     features: list[str]
-    """Names of the features, the same for each ticker."""
+    """The same for each ticker."""
     warnings: list[str]
-    """Warnings about data that a job may not be able to use; the first, at most 200."""
+    """About data that a job may not be able to use; the first, at most 200."""
     warning_count: int
     written: bool
     """False if both blobs already existed with the same bytes."""

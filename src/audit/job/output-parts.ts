@@ -1,7 +1,5 @@
-import { createReadStream } from "node:fs";
-import type { ByteSource } from "../../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { eachTicker, type InnerMember, readMembers } from "../../ingest/read-members.ts";
+import { eachSeries, fileSource, readMembers, type TickerPart } from "../../outputs/read-members.ts";
 
 /**
  * The dated parts of an output by ticker, in the order in which a job writes them. `mu_spread` is not among them: an output has it
@@ -11,7 +9,7 @@ export const DATED_PARTS = ["mu", "mu_dates", "forecasts", "fits", "cross_valida
 export type DatedPart = (typeof DATED_PARTS)[number];
 
 /** What an output has of one ticker in one part. */
-export type OutputPart = { [P in DatedPart]: InnerMember<P> & { readonly value: ValueOf<P> } }[DatedPart];
+export type OutputPart = { [P in DatedPart]: TickerPart<P> & { readonly value: ValueOf<P> } }[DatedPart];
 export type ValueOf<P extends DatedPart> = NonNullable<OutputBlob[P]>[string];
 
 /**
@@ -19,7 +17,7 @@ export type ValueOf<P extends DatedPart> = NonNullable<OutputBlob[P]>[string];
  * every job writes: parts as in DATED_PARTS, tickers by code point.
  */
 export function outputParts(path: string, signal: AbortSignal): AsyncGenerator<OutputPart> {
-  return eachTicker(sourceOf(path), DATED_PARTS, signal) as AsyncGenerator<OutputPart>;
+  return eachSeries(fileSource(path), DATED_PARTS, signal) as AsyncGenerator<OutputPart>;
 }
 
 /** One member of an output on this machine; undefined if it has none. */
@@ -28,21 +26,17 @@ export async function outputMember<N extends keyof OutputBlob>(
   name: N,
   signal: AbortSignal,
 ): Promise<OutputBlob[N] | undefined> {
-  const output = await readMembers<Partial<OutputBlob>>(sourceOf(path), { [name]: true }, signal);
+  const output = await readMembers<Partial<OutputBlob>>(fileSource(path), { [name]: true }, signal);
   return output[name];
 }
 
 /** The first date of the block that each late ticker of an output joins, `YYYY-MM-DD`; empty without refits. */
 export async function lateJoins(path: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
   const wanted = { refits: { by_ticker: () => ({ joins: true }) } };
-  const { refits } = await readMembers<Partial<OutputBlob>>(sourceOf(path), wanted, signal);
+  const { refits } = await readMembers<Partial<OutputBlob>>(fileSource(path), wanted, signal);
   return new Map(
     Object.entries(refits?.by_ticker ?? {}).flatMap(([ticker, { joins }]) =>
       joins === undefined ? [] : [[ticker, joins]],
     ),
   );
-}
-
-function sourceOf(path: string): ByteSource {
-  return { name: path, chunks: createReadStream(path) };
 }

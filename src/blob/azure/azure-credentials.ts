@@ -4,30 +4,26 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { withOptionalPackages } from "../../contract/machine/optional-packages.ts";
 
 export type AzureCredentials =
-  | { readonly kind: "key"; readonly key: StorageSharedKeyCredential }
+  | { readonly kind: "key"; readonly credential: StorageSharedKeyCredential }
   /** Without its question mark. */
   | { readonly kind: "sas"; readonly sas: string }
-  | { readonly kind: "token"; readonly token: TokenCredential };
-
-export interface CredentialSources {
-  /** The query of BLOB_URL. */
-  readonly sas: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
+  | { readonly kind: "token"; readonly credential: TokenCredential };
 
 /**
  * AZURE_STORAGE_CONNECTION_STRING, else AZURE_STORAGE_SAS_TOKEN, else the SAS of BLOB_URL, else what DefaultAzureCredential finds at its
  * first use (a managed identity, `az login`, ...).
+ * @param urlSas the query of BLOB_URL.
  * @throws MucastError invalid_request if they do not fit the container.
  */
 export async function findCredentials(
   container: string,
-  { sas, env }: CredentialSources,
+  urlSas: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
 ): Promise<AzureCredentials> {
   const connection = env.AZURE_STORAGE_CONNECTION_STRING?.trim();
-  if (connection) return fromConnectionString(connection, container);
-  const sasToken = env.AZURE_STORAGE_SAS_TOKEN?.trim() || sas;
-  if (sasToken) return { kind: "sas", sas: sasToken.replace(/^\?/, "") };
+  if (connection) return readConnectionString(connection, container);
+  const sas = env.AZURE_STORAGE_SAS_TOKEN?.trim() || urlSas;
+  if (sas) return { kind: "sas", sas: sas.replace(/^\?/, "") };
   if (container.startsWith("http:")) {
     throw unfit(`no token is sent over http, so ${container} needs one of the others`, "BLOB_URL");
   }
@@ -35,49 +31,25 @@ export async function findCredentials(
     "An Azure container without a key or a SAS",
     () => import("@azure/identity"),
   );
-  return { kind: "token", token: keepingToken(new DefaultAzureCredential()) };
+  return { kind: "token", credential: new DefaultAzureCredential() };
 }
 
-function fromConnectionString(text: string, container: string): AzureCredentials {
+function readConnectionString(text: string, container: string): AzureCredentials {
   const path = "AZURE_STORAGE_CONNECTION_STRING";
-  const service = serviceOf(text);
-  if (service === undefined) throw unfit(`${path} cannot be read as a connection string`, path);
-  const url = new URL(service.url);
-  if (url.origin !== new URL(container).origin) {
-    throw unfit(`${path} is for ${url.origin}, and BLOB_URL is ${container}`, path);
-  }
-  if (service.credential instanceof StorageSharedKeyCredential) {
-    return { kind: "key", key: service.credential };
-  }
-  return { kind: "sas", sas: url.search.slice(1) };
-}
-
-/** The parser's error is dropped: for a broken connection string it could repeat the key. */
-function serviceOf(text: string): BlobServiceClient | undefined {
+  let service: BlobServiceClient;
   try {
-    return BlobServiceClient.fromConnectionString(text);
+    service = BlobServiceClient.fromConnectionString(text);
   } catch {
-    return undefined;
+    // The parser's error could repeat the key.
+    throw unfit(`${path} cannot be read as a connection string`, path);
   }
-}
-
-const RENEW_MS = 5 * 60_000;
-
-/**
- * Keeps a token until shortly before it expires, because some credentials start a program for each token. If the storage demands a token of
- * another tenant, or with other claims, a new one is requested.
- */
-export function keepingToken(credential: TokenCredential): TokenCredential {
-  let kept: Awaited<ReturnType<TokenCredential["getToken"]>> = null;
-  return {
-    async getToken(scopes, options) {
-      const special = options?.tenantId !== undefined || options?.claims !== undefined;
-      if (special || kept === null || kept.expiresOnTimestamp - Date.now() < RENEW_MS) {
-        kept = await credential.getToken(scopes, options);
-      }
-      return kept;
-    },
-  };
+  const { origin, search } = new URL(service.url);
+  if (origin !== new URL(container).origin) {
+    throw unfit(`${path} is for ${origin}, and BLOB_URL is ${container}`, path);
+  }
+  const { credential } = service;
+  if (credential instanceof StorageSharedKeyCredential) return { kind: "key", credential };
+  return { kind: "sas", sas: search.slice(1) };
 }
 
 function unfit(message: string, path: string): MucastError {

@@ -37,12 +37,11 @@ async function storeOf(
 
 testPromises("Azure", () => store);
 
-test("a blob carries its MD5 and SHA-256, in one block and in many", async () => {
+test("a blob carries its MD5, in one block and in many", async () => {
   for (const content of [Buffer.from("{}"), LARGE]) {
     await store.put("data/digests.json", content);
-    const { contentMD5, metadata } = await container.getBlobClient("data/digests.json").getProperties();
+    const { contentMD5 } = await container.getBlobClient("data/digests.json").getProperties();
     assert.ok(createHash("md5").update(content).digest().equals(contentMD5!));
-    assert.equal(metadata!.sha256, createHash("sha256").update(content).digest("hex"));
   }
 });
 

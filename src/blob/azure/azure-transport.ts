@@ -1,37 +1,28 @@
-import type { Agent as HttpAgent, IncomingMessage } from "node:http";
+import type { Agent as HttpAgent } from "node:http";
 import type { HttpOperationResponse, IHttpClient, WebResource } from "@azure/storage-blob";
-import { MucastError } from "../../contract/errors/errors.ts";
 import type { TransferLimits } from "../policy.ts";
-import { type AddressRule, guardedAgent } from "../remote/addresses.ts";
-import { bodyOf, send } from "../remote/remote-request.ts";
-
-export interface TransportOptions {
-  readonly limits: TransferLimits;
-  readonly addresses: AddressRule;
-  readonly ca: string | undefined;
-}
+import { guardedAgent } from "../remote/addresses.ts";
+import type { RemoteOptions } from "../remote/remote-blob.ts";
+import { bodyOf, Refusal, send } from "../remote/remote-request.ts";
 
 /** Far more than any answer to a write or a properties request, and more than a page of a list. */
-const ANSWER_BYTES = 2 ** 20;
+const MAX_ANSWER_BYTES = 2 ** 20;
 
 /**
  * Sends the requests of Azure's SDK under the same rules as every other request of mucast: checked addresses, no redirect, no proxy, time
  * limits. Bodies are bytes or text, and answers are short.
  */
 export class AzureTransport implements IHttpClient {
-  readonly #origin: string;
   readonly #limits: TransferLimits;
   readonly #agent: HttpAgent;
 
-  constructor(origin: string, { limits, addresses, ca }: TransportOptions) {
-    this.#origin = origin;
+  constructor(origin: string, { limits, addresses, ca }: RemoteOptions) {
     this.#limits = limits;
     this.#agent = guardedAgent(origin, addresses, { ca });
   }
 
   async sendRequest(request: WebResource): Promise<HttpOperationResponse> {
     const url = new URL(request.url);
-    if (url.origin !== this.#origin) throw redirected(this.#origin);
     const answer = await send({
       url,
       method: request.method,
@@ -41,39 +32,23 @@ export class AzureTransport implements IHttpClient {
       limits: this.#limits,
       signal: request.abortSignal as AbortSignal,
     });
-    const status = answer.statusCode ?? 0;
-    if (status >= 300 && status < 400 && status !== 304) {
-      answer.destroy();
-      throw redirected(this.#origin);
+    const status = answer.statusCode!;
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of bodyOf(answer, this.#limits.idleMs)) {
+      bytes += chunk.length;
+      if (bytes <= MAX_ANSWER_BYTES) chunks.push(chunk);
     }
-    const bodyAsText = await this.#textOf(answer);
-    return { request, status, headers: headersOf(answer, request), bodyAsText };
+    // Not left to the SDK, which would follow it.
+    if (status >= 300 && status < 400) throw new Refusal({ doing: "reading", name: url.origin }, status, "");
+    // The SDK does not export its class of headers.
+    const headers = request.headers.clone();
+    for (const name of headers.headerNames()) headers.remove(name);
+    for (const [name, value] of Object.entries(answer.headers)) headers.set(name, String(value));
+    return { request, status, headers, bodyAsText: Buffer.concat(chunks).toString("utf8") };
   }
 
   close(): void {
     this.#agent.destroy();
   }
-
-  async #textOf(answer: IncomingMessage): Promise<string> {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const chunk of bodyOf(answer, this.#limits.idleMs)) {
-      bytes += chunk.length;
-      if (bytes <= ANSWER_BYTES) chunks.push(chunk);
-    }
-    return Buffer.concat(chunks).toString("utf8");
-  }
-}
-
-/** The headers of an answer in the SDK's header class, which it does not export. */
-function headersOf(answer: IncomingMessage, request: WebResource): WebResource["headers"] {
-  const headers = request.headers.clone();
-  for (const name of headers.headerNames()) headers.remove(name);
-  for (const [name, value] of Object.entries(answer.headers)) headers.set(name, String(value));
-  return headers;
-}
-
-function redirected(origin: string): MucastError {
-  const message = `${origin} answers with a redirect, and redirects are not followed; give the container's own URL`;
-  return new MucastError("url_not_allowed", message, { source: origin });
 }

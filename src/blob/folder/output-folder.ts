@@ -4,11 +4,11 @@ import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
-import { nameTaken, outputFailed, throwIfAborted } from "../blob-errors.ts";
+import { nameTaken, outputFailed } from "../blob-errors.ts";
 import { filePath, isUrl } from "../location.ts";
 import { redactUrl, withoutSignature } from "../policy.ts";
 import type { Content } from "../store.ts";
-import { discardStaged, publishStaged, stageFile } from "./staged-file.ts";
+import { createFile } from "./staged-file.ts";
 
 const DATA = "data";
 
@@ -19,32 +19,21 @@ const DATA = "data";
  */
 export function resolveOutput(target: { blobUrl?: string | undefined; featureLocation: string }): string {
   const { blobUrl, featureLocation } = target;
-  if (blobUrl !== undefined && blobUrl !== "") {
-    if (!isUrl(blobUrl)) return resolve(withoutSas(blobUrl), DATA);
-    if (/^file:/i.test(blobUrl)) return resolve(filePath(blobUrl), DATA);
-    throw unwritable(
-      `BLOB_URL ${redactUrl(blobUrl)} is neither a folder nor a container`,
-      redactUrl(blobUrl),
-    );
+  const [place, isFile] = blobUrl ? [blobUrl, false] : [featureLocation, true];
+  if (isUrl(place) && !/^file:/i.test(place)) {
+    const message = isFile
+      ? "BLOB_URL must name a folder or a container for the output when the feature blob is read from a URL"
+      : `BLOB_URL ${redactUrl(place)} is neither a folder nor a container`;
+    throw new MucastError("invalid_request", message, { path: "BLOB_URL", value: redactUrl(place) });
   }
-  if (isUrl(featureLocation) && !/^file:/i.test(featureLocation)) {
-    throw unwritable(
-      "BLOB_URL must name a folder or a container for the output when the feature blob is read from a URL",
-    );
+  // A URL without its https:// would name a folder after its SAS.
+  if (!isFile && withoutSignature(place) !== place) {
+    const message = `BLOB_URL ${redactUrl(place)} carries a SAS, which no folder has in its name`;
+    throw new MucastError("invalid_request", message, { path: "BLOB_URL", value: redactUrl(place) });
   }
-  const file = isUrl(featureLocation) ? filePath(featureLocation) : featureLocation;
-  const folder = dirname(resolve(file));
-  return basename(folder) === DATA ? folder : join(folder, DATA);
-}
-
-/** @throws MucastError invalid_request for a URL without its `https://`, which would name a folder after the SAS. */
-function withoutSas(folder: string): string {
-  if (withoutSignature(folder) === folder) return folder;
-  throw unwritable(`BLOB_URL ${redactUrl(folder)} carries a SAS, which no folder has in its name`);
-}
-
-function unwritable(message: string, value?: string): MucastError {
-  return new MucastError("invalid_request", message, { path: "BLOB_URL", ...(value ? { value } : {}) });
+  const path = resolve(isUrl(place) ? filePath(place) : place);
+  if (!isFile) return join(path, DATA);
+  return basename(dirname(path)) === DATA ? dirname(path) : join(dirname(path), DATA);
 }
 
 /**
@@ -57,8 +46,9 @@ export async function checkOutput(
   name: string,
   shown: string = join(folder, name),
 ): Promise<void> {
-  if (await exists(join(folder, name), shown)) throw nameTaken(shown);
   await checkFolder(folder, shown);
+  const found = await lstat(join(folder, name)).catch(() => undefined);
+  if (found !== undefined) throw nameTaken(shown);
 }
 
 /**
@@ -66,51 +56,23 @@ export async function checkOutput(
  * @throws MucastError output_failed.
  */
 export async function checkFolder(folder: string, shown: string = folder): Promise<void> {
-  let parent = folder;
-  while (!(await exists(parent, shown)) && dirname(parent) !== parent) parent = dirname(parent);
   try {
-    if (!(await stat(parent)).isDirectory()) throw outputFailed(shown, "a part of its path is not a folder");
-    await access(parent, constants.W_OK | constants.X_OK);
+    if (!(await stat(folder)).isDirectory()) throw outputFailed(shown, "a part of its path is not a folder");
+    await access(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
+    const isMissing = codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR";
+    if (isMissing && dirname(folder) !== folder) return checkFolder(dirname(folder), shown);
     throw error instanceof MucastError ? error : outputFailed(shown, causeOf(error), error);
   }
 }
 
-async function exists(path: string, shown: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return false;
-    throw outputFailed(shown, causeOf(error), error);
-  }
-}
-
-/**
- * Writes one output, create-only and atomically: the name appears once, complete and flushed to disk, or not at all; a file of that name is
- * never replaced. The folder is created only now.
- * @param content bytes or text, whole or in pieces.
- * @returns the file: URL of the output.
- * @throws MucastError output_failed if the name exists, the disk is full, or the right is missing; errors of `content` and the signal are
- * passed on. Nothing is left behind in any case.
- */
+/** Writes one output by `createFile`. @returns its file: URL. */
 export async function writeOutput(
   folder: string,
   name: string,
   content: Content,
   options: { signal?: AbortSignal } = {},
 ): Promise<string> {
-  const staged = await stageFile(folder, name, content, options);
-  try {
-    // Flushing a large file takes time.
-    throwIfAborted(options.signal, "writing", staged.shown);
-  } catch (error) {
-    await discardStaged(staged);
-    throw error;
-  }
-  if (!(await publishStaged(staged))) {
-    await discardStaged(staged);
-    throw nameTaken(staged.target);
-  }
-  return pathToFileURL(staged.target).href;
+  const { target } = await createFile(folder, name, content, options);
+  return pathToFileURL(target).href;
 }

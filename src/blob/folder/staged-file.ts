@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { link, open, readdir, rename, rmdir, stat, unlink } from "node:fs/promises";
+import { link, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
-import { outputFailed, throwIfAborted } from "../blob-errors.ts";
-import { blocksOf, type Content } from "../store.ts";
+import { nameTaken, outputFailed, throwIfAborted } from "../blob-errors.ts";
+import { type Content, splitBlocks } from "../store.ts";
 
 const BLOCK_BYTES = 2 ** 20;
 
@@ -18,8 +18,6 @@ export interface StagedFile {
   readonly shown: string;
   /** The state of the complete file. */
   readonly stats: BigIntStats;
-  /** The topmost folder that was created for it. */
-  readonly madeFolder: string | undefined;
 }
 
 interface StageOptions {
@@ -35,8 +33,24 @@ interface StageOptions {
 }
 
 /**
+ * Writes a new file, completely or not at all: the name appears once, with all bytes flushed to disk. The folder is created only now.
+ * @throws MucastError output_failed, also if the name exists; too_large; errors of `content` and the signal.
+ */
+export async function createFile(
+  folder: string,
+  name: string,
+  content: Content,
+  options: StageOptions = {},
+): Promise<StagedFile> {
+  const staged = await stageFile(folder, name, content, options);
+  if (await publishStaged(staged)) return staged;
+  await discardStaged(staged);
+  throw nameTaken(staged.shown);
+}
+
+/**
  * Writes `content` to a hidden file beside `folder/name` and flushes it to disk. The folder is created if needed, and staged
- * files in it that are older than a day are removed. On any error, the file and the created folders are removed again.
+ * files in it that are older than a day are removed. On any error, the file is removed again.
  * @throws MucastError output_failed, too_large; or errors of `content` and the signal.
  */
 export async function stageFile(
@@ -48,27 +62,30 @@ export async function stageFile(
   const target = join(folder, name);
   if (basename(target) !== name) throw new MucastError("internal", `"${name}" is not a plain file name`);
   const hidden = join(folder, `.${name}.${randomBytes(6).toString("hex")}.tmp`);
-  const madeFolder = await onDisk(shown, (async () => makeFolder(folder, isPrivate ? 0o700 : 0o777, root))());
-  const staged = { path: hidden, target, shown, madeFolder };
+  const staged = { path: hidden, target, shown };
   try {
-    if (madeFolder === undefined) await sweepStaged(folder);
-    const handle = await onDisk(shown, open(hidden, "wx", isPrivate ? 0o600 : 0o666));
+    makeFolder(folder, isPrivate ? 0o700 : 0o777, root);
+    await sweepStaged(folder);
+    const handle = await open(hidden, "wx", isPrivate ? 0o600 : 0o666);
     try {
-      for await (const block of blocksOf(content, { size: BLOCK_BYTES, name: shown, limit })) {
+      for await (const block of splitBlocks(content, { size: BLOCK_BYTES, name: shown, limit })) {
         throwIfAborted(signal, "writing", shown);
-        await onDisk(shown, handle.writeFile(block));
+        await handle.writeFile(block);
       }
       throwIfAborted(signal, "writing", shown);
-      await onDisk(shown, handle.sync());
-      return { ...staged, stats: await onDisk(shown, handle.stat({ bigint: true })) };
+      await handle.sync();
+      return { ...staged, stats: await handle.stat({ bigint: true }) };
     } finally {
-      await onDisk(shown, handle.close());
+      await handle.close();
     }
   } catch (error) {
     await discardStaged(staged);
-    throw error;
+    const isOfSystem = /^E[A-Z0-9]+$/.test(codeOf(error) ?? "");
+    throw isOfSystem ? outputFailed(shown, causeOf(error), error) : error;
   }
 }
+
+const NO_HARD_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
 /**
  * Gives a staged file its name without replacing another file: readers see all of it or nothing.
@@ -79,9 +96,11 @@ export async function publishStaged(staged: StagedFile): Promise<boolean> {
   try {
     await link(staged.path, staged.target);
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    const code = codeOf(error) ?? "";
+    if (code === "EEXIST") return false;
     await discardStaged(staged);
-    throw outputFailed(staged.shown, unlinked(error), error);
+    const noLinks = `the file system of its folder has no hard links (${code}); name a folder on another one`;
+    throw outputFailed(staged.shown, NO_HARD_LINKS.has(code) ? noLinks : causeOf(error), error);
   }
   await unlink(staged.path).catch(() => undefined);
   await flushFolder(dirname(staged.target));
@@ -109,36 +128,8 @@ async function flushFolder(path: string): Promise<void> {
   await folder?.close();
 }
 
-const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
-
-/** The reason for which a hard link could not be created. */
-function unlinked(error: unknown): string {
-  const code = codeOf(error) ?? "";
-  if (!NO_HARD_LINKS.has(code)) return causeOf(error);
-  return `the file system of its folder has no hard links (${code}); name a folder on another one`;
-}
-
-/** Removes a staged file, and the folders created for it if they are empty. */
-export async function discardStaged(
-  staged: Pick<StagedFile, "path" | "target" | "madeFolder">,
-): Promise<void> {
-  await unlink(staged.path).catch(() => undefined);
-  if (staged.madeFolder === undefined) return;
-  for (let folder = dirname(staged.target); ; folder = dirname(folder)) {
-    const removed = await rmdir(folder).then(
-      () => true,
-      () => false,
-    );
-    if (!removed || folder === staged.madeFolder) return;
-  }
-}
-
-async function onDisk<T>(shown: string, action: Promise<T>): Promise<T> {
-  try {
-    return await action;
-  } catch (error) {
-    throw outputFailed(shown, causeOf(error), error);
-  }
+export async function discardStaged({ path }: Pick<StagedFile, "path">): Promise<void> {
+  await unlink(path).catch(() => undefined);
 }
 
 /** Also matches the names of older versions, which end in the same way. */
@@ -153,16 +144,11 @@ const swept = new Set<string>();
 async function sweepStaged(folder: string): Promise<void> {
   if (swept.has(folder)) return;
   swept.add(folder);
-  // A folder that is writable but cannot be listed is no reason to write nothing.
-  const names = await readdir(folder).catch(() => []);
-  for (const name of names) {
+  // A folder that is writable but cannot be listed is no reason to write nothing, and another process may remove files too.
+  for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
-    // Another process may remove files too.
-    if (STAGED.test(name) && (await isAbandoned(path))) await unlink(path).catch(() => undefined);
+    const stats = STAGED.test(name) ? await stat(path).catch(() => undefined) : undefined;
+    const isAbandoned = stats !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS;
+    if (isAbandoned) await unlink(path).catch(() => undefined);
   }
-}
-
-async function isAbandoned(path: string): Promise<boolean> {
-  const stats = await stat(path).catch(() => undefined);
-  return stats !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS;
 }

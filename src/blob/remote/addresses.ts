@@ -64,13 +64,9 @@ export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   if (rule === "any") return isIP(address) !== 0;
   const carried = carriedIpv4(address);
   const judged = carried ?? address;
-  if (rule === "loopback") return isIP(judged) === 4 ? LOOPBACK.check(judged) : isLoopback6(judged);
-  if (isIP(judged) === 4) return !SPECIAL_4.check(judged);
+  if (isIP(judged) === 4) return rule === "loopback" ? LOOPBACK.check(judged) : !SPECIAL_4.check(judged);
+  if (rule === "loopback") return isIP(judged) === 6 && canonical6(judged) === "::1";
   return isIP(judged) === 6 && GLOBAL_6.check(judged, "ipv6") && !SPECIAL_6.check(judged, "ipv6");
-}
-
-function isLoopback6(address: string): boolean {
-  return isIP(address) === 6 && canonical6(address) === "::1";
 }
 
 /** @returns the IPv4 address that an IPv6 address represents; undefined if it represents none. */
@@ -104,7 +100,7 @@ export function guardedAgent(
 
 /**
  * Resolves a name once and gives the connection only the checked addresses, so that a name that resolves to something else a moment later
- * changes nothing. One disallowed address among several refuses all. IP addresses as hosts never come here; `checkInputLocation` checks
+ * changes nothing. One disallowed address among several refuses all. IP addresses as hosts never come here; `checkAddress` checks
  * them.
  * @param resolve queries the system; a parameter only because a test cannot have a name that changes.
  */
@@ -125,8 +121,19 @@ export function guardedLookup(
   };
 }
 
+/** Checks the host of a URL if that is an IP address, which is never looked up. @throws MucastError url_not_allowed. */
+export function checkAddress({ hostname, origin }: URL, rule: AddressRule): void {
+  const host = withoutBrackets(hostname);
+  if (isIP(host) !== 0 && !isAllowedAddress(host, rule)) throw notPublic(origin, rule);
+}
+
+/** The host of a URL as an IP address is written elsewhere. */
+export function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
 /** The error of an origin that has, or resolves to, an address that its rule does not allow. */
-export function notPublic(origin: string, rule: AddressRule): MucastError {
+function notPublic(origin: string, rule: AddressRule): MucastError {
   const message =
     rule === "loopback"
       ? `${origin} does not resolve to a loopback address, and only those may be http`

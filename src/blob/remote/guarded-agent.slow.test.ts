@@ -75,35 +75,3 @@ test("opens no connection to a name that resolves to this machine unless that is
   server.closeAllConnections();
   server.close();
 });
-
-test("answers requests that wait for their turn on one connection, each within its own time limit", async () => {
-  const server = createServer((_, response) => response.end("hello"));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const agent = guardedAgent(origin, "loopback", { connections: 1 });
-  const { signal } = new AbortController();
-  const ask = () =>
-    send({
-      url: new URL(origin),
-      method: "GET",
-      headers: {},
-      limits: DEFAULT_TRANSFER_LIMITS,
-      agent,
-      signal,
-    });
-  const warnings: Error[] = [];
-  const heed = (warning: Error) => void warnings.push(warning);
-  process.on("warning", heed);
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, async () => {
-      const answer = await ask();
-      answer.resume();
-      return answer.statusCode;
-    }),
-  );
-  await new Promise(setImmediate);
-  process.off("warning", heed);
-  assert.deepEqual([new Set(answers), warnings], [new Set([200]), []]);
-  agent.destroy();
-  server.close();
-});

@@ -8,9 +8,10 @@ import type { AddressInfo } from "node:net";
 import { after } from "node:test";
 import { inspect } from "node:util";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
 import { type OpenOptions, openBlob } from "../open-blob.ts";
 import type { BlobPolicy, TransferLimits } from "../policy.ts";
+import { bytesOf, failure as failureOf } from "../store-promises.testing.ts";
 
 const certificates = new URL("../../../test/certificates/", import.meta.url);
 export const cert = readFileSync(new URL("localhost.cert.pem", certificates), "utf8");
@@ -57,16 +58,12 @@ export async function readAll({ location, policy }: TestServer, options: OpenOpt
     ...options,
     limits: { ...QUICK, ...options.limits },
   });
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of blob.chunks) chunks.push(chunk);
-  return { blob, bytes: Buffer.concat(chunks) };
+  return { blob, bytes: await bytesOf(blob.chunks) };
 }
 
 /** Checks that no failure discloses the secret of the query. */
 export async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
-  const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
-  assert.ok(error instanceof MucastError, String(error));
-  assert.equal(error.code, code, error.message);
+  const error = await failureOf(code, attempt);
   assert.doesNotMatch(inspect(error, { depth: 20, showHidden: true }), /SECRET/);
   return error;
 }

@@ -1,13 +1,12 @@
 import { type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { type Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { changed } from "../blob-errors.ts";
+import { changed, outputFailed } from "../blob-errors.ts";
 import type { TransferLimits } from "../policy.ts";
 
 /** A failure of the server or the network that may pass. */
-class PassingFailure extends Error {}
+export class PassingFailure extends Error {}
 
 interface RemoteRequest {
   readonly url: URL;
@@ -19,50 +18,37 @@ interface RemoteRequest {
   readonly signal: AbortSignal;
 }
 
-/** Open connections. `reusedSocket` does not report this for a request that has waited for its turn. */
-const standing = new WeakSet<Socket>();
-
 /**
  * One request, answered by its headers; the body of the answer is not read yet. Follows nothing, keeps no cookies.
- * @throws PassingFailure if the connection or the headers do not come in time, or the server answers 101; else the error of the system.
+ * @throws PassingFailure if the connection or the headers do not come in time; else the error of the system.
  */
 export function send({ url, body, limits, ...options }: RemoteRequest): Promise<IncomingMessage> {
   const secure = url.protocol === "https:";
   return new Promise((resolve, reject) => {
     const sent = (secure ? httpsRequest : httpRequest)(url, options);
-    let timer = expire(limits.connectMs, "no connection");
-    function expire(ms: number, what: string): NodeJS.Timeout {
-      return setTimeout(() => sent.destroy(new PassingFailure(`${what} within ${ms} ms`)), ms);
-    }
-    let answered = false;
-    function awaitAnswer(): void {
+    let timer: NodeJS.Timeout | undefined;
+    function expectWithin(ms: number, what: string): void {
       clearTimeout(timer);
-      if (!answered) timer = expire(limits.idleMs, "no answer");
+      timer = setTimeout(() => sent.destroy(new PassingFailure(`${what} within ${ms} ms`)), ms);
     }
+    const expectAnswer = () => expectWithin(limits.idleMs, "no answer");
+    expectWithin(limits.connectMs, "no connection");
     sent.once("socket", (socket) => {
-      if (standing.has(socket)) awaitAnswer();
-      else
-        socket.once(secure ? "secureConnect" : "connect", () => {
-          standing.add(socket);
-          awaitAnswer();
-        });
+      if (socket.connecting) socket.once(secure ? "secureConnect" : "connect", expectAnswer);
+      else expectAnswer();
     });
     // The body has been sent: from now on only the server can be slow.
-    if (body !== undefined) sent.once("finish", awaitAnswer);
+    if (body !== undefined) sent.once("finish", expectAnswer);
     sent.once("response", (answer) => {
-      answered = true;
+      sent.off("finish", expectAnswer);
       clearTimeout(timer);
       resolve(answer);
     });
-    // Without a listener, Node closes the connection after a 101 and reports nothing.
-    sent.once("upgrade", (answer, socket) => {
+    sent.on("error", reject);
+    // Without an error, too: Node closes the connection after a 101.
+    sent.once("close", () => {
       clearTimeout(timer);
-      socket.destroy();
-      reject(new PassingFailure(`the server answered ${answer.statusCode}`));
-    });
-    sent.on("error", (error) => {
-      clearTimeout(timer);
-      reject(error);
+      reject(new PassingFailure("the connection was closed"));
     });
     sent.end(body);
   });
@@ -88,105 +74,60 @@ export async function* bodyOf(answer: IncomingMessage, idleMs: number): AsyncGen
   }
 }
 
-/** The position of an answer's bytes in the whole blob. */
-export interface Span {
-  /** First byte. */
-  readonly start: number;
-  /** Exclusive end; undefined if the server does not report it. */
-  readonly end: number | undefined;
-  /** Length of the whole blob; undefined if the server does not report it. */
-  readonly total: number | undefined;
+/** The purpose of a request, as an error message names it. */
+export interface RequestContext {
+  readonly doing: "reading" | "writing";
+  readonly name: string;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** @returns the span of a 206 (from its Content-Range) or a 200; undefined if a 206 is not clear about it. */
-export function spanOf(answer: IncomingMessage): Span | undefined {
-  if (answer.statusCode === 206) {
-    const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(answer.headers["content-range"] ?? "");
-    if (!match) return undefined;
-    return { start: Number(match[1]), end: Number(match[2]) + 1, total: Number(match[3]) };
+/** The error for a blob that cannot be read or written. */
+export function failed({ doing, name }: RequestContext, reason: string): MucastError {
+  if (doing === "writing") return outputFailed(name, reason);
+  return new MucastError("blob_unavailable", `${name} cannot be read: ${reason}`, { source: name });
+}
+
+/** @param word error code of the storage, such as `NoSuchKey`; not shown if it is not one word. */
+export function describeAnswer(status: number, word: string): string {
+  return `the server answered ${status}${/^[A-Za-z]{1,60}$/.test(word) ? ` ${word}` : ""}`;
+}
+
+/** An answer that a retry cannot change. */
+export class Refusal extends MucastError {
+  readonly status: number;
+  readonly word: string;
+
+  constructor(context: RequestContext, status: number, word: string) {
+    const error = explainRefusal(context, status, word);
+    super(error.code, error.message, { ...error.data, httpStatus: status });
+    this.status = status;
+    this.word = word;
   }
-  const length = answer.headers["content-length"];
-  const total = length === undefined ? undefined : Number(length);
-  return { start: 0, end: total, total };
 }
 
-/** The entity tag, if it is a strong one (RFC 9110, section 8.8.3): only those identify the exact bytes. */
-export function strongTag(answer: IncomingMessage): string | undefined {
-  const tag = answer.headers.etag;
-  return tag !== undefined && /^"[^"]*"$/.test(tag) ? tag : undefined;
-}
+/** S3 reports expired credentials with a 400. */
+const EXPIRED = /^(?:ExpiredToken|InvalidToken|TokenRefreshRequired)$/;
 
-/** The MD5 of the whole blob in base64; undefined if the server sends none. With a range, Azure sends it under another name. */
-export function contentMd5(answer: IncomingMessage): string | undefined {
-  const md5 = answer.headers[answer.statusCode === 206 ? "x-ms-blob-content-md5" : "content-md5"];
-  return typeof md5 === "string" && md5 !== "" ? md5 : undefined;
-}
-
-/** True if the server compressed the bytes for the transfer. @throws MucastError unreadable_blob. */
-export function isGzipEncoded(answer: IncomingMessage, name: string): boolean {
-  const encoding = (answer.headers["content-encoding"] ?? "identity").trim().toLowerCase();
-  if (encoding === "gzip" || encoding === "x-gzip") return true;
-  if (encoding === "identity" || encoding === "") return false;
-  const label = /^[a-z-]{1,20}$/.test(encoding)
-    ? `the content encoding "${encoding}"`
-    : "an unusual content encoding";
-  throw new MucastError("unreadable_blob", `${name} has ${label}; only gzip is understood`, { source: name });
-}
-
-/**
- * Turns every status except 200, 206 and 416 into its error and drops the body.
- * @throws PassingFailure for statuses that may pass (408, 429, 5xx); MucastError for the rest.
- */
-export async function checkStatus(answer: IncomingMessage, name: string, idleMs: number): Promise<void> {
-  const status = answer.statusCode ?? 0;
-  if (status === 200 || status === 206 || status === 416) return;
-  const code = await serverCode(answer, idleMs);
-  answer.destroy();
-  const reason = `the server answered ${status}${code === "" ? "" : ` ${code}`}`;
-  const data = { source: name, httpStatus: status };
+function explainRefusal(context: RequestContext, status: number, word: string): MucastError {
+  const { doing, name } = context;
+  const reason = describeAnswer(status, word);
   if (status >= 300 && status < 400) {
-    const message = `${name} answers with a redirect (${status}), and redirects are not followed; give the blob's own URL`;
-    throw new MucastError("url_not_allowed", message, data);
+    const message = `${name} answers with a redirect (${status}), and redirects are not followed; give its own URL, or for S3 its region in AWS_REGION`;
+    return new MucastError("url_not_allowed", message, { source: name });
   }
-  if (status === 404 || status === 410) {
-    throw new MucastError("blob_not_found", `${name} does not exist: ${reason}`, data);
+  if (doing === "reading" && (status === 404 || status === 410)) {
+    return new MucastError("blob_not_found", `${name} does not exist: ${reason}`, { source: name });
   }
-  if (status === 401 || status === 403 || isExpired(code)) {
-    const message = `${name} cannot be read with these credentials: ${reason}; a SAS, signature or role may be missing, expired or without read permission`;
-    throw new MucastError("blob_unavailable", message, data);
-  }
-  if (status === 412) throw changed(name);
-  if (isPassingStatus(status)) throw new PassingFailure(reason);
-  throw new MucastError("blob_unavailable", `${name} cannot be read: ${reason}`, data);
+  if (doing === "reading" && status === 412) return changed(name);
+  if (status !== 401 && status !== 403 && !EXPIRED.test(word)) return failed(context, reason);
+  const rights =
+    "the credentials (a key, SAS, signature or role) may be missing, expired, or without the right to it";
+  return failed(context, `${reason}; ${rights}`);
 }
 
 /** True for an answer that may differ a moment later. */
 export function isPassingStatus(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
-}
-
-/** Whether credentials have expired, by S3's error code: its status is 400. */
-export function isExpired(code: string): boolean {
-  return /^(?:ExpiredToken|InvalidToken|TokenRefreshRequired)$/.test(code);
-}
-
-const MAX_ERROR_BYTES = 4096;
-
-/** The short error code: Azure has it in a header, S3 in the XML of the body. Empty if it is not one word. */
-async function serverCode(answer: IncomingMessage, idleMs: number): Promise<string> {
-  const code = answer.headers["x-ms-error-code"];
-  if (typeof code === "string") return /^[A-Za-z]{1,60}$/.test(code) ? code : "";
-  if (!/^(?:application|text)\/xml\b/.test(answer.headers["content-type"] ?? "")) return "";
-  let text = "";
-  try {
-    for await (const chunk of bodyOf(answer, idleMs)) {
-      text += Buffer.from(chunk).toString("latin1");
-      if (text.length > MAX_ERROR_BYTES) break;
-    }
-  } catch {
-    // The status is the error; its explanation did not come.
-  }
-  return /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1] ?? "";
 }
 
 const TRUST = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO$)/;
@@ -200,10 +141,8 @@ export function isTrustFailure(error: unknown): boolean {
 export function failureOf(error: unknown): string {
   if (error instanceof PassingFailure) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const trust = isTrustFailure(error)
-    ? "; its certificate is not trusted here (see NODE_EXTRA_CA_CERTS)"
-    : "";
-  return `the connection failed: ${code || String(error)}${trust}`;
+  const trust = "; its certificate is not trusted here (see NODE_EXTRA_CA_CERTS)";
+  return `the connection failed: ${code || String(error)}${isTrustFailure(error) ? trust : ""}`;
 }
 
 /** Counts the failures of one request in a row, and pauses between its attempts. */

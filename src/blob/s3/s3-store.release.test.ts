@@ -193,11 +193,11 @@ test("reads and writes over https with a trusted certificate, and does not retry
 });
 
 test("settings that do not fit are an error before any request, without a secret", async () => {
-  const env = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "SECRET" };
+  const env = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "SECRET", AWS_REGION: "eu-west-1" };
   for (const [blobUrl, more, says] of [
-    ["s3://models?X-Amz-Signature=SECRET", { AWS_REGION: "eu-west-1" }, /query string/],
-    ["s3://Models", { AWS_REGION: "eu-west-1" }, /s3:\/\/bucket/],
-    ["s3://models", { AWS_REGION: "eu-west-1", MUCAST_S3_PATH_STYLE: "maybe" }, /true or false/],
+    ["s3://models?X-Amz-Signature=SECRET", {}, /query string/],
+    ["s3://Models", {}, /s3:\/\/bucket/],
+    ["s3://models", { MUCAST_S3_PATH_STYLE: "maybe" }, /true or false/],
   ] as const) {
     const attempt = (async () => openStore(blobUrl, { policy: { allowed: [] }, env: { ...env, ...more } }))();
     const error = await failure("invalid_request", attempt);

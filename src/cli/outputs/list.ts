@@ -4,9 +4,8 @@ import { invalidRequest } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import { type FoundOutput, findOutputs } from "../../outputs/find-outputs.ts";
-import { openDocument, type Reading } from "../../outputs/open-document.ts";
+import { openSummary, type Reading } from "../../outputs/open-document.ts";
 import { modelNameOf } from "../../outputs/output-summary.ts";
-import { outputVerdict } from "../../outputs/output-verdict.ts";
 import { table } from "../terminal/output-table.ts";
 import { untilSignal } from "../terminal/signals.ts";
 import { outputFolder } from "./output-arguments.ts";
@@ -71,8 +70,7 @@ async function readAll(found: readonly FoundOutput[], reading: Reading): Promise
 
 async function listed({ path, writtenAt }: FoundOutput, reading: Reading): Promise<ListedOutput> {
   try {
-    const output = await openDocument(path, reading);
-    const { document } = output;
+    const document = await openSummary(path, reading);
     return {
       path,
       created_at: document.created_at,
@@ -80,7 +78,7 @@ async function listed({ path, writtenAt }: FoundOutput, reading: Reading): Promi
       model: modelNameOf(document),
       as_of: document.window.as_of,
       tickers: Object.keys(document.mu).length,
-      verdict: outputVerdict(output)?.title ?? null,
+      verdict: document.verdict?.title ?? null,
       problem: null,
     };
   } catch (error) {

@@ -8,7 +8,7 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** The end of an output whose names and config are hostile. */
+/** The end of an output of 0.2.0 whose names and config are hostile. */
 function tailOf(config: string | null, digest = sha256("another")): string {
   const provenance = {
     feature_url: "http://127.0.0.1:1/data/feature_engine_a.json",
@@ -21,10 +21,14 @@ function tailOf(config: string | null, digest = sha256("another")): string {
   return `0.1],"warnings":[${warning}],"provenance":${JSON.stringify(provenance)}}`;
 }
 
-test("the provenance is read from the end of an output, whatever texts are there", () => {
+test("the provenance is read from a part of an output, whatever texts are there", () => {
   const section = '{"model_params": {"x": "\\"provenance\\":{\\"feature_url\\":1}}"}}';
   assert.equal(provenanceIn(tailOf(section))?.config, section);
   assert.equal(provenanceIn(`${tailOf(null)}\n`)?.config, null);
+  assert.equal(
+    provenanceIn(`${tailOf(section).slice(0, -1)},"mu":{"A":0.1},"verdict":{"ti`)?.config,
+    section,
+  );
   for (const tail of [
     "",
     '{"provenance":{}}',
@@ -47,13 +51,13 @@ test("a config is written with the white space that gives the recorded digest, i
   assert.equal(await configText("ML params", section, sha256("other sections")), `{"ML params":${section}}`);
 });
 
-test("only the end of an output is read, and a blob known by its name has the service's URL", async () => {
+test("only the edges of an output are read, and a blob known by its name has the service's URL", async () => {
   const asked: string[] = [];
   const client = new MucastClient({
     baseUrl: "http://127.0.0.1:1",
     fetch: async (url, init) => {
       asked.push(`${url} ${new Headers(init?.headers).get("range")}`);
-      return new Response(tailOf("{}"), { status: 206 });
+      return new Response(asked.length === 1 ? '{"mu":{' : tailOf("{}"), { status: 206 });
     },
   });
   const place = { baseUrl: "http://127.0.0.1:1/", signal: new AbortController().signal };
@@ -62,5 +66,6 @@ test("only the end of an output is read, and a blob known by its name has the se
     dataExtractorUrl: "http://127.0.0.1:1/data/data_extractor_a.json",
     config: '{"NN params":{}}',
   });
-  assert.deepEqual(asked, ["http://127.0.0.1:1/data/nn_engine_a.json bytes=-262144"]);
+  const url = "http://127.0.0.1:1/data/nn_engine_a.json";
+  assert.deepEqual(asked, [`${url} bytes=0-262143`, `${url} bytes=-262144`]);
 });

@@ -8,12 +8,12 @@ export interface RecordedRequest {
   readonly config: string | undefined;
 }
 
-/** Bytes to read at the end of an output. A config has at most 32 KiB, and at most six times as many when escaped. */
-const TAIL = 2 ** 18;
+/** Bytes to read of an output. A config has at most 32 KiB, and at most six times as many when escaped. */
+const EDGE = 2 ** 18;
 
 /**
- * Reads the end of an output, which contains its provenance.
- * @returns undefined for an output of a version without provenance there.
+ * Reads the beginning of an output, which contains its provenance.
+ * @returns undefined for another document.
  * @throws MucastApiError not_found if the output is gone.
  */
 export async function recordedRequest(
@@ -21,8 +21,10 @@ export async function recordedRequest(
   outputName: string,
   { baseUrl, signal }: { readonly baseUrl: string; readonly signal: AbortSignal },
 ): Promise<RecordedRequest | undefined> {
-  const answer = await client.getBlob(outputName, { range: `bytes=-${TAIL}`, signal });
-  const found = provenanceIn(await answer.text());
+  const read = async (range: string) =>
+    provenanceIn(await (await client.getBlob(outputName, { range, signal })).text());
+  // Outputs of 0.2.0 end with it.
+  const found = (await read(`bytes=0-${EDGE - 1}`)) ?? (await read(`bytes=-${EDGE}`));
   if (found === undefined) return undefined;
   const section = outputName.startsWith("nn_") ? "NN params" : "ML params";
   return {
@@ -40,28 +42,22 @@ interface Provenance {
   readonly config_sha256: string;
 }
 
-const MEMBER = '"provenance":{';
+/** An object that has objects, but no deeper ones. Quotes inside a text are escaped, so the mark is no text. */
+const PROVENANCE = /"provenance":(\{(?:"(?:[^"\\]|\\.)*"|[^"{}]|\{(?:"(?:[^"\\]|\\.)*"|[^"{}])*\})*\})/s;
 
-/** The provenance at the end of an output, which is the document's last member. Quotes inside a text are escaped. */
-export function provenanceIn(tail: string): Provenance | undefined {
-  const at = tail.lastIndexOf(MEMBER);
-  const end = tail.lastIndexOf("}");
-  if (at < 0 || end < at) return undefined;
-  try {
-    const { feature_url, data_extractor_url, config, config_sha256 } = JSON.parse(
-      tail.slice(at + MEMBER.length - 1, end),
-    ) as Partial<Provenance>;
-    if (typeof feature_url !== "string" || typeof data_extractor_url !== "string") return undefined;
-    return {
-      feature_url,
-      data_extractor_url,
-      config: typeof config === "string" ? config : null,
-      config_sha256: String(config_sha256),
-    };
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+/** The provenance in a part of an output. */
+export function provenanceIn(part: string): Provenance | undefined {
+  const [, object = "{}"] = PROVENANCE.exec(part) ?? [];
+  const { feature_url, data_extractor_url, config, config_sha256 } = JSON.parse(
+    object,
+  ) as Partial<Provenance>;
+  if (typeof feature_url !== "string" || typeof data_extractor_url !== "string") return undefined;
+  return {
+    feature_url,
+    data_extractor_url,
+    config: typeof config === "string" ? config : null,
+    config_sha256: String(config_sha256),
+  };
 }
 
 /** An output names a local input only by its file name; the service has it under its own URL. */

@@ -3,40 +3,17 @@ import { ORDER, RECORD, Stage, trial } from "./container-apps.testing.ts";
 
 const OPEN = Symbol("open");
 
-trial(
-  "draining and closing leave the execution running, and a later service learns how it ended",
-  async () => {
-    const stage = await Stage.open();
-    for (const way of ["stop", "close"] as const) {
-      const order = { ...ORDER, id: way };
-      const first = await stage.executor();
-      const execution = await first.start(order, stage);
-      if (way === "stop") execution.stop("draining");
-      else await first.close();
-      const there = stage.api.executions.at(-1)!;
-      assert.equal(stage.api.count("stop"), 0);
-      assert.equal(there.properties.status, "Running");
-
-      const adopted = await (await stage.executor()).adopt(order, execution.handle, stage);
-      assert.equal(adopted?.handle, execution.handle);
-      stage.say({ end: { record: RECORD } }, order);
-      there.properties.status = "Succeeded";
-      assert.equal((await adopted!.ended).kind, "succeeded");
-      assert.equal(await Promise.race([execution.ended, Promise.resolve(OPEN)]), OPEN);
-      await first.close();
-    }
-  },
-);
-
-trial("an execution that has ended meanwhile is adopted with its end", async () => {
+trial("draining leaves the execution running, and a later service learns how it ended", async () => {
   const stage = await Stage.open();
-  const first = await stage.executor();
-  const { handle } = await first.start(ORDER, stage);
-  await first.close();
+  const execution = await (await stage.executor()).start(ORDER, stage);
+  execution.stop("draining");
+  const there = stage.api.executions[0]!;
+  assert.deepEqual([stage.api.count("stop"), there.properties.status], [0, "Running"]);
   stage.say({ end: { record: RECORD } });
-  stage.api.executions[0]!.properties.status = "Succeeded";
-  const adopted = await (await stage.executor()).adopt(ORDER, handle, stage);
+  there.properties.status = "Succeeded";
+  const adopted = await (await stage.executor()).adopt(ORDER, execution.handle, stage);
   assert.deepEqual(await adopted!.ended, { kind: "succeeded", record: RECORD });
+  assert.equal(await Promise.race([execution.ended, Promise.resolve(OPEN)]), OPEN);
 });
 
 trial(
@@ -78,20 +55,4 @@ trial("one that Azure cannot be asked about is adopted all the same", async () =
   stage.say({ end: { record: RECORD } });
   assert.equal((await adopted!.ended).kind, "succeeded");
   assert.ok(stage.troubles.length > 0);
-});
-
-trial("a service that ends while a start is not answered leaves it to the next one", async () => {
-  const stage = await Stage.open();
-  stage.api.fail("start", { answer: "silence", after: true });
-  const first = await stage.executor();
-  const starting = first.start(ORDER, stage);
-  await stage.until(() => stage.api.count("start") === 1);
-  await first.close();
-  const { handle } = await starting;
-  const asked = stage.api.requests.length;
-  const adopted = await (await stage.executor()).adopt(ORDER, handle, stage);
-  stage.say({ end: { record: RECORD } });
-  assert.equal((await adopted!.ended).kind, "succeeded");
-  assert.ok(stage.api.requests.length > asked);
-  assert.equal(stage.api.executions.length, 1);
 });

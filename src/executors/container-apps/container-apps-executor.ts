@@ -3,11 +3,9 @@ import type { TokenCredential } from "@azure/identity";
 import { containerJob, jobName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
-import { ExecutionPoll, isFinal, type ReadStatus } from "../polling/execution-poll.ts";
-import { WatchedExecution } from "../polling/watched-execution.ts";
-import { AzureExecution, type ExecutionKey, findExecution, startExecution } from "./azure-execution.ts";
-import type { JobSettings } from "./execution-template.ts";
-import { faultOf, JobsApi } from "./jobs-api.ts";
+import { executionTemplate, type JobSettings } from "./execution-template.ts";
+import { ApiFault, type FaultKind, faultOf, JobsApi } from "./jobs-api.ts";
+import { type ExecutionKey, findExecution, type ReadStatus, WatchedExecution } from "./watched-execution.ts";
 
 export interface ContainerAppsOptions {
   readonly subscription: string | undefined;
@@ -27,8 +25,16 @@ export interface ContainerAppsOptions {
   readonly client?: ContainerAppsAPIClientOptionalParams;
 }
 
-/** `<job>/<execution>`, or only `<job>` if Azure did not answer the request to start it. */
+/** `<job>/<execution>`, or only `<job>/` if Azure did not answer the request to start it. */
 const HANDLE = /^([a-z0-9-]{1,64})\/([A-Za-z0-9-]{0,128})$/;
+
+const ADVICE: Record<FaultKind, string> = {
+  missing: "deploy the job, or correct MUCAST_AZURE_RESOURCE_GROUP and MUCAST_AZURE_SUBSCRIPTION",
+  throttled: "it is tried again later",
+  denied: "give the service's identity the role that may read, start and stop the jobs (docs/deploying.md)",
+  refused: "compare the job with infra/job.bicep",
+  transient: "it is tried again later",
+};
 
 /**
  * Runs jobs as executions of the Azure Container Apps jobs `ml-worker-job` and `dl-job`. They continue after the service ends:
@@ -49,23 +55,38 @@ export class ContainerAppsExecutor implements Executor {
 
   /** Sends no request yet. @throws MucastError invalid_request if a setting is missing. */
   static async open(options: ContainerAppsOptions): Promise<ContainerAppsExecutor> {
-    const subscription = needed(options.subscription, "azure_subscription", "MUCAST_AZURE_SUBSCRIPTION");
-    const resourceGroup = needed(
-      options.resourceGroup,
-      "azure_resource_group",
-      "MUCAST_AZURE_RESOURCE_GROUP",
-    );
-    needed(options.container, "blob_url", "BLOB_URL to an Azure container or a bucket of S3");
+    const needed = (path: string, value: string | undefined, variable: string): string => {
+      if (value) return value;
+      const message = `${path} is required by the executor container-apps: set ${variable}`;
+      throw new MucastError("invalid_request", message, { path });
+    };
     const { credential, client } = options;
-    const api = await JobsApi.open({ subscription, resourceGroup, credential, client });
+    needed("blob_url", options.container, "BLOB_URL to an Azure container or a bucket of S3");
+    const api = await JobsApi.open({
+      subscription: needed("azure_subscription", options.subscription, "MUCAST_AZURE_SUBSCRIPTION"),
+      resourceGroup: needed("azure_resource_group", options.resourceGroup, "MUCAST_AZURE_RESOURCE_GROUP"),
+      credential,
+      client,
+    });
     return new ContainerAppsExecutor(api, options);
   }
 
+  /**
+   * Starts an execution for an attempt unless it already has one, so that an attempt never has two.
+   * @throws MucastError unavailable if nothing was started: the dispatcher tries again later; internal if Azure refuses the order itself;
+   * too_large.
+   */
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
     const job = jobName(containerJob(order.operation, order.options ?? {}));
-    const { settings } = this.#options;
-    const name = await startExecution(this.#api, job, order, this.#closing.signal, settings);
-    return this.#watch(order, { job, name }, listener);
+    try {
+      const name = await this.#findOrStart(job, order);
+      return this.#watch(order, { job, name }, listener);
+    } catch (error) {
+      if (!(error instanceof ApiFault)) throw error;
+      const { kind, message } = error;
+      const code = kind === "refused" ? "internal" : "unavailable";
+      throw new MucastError(code, `Azure did not start ${job} (${message}): ${ADVICE[kind]}`, { path: job });
+    }
   }
 
   /**
@@ -86,6 +107,25 @@ export class ContainerAppsExecutor implements Executor {
     this.#watched.clear();
   }
 
+  /**
+   * @returns its name; undefined if Azure did not answer, so that it may have started or not. Later polls look for it, and it is never
+   * started again.
+   */
+  async #findOrStart(job: string, order: JobOrder): Promise<string | undefined> {
+    const { signal } = this.#closing;
+    const running = await findExecution(this.#api, job, order, signal);
+    if (running !== undefined) return running;
+    const { settings } = this.#options;
+    const template = executionTemplate(await this.#api.job(job, signal), job, order, settings);
+    if (signal.aborted) throw new ApiFault("transient", "the service is ending");
+    try {
+      return await this.#api.start(job, template, signal);
+    } catch (error) {
+      if (error instanceof ApiFault && error.kind === "transient") return undefined;
+      throw error;
+    }
+  }
+
   /** Undefined if neither Azure nor a final status shows the execution. */
   async #find(order: JobOrder, key: { job: string; name: string }): Promise<ExecutionKey | undefined> {
     const { signal } = this.#closing;
@@ -93,7 +133,8 @@ export class ContainerAppsExecutor implements Executor {
       if ((await this.#api.execution(key.job, key.name, signal)) !== undefined) return key;
       const name = await findExecution(this.#api, key.job, order, signal);
       if (name !== undefined) return { job: key.job, name };
-      return isFinal(await this.#options.readStatus(order.id, order.attempt, order.space)) ? key : undefined;
+      const status = await this.#options.readStatus(order.id, order.attempt, order.space);
+      return status?.end ? key : undefined;
     } catch (error) {
       this.#options.onPollFailed(faultOf(error).message, order);
       return key;
@@ -102,20 +143,11 @@ export class ContainerAppsExecutor implements Executor {
 
   #watch(order: JobOrder, key: ExecutionKey, listener: ExecutionListener): Execution {
     const { readStatus, onPollFailed, pollMs = 10_000 } = this.#options;
-    const poll = new ExecutionPoll(new AzureExecution(this.#api, order, key), readStatus, order, listener);
-    const execution = new WatchedExecution(`${key.job}/${key.name ?? ""}`, poll, {
-      pollMs,
-      onPollFailed: (message) => onPollFailed(message, order),
-    });
+    const parts = { api: this.#api, order, listener, readStatus, pollMs, onPollFailed };
+    const execution = new WatchedExecution(parts, key);
     this.#watched.add(execution);
     if (this.#closing.signal.aborted) execution.detach();
     void execution.ended.then(() => this.#watched.delete(execution));
     return execution;
   }
-}
-
-function needed(value: string | undefined, setting: string, variable: string): string {
-  if (value !== undefined && value !== "") return value;
-  const message = `${setting} is required by the executor container-apps: set ${variable}`;
-  throw new MucastError("invalid_request", message, { path: setting });
 }

@@ -1,18 +1,14 @@
-import type { EnvironmentVar, Job, JobExecution, JobExecutionTemplate } from "@azure/arm-appcontainers";
+import type { Job, JobExecution, JobExecutionTemplate } from "@azure/arm-appcontainers";
 import { JOB_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { LIMITS } from "../../contract/config/limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { JobOrder } from "../executor.ts";
 
+/** Settings of the service, by the variable names that job containers read. */
+export type JobSettings = Readonly<Record<string, string>>;
+
 /** The variables that distinguish the execution of one attempt from all others of its job. */
-const ID = "OPERATION_ID";
-const ATTEMPT = "MUCAST_STATUS_ATTEMPT";
-/** Set for an audit or a replay; the job's command then runs that instead of the job. */
-const OPERATION = "MUCAST_OPERATION";
-/** JSON text of the payload without its inputs and its config. */
-const OPTIONS = "MUCAST_OPTIONS";
-/** The caller's space, relative to the job's own BLOB_URL, which may be a secret that only the job knows. */
-const SPACE = "MUCAST_BLOB_SPACE";
+const [ID, ATTEMPT] = ["OPERATION_ID", "MUCAST_STATUS_ATTEMPT"];
 
 /**
  * The template of an execution: the job's whole template, with the order and the settings in the env of one container. Azure uses it in
@@ -25,70 +21,51 @@ export function executionTemplate(
   order: JobOrder,
   settings: JobSettings = {},
 ): JobExecutionTemplate {
-  const containers = job.template?.containers ?? [];
+  const { containers = [], initContainers } = job.template ?? {};
   const target = containers.find(({ name }) => name === jobName) ?? containers[0];
   if (target === undefined) {
-    throw new MucastError("unavailable", `${jobName} has no container; deploy the job again`, {
-      path: jobName,
-    });
+    const message = `${jobName} has no container; deploy the job again`;
+    throw new MucastError("unavailable", message, { path: jobName });
   }
-  const ours = [...orderEnv(order), ...settingsEnv(settings)];
+  const ours = { ...orderEnv(order), ...settings };
+  const env = [
+    ...(target.env ?? []).filter(({ name }) => !(name! in ours)),
+    ...Object.entries(ours).map(([name, value]) => ({ name, value })),
+  ];
   return {
-    containers: containers.map((container) =>
-      container === target ? { ...container, env: merged(container.env ?? [], ours) } : container,
-    ),
-    ...(job.template?.initContainers ? { initContainers: job.template.initContainers } : {}),
+    containers: containers.map((container) => (container === target ? { ...container, env } : container)),
+    ...(initContainers ? { initContainers } : {}),
   };
-}
-
-/** Settings of the service, by the variable names that job containers read. */
-export type JobSettings = Readonly<Record<string, string>>;
-
-function settingsEnv(settings: JobSettings): EnvironmentVar[] {
-  return Object.entries(settings).map(([name, value]) => ({ name, value }));
 }
 
 /** Whether an execution was started for this attempt at this operation. */
 export function carries(execution: JobExecution, { id, attempt }: JobOrder): boolean {
-  return (execution.template?.containers ?? []).some(
-    ({ env = [] }) => envValue(env, ID) === id && envValue(env, ATTEMPT) === String(attempt),
-  );
+  return (execution.template?.containers ?? []).some(({ env = [] }) => {
+    const valueIn = (wanted: string) => env.find(({ name }) => name === wanted)?.value;
+    return valueIn(ID) === id && valueIn(ATTEMPT) === String(attempt);
+  });
 }
 
 /** The order, as environment variables of a job container. */
-function orderEnv(order: JobOrder): EnvironmentVar[] {
-  const bytes = Buffer.byteLength(order.config);
+function orderEnv(order: JobOrder): Record<string, string> {
+  const { config, operation, options = {}, space, traceparent } = order;
+  const bytes = Buffer.byteLength(config);
   if (bytes > LIMITS.configBytes) {
     const message = `config has ${bytes} bytes, more than the ${LIMITS.configBytes} of a config`;
     throw new MucastError("too_large", message, { path: "config", limit: LIMITS.configBytes });
   }
-  const values = {
+  const isJob = JOB_OPERATIONS.some((name) => name === operation);
+  return {
     FEATURE_URL: order.featureUrl,
     DATA_EXTRACTOR_URL: order.dataExtractorUrl,
-    CONFIG: order.config,
-    ...kindEnv(order),
+    CONFIG: config,
+    // Set for an audit or a replay; the job's command then runs that instead of the job.
+    ...(isJob ? {} : { MUCAST_OPERATION: operation }),
+    ...(Object.keys(options).length === 0 ? {} : { MUCAST_OPTIONS: JSON.stringify(options) }),
     [ID]: order.id,
     [ATTEMPT]: String(order.attempt),
-    ...(order.space ? { [SPACE]: order.space } : {}),
-    ...(order.traceparent === undefined ? {} : { TRACEPARENT: order.traceparent }),
+    // Relative to the job's own BLOB_URL, which may be a secret that only the job knows.
+    ...(space ? { MUCAST_BLOB_SPACE: space } : {}),
+    ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
   };
-  return Object.entries(values).map(([name, value]) => ({ name, value }));
-}
-
-/** Empty for a job without options, so that its containers get the same environment as before options existed. */
-function kindEnv({ operation, options = {} }: JobOrder): Record<string, string> {
-  const isJob = (JOB_OPERATIONS as readonly string[]).includes(operation);
-  return {
-    ...(isJob ? {} : { [OPERATION]: operation }),
-    ...(Object.keys(options).length === 0 ? {} : { [OPTIONS]: JSON.stringify(options) }),
-  };
-}
-
-function merged(own: readonly EnvironmentVar[], ours: readonly EnvironmentVar[]): EnvironmentVar[] {
-  const names = new Set(ours.map(({ name }) => name));
-  return [...own.filter(({ name }) => !names.has(name)), ...ours];
-}
-
-function envValue(env: readonly EnvironmentVar[], wanted: string): string | undefined {
-  return env.find(({ name }) => name === wanted)?.value;
 }

@@ -7,7 +7,6 @@ import type {
 } from "@azure/arm-appcontainers";
 import type { TokenCredential } from "@azure/identity";
 import { withOptionalPackages } from "../../contract/machine/optional-packages.ts";
-import { ApiFault, type FaultKind } from "../polling/execution-poll.ts";
 
 /** The resource group of the jobs, and how to reach the API. */
 interface JobsApiOptions {
@@ -17,6 +16,27 @@ interface JobsApiOptions {
   readonly credential?: TokenCredential | undefined;
   /** Options of the SDK's client, such as another endpoint. */
   readonly client?: ContainerAppsAPIClientOptionalParams | undefined;
+}
+
+/**
+ * How a call of the API failed.
+ *
+ * - `missing`: what it asked for is not there (404).
+ * - `throttled`: too many calls (429).
+ * - `denied`: no credentials, or not the right ones (401, 403).
+ * - `refused`: Azure understood and said no (other 4xx).
+ * - `transient`: no answer, or a server error; the call may or may not have been carried out.
+ */
+export type FaultKind = "missing" | "throttled" | "denied" | "refused" | "transient";
+
+/** A failed call. The message contains no secret. The SDK's error is dropped, because it includes the request with its body. */
+export class ApiFault extends Error {
+  readonly kind: FaultKind;
+
+  constructor(kind: FaultKind, message: string) {
+    super(message);
+    this.kind = kind;
+  }
 }
 
 const EXECUTOR = "The executor container-apps";
@@ -43,16 +63,14 @@ export class JobsApi {
       EXECUTOR,
       () => import("@azure/arm-appcontainers"),
     );
-    const credential = options.credential ?? (await defaultCredential());
-    const clientOptions = { ...options.client, retryOptions: { maxRetries: 0 } };
-    return new JobsApi(
-      new ContainerAppsAPIClient(credential, options.subscription, clientOptions),
-      options.resourceGroup,
-    );
+    const { DefaultAzureCredential } = await withOptionalPackages(EXECUTOR, () => import("@azure/identity"));
+    const { credential = new DefaultAzureCredential(), subscription, resourceGroup } = options;
+    const client = { ...options.client, retryOptions: { maxRetries: 0 } };
+    return new JobsApi(new ContainerAppsAPIClient(credential, subscription, client), resourceGroup);
   }
 
   job(job: string, signal: AbortSignal): Promise<Job> {
-    return called(this.#client.jobs.get(this.#group, job, within(signal, CALL_MS)));
+    return orFault(this.#client.jobs.get(this.#group, job, within(signal, CALL_MS)));
   }
 
   /**
@@ -62,7 +80,7 @@ export class JobsApi {
   async start(job: string, template: JobExecutionTemplate, signal: AbortSignal): Promise<string | undefined> {
     const options = { ...within(signal, START_MS), template, updateIntervalInMs: 1_000 };
     const poller = this.#client.jobs.start(this.#group, job, options);
-    await called(poller.submitted());
+    await orFault(poller.submitted());
     return poller.pollUntilDone({ abortSignal: options.abortSignal }).then(
       ({ name }) => name,
       // The caller looks for it among the executions.
@@ -72,14 +90,14 @@ export class JobsApi {
 
   async stop(job: string, execution: string, signal: AbortSignal): Promise<void> {
     const poller = this.#client.jobs.stopExecution(this.#group, job, execution, within(signal, CALL_MS));
-    await called(poller.submitted());
+    await orFault(poller.submitted());
   }
 
   /** Undefined if it no longer exists. */
   async execution(job: string, execution: string, signal: AbortSignal): Promise<JobExecution | undefined> {
     try {
       const options = within(signal, CALL_MS);
-      return await called(this.#client.jobExecution(this.#group, job, execution, options));
+      return await orFault(this.#client.jobExecution(this.#group, job, execution, options));
     } catch (fault) {
       if (fault instanceof ApiFault && fault.kind === "missing") return undefined;
       throw fault;
@@ -92,8 +110,8 @@ export class JobsApi {
     wanted: (execution: JobExecution) => boolean,
     signal: AbortSignal,
   ): Promise<JobExecution | undefined> {
+    const executions = this.#client.jobsExecutions.list(this.#group, job, within(signal, CALL_MS));
     try {
-      const executions = this.#client.jobsExecutions.list(this.#group, job, within(signal, CALL_MS));
       for await (const execution of executions) if (wanted(execution)) return execution;
       return undefined;
     } catch (error) {
@@ -102,16 +120,11 @@ export class JobsApi {
   }
 }
 
-async function defaultCredential(): Promise<TokenCredential> {
-  const { DefaultAzureCredential } = await withOptionalPackages(EXECUTOR, () => import("@azure/identity"));
-  return new DefaultAzureCredential();
-}
-
 function within(signal: AbortSignal, ms: number) {
   return { abortSignal: AbortSignal.any([signal, AbortSignal.timeout(ms)]) };
 }
 
-async function called<T>(call: PromiseLike<T>): Promise<T> {
+async function orFault<T>(call: PromiseLike<T>): Promise<T> {
   try {
     return await call;
   } catch (error) {
@@ -125,26 +138,23 @@ interface SdkError {
   readonly message?: string;
   readonly code?: string;
   readonly statusCode?: number;
-  readonly response?: { readonly headers?: { get(name: string): string | undefined } };
 }
 
-/** Errors of @azure/identity: there is no token, so nothing was sent. */
-const CREDENTIAL_ERRORS = [
-  "AuthenticationError",
-  "AggregateAuthenticationError",
-  "AuthenticationRequiredError",
-  "CredentialUnavailableError",
-];
+// Azure's message may quote the request, which can contain a SAS among its URLs with any spelling of the ampersand.
+const SECRETS = /((?:sig|signature|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
+const MAX_MESSAGE = 300;
 
 /** @returns the fault behind `error`, which the SDK threw. */
 export function faultOf(error: unknown): ApiFault {
   if (error instanceof ApiFault) return error;
-  const { name, message, code, statusCode, response } = error as SdkError;
-  const text = redactUrls(message ?? String(error));
-  if (CREDENTIAL_ERRORS.includes(name ?? "")) return new ApiFault("denied", `no credentials: ${text}`);
-  const status = statusCode ?? 0;
-  const summary = [status || name, code, text].filter((part) => part !== undefined && part !== "").join(" ");
-  return new ApiFault(kindOf(status), summary, retryAfter(response?.headers?.get("retry-after")));
+  const { name = "", message, code, statusCode: status = 0 } = error as SdkError;
+  const line = (message ?? String(error)).replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();
+  const text = line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
+  // Of @azure/identity: there is no token, so nothing was sent.
+  if (/^(Aggregate)?Authentication(Required)?Error$|^CredentialUnavailableError$/.test(name))
+    return new ApiFault("denied", `no credentials: ${text}`);
+  const summary = [status || name, code, text].filter(Boolean).join(" ");
+  return new ApiFault(kindOf(status), summary);
 }
 
 function kindOf(status: number): FaultKind {
@@ -153,22 +163,4 @@ function kindOf(status: number): FaultKind {
   if (status === 401 || status === 403) return "denied";
   // 408: Azure stopped waiting, as a gateway does. That is as inconclusive as a 5xx or no status at all.
   return status >= 400 && status < 500 && status !== 408 ? "refused" : "transient";
-}
-
-/** The longest wait that is granted to Azure. */
-const MAX_RETRY_AFTER_MS = 600_000;
-
-/** The wait in milliseconds that `Retry-After` requests, in seconds or as a date. */
-function retryAfter(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
-}
-
-// Azure's message may quote the request, which can contain a SAS among its URLs with any spelling of the ampersand.
-const SECRETS = /((?:sig|signature|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
-
-function redactUrls(text: string): string {
-  const line = text.replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();
-  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { blobLimits, limitsEnv } from "../../contract/blob-limits.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
@@ -38,16 +37,6 @@ trial("a start sends the job's whole template with the order in it, once", async
   assert.doesNotMatch(execution.handle, /SECRET/);
 });
 
-trial("a start sends the settings of the service that jobs read too", async () => {
-  const stage = await Stage.open();
-  const settings = limitsEnv({ tickers: 7, nameBytes: 2_048 });
-  await (await stage.executor({ settings })).start(ORDER, stage);
-  const sent = JSON.parse(stage.api.requests.find(({ call }) => call === "start")!.body);
-  const env: readonly { name: string; value?: string }[] = sent.containers[1].env;
-  const values = Object.fromEntries(env.map(({ name, value }) => [name, value]));
-  assert.deepEqual(blobLimits(values), { tickers: 7, nameBytes: 2_048 });
-});
-
 trial("run_dl_job runs as dl-job", async () => {
   const stage = await Stage.open();
   stage.api.jobs.set("dl-job", {
@@ -69,10 +58,7 @@ trial("a start that Azure answers later is waited for", async () => {
 
 const UNANSWERED = [
   ["a cut connection", "start", { answer: "cut", after: true }],
-  ["a server error", "start", { answer: { status: 500 }, after: true }],
-  ["a gateway's timeout", "start", { answer: { status: 504 }, after: true }],
   ["a request timeout", "start", { answer: { status: 408 }, after: true }],
-  ["a result that may not be read", "result", { answer: { status: 403 } }],
   ["a result that is cut", "result", { answer: "cut" }],
 ] as const;
 
@@ -100,17 +86,6 @@ trial("a start that was cut and did not happen is lost after a while", async () 
   const execution = await (await stage.executor()).start(ORDER, stage);
   assert.deepEqual(await execution.ended, { kind: "lost", reason: "Azure knows no such execution" });
   assert.equal(stage.api.count("start"), 1);
-});
-
-trial("one whose start was not answered can be stopped", async () => {
-  const stage = await Stage.open();
-  stage.api.hidden = 3;
-  stage.api.fail("start", { answer: "cut", after: true });
-  const execution = await (await stage.executor()).start(ORDER, stage);
-  execution.stop("canceled");
-  const end = await execution.ended;
-  assert.equal(end.kind === "failed" && end.problem.code, "canceled");
-  assert.equal(stage.api.count("stop"), 1);
 });
 
 trial("one whose start was not answered is found by a later service, by its handle or without", async () => {
@@ -142,29 +117,23 @@ trial("an attempt that runs already is adopted among many pages of executions", 
   assert.equal(stage.api.executions.length, 6);
 });
 
-trial("nothing is started where the executions cannot be listed", async () => {
-  const stage = await Stage.open();
-  stage.api.fail("list", { answer: { status: 503, headers: { "retry-after": "7" } } });
-  const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
-  assert.equal(error.data.retryAfter, 7);
-  assert.equal(stage.api.count("start"), 0);
-});
+const DENIED = { error: { code: "AuthorizationFailed", message: "The client has no permission" } };
+const REFUSED = [
+  ["list", { status: 503 }, /tried again later/],
+  ["start", { status: 429 }, /tried again later/],
+  ["job", { status: 403, body: DENIED }, /AuthorizationFailed.*identity the role/],
+  ["job", { status: 404 }, /deploy the job/],
+] as const;
 
-trial("a throttled start says when to try again, and is not sent again by itself", async () => {
-  const stage = await Stage.open();
-  stage.api.fail("start", { answer: { status: 429, headers: { "retry-after": "17" } } });
-  const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
-  assert.equal(error.data.retryAfter, 17);
-  assert.equal(stage.api.count("start"), 1);
-});
-
-trial("missing rights are unavailable, with what to do", async () => {
-  const stage = await Stage.open();
-  const body = { error: { code: "AuthorizationFailed", message: "The client has no permission" } };
-  stage.api.fail("job", { answer: { status: 403, body } });
-  const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
-  assert.match(error.message, /AuthorizationFailed.*identity the role/);
-});
+for (const [call, answer, advice] of REFUSED) {
+  trial(`after ${answer.status} of ${call} nothing runs, and the error says what to do`, async () => {
+    const stage = await Stage.open();
+    stage.api.fail(call, { answer });
+    const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
+    assert.match(error.message, advice);
+    assert.equal(stage.api.executions.length, 0);
+  });
+}
 
 trial("missing credentials are unavailable, with what to do", async () => {
   const stage = await Stage.open();
@@ -179,13 +148,6 @@ trial("missing credentials are unavailable, with what to do", async () => {
   assert.equal(stage.api.requests.length, 0);
 });
 
-trial("a job that is not deployed is unavailable, with what to do", async () => {
-  const stage = await Stage.open();
-  stage.api.jobs.clear();
-  const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
-  assert.match(error.message, /deploy the job/);
-});
-
 trial("an order that Azure refuses fails, and no word of it tells a secret that Azure quotes", async () => {
   const stage = await Stage.open();
   const quoted = `bad env ${ORDER.featureUrl} or ?sv=1\\u0026sig=SAS-SECRET or sig%3DSAS-SECRET, Bearer ${TOKEN}`;
@@ -194,14 +156,6 @@ trial("an order that Azure refuses fails, and no word of it tells a secret that 
   const error = await failure("internal", (await stage.executor()).start(ORDER, stage));
   assert.match(error.message, /400 InvalidParameter bad env/);
   assert.equal(stage.api.count("start"), 1);
-});
-
-trial("a closed executor starts nothing", async () => {
-  const stage = await Stage.open();
-  const executor = await stage.executor();
-  await executor.close();
-  await failure("unavailable", executor.start(ORDER, stage));
-  assert.equal(stage.api.requests.length, 0);
 });
 
 trial("settings that are missing are an error at once", async () => {

@@ -6,7 +6,7 @@ import { DEFECTIVE } from "../../../test/defective.testing.ts";
 import { removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";
 import { JobChild } from "./job-child.ts";
-import { newSandbox, orderOf, processesOf, QUICK, TINY } from "./jobs.testing.ts";
+import { newSandbox, orderOf, processesOf, QUICK, TINY, until } from "./jobs.testing.ts";
 
 const options = { timeout: 600_000, skip: process.platform !== "linux" && "looks into /proc" };
 after(removeFolders);
@@ -23,10 +23,9 @@ test("kills what a job process leaves behind, even if that holds its pipes", opt
   const log = () => undefined;
   const memoryBytes = 2 ** 40;
   const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
-  await child.ready;
-  assert.equal(processesOf({ blobUrl, temporary }).length, 2);
+  await until(() => (processesOf({ blobUrl, temporary }).length === 2 ? true : undefined));
   process.kill(child.pid!, "SIGKILL");
-  assert.equal(await child.ended, "it was ended by SIGKILL");
+  assert.deepEqual(await child.ended, { reason: "it was ended by SIGKILL", waited: true });
   assert.deepEqual(processesOf({ blobUrl, temporary }), []);
 });
 
@@ -41,8 +40,7 @@ test(
     const memoryBytes = 2 ** 40;
     const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
     t.after(() => child.stop());
-    const execution = await child.start(orderOf(TINY, QUICK), new RecordingListener());
-    const told = await execution!.ended;
+    const told = await child.start(orderOf(TINY, QUICK), new RecordingListener()).ended;
     assert.ok(told.kind === "failed", JSON.stringify(told));
     const { code, id } = told.problem;
     assert.equal(code, "internal");
@@ -60,13 +58,12 @@ test("a process without free descriptors for its pipes is reported as ended", op
     const places = { blobUrl: "blobs", policy: { allowed: [] } };
     try { for (;;) openSync("/dev/null"); } catch {}
     const child = new JobChild({ env: {}, warm: false, log: () => undefined, ...places });
-    const execution = await child.start({ id: "op" }, { onEvents: () => undefined, onTimings: () => undefined });
-    console.log(execution, await child.ended);`;
+    console.log(child.pid, child.waits, (await child.ended).reason);`;
   const command = `ulimit -n 64; exec "$0" --input-type=module -e "$1"`;
   const tried = spawn("bash", ["-c", command, process.execPath, script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let said = "";
   for await (const text of tried.stdout) said += text;
-  assert.match(said, /^undefined no process could be started: .*EMFILE/);
+  assert.match(said, /^undefined false no process could be started: .*EMFILE/);
 });

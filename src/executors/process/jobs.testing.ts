@@ -5,10 +5,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type BlobPair, newFolder } from "../../../test/end-to-end/jobs/job-runs.ts";
-import { FolderStore } from "../../blob/folder/folder-store.ts";
 import type { Execution, JobOrder } from "../executor.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";
-import { readStatus } from "../status-reader.ts";
 import { ProcessExecutor, type ProcessExecutorOptions } from "./process-executor.ts";
 
 /** Fits that take minutes each, the longest that the schema accepts; tests end them by a kill. */
@@ -28,7 +26,7 @@ export const TINY: BlobPair = {
 
 /** The folders of one executor. */
 export interface Sandbox {
-  /** Holds outputs and status blobs. */
+  /** Holds outputs. */
   readonly blobUrl: string;
   /** TMPDIR of its job processes, by which a test recognises them. */
   readonly temporary: string;
@@ -103,10 +101,6 @@ export function outputsOf({ blobUrl }: Sandbox): string[] {
 export function outputOf({ blobUrl }: Sandbox, { id, operation }: JobOrder): string {
   const prefix = operation === "run_ml_job" ? "ml" : "nn";
   return readFileSync(join(blobUrl, "data", `${prefix}_engine_${id}.json`), "utf8");
-}
-
-export function statusOf({ blobUrl }: Sandbox, { id }: JobOrder) {
-  return readStatus(new FolderStore(blobUrl, "file:"), id, 1);
 }
 
 export function temporaryFilesOf({ temporary }: Sandbox): string[] {

@@ -4,14 +4,12 @@ import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
-import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
+import { mib, outOfMemory } from "../../engine/process-memory.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
-import { DiskBudget } from "../../processes/disk-budget.ts";
-import { MemoryBudget } from "../../processes/memory-budget.ts";
+import { freeBytes, type OverLimit, type Usage, UsageLimit } from "../../processes/usage-limit.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
 import { JobChild, temporaryOf } from "./job-child.ts";
 import type { JobStorage } from "./messages.ts";
-import { Standby } from "./standby.ts";
 
 export interface ProcessExecutorOptions extends JobStorage {
   /** Called with each line that a job process prints, and the operation that it is running. No line contains a secret of the storage. */
@@ -24,66 +22,84 @@ export interface ProcessExecutorOptions extends JobStorage {
   readonly memoryBytes?: number;
   /** Bytes on disk that the temporary files of all jobs together may take; by default 80 % of what would be free without them. */
   readonly workBytes?: number | undefined;
-  /** How long a job process may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
-  readonly stoppedMilliseconds?: number;
   /** The cluster that jobs compute on; by default this machine. */
   readonly cluster?: ClusterEngine | undefined;
   /** The environment from which job processes get a few variables; by default that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The time in which a job process of an earlier service ends by itself is about 2 s. */
-const PATIENCE_MILLISECONDS = 10_000;
-const POLL_MILLISECONDS = 50;
+/** Keeps the processor time of the measurements below 2 % for memory, and mostly below 10 % for disks. */
+const MEMORY_PAUSE = { min: 200, max: Number.POSITIVE_INFINITY, factor: 50 };
+const DISK_PAUSE = { min: 1_000, max: 10_000, factor: 10 };
+const FREE_SHARE = 0.8;
+
+/** How long a job process of an earlier service may take to end by itself, which is usually far less. */
+const ADOPT = { patience: 10_000, poll: 50 };
+
+/** The next process loads its modules when the job has ended, or after this long, so that it does not slow down a short job. */
+const REFILL_MILLISECONDS = 1_000;
+/** How long more than one process waits after jobs that ran at the same time. */
+const IDLE_MILLISECONDS = 30_000;
+/** After a process has ended while it waited; doubles with each one in a row. */
+const BACKOFF_MILLISECONDS = { first: 1_000, most: 60_000 };
+
+/** What a job process takes, and for which job. */
+interface JobUsage {
+  readonly child: JobChild;
+  readonly job: object | undefined;
+}
 
 /** Runs jobs in processes of their own on this machine, one job at a time in each. The processes and their engines end with the service. */
 export class ProcessExecutor implements Executor {
   readonly name = "process";
   readonly outlivesService = false;
   readonly #options: ProcessExecutorOptions;
+  readonly #env: Record<string, string>;
+  readonly #memoryBytes: number;
   readonly #running = new Map<string, Execution>();
   /** All processes, including those that wait for an order. */
   readonly #children = new Set<JobChild>();
-  readonly #memory: MemoryBudget;
-  readonly #disk: DiskBudget;
-  readonly #stopped: StoppedWatch;
-  readonly #memoryBytes: number;
-  readonly #standby: Standby | undefined;
-  /** The environment, as JSON, with which the waiting process was started. */
-  #standbyEnv = "";
-  #closed = false;
+  readonly #watches: readonly UsageLimit<JobUsage>[];
+  #refill: NodeJS.Timeout | undefined;
+  #trim: NodeJS.Timeout | undefined;
+  /** Processes in a row that ended while they waited. */
+  #deaths = 0;
+  #isClosed = false;
 
   constructor(options: ProcessExecutorOptions) {
     this.#options = options;
+    const { env = process.env, policy, cluster, workBytes } = options;
+    this.#env = childEnvironment(env, { ...credentialsFor(policy), cluster: cluster !== undefined });
     this.#memoryBytes = options.memoryBytes ?? defaultMemoryBytes();
-    this.#memory = new MemoryBudget({
-      limitBytes: this.#memoryBytes,
-      processes: () => [...this.#children],
-      stopWaiting: () => this.#standby?.stopWaiting() ?? [],
+    const temporary = temporaryOf(this.#env);
+    const memory = new UsageLimit<JobUsage>({
+      measure: async () => this.#memoryUsages(),
+      limit: () => this.#memoryBytes,
+      onOver: (usages, facts) => this.#onOverMemory(usages, facts),
+      pause: MEMORY_PAUSE,
     });
-    this.#memory.start();
-    this.#disk = new DiskBudget({
-      limitBytes: options.workBytes,
-      folder: temporaryOf(this.#env()),
-      processes: () => [...this.#children],
+    const disk = new UsageLimit<JobUsage>({
+      measure: () => this.#diskUsages(),
+      limit: async (together) =>
+        workBytes ?? Math.floor(FREE_SHARE * ((await freeBytes(temporary)) + together)),
+      onOver: ([largest], facts) => onOverDisk(largest!, facts),
+      pause: DISK_PAUSE,
     });
-    void this.#disk.start();
-    this.#stopped = new StoppedWatch(() => this.#children, options.stoppedMilliseconds);
-    const isWanted = () => this.#running.size < (options.jobs ?? 1);
-    this.#standby = options.warm ? new Standby({ start: () => this.#spawn(true), isWanted }) : undefined;
-  }
-
-  /** Settles once a job process waits for an order, or has ended; at once if none is kept ready. */
-  async ready(): Promise<void> {
-    await this.#standby?.child?.ready;
+    for (const watch of [memory, disk]) void watch.start();
+    this.#watches = [memory, disk];
+    if (options.warm) this.#spawn(true);
   }
 
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
     const key = `${order.id}.${order.attempt}`;
     const running = this.#running.get(key);
     if (running) return running;
-    const { child, execution } = await this.#begin(order, listener);
+    if (this.#isClosed) throw new MucastError("unavailable", "the service is closing");
+    const child = this.#waiting().at(-1) ?? this.#spawn(false);
+    if (child.pid === undefined) throw new MucastError("unavailable", (await child.ended).reason);
+    const execution = child.start(order, listener);
     this.#running.set(key, execution);
+    this.#fillIn(REFILL_MILLISECONDS);
     // The first handler, so that there is room for another job when `ended` settles for the caller.
     void execution.ended.then(() => {
       this.#running.delete(key);
@@ -97,57 +113,51 @@ export class ProcessExecutor implements Executor {
     const running = this.#running.get(`${order.id}.${order.attempt}`);
     if (running) return running;
     const [pid, started] = handle.split("-");
-    // The handle of another executor, or of a process that could not start.
-    if (started === undefined) return undefined;
-    // It has done that job, and runs another or waits for one.
-    if ([...this.#children].some((child) => child.pid === Number(pid))) return undefined;
-    const deadline = performance.now() + PATIENCE_MILLISECONDS;
-    while (startTimeOf(Number(pid)) === started && performance.now() < deadline)
-      await pause(POLL_MILLISECONDS);
+    const isOurs = [...this.#children].some((child) => child.pid === Number(pid));
+    // The handle of another executor; or a process that has done that job, and runs another or waits for one.
+    if (started === undefined || isOurs) return undefined;
+    const deadline = performance.now() + ADOPT.patience;
+    while (startTimeOf(Number(pid)) === started && performance.now() < deadline) await pause(ADOPT.poll);
     return undefined;
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#memory.stop();
-    this.#disk.stop();
-    this.#stopped.stop();
-    this.#standby?.close();
+    this.#isClosed = true;
+    for (const timer of [this.#refill, this.#trim]) clearTimeout(timer);
+    for (const watch of this.#watches) watch.stop();
     for (const child of this.#children) child.stop();
     await Promise.all([...this.#children].map(({ ended }) => ended));
   }
 
-  /** Starts the order in a job process. The waiting one may have just died, so a new one is tried too. */
-  async #begin(order: JobOrder, listener: ExecutionListener) {
-    let reason = "the service is closing";
-    for (let tries = 0; tries < 2 && !this.#closed; tries++) {
-      const child = this.#waiting() ?? this.#spawn(false);
-      const execution = await child.start(order, listener);
-      if (execution) return { child, execution };
-      reason = await child.ended;
-    }
-    throw new MucastError("unavailable", `no job process can be started: ${reason}`);
-  }
-
-  /** A process that is still alive waits for another order; without a standby it is stopped. */
+  /** The process waits for another order, unless it ends; of several that wait, one is kept after a while. */
   #afterJob(child: JobChild): void {
-    if (!child.isAlive) return;
-    if (this.#standby) this.#standby.takeBack(child);
-    else child.stop();
+    this.#deaths = 0;
+    this.#fillIn(0);
+    if (!this.#options.warm && child.waits) child.stop();
+    clearTimeout(this.#trim);
+    this.#trim = setTimeout(() => {
+      for (const surplus of this.#waiting().slice(1)) surplus.stop();
+    }, IDLE_MILLISECONDS).unref();
   }
 
-  #waiting(): JobChild | undefined {
-    if (this.#standbyEnv === JSON.stringify(this.#env())) return this.#standby?.take();
-    this.#standby?.replace();
-    return undefined;
+  #waiting(): JobChild[] {
+    return [...this.#children].filter(({ waits }) => waits);
+  }
+
+  /** Starts a process if none waits and another job could start; the latest call counts. */
+  #fillIn(milliseconds: number): void {
+    clearTimeout(this.#refill);
+    if (!this.#options.warm || this.#isClosed) return;
+    this.#refill = setTimeout(() => {
+      const isWanted = this.#running.size < (this.#options.jobs ?? 1);
+      if (isWanted && this.#waiting().length === 0) this.#spawn(true);
+    }, milliseconds);
   }
 
   #spawn(warm: boolean): JobChild {
-    const env = this.#env();
-    if (warm) this.#standbyEnv = JSON.stringify(env);
     const { blobUrl, policy, log, cluster } = this.#options;
     const child = new JobChild({
-      env,
+      env: this.#env,
       log,
       blobUrl,
       policy,
@@ -157,12 +167,50 @@ export class ProcessExecutor implements Executor {
       warm: warm && cluster === undefined,
     });
     this.#children.add(child);
-    void child.ended.then(() => this.#children.delete(child));
+    void child.ended.then(({ waited }) => {
+      this.#children.delete(child);
+      const { first, most } = BACKOFF_MILLISECONDS;
+      if (waited) this.#fillIn(Math.min(most, first * 2 ** this.#deaths++));
+    });
     return child;
   }
 
-  #env(): Record<string, string> {
-    const { env = process.env, policy, cluster } = this.#options;
-    return childEnvironment(env, { ...credentialsFor(policy), cluster: cluster !== undefined });
+  /** Without those that were killed, whose memory and files the system is still reclaiming. */
+  #living(): JobChild[] {
+    return [...this.#children].filter(({ isEnding }) => !isEnding);
   }
+
+  #memoryUsages(): Usage<JobUsage>[] {
+    const living = this.#living();
+    const enough = this.#memoryBytes / Math.max(1, living.length);
+    return living.map((child) => ({ user: { child, job: child.job }, bytes: child.held(enough) }));
+  }
+
+  /** Ends the processes that wait, or, if none does, the largest job. */
+  #onOverMemory(usages: readonly Usage<JobUsage>[], { together, limit }: OverLimit): void {
+    const waiting = usages.filter(({ user }) => user.job === undefined);
+    for (const { user } of waiting) user.child.stop();
+    const [largest] = usages;
+    if (waiting.length > 0 || largest === undefined) return;
+    const jobs = usages.length;
+    const facts = { held: largest.bytes, together, limit, share: limit / jobs, jobs };
+    largest.user.child.fail(outOfMemory(facts));
+  }
+
+  async #diskUsages(): Promise<Usage<JobUsage>[]> {
+    const usages: Usage<JobUsage>[] = [];
+    for (const child of this.#living()) {
+      const { job } = child;
+      if (job !== undefined) usages.push({ user: { child, job }, bytes: await child.diskBytes() });
+    }
+    return usages;
+  }
+}
+
+function onOverDisk({ user, bytes }: Usage<JobUsage>, { together, limit }: OverLimit): void {
+  // Measuring takes time: a process whose job has ended may already run the job of another caller.
+  if (user.child.job !== user.job) return;
+  const others = together === bytes ? "" : `, and the files of all jobs together ${mib(together)}`;
+  const message = `the job's temporary files took ${mib(bytes)}${others}, over the limit of ${mib(limit)} (work_bytes)`;
+  user.child.fail(new MucastError("output_failed", message, { held_bytes: bytes, limit_bytes: limit }));
 }

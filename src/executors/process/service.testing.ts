@@ -1,17 +1,7 @@
-/**
- * A program for tests to kill: a service with one job. Its argument is JSON: a sandbox, an order, whether it waits until a job process
- * is ready, and the policy of the order's inputs. It prints the job's stages, one per line.
- */
+/** A program for tests to kill: a service with one job. Its argument is JSON: a sandbox, an order, and whether a job process waits. */
+import { RecordingListener } from "../executor-suite.testing.ts";
 import { executorIn } from "./jobs.testing.ts";
 
-const { sandbox, order, warm, policy } = JSON.parse(process.argv[2]!);
-const executor = executorIn(sandbox, { warm, policy });
-await executor.ready();
-process.stdout.write("ready\n");
-if (order) {
-  await executor.start(order, {
-    onEvents: ({ progress }) => void process.stdout.write(`${progress?.stage}\n`),
-    onTimings: () => undefined,
-  });
-  process.stdout.write("started\n");
-}
+const { sandbox, order, warm } = JSON.parse(process.argv[2]!);
+const executor = executorIn(sandbox, { warm });
+if (order) await executor.start(order, new RecordingListener());

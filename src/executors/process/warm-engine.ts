@@ -12,21 +12,14 @@ export const WARM_LIBRARIES = ["sklearn", "xgboost", "lightgbm"];
  * new workers. A job that it does not suit gets a new engine instead.
  */
 export class WarmEngine {
-  readonly #python: string;
-  readonly #work: WorkFolder;
+  readonly #python = findEnvironment("ml").python;
+  readonly #work: WorkFolder = openWorkFolder();
   readonly #host: WarmHost;
   #closed: Promise<void> | undefined;
 
   /** @throws MucastError engine_unavailable, output_failed. */
   constructor(libraries: readonly string[]) {
-    this.#python = findEnvironment("ml").python;
-    this.#work = openWorkFolder();
     this.#host = new WarmHost({ python: this.#python, libraries, workFolder: this.#work.path });
-  }
-
-  /** Settles once its libraries are imported, or its host has ended; never rejects. */
-  get ready(): Promise<unknown> {
-    return this.#host.ready;
   }
 
   /** Whether it waits for a job. */
@@ -49,16 +42,9 @@ export class WarmEngine {
     }
     const { libraries, workers, memoryBytes } = need;
     const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
-    const workFolder = this.#work.path;
-    const warmHost = this.#host;
-    const pool = EnginePool.start({
-      python: this.#python,
-      libraries,
-      workers,
-      workFolder,
-      warmHost,
-      ...limit,
-    });
+    const { path: workFolder } = this.#work;
+    const shared = { python: this.#python, workFolder, warmHost: this.#host };
+    const pool = EnginePool.start({ ...shared, libraries, workers, ...limit });
     return {
       pool,
       workFolder,

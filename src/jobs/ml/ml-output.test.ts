@@ -9,7 +9,7 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { type OutputBlob, outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { commonLevels } from "../../evaluate/levels.ts";
-import { scoredRows } from "../../outputs/scored-rows.ts";
+import { outputDocument } from "../../outputs/outputs.testing.ts";
 import { NO_ENGINE, provenance } from "../shared/job-document.ts";
 import { listedWarnings } from "../shared/listed-warnings.ts";
 import { orderedPieces } from "../shared/ordered-json.ts";
@@ -347,7 +347,7 @@ test("pooled shrinkage multiplies what forecasts are above their level, and can 
     held_out: [{ start: "1970-03-02", level: LEVELS.outOfFold }],
     score: [{ start: "1970-06-10", level: LEVELS.score }],
   });
-  for (const row of scoredRows("output", output)) {
+  for (const row of outputDocument("output", "", output).rows) {
     const { predicted } = raw.forecasts[row.ticker]!;
     assert.equal(applied![row.ticker], s);
     for (const [i, p] of predicted.entries()) {

@@ -65,9 +65,10 @@ export interface DocumentParts {
 /** Every member of a part of the published schema: a new member does not compile until it is given here. */
 type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 
-/** The output blob, with members in the order of the published schema and tickers ascending by code point. */
+/** The output blob: its origin in the first bytes, forecasts by ticker last, and tickers ascending by code point. */
 export function jobDocument(parts: DocumentParts): OrderedJson {
   const { window, tickers, fits } = parts;
+  const { refits, cross_validation, training, ...small } = parts.fitting;
   return {
     schema: OUTPUT_SCHEMA_NAME,
     operation: parts.operation,
@@ -82,17 +83,18 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       median_spacing_days: medianSpacing(fits),
       ...recordedDelay(window),
     } satisfies Members<Omit<OutputBlob["window"], "delay">>,
+    provenance: parts.provenance,
     ...muOf(tickers, parts.asOf),
     ...(parts.tables.verdict && { verdict: plain(withWarning(parts.tables.verdict, parts.warnings)) }),
-    forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
-    fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),
-    ...parts.fitting,
     metrics: metricsOf(parts),
     model: parts.model,
     warnings: plain(parts.warnings.map(withoutSecrets)),
     failures: plain(parts.failures),
-    ...(parts.tags === undefined || parts.tags.length === 0 ? {} : { tags: parts.tags }),
-    provenance: parts.provenance,
+    ...(parts.tags?.length ? { tags: parts.tags } : {}),
+    ...small,
+    forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
+    fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),
+    ...{ refits, cross_validation, training },
   } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_model" | "mu_spread" | "verdict" | "tags">>;
 }
 
@@ -185,7 +187,6 @@ export function dateTexts(days: Int32Array): string[] {
   return Array.from(days, formatDay);
 }
 
-/** NaN as null. */
 function nullable(values: Float64Array): (number | null)[] {
   return Array.from(values, (value) => (Number.isNaN(value) ? null : value));
 }
@@ -220,7 +221,6 @@ export function provenance(facts: {
     data_extractor_sha256: dataExtractor.sha256,
     ...(facts.window === undefined ? {} : { requested_window: recordedWindow(facts.window) }),
     config: storedConfig(ownSection(facts.config, facts.operation)),
-    // A service looks for it in the last bytes of an output, so nothing long may follow it.
     config_sha256: recorded?.configSha256 ?? createHash("sha256").update(facts.config).digest("hex"),
     versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...versions },
     ...(MUCAST_COMMIT === undefined ? {} : { commit: MUCAST_COMMIT }),

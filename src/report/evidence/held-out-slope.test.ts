@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readOutput } from "../../client/read-output.ts";
-import { outputDocument } from "../../outputs/open-document.ts";
-import { dlText, mlText } from "../../outputs/outputs.testing.ts";
+import { dlText, mlText, outputDocument } from "../../outputs/outputs.testing.ts";
 import { isNear, slowBandQuantile } from "../statistics/dated-rows.testing.ts";
 import { heldOutSlope } from "./held-out-slope.ts";
 

@@ -8,7 +8,6 @@ import { type CoverageTable, coverageTable } from "../../evaluate/intervals/cove
 import { type RowsByDate, valuesByDate } from "../../evaluate/rows-by-date.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../../outputs/output-summary.ts";
-import { outputVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import {
   type DateCoverage,
@@ -28,7 +27,7 @@ export interface OutputEvidence extends RowEvidence {
   readonly sha256: string;
   readonly document: OutputSummary;
   readonly modelName: string;
-  readonly outOfFold: readonly ForecastRows[] | undefined;
+  readonly outOfFold: OutputDocument["outOfFold"];
   /** The verdict on the forecasts; undefined without a ticker. */
   readonly verdict: Verdict | undefined;
 }
@@ -73,7 +72,7 @@ export function outputEvidence(output: OutputDocument): OutputEvidence {
     document,
     modelName: modelNameOf(document),
     outOfFold,
-    verdict: outputVerdict(output),
+    verdict: document.verdict,
     judgedRows: "score",
     ...rowEvidence(rows, document.metrics.intervals?.alpha),
   };

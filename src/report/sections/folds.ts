@@ -3,9 +3,9 @@ import { scaleLinear } from "d3-scale";
 import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
 import { verdictFigures } from "../../contract/output/order-name.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
-import { concatenate, type ForecastRows } from "../../evaluate/forecast-rows.ts";
+import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/forecast-table.ts";
-import { type Fold, foldRows } from "../../outputs/fold-rows.ts";
+import type { FoldRows, TestedRows } from "../../outputs/scored-rows.ts";
 import { columnChart } from "../charts/column-chart.ts";
 import { box, gridX } from "../charts/path.ts";
 import { mark, plotSvg, timeLabels } from "../charts/plot.ts";
@@ -65,7 +65,7 @@ export function foldsOf(evidence: OutputEvidence): Part<Folds> {
       absent: "The output has no walk-forward folds: networks hold out one period before the cut.",
     };
   }
-  const parts = foldParts(evidence, outOfFold);
+  const parts = foldParts(outOfFold);
   if (parts.length === 0) return { absent: "The history is too short for a walk-forward fold." };
   const folds = parts.map(spanOf);
   const beside = comparedWithScore(evidence);
@@ -82,17 +82,15 @@ export function foldsOf(evidence: OutputEvidence): Part<Folds> {
 
 /** One fold of one ticker with its rows. */
 interface TickerFold {
-  readonly fold: Fold;
+  readonly fold: FoldRows["fold"];
   readonly predicted: Float64Array;
   readonly realised: Float64Array;
 }
 
 /** The folds of all tickers, in time order. */
-function foldParts(evidence: OutputEvidence, outOfFold: readonly ForecastRows[]): TickerFold[][] {
+function foldParts(outOfFold: readonly TestedRows[]): TickerFold[][] {
   const parts: TickerFold[][] = [];
-  const { source: name, document } = evidence;
-  for (const [k, folds] of foldRows({ name, document, outOfFold }).entries()) {
-    const { predicted, realised } = outOfFold[k]!;
+  for (const { folds, predicted, realised } of outOfFold) {
     for (const { number, fold, from, to } of folds) {
       parts[number - 1] ??= [];
       parts[number - 1]!.push({
@@ -106,9 +104,10 @@ function foldParts(evidence: OutputEvidence, outOfFold: readonly ForecastRows[])
 }
 
 function spanOf(parts: readonly TickerFold[], index: number): FoldSpan {
-  const days = (of: (fold: Fold) => string) => parts.map(({ fold }) => parseDay(of(fold)) ?? Number.NaN);
-  const earliest = (of: (fold: Fold) => string) => days(of).reduce((a, b) => Math.min(a, b));
-  const latest = (of: (fold: Fold) => string) => days(of).reduce((a, b) => Math.max(a, b));
+  const days = (of: (fold: FoldRows["fold"]) => string) =>
+    parts.map(({ fold }) => parseDay(of(fold)) ?? Number.NaN);
+  const earliest = (of: (fold: FoldRows["fold"]) => string) => days(of).reduce((a, b) => Math.min(a, b));
+  const latest = (of: (fold: FoldRows["fold"]) => string) => days(of).reduce((a, b) => Math.max(a, b));
   const realised = concatenate(parts.map((part) => part.realised));
   const predicted = concatenate(parts.map((part) => part.predicted));
   return {

@@ -182,12 +182,6 @@ test("the verdict is the output's, in its words", () => {
   assert.equal(reportOn(TEXTS["few dates"]).verdict.state, JSON.parse(TEXTS["few dates"]).verdict.state);
 });
 
-test("an output of an older version is judged by its rows", () => {
-  const { verdict: written, ...older } = JSON.parse(mlText({ skill: 0.1, scoreRows: 300 }));
-  const { verdict } = reportOn(JSON.stringify(older));
-  assert.deepEqual([verdict.state, verdict.title], [written.state, written.title]);
-});
-
 test("fewer than 30 dates have figures, and no band or judgement", () => {
   for (const scoreRows of [2, 4, 29]) {
     const { verdict, skill, order, sizes, folds, intervals } = reportOn(

@@ -14,7 +14,7 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 import { quote } from "../../ingest/faults.ts";
-import { readMembers, type Wanted } from "../../ingest/read-members.ts";
+import { readMembers, type Wanted } from "../../outputs/read-members.ts";
 
 /** The wanted tickers: by name, or the given number of those with the largest |mu|. */
 type TickerSelection = { readonly tickers: readonly string[] } | { readonly largest: number };

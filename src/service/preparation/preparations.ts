@@ -52,13 +52,13 @@ export class Preparations {
   }
 
   /**
-   * @param signal aborts if the caller has left or the service closes; then nothing stays.
-   * @throws MucastError too_large for the body or a blob; timed_out if the body arrives too slowly; of the process; of `storePrepared`.
+   * @param signal aborts; then nothing stays.
+   * @throws MucastError too_large for the body or a blob; timed_out for a slow body; of the process; of `storePrepared`.
    */
   async prepare(
     caller: Caller,
     { bytes, multipartType }: PrepareBody,
-    { learning_end, only_features, time_zone, ...query }: PrepareQuery,
+    { learning_end, only_features, time_zone, date_format, ...query }: PrepareQuery,
     signal: AbortSignal,
   ): Promise<Prepared> {
     const { settings, run } = this.#parts;
@@ -67,9 +67,8 @@ export class Preparations {
       await this.#receive(bytes, join(folder, BODY_NAME), signal);
       const options = {
         ...query,
-        learningEnd: learning_end,
-        onlyFeatures: only_features,
-        timeZone: time_zone,
+        ...{ learningEnd: learning_end, onlyFeatures: only_features },
+        ...{ timeZone: time_zone, dateFormat: date_format },
       };
       const blobBytes = Math.min(
         settings.upload_bytes,

@@ -2,6 +2,7 @@ import { containerJob, executionName, outputName } from "../../blob/names.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
+import type { ByteSource } from "../../contract/market/ticker-series.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
@@ -9,6 +10,7 @@ import type { ExecutionEnd } from "../../executors/executor.ts";
 import type { Loss } from "../database/tables.ts";
 import { type Ending, endOperation, releaseOperation } from "../store/attempts.ts";
 import { type OperationRow, readOperation } from "../store/operations.ts";
+import { entriesOf } from "../../outputs/read-members.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 /**
@@ -121,9 +123,6 @@ function reasonOf(end: ExecutionEnd): string | undefined {
   return end.kind === "lost" ? end.reason : undefined;
 }
 
-/** A blob has its id in its first bytes. An output has its provenance, and an audit the digest of its config, in the last ones. */
-const EDGE_BYTES = 16_384;
-
 /**
  * Finds the output of an attempt whose end the service did not see.
  * @returns its record; undefined if the storage has none with the operation's id and config.
@@ -134,11 +133,7 @@ export async function findOutput(whole: BlobStore, row: OperationRow): Promise<R
   const key = `data/${name}`;
   const found = await store.stat(key);
   if (!found) return undefined;
-  const head = await textOf(store.read(key, { end: Math.min(EDGE_BYTES, found.size), etag: found.etag }));
-  const tail = await textOf(
-    store.read(key, { start: Math.max(0, found.size - EDGE_BYTES), end: found.size, etag: found.etag }),
-  );
-  if (!isOutputOf(row, head, tail)) return undefined;
+  if (!(await isOutputOf(row, { name, chunks: store.read(key, { etag: found.etag }) }))) return undefined;
   return {
     status: "Succeeded",
     output_url: `${store.url}/${key}`,
@@ -147,16 +142,19 @@ export async function findOutput(whole: BlobStore, row: OperationRow): Promise<R
   };
 }
 
-function isOutputOf(row: OperationRow, head: string, tail: string): boolean {
-  const id = /"id":\s*"([^"]*)"/.exec(head)?.[1];
-  // A replay records no digest of a config, which it may not have.
-  if (id === row.id && row.operation === "replay") return true;
-  const digests = [...tail.matchAll(/"config_sha256":\s*"([0-9a-f]{64})"/g)];
-  return id === row.id && digests.at(-1)?.[1] === row.config_sha256;
-}
-
-async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of bytes) pieces.push(piece);
-  return Buffer.concat(pieces).toString("utf8");
+/** Reads the blob until it has the id and the digest of the config, which jobs write in the first kilobytes. */
+async function isOutputOf(row: OperationRow, blob: ByteSource): Promise<boolean> {
+  const isWanted = (member: string) => ["id", "provenance", "inputs"].includes(member);
+  try {
+    for await (const { member, key, value } of entriesOf(blob, undefined, isWanted)) {
+      if (member === "id" && value !== row.id) return false;
+      // A replay records no digest of a config, which it may not have.
+      if (member === "id" && row.operation === "replay") return true;
+      if (key === "config_sha256") return value === row.config_sha256;
+    }
+    return false;
+  } catch (error) {
+    if (error instanceof MucastError && error.code === "unreadable_blob") return false;
+    throw error;
+  }
 }

@@ -6,7 +6,6 @@ import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import { type JobOutput, jobOutput, outputGone } from "../forecast/forecasts.ts";
-import { PageCache } from "./page-cache.ts";
 
 /** Where an output is, and which version of it. */
 type OutputLocation = Pick<JobOutput, "space" | "name" | "etag">;
@@ -38,12 +37,13 @@ interface Drawing {
 /** Reports of outputs. Concurrent requests for one page draw it once. */
 export class Reports {
   readonly #parts: ReportsParts;
-  readonly #cache: PageCache;
+  /** The most recently requested pages by ETag, the least recent first. */
+  readonly #pages = new Map<string, Buffer>();
+  #pageBytes = 0;
   readonly #drawings = new Map<string, Drawing>();
 
   constructor(parts: ReportsParts) {
     this.#parts = parts;
-    this.#cache = new PageCache(parts.cacheBytes);
   }
 
   /**
@@ -67,8 +67,28 @@ export class Reports {
    * @throws MucastError what drawing throws; not_found if the output is gone; canceled.
    */
   async page({ outputs, etag }: ReportedOutputs, signal: AbortSignal): Promise<Buffer> {
-    const known = this.#cache.get(etag);
-    return known ?? this.#wait(etag, this.#drawings.get(etag) ?? this.#begin(outputs, etag), signal);
+    const known = this.#pages.get(etag);
+    if (known !== undefined) {
+      this.#keep(etag, known);
+      return known;
+    }
+    const drawing = this.#drawings.get(etag) ?? this.#begin(outputs, etag);
+    drawing.waiting += 1;
+    const left = Promise.withResolvers<never>();
+    const leave = () => left.reject(abortError(signal, "draw the report"));
+    signal.addEventListener("abort", leave);
+    if (signal.aborted) leave();
+    try {
+      return await Promise.race([drawing.page, left.promise]);
+    } finally {
+      signal.removeEventListener("abort", leave);
+      drawing.waiting -= 1;
+      if (drawing.waiting === 0) {
+        // Ends it, unless it is done; the next request starts another.
+        if (this.#drawings.get(etag) === drawing) this.#drawings.delete(etag);
+        drawing.controller.abort();
+      }
+    }
   }
 
   #begin(outputs: readonly OutputLocation[], etag: string): Drawing {
@@ -84,7 +104,7 @@ export class Reports {
   async #draw(outputs: readonly OutputLocation[], etag: string, signal: AbortSignal): Promise<Buffer> {
     try {
       const page = await this.#parts.draw(outputs, signal);
-      this.#cache.keep(etag, page);
+      this.#keep(etag, page);
       return page;
     } catch (error) {
       const isGone = error instanceof MucastError && error.code === "blob_not_found";
@@ -95,24 +115,16 @@ export class Reports {
     }
   }
 
-  async #wait(etag: string, drawing: Drawing, signal: AbortSignal): Promise<Buffer> {
-    drawing.waiting += 1;
-    const left = Promise.withResolvers<never>();
-    const leave = () => left.reject(abortError(signal, "draw the report"));
-    signal.addEventListener("abort", leave);
-    if (signal.aborted) leave();
-    try {
-      return await Promise.race([drawing.page, left.promise]);
-    } finally {
-      signal.removeEventListener("abort", leave);
-      drawing.waiting -= 1;
-      if (drawing.waiting === 0) this.#giveUp(etag, drawing);
+  /** Keeps a page instead of the least recently requested ones, unless it is larger than the whole cache. */
+  #keep(etag: string, page: Buffer): void {
+    const { cacheBytes } = this.#parts;
+    if (page.length > cacheBytes) return;
+    if (!this.#pages.delete(etag)) this.#pageBytes += page.length;
+    this.#pages.set(etag, page);
+    for (const [oldest, { length }] of this.#pages) {
+      if (this.#pageBytes <= cacheBytes) return;
+      this.#pages.delete(oldest);
+      this.#pageBytes -= length;
     }
-  }
-
-  /** Ends a drawing that no request waits for; has no effect if it is done. The next request starts another. */
-  #giveUp(etag: string, drawing: Drawing): void {
-    if (this.#drawings.get(etag) === drawing) this.#drawings.delete(etag);
-    drawing.controller.abort();
   }
 }

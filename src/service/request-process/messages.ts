@@ -8,14 +8,8 @@ import type { RequestKind } from "../telemetry/telemetry.ts";
 export interface ReportOrder {
   readonly kind: Extract<RequestKind, "report">;
   readonly storage: StorageAccess;
-  readonly outputs: readonly OutputLocation[];
-}
-
-/** The location of an output: the space of its caller, its name, and the version to read. */
-export interface OutputLocation {
-  readonly space: string;
-  readonly name: string;
-  readonly etag: string;
+  /** The space of each output's caller, its name, and the version to read. */
+  readonly outputs: readonly { readonly space: string; readonly name: string; readonly etag: string }[];
 }
 
 /** The name of the body of a request in its folder. */
@@ -68,12 +62,23 @@ export interface TrackOrder {
   readonly seconds: number;
 }
 
-/** The order for a process, its only message. */
 export type RequestOrder = ReportOrder | PrepareOrder | TrackOrder;
 
-/** What a process sends to the service: its answer in pieces, or why there is none. */
+/** The only message to a process of a request. */
+export interface ToRequest {
+  readonly order: RequestOrder;
+  /** Maximum bytes of its answer. */
+  readonly answerBytes: number;
+}
+
+/** What such a process sends to the service: its answer, or why there is none. */
 export type FromRequest =
-  | { readonly event: "piece"; readonly bytes: Uint8Array }
-  /** All pieces are sent. */
-  | { readonly event: "end" }
+  | { readonly event: "answer"; readonly bytes: Uint8Array }
   | { readonly event: "failed"; readonly code: ErrorCode; readonly text: string; readonly data: ErrorData };
+
+/** What each kind of process does, for errors. */
+export const WORK_WORDS: Readonly<Record<RequestKind, string>> = {
+  prepare: "prepare the blobs",
+  report: "draw the report",
+  track: "record the run",
+};

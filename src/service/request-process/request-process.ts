@@ -1,29 +1,33 @@
 /** The process of one request, or of one ended job. The service starts it and sends an order; it sends its answer, and exits. */
+import { openStore } from "../../blob/open-store.ts";
+import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { ParentChannel } from "../../processes/parent-channel.ts";
-import type { FromRequest, RequestOrder } from "./messages.ts";
+import { mib } from "../../engine/process-memory.ts";
+import { openParentChannel } from "../../processes/parent-channel.ts";
+import type { StorageAccess } from "../blobs/open-storage.ts";
+import {
+  type FromRequest,
+  type ReportOrder,
+  type RequestOrder,
+  type ToRequest,
+  type TrackOrder,
+  WORK_WORDS,
+} from "./messages.ts";
 
-/** The service can do other work between two pieces. */
-const PIECE_BYTES = 2 ** 20;
-
-const service = new ParentChannel<RequestOrder, FromRequest>({
-  onMessage: (order) => void work(order),
-  onParentEnd: () => process.exit(1),
-});
-
-async function work(order: RequestOrder): Promise<void> {
+const service = openParentChannel<ToRequest, FromRequest>(async ({ order, answerBytes }) => {
   try {
-    await answer(Buffer.from(await answerTo(order)));
+    const bytes = Buffer.from(await answerTo(order));
+    if (bytes.length > answerBytes) throw tooLong(order, answerBytes);
+    void service.send({ event: "answer", bytes });
   } catch (error) {
     // After a defect, the service logs what a process has printed.
     if (!(error instanceof MucastError)) console.error(error);
-    const { code, message, data } = error instanceof MucastError ? error : DEFECT;
+    const { code, message, data } =
+      error instanceof MucastError ? error : new MucastError("internal", "a defect");
     void service.send({ event: "failed", code, text: message, data });
   }
   await service.exit();
-}
-
-const DEFECT = new MucastError("internal", "a defect");
+});
 
 /** Each kind loads only its own modules. */
 async function answerTo(order: RequestOrder): Promise<string> {
@@ -31,14 +35,46 @@ async function answerTo(order: RequestOrder): Promise<string> {
     case "prepare":
       return (await import("./prepare-request.ts")).prepareRequest(order);
     case "report":
-      return (await import("./draw-stored.ts")).drawStored(order);
+      return withStore(order.storage, (store) => drawStored(store, order));
     case "track":
-      return (await import("./track-stored.ts")).trackStored(order);
+      return withStore(order.storage, (store) => trackStored(store, order));
   }
 }
 
-async function answer(bytes: Buffer): Promise<void> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
-    await service.send({ event: "piece", bytes: bytes.subarray(at, at + PIECE_BYTES) });
-  void service.send({ event: "end" });
+async function withStore(
+  { blobUrl, policy }: StorageAccess,
+  work: (store: BlobStore) => Promise<string>,
+): Promise<string> {
+  const store = await openStore(blobUrl, { policy });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The page of outputs. @throws MucastError of reading them and of `drawReport`. */
+async function drawStored(store: BlobStore, { outputs }: ReportOrder): Promise<string> {
+  const { drawReport } = await import("../../report/write-report.ts");
+  return drawReport(
+    outputs.map(({ space, name, etag }) => ({
+      name,
+      read: () => store.within(space).read(`data/${name}`, { etag }),
+    })),
+  );
+}
+
+/** Records an output at the tracker of the environment. @returns a TrackedRun as JSON. @throws MucastError of reading it and of `trackRun`. */
+async function trackStored(store: BlobStore, { space, name, seconds }: TrackOrder): Promise<string> {
+  const { trackRun } = await import("../../tracking/track-run.ts");
+  const { readTrackedOutput } = await import("../../tracking/tracked-output.ts");
+  const { trackerOf } = await import("../../tracking/tracker.ts");
+  const output = await readTrackedOutput(name, store.within(space).read(`data/${name}`));
+  const never = new AbortController().signal;
+  return JSON.stringify(await trackRun(output, trackerOf(process.env)!, never, { totalMs: seconds * 1_000 }));
+}
+
+function tooLong({ kind }: RequestOrder, limit: number): MucastError {
+  const message = `to ${WORK_WORDS[kind]} gave more than ${mib(limit)}, the most that the service answers`;
+  return new MucastError("too_large", message, { limit });
 }

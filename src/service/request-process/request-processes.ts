@@ -10,10 +10,11 @@ import type { RequestOrder } from "./messages.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
 
 const MAX_ANSWER = 64 * 2 ** 20;
+const RETRY_SECONDS = 5;
 
 interface RequestProcessesParts {
   readonly atOnce: number;
-  readonly limits: () => ProcessLimits;
+  readonly limits: ProcessLimits;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
 }
@@ -24,8 +25,7 @@ interface OpenParts extends Omit<RequestProcessesParts, "atOnce" | "limits"> {
   readonly storage: Pick<Storage, "access">;
 }
 
-const RETRY_SECONDS = 5;
-
+/** The processes of requests, at most a few at once. */
 export class RequestProcesses {
   readonly #parts: RequestProcessesParts;
   readonly #running = new Set<Promise<unknown>>();
@@ -37,12 +37,12 @@ export class RequestProcesses {
 
   /** Within the limits of the settings; none is running yet. */
   static open({ settings, env, storage, log, telemetry }: OpenParts): RequestProcesses {
-    const limits = () => ({
+    const limits = {
       env: childEnvironment(env, credentialsFor(storage.access.policy)),
       memoryBytes: settings.request_memory_bytes,
       seconds: settings.request_seconds,
       answerBytes: MAX_ANSWER,
-    });
+    };
     return new RequestProcesses({ atOnce: settings.request_processes, limits, log, telemetry });
   }
 
@@ -50,13 +50,25 @@ export class RequestProcesses {
     return this.#running.size;
   }
 
-  /**
-   * Runs an order if there is room.
-   * @returns the answer of the process. @throws MucastError of `runProcess`; unavailable if too many processes run.
-   */
+  /** @returns the answer of the process. @throws MucastError of `runProcess`; unavailable if too many processes run. */
   async run(order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
-    if (this.#running.size >= this.#parts.atOnce) throw tooBusy(this.#running.size);
-    return this.#work(order, AbortSignal.any([signal, this.#closing.signal]));
+    const { atOnce, limits, telemetry, log } = this.#parts;
+    if (this.#running.size >= atOnce) {
+      const message = `${this.#running.size} other requests draw a report or prepare blobs; try again later`;
+      throw new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
+    }
+    const startedAt = performance.now();
+    const working = runProcess(order, limits, AbortSignal.any([signal, this.#closing.signal]));
+    this.#running.add(working);
+    const outcome = await working.then(
+      () => "done" as const,
+      (error: unknown) => (error instanceof MucastError ? error.code : "internal"),
+    );
+    this.#running.delete(working);
+    telemetry.requestProcessEnded(order.kind, outcome);
+    const ms = Math.round(performance.now() - startedAt);
+    log.info({ kind: order.kind, outcome, ms }, "a process of a request ended");
+    return working;
   }
 
   /** Kills the running processes, and waits until they have ended. */
@@ -64,25 +76,4 @@ export class RequestProcesses {
     this.#closing.abort(aboutToEnd());
     await Promise.allSettled(this.#running);
   }
-
-  async #work(order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
-    const { limits, telemetry, log } = this.#parts;
-    const startedAt = performance.now();
-    const working = runProcess(order, limits(), signal);
-    this.#running.add(working);
-    const [settled] = await Promise.allSettled([working]);
-    this.#running.delete(working);
-    const error = settled.status === "fulfilled" ? undefined : settled.reason;
-    const outcome =
-      error === undefined ? "done" : error instanceof MucastError ? error.code : ("internal" as const);
-    telemetry.requestProcessEnded(order.kind, outcome);
-    const ms = Math.round(performance.now() - startedAt);
-    log.info({ kind: order.kind, outcome, ms }, "a process of a request ended");
-    return working;
-  }
-}
-
-function tooBusy(count: number): MucastError {
-  const message = `${count} other requests draw a report or prepare blobs; try again later`;
-  return new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
 }

@@ -68,13 +68,6 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     yield Buffer.from(text);
   }
 
-  test("returns the page that mucast report draws of the same bytes", async () => {
-    const text = mlText();
-    const page = await runProcess(await orderFor("ml_engine_1.json", text), LIMITS, NEVER);
-    const stored = { name: "ml_engine_1.json", read: () => chunksOf(text) };
-    assert.equal(page.toString(), await drawReport([stored]));
-  });
-
   test("returns the page that mucast report draws of several outputs", async () => {
     const texts = [mlText({ skills: [0.1, 0.2] }), mlText({ skills: [0.3, 0] })];
     const orders = [
@@ -160,7 +153,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
   test("is refused at once beyond the maximum number, and is killed if the service closes", async () => {
     const processes = new RequestProcesses({
       atOnce: 2,
-      limits: () => LIMITS,
+      limits: LIMITS,
       log: { info: () => undefined } as unknown as Log,
       telemetry: { requestProcessEnded: () => undefined },
     });

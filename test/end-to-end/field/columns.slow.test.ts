@@ -1,4 +1,4 @@
-/** Fields, tickers and adjusted prices in files and blobs as vendors write them. The right prices are those that pandas reads. */
+/** Fields, tickers and adjusted prices in blobs as vendors write them; csv.test.ts of src/prepare has their files. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -8,19 +8,7 @@ import { fileURLToPath } from "node:url";
 import { mucast } from "../commands/command.ts";
 import { newFolder, removeFolders } from "../jobs/job-runs.ts";
 
-interface Corpus {
-  /** A Parquet table is a file of its name. */
-  readonly prices: readonly {
-    readonly name: string;
-    readonly text?: string;
-    readonly flags: readonly string[];
-    readonly prices: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  }[];
-  readonly refused: readonly { readonly name: string; readonly text: string; readonly says: string }[];
-}
-
 const FIELD = fileURLToPath(new URL("../../cases/field/", import.meta.url));
-const CORPUS = JSON.parse(readFileSync(join(FIELD, "columns.json"), "utf8")) as Corpus;
 const RIDGE = '{"ML params": {"model": "ridge", "cv_test_size": 10, "n_splits": 2}}';
 
 let folder: string;
@@ -29,37 +17,12 @@ before(async () => {
 });
 after(removeFolders);
 
-async function prepare(name: string, text: string | undefined, flags: readonly string[] = []) {
-  const path = join(text === undefined ? FIELD : folder, name);
-  if (text !== undefined) await writeFile(path, text, "latin1");
-  return mucast(["prepare", "--prices", path, "--out", folder, ...flags]);
-}
-
-describe("prepare", { concurrency: 2 }, () => {
-  for (const { name, text, flags, prices } of CORPUS.prices)
-    test(`reads ${name} as pandas does`, async () => {
-      const { stdout, stderr } = await prepare(name, text, flags);
-      assert.notEqual(stdout, "", stderr);
-      const blob = JSON.parse(readFileSync(JSON.parse(stdout).data_extractor_url, "utf8"));
-      const rows = (column: readonly number[]) =>
-        Object.fromEntries(
-          column.map((price, i) => [blob.dates[i], price]).filter(([, price]) => price !== null),
-        );
-      const found = Object.entries<number[]>(blob.prices).map(([ticker, column]) => [ticker, rows(column)]);
-      assert.deepEqual(Object.fromEntries(found), prices);
-    });
-
-  for (const { name, text, says } of CORPUS.refused)
-    test(`refuses ${name} in words`, async () => {
-      const { code, stdout, stderr } = await prepare(name, text);
-      assert.deepEqual([code === 0, stdout], [false, ""]);
-      assert.ok(stderr.includes(says), stderr);
-    });
-
-  test("refuses --ticker for a file that names its tickers", async () => {
-    const { stderr } = await prepare("Name.parquet", undefined, ["--ticker", "A"]);
-    assert.match(stderr, /names its tickers in "Name"; leave out --ticker/);
-  });
+test("prepare refuses --ticker for a file that names its tickers", async () => {
+  const { stderr } = await mucast([
+    "prepare",
+    ...["--prices", join(FIELD, "Name.parquet"), "--out", folder, "--ticker", "A"],
+  ]);
+  assert.match(stderr, /names its tickers in "Name"; leave out --ticker/);
 });
 
 /** Runs a job on the two blobs of a folder; `change` changes the text of the prices. */

@@ -12,7 +12,7 @@ import { checked } from "../../../src/audit/checked.testing.ts";
 import { foresight } from "../../../src/audit/foresight/foresight.ts";
 import { skill } from "../../../src/audit/skill/skill.ts";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
-import { dataExtractorText, featureEngineText } from "../../../src/prepare/publish-blobs.ts";
+import { dataExtractorText, featureEngineText } from "../../../src/prepare/blob-files.ts";
 import { newFolder, removeFolders } from "./job-runs.ts";
 import { openSharedEngine } from "./shared-engines.ts";
 

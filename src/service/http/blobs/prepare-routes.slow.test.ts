@@ -85,6 +85,7 @@ test("both blobs of a CSV are stored under its digest, once, whatever its Conten
     learningEnd: "2020-01-01",
     onlyFeatures: undefined,
     timeZone: undefined,
+    dateFormat: undefined,
   });
   assert.equal(order.multipartType, undefined);
   assert.equal(existsSync(order.folder), false, "its folder is gone");
@@ -93,7 +94,8 @@ test("both blobs of a CSV are stored under its digest, once, whatever its Conten
 });
 
 test("the flags of the query, and the type of a form, reach the process", async () => {
-  const flags = "?only_features=true&time_zone=Europe/Berlin&float32=false&format=parquet&compression=zstd";
+  const flags =
+    "?only_features=true&time_zone=Europe/Berlin&date_format=DD/MM/YYYY&float32=false&format=parquet&compression=zstd";
   const type = 'Multipart/Form-Data; boundary="a"';
   assert.equal((await post(flags, "x", { "content-type": type })).status, 200);
   const { order } = orders.at(-1)!;
@@ -105,6 +107,7 @@ test("the flags of the query, and the type of a form, reach the process", async 
     learningEnd: undefined,
     onlyFeatures: true,
     timeZone: "Europe/Berlin",
+    dateFormat: "DD/MM/YYYY",
   });
   for (const query of ["?float32=yes", "?only_features=", "?format=csv", "?compression=gzip"])
     assert.deepEqual(await codeOf(post(query, "x")), [400, "invalid_request"]);

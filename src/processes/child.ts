@@ -1,0 +1,142 @@
+import { type ChildProcess, fork, type Serializable } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { onLines } from "../engine/lines.ts";
+import { memoryOf } from "../engine/process-memory.ts";
+import { killGroup, killSession, processesOfSession } from "./process-group.ts";
+
+/** A program of this package that opens a parent channel. */
+interface ChildProgram<FromChild> {
+  /** Path of its module. */
+  readonly module: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Arguments for Node. */
+  readonly nodeArguments?: readonly string[];
+  /** What it runs: decides which processes the kernel kills first if the machine runs out of memory. */
+  readonly runs: keyof typeof OOM_SCORES;
+  readonly onMessage: (message: FromChild) => void;
+  /** Called with each line that it, or a process that it started, prints. */
+  readonly onLine: (line: string) => void;
+}
+
+/** How a child ended. */
+export interface ChildEnd {
+  /** Undefined if the system could not start it. */
+  readonly how: { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null } | undefined;
+  /** The same in words, or why it could not start or was killed. */
+  readonly reason: string;
+}
+
+/** Added to the out-of-memory score of a process: requests die before jobs, which cost more to repeat, and both before the service. */
+const OOM_SCORES = { jobs: 500, request: 800 };
+const MAX_OOM_SCORE = 1_000;
+/** In characters; a longer line comes in pieces. */
+const MAX_LINE_LENGTH = 64 * 2 ** 10;
+const GRACE_MILLISECONDS = 5_000;
+
+/**
+ * A child process, seen from its parent. It leads its own group and session, so that it can be killed as a whole, and no signal of a
+ * terminal reaches it. Messages go through Node's channel, which nothing that it prints can reach. If the parent dies, so does the child.
+ */
+export class Child<ToChild extends object, FromChild> {
+  /** Undefined if the system could not start it. */
+  readonly pid: number | undefined;
+  /** Settles once nothing of it runs any more, and every message and line of it was received; never rejects. */
+  readonly ended: Promise<ChildEnd>;
+  /** Undefined if the system refused to start it at once. */
+  readonly #process: ChildProcess | undefined;
+  #isGone = false;
+  #isEnding = false;
+  #killedBecause: string | undefined;
+
+  constructor({ module, env, nodeArguments = [], runs, onMessage, onLine }: ChildProgram<FromChild>) {
+    try {
+      this.#process = fork(module, {
+        env,
+        execArgv: [...nodeArguments],
+        detached: true,
+        serialization: "advanced",
+        stdio: ["pipe", "pipe", "pipe", "ipc"],
+      });
+    } catch (error) {
+      this.ended = Promise.resolve(notStarted(error));
+      return;
+    }
+    this.pid = this.#process.pid;
+    this.ended = this.#watchEnd(this.#process);
+    if (this.pid === undefined) return;
+    offerToOomKiller(this.pid, OOM_SCORES[runs]);
+    const { stdin, stdout, stderr } = this.#process;
+    // Carries nothing: its end tells a thread of the child that this process has died.
+    stdin!.on("error", () => undefined);
+    for (const stream of [stdout, stderr]) onLines(stream!, onLine, { longest: MAX_LINE_LENGTH });
+    this.#process.on("message", (message) => onMessage(message as FromChild));
+  }
+
+  /** A message to a process that has ended is lost. */
+  send(message: ToChild): void {
+    if (this.#process?.connected) this.#process.send(message as Serializable, () => undefined);
+  }
+
+  /** Whether it has ended, or was told to end. */
+  get isEnding(): boolean {
+    return this.#isEnding || this.#isGone || this.pid === undefined;
+  }
+
+  /** Asks it to end by SIGTERM, and kills it 5 s later. */
+  stop(): void {
+    this.#isEnding = true;
+    if (this.#isGone || this.pid === undefined) return;
+    this.#process!.kill("SIGTERM");
+    const timer = setTimeout(() => this.kill(), GRACE_MILLISECONDS);
+    void this.ended.then(() => clearTimeout(timer));
+  }
+
+  /** Kills it and its group. @param why reported as the reason of its end, instead of the signal. */
+  kill(why?: string): void {
+    this.#isEnding = true;
+    this.#killedBecause ??= why;
+    if (!this.#isGone && this.pid !== undefined) killGroup(this.pid);
+  }
+
+  /** Bytes of memory that the process and everything it started hold. @param enough bytes below which a rough figure will do. */
+  held(enough: number): number {
+    return this.#isGone || this.pid === undefined ? 0 : memoryOf(processesOfSession(this.pid) ?? [], enough);
+  }
+
+  async #watchEnd(child: ChildProcess): Promise<ChildEnd> {
+    const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    const end = await new Promise<ChildEnd>((resolve) => {
+      child.on("error", (error) => {
+        // The end of a process that was started explains its later errors.
+        if (this.pid === undefined) resolve(notStarted(error));
+      });
+      child.once("exit", (exitCode, signal) => {
+        this.#isGone = true;
+        const reason = signal ? `it was ended by ${signal}` : `exit code ${exitCode}`;
+        resolve({ how: { exitCode, signal }, reason: this.#killedBecause ?? reason });
+      });
+    });
+    if (this.pid !== undefined) await killSession(this.pid);
+    // Not earlier: the other processes of its session keep its pipes open, and its last messages are still in them.
+    if (end.how) await closed;
+    return end;
+  }
+}
+
+function notStarted(error: unknown): ChildEnd {
+  const message = error instanceof Error ? error.message : String(error);
+  return { how: undefined, reason: `no process could be started: ${message}` };
+}
+
+/**
+ * If the machine runs out of memory, makes the kernel kill a process and what it starts from now on before this process, which then can
+ * report the failure. Does nothing on a system without such scores (macOS), which decides by its own rules.
+ */
+function offerToOomKiller(pid: number, more: number): void {
+  try {
+    const score = Number(readFileSync("/proc/self/oom_score_adj", "latin1")) + more;
+    writeFileSync(`/proc/${pid}/oom_score_adj`, String(Math.min(MAX_OOM_SCORE, score)));
+  } catch {
+    // There is no such file, or the process has ended.
+  }
+}
