@@ -9,7 +9,6 @@ import { MucastError } from "../errors/errors.ts";
  * @param mode of each new folder, reduced by the umask.
  * @param root must exist: neither it nor its parents are created.
  * @returns the topmost folder that was created; undefined if the folder existed.
- * @throws the system's error.
  */
 export function makeFolder(path: string, mode = 0o777, root?: string): string | undefined {
   if (path === root && isFolder(path)) return undefined;

@@ -7,10 +7,10 @@ import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd } from "../../executors/executor.ts";
+import { entriesOf } from "../../outputs/read-members.ts";
 import type { Loss } from "../database/tables.ts";
 import { type Ending, endOperation, releaseOperation } from "../store/attempts.ts";
 import { type OperationRow, readOperation } from "../store/operations.ts";
-import { entriesOf } from "../../outputs/read-members.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 /**
