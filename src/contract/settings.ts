@@ -139,13 +139,11 @@ export const settingsSchema = z.strictObject({
 
   database_url: postgresUrl
     .describe(
-      "PostgreSQL 14 or later, which services can share. Default: the SQLite file `mucast.db` in `data_dir`.",
+      "PostgreSQL 14 or later, shared by services. Default: the SQLite file `mucast.db` in `data_dir`.",
     )
     .register(settingNames, { env: "DATABASE_URL", secret: true }),
   database_listen_url: postgresUrl
-    .describe(
-      "Direct URL for notifications if `database_url` leads through a pooler. Default: `database_url`.",
-    )
+    .describe("Direct URL for notifications, if `database_url` is a pooler's. Default: `database_url`.")
     .register(settingNames, { env: "DATABASE_LISTEN_URL", secret: true }),
   database_connections: count(1, 100)
     .default(10)

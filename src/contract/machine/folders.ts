@@ -5,7 +5,7 @@ import { MucastError } from "../errors/errors.ts";
 
 /**
  * Creates a folder and its missing parents. Node's own recursive mkdir never returns if a file system reports an existing parent folder as
- * missing, as /proc does.
+ * missing, as /proc.
  * @param mode of each new folder, reduced by the umask.
  * @param root must exist: neither it nor its parents are created.
  * @returns the topmost folder that was created; undefined if the folder existed.
