@@ -1,6 +1,5 @@
 /** How often `implausible_job` is found: for forecasts with a known IC, and for jobs that learn from a leak. */
 import { isImplausible } from "../../src/audit/skill/skill-findings.ts";
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { orderFinding } from "../../src/evaluate/verdict/findings.ts";
 import { labelPrices } from "../../src/panel/labels.ts";
@@ -37,7 +36,7 @@ function foundByIc(size: MarketSize): number[] {
   const found = TRUE_ICS.map(() => 0);
   for (let seed = 1; seed <= MARKETS; seed++) {
     for (const [k, rows] of forecastsOf(FIRST_SEED + seed, size).entries()) {
-      if (isImplausible(atOnce(orderFinding(rows, size.days)))) found[k]!++;
+      if (isImplausible(orderFinding(rows, size.days))) found[k]!++;
     }
   }
   return found;
@@ -83,7 +82,7 @@ export function leaksAndJobs(): Table {
     const market = signalMarket(FIRST_SEED + 9_000 + seed, LEAK_SIZE, LEAK);
     const isSeen = foresightOf(market).findings.some(({ feature }) => feature === "f0");
     const rows = learned(market);
-    const order = atOnce(orderFinding(rows, rows[0]!.days.length));
+    const order = orderFinding(rows, rows[0]!.days.length);
     const isJobSeen = isImplausible(order);
     figures += order.figure! / LEAK_MARKETS;
     ts += order.t! / LEAK_MARKETS;

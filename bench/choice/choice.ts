@@ -1,4 +1,3 @@
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import { meanQuantile } from "../../src/contract/output/test-quantile.ts";
 import { lossSeries } from "../../src/evaluate/choice/candidate-losses.ts";
 import { memberMeans } from "../../src/evaluate/choice/member-forecasts.ts";
@@ -39,12 +38,10 @@ function rowOf(correlation: number): string[] {
       ),
     );
     for (const rule of ["best", "mean"] as const) {
-      const choice = atOnce(
-        choosePrequentially(market.tickers, SIZES.candidates, {
-          rule,
-          measure: "squared_error",
-        }),
-      );
+      const choice = choosePrequentially(market.tickers, SIZES.candidates, {
+        rule,
+        measure: "squared_error",
+      });
       add(
         rule,
         untouchedR2(
@@ -114,7 +111,7 @@ function beatsFirst({ tickers }: SimulatedMarket, predicted: readonly Float64Arr
     realised: ticker.realised.subarray(SPANS.warmUp),
     predicted: [ticker.predicted[0]!, predicted[i]!].map((own) => own.subarray(SPANS.warmUp)),
   }));
-  const { excess, days } = atOnce(lossSeries(published, 2, "squared_error"));
+  const { excess, days } = lossSeries(published, 2, "squared_error");
   const { mean, error } = difference(excess[0]!, excess[1]!, days.length);
   return mean > meanQuantile(days.length) * error;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
-import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../src/jobs/run-job.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
 import type { Table } from "../table.ts";
 import { SERIES, seriesIntervals } from "./simulated-series.ts";

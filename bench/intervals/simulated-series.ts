@@ -1,4 +1,3 @@
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import { intervalTables, tickerIntervals } from "../../src/evaluate/intervals/ticker-intervals.ts";
 import { recentVolatility } from "../../src/panel/labels.ts";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
@@ -65,9 +64,9 @@ export function seriesIntervals(series: Series) {
       predicted: new Float64Array(RESIDUALS),
     };
     const settings = { method: "adaptive", alpha: 0.1, bound: "both" } as const;
-    return atOnce(tickerIntervals(`S${t}`, rows, residuals, settings)).intervals!;
+    return tickerIntervals(`S${t}`, rows, residuals, settings).intervals!;
   });
-  const { by_ticker, others, ...tables } = atOnce(intervalTables(tickers, 0.1));
+  const { by_ticker, others, ...tables } = intervalTables(tickers, 0.1);
   const asObject = <T>(map: ReadonlyMap<string, T>) => Object.fromEntries(map);
   const other_methods = Object.fromEntries(
     [...others].map(([name, other]) => [name, { ...other, by_ticker: asObject(other.by_ticker) }]),

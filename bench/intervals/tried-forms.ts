@@ -1,4 +1,3 @@
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import { parseDay } from "../../src/contract/market/dates.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { type CoveredRows, coverageTable, scoreRatio } from "../../src/evaluate/intervals/coverage.ts";
@@ -75,13 +74,11 @@ export function triedForms(output: OutputBlob): ReadonlyMap<string, string> {
   assertSame(output, present);
   const cells = Object.entries(FORMS).map(([name, form]) => {
     const rows = covered(output, tickers, form);
-    const { pooled, by_volatility } = atOnce(coverageTable(rows, ALPHA));
+    const { pooled, by_volatility } = coverageTable(rows, ALPHA);
     const tenths = by_volatility.map(({ coverage }) => coverage!);
-    const ratio = atOnce(
-      scoreRatio(
-        rows.map((row, i) => [row, present[i]!]),
-        ALPHA,
-      ),
+    const ratio = scoreRatio(
+      rows.map((row, i) => [row, present[i]!]),
+      ALPHA,
     )!;
     const [low, high] = [Math.min(...tenths), Math.max(...tenths)];
     const cell = [
@@ -211,7 +208,7 @@ function coveredRows(ticker: string, rows: readonly Row[]): CoveredRows {
 
 /** The present form must equal the intervals of the job. */
 function assertSame({ metrics }: OutputBlob, rows: readonly CoveredRows[]): void {
-  const ours = atOnce(coverageTable(rows, ALPHA)).by_volatility.map(({ n, coverage }) => [n, coverage]);
+  const ours = coverageTable(rows, ALPHA).by_volatility.map(({ n, coverage }) => [n, coverage]);
   const jobs = metrics.intervals!.by_volatility!.map(({ n, coverage }) => [n, coverage]);
   if (JSON.stringify(ours) !== JSON.stringify(jobs)) {
     throw new Error(`the current form covers ${JSON.stringify(ours)}, the job's ${JSON.stringify(jobs)}`);

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../src/jobs/run-job.ts";
 import { processTimeOf } from "../processor-ticks.ts";
 
 /** Seconds of the host, and of all its workers together. */

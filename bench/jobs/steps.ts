@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JobEvent, Stage } from "../../src/contract/output/job-events.ts";
-import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../src/jobs/run-job.ts";
 import type { Table } from "../table.ts";
 import { MARKET_DAYS, writeMarket } from "./job-blobs.ts";
 

@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { table } from "../../src/cli/terminal/output-table.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import type { TrainingRecord } from "../../src/jobs/dl/ensemble.ts";
 import { type PreparedBlobs, preparePrices } from "../../src/prepare/prepare-prices.ts";
 import { peerPython } from "../peer-python.ts";
 import { isJoint, OPTIONS } from "../planted/planted-minima.ts";
@@ -133,7 +134,7 @@ async function timeTraining(
 ): Promise<TrainingPhase> {
   const { featurePath, dataExtractorPath } = blobs;
   let read = Number.NaN;
-  const { outcome } = await train({
+  const { fits } = await train({
     featurePath,
     dataExtractorPath,
     config,
@@ -143,7 +144,7 @@ async function timeTraining(
     },
   });
   const seconds = (performance.now() - read) / 1_000;
-  const records = [...outcome.training];
+  const records = [...(fits.training as unknown as ReadonlyMap<string, TrainingRecord>)];
   return {
     seconds,
     epochs: Object.fromEntries(records.map(([name, { epochs }]) => [name, epochs.length])),

@@ -1,8 +1,7 @@
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { Day } from "../../src/contract/market/dates.ts";
 import { deviation, isConstant, mean } from "../../src/evaluate/statistics.ts";
-import { evaluateDl } from "../../src/jobs/dl/dl-output.ts";
-import type { TrainedTicker } from "../../src/jobs/dl/planned-network.ts";
+import { evaluateForecasts } from "../../src/jobs/shared/evaluate-forecasts.ts";
+import type { ModelledTicker } from "../../src/jobs/shared/modelled-ticker.ts";
 
 /** What the seed changes in the forecasts of one option. */
 export interface SeedFigures {
@@ -29,7 +28,7 @@ export interface ForecastQuality {
 }
 
 /** @param runs for each seed the tickers of a job, in the same order, with at least two seeds. */
-export function seedFigures(runs: readonly (readonly TrainedTicker[])[], alpha: number): SeedFigures {
+export function seedFigures(runs: readonly (readonly ModelledTicker[])[], alpha: number): SeedFigures {
   const moments = runs[0]!.map((_, i) => momentsOf(runs.map((tickers) => tickers[i]!.score.predicted)));
   const correlationOf = (size: number) =>
     averageOf(
@@ -82,27 +81,24 @@ function averageOf(values: readonly number[]): number {
 }
 
 /** The tickers with the mean of the forecasts of all runs. */
-function meanOf(runs: readonly (readonly TrainedTicker[])[]): TrainedTicker[] {
+function meanOf(runs: readonly (readonly ModelledTicker[])[]): ModelledTicker[] {
   const averaged = (parts: readonly Float64Array[]) =>
     parts[0]!.map((_, row) => mean(Float64Array.from(parts, (part) => part[row]!)));
   return runs[0]!.map((ticker, i) => {
     const own = runs.map((tickers) => tickers[i]!);
     return {
       ...ticker,
-      validation: { ...ticker.validation, predicted: averaged(own.map((one) => one.validation.predicted)) },
-      calibration: {
-        ...ticker.calibration,
-        predicted: averaged(own.map((one) => one.calibration.predicted)),
-      },
+      heldOut: { ...ticker.heldOut, predicted: averaged(own.map((one) => one.heldOut.predicted)) },
+      residuals: { ...ticker.residuals, predicted: averaged(own.map((one) => one.residuals.predicted)) },
       score: { ...ticker.score, predicted: averaged(own.map((one) => one.score.predicted)) },
     };
   });
 }
 
-function worthOf(tickers: readonly TrainedTicker[], alpha: number): ForecastQuality {
+function worthOf(tickers: readonly ModelledTicker[], alpha: number): ForecastQuality {
   const asOf = tickers[0]!.score.days.at(-1)! as Day;
   const intervals = { alpha, bound: "both", method: "adaptive" } as const;
-  const { tables } = atOnce(evaluateDl(tickers, { intervals, shrinkage: "none" }, asOf));
+  const { tables } = evaluateForecasts(tickers, "calibration", { intervals, shrinkage: "none" }, asOf);
   return {
     equalWeight: equalWeightR2(tickers),
     pooled: tables.score.pooled.r2_zero!,
@@ -111,7 +107,7 @@ function worthOf(tickers: readonly TrainedTicker[], alpha: number): ForecastQual
   };
 }
 
-function equalWeightR2(tickers: readonly TrainedTicker[]): number {
+function equalWeightR2(tickers: readonly ModelledTicker[]): number {
   const dates = new Map<number, { label: number; predicted: number; count: number }>();
   for (const { score } of tickers) {
     for (const [row, day] of score.days.entries()) {

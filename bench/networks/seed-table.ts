@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../../src/cli/terminal/output-table.ts";
 import { deviation, mean } from "../../src/evaluate/statistics.ts";
-import type { TrainedTicker } from "../../src/jobs/dl/planned-network.ts";
+import type { ModelledTicker } from "../../src/jobs/shared/modelled-ticker.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
 import { OPTIONS } from "../planted/planted-minima.ts";
 import type { Table } from "../table.ts";
@@ -53,10 +53,10 @@ async function tableOf(holdout: Holdout, { options, seeds, workers }: BenchSetti
     let level = Number.NaN;
     await withEngine(workers, ["torch"], async (train) => {
       for (const option of options) {
-        const runs: (readonly TrainedTicker[])[] = [];
+        const runs: (readonly ModelledTicker[])[] = [];
         for (let seed = 1; seed <= seeds; seed++) {
-          const { outcome } = await train({ ...blobs, config: configOf(option, seed), workers });
-          runs.push(outcome.trained);
+          const { fits } = await train({ ...blobs, config: configOf(option, seed), workers });
+          runs.push(fits.tickers);
         }
         level = levelOfLabels(runs[0]!);
         const row = rowOf(option, seedFigures(runs, ALPHA), seeds);
@@ -88,7 +88,7 @@ function configOf(option: string, seed: number): object {
 }
 
 /** Mean over the tickers of mean / deviation of the fit labels. */
-function levelOfLabels(tickers: readonly TrainedTicker[]): number {
+function levelOfLabels(tickers: readonly ModelledTicker[]): number {
   return mean(Float64Array.from(tickers, ({ fitLabels }) => mean(fitLabels) / deviation(fitLabels)));
 }
 

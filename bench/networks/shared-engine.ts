@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { parseDlSettings } from "../../src/contract/config/dl-settings.ts";
 import type { JobEvent } from "../../src/contract/output/job-events.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { EnginePool } from "../../src/engine/pool/pool.ts";
-import { type ReadAndTrained, readAndTrain } from "../../src/jobs/dl/read-and-train.ts";
+import { NETWORKS } from "../../src/jobs/dl/networks.ts";
+import type { ReadAndFitted } from "../../src/jobs/shared/job-kind.ts";
 import { openWorkFolder } from "../../src/jobs/shared/work-folder.ts";
 
 interface TrainRequest {
@@ -18,7 +18,7 @@ interface TrainRequest {
 }
 
 /** Reads and trains like run_dl_job, in the engine of a whole run of measurements. */
-export type Train = (request: TrainRequest) => Promise<ReadAndTrained>;
+export type Train = (request: TrainRequest) => Promise<ReadAndFitted>;
 
 /** Starts an engine, waits until it has imported its libraries, and calls `body` with a function that trains in it. */
 export async function withEngine<T>(
@@ -37,9 +37,9 @@ export async function withEngine<T>(
     const text = JSON.stringify(config);
     const request = { featureUrl: featurePath, dataExtractorUrl: dataExtractorPath, config: text };
     const context = { workers, policy: { allowed: [] }, report: report ?? (() => undefined), signal };
-    const { settings } = parseDlSettings(text);
-    const engine = { pool, workFolder: folder };
-    const trained = await readAndTrain({ ...request, id: randomUUID() }, context, settings, engine);
+    const { settings } = NETWORKS.parse(text);
+    const engine = { pool, workFolder: folder, close: async () => undefined };
+    const trained = await NETWORKS.fit({ ...request, id: randomUUID() }, context, settings, engine);
     rmSync(folder, { recursive: true });
     return trained;
   };

@@ -2,9 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { atOnce } from "../../src/contract/machine/pausable.ts";
-import { evaluateDl } from "../../src/jobs/dl/dl-output.ts";
-import type { ReadAndTrained } from "../../src/jobs/dl/read-and-train.ts";
+import { evaluateForecasts } from "../../src/jobs/shared/evaluate-forecasts.ts";
+import type { ReadAndFitted } from "../../src/jobs/shared/job-kind.ts";
 import type { Train } from "../networks/shared-engine.ts";
 import {
   type MarketSize,
@@ -64,15 +63,18 @@ function configOf({ option, seed, loss, ensemble = 1 }: PlantedRun): object {
   };
 }
 
-function foundBy({ inputs, outcome }: ReadAndTrained, { tickers, dates, learningEnd }: PlantedMarket): Found {
+function foundBy(
+  { inputs, fits, rows }: ReadAndFitted,
+  { tickers, dates, learningEnd }: PlantedMarket,
+): Found {
   const scored = dates.length - 1 - dates.indexOf(learningEnd);
-  const trained = outcome.trained.filter(({ ticker }) => tickers.includes(ticker));
-  const { tables, warnings } = atOnce(evaluateDl(trained, { shrinkage: "none" }, inputs.asOf));
+  const trained = fits.tickers.filter(({ ticker }) => tickers.includes(ticker));
+  const { tables, warnings } = evaluateForecasts(trained, rows, { shrinkage: "none" }, inputs.asOf);
   const metrics = tables.score.by_ticker;
   const ics = tickers.map((ticker) => {
     const metric = metrics.get(ticker);
     if (metric?.n !== scored)
-      throw new Error(`${ticker} has ${metric?.n} scored rows: ${JSON.stringify(outcome.failures)}`);
+      throw new Error(`${ticker} has ${metric?.n} scored rows: ${JSON.stringify(fits.failures)}`);
     return metric.correlation ?? 0;
   });
   const ic = ics.reduce((sum, value) => sum + value, 0) / ics.length;

@@ -1,4 +1,3 @@
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
 import { dateShrinkage, shrinkageTable } from "../../src/evaluate/shrinkage.ts";
@@ -32,9 +31,9 @@ interface Found {
 type Figure = (rows: readonly ForecastRows[], dates: number) => Found;
 
 const slope: Figure = (rows, dates) => {
-  const { b, se } = atOnce(dateShrinkage(rows));
+  const { b, se } = dateShrinkage(rows);
   // Before, White's error over rows.
-  const { pooled } = atOnce(shrinkageTable(rows));
+  const { pooled } = shrinkageTable(rows);
   return {
     band: bandOf(b, se, dates),
     truth: 0,
@@ -48,15 +47,15 @@ const SLOPE_TOGETHER = "slope, forecasts that move together";
 
 const FIGURES: Readonly<Record<string, Figure>> = {
   "mean IC": (rows, dates) => {
-    const { values } = atOnce(orderByDate(rows));
+    const { values } = orderByDate(rows);
     return { band: meanBand(values), truth: 0, shorter: bandQuantile(dates) / NORMAL };
   },
   "hit rate": (rows, dates) => {
-    const { band } = ratioOverDates(dateSums(atOnce(sortedByDate(rows)), HIT_RATE));
+    const { band } = ratioOverDates(dateSums(sortedByDate(rows), HIT_RATE));
     return { band, truth: 0.5, shorter: bandQuantile(dates) / NORMAL };
   },
   "quantile spread": (rows, dates) => {
-    const { spread } = quantileReturns(atOnce(sortedByDate(rows)), 5);
+    const { spread } = quantileReturns(sortedByDate(rows), 5);
     return { band: meanBand(spread.values), truth: 0, shorter: bandQuantile(dates) / NORMAL };
   },
   slope,

@@ -1,4 +1,3 @@
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { Day } from "../../src/contract/market/dates.ts";
 import { crossSection, type DateCorrelations } from "../../src/evaluate/cross-section.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
@@ -23,11 +22,11 @@ export interface IcDifference {
 
 /** @param rows labelled, tickers in any order. */
 export function icsByDate(rows: readonly ForecastRows[]): IcsByDate {
-  const { tickers, byDate } = atOnce(tableRows(rows));
+  const { tickers, byDate } = tableRows(rows);
   const predicted = tickers.map((ticker) => ticker.predicted);
   const ics = new Map<Day, DateCorrelations>();
-  const layout = atOnce(valuesByDate(byDate.layout, predicted));
-  atOnce(crossSection(byDate, layout, (day, correlations) => ics.set(day, correlations)));
+  const layout = valuesByDate(byDate.layout, predicted);
+  crossSection(byDate, layout, (day, correlations) => ics.set(day, correlations));
   return ics;
 }
 

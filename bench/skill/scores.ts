@@ -1,4 +1,3 @@
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { DelayedOrder } from "../../src/contract/output/metrics-schemas.ts";
 import { delayedOrders } from "../../src/evaluate/delayed-order.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
@@ -22,9 +21,9 @@ export interface Score {
  * @param isReturn whether forecasts are returns: for others, R² has no meaning.
  */
 export function scoreForecasts(rows: readonly ForecastRows[], delay: number, isReturn: boolean): Score {
-  const layout = atOnce(tableRows(rows));
-  const { pooled } = atOnce(forecastTable(layout));
-  const [close, later] = atOnce(delayedOrders(layout.tickers, delay));
+  const layout = tableRows(rows);
+  const { pooled } = forecastTable(layout);
+  const [close, later] = delayedOrders(layout.tickers, delay);
   return {
     rows: pooled.n,
     r2Zero: isReturn ? pooled.r2_zero : null,

@@ -1,5 +1,4 @@
 import { SHRINKAGES, type ShrinkageChoice } from "../../src/contract/config/panel-settings.ts";
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { adaptiveIntervals } from "../../src/evaluate/intervals/adaptive-intervals.ts";
 import { type Bounds, splitIntervals } from "../../src/evaluate/intervals/conformal.ts";
@@ -23,13 +22,11 @@ const METHODS = {
     const { days, predicted } = rows;
     // A label is known on the date after its row.
     const labelDays = days.map((day) => day + 1);
-    return atOnce(
-      adaptiveIntervals(
-        residuals,
-        { ...rows, labelDays, volatility: new Float64Array(predicted.length) },
-        ALPHA,
-        "both",
-      ),
+    return adaptiveIntervals(
+      residuals,
+      { ...rows, labelDays, volatility: new Float64Array(predicted.length) },
+      ALPHA,
+      "both",
     );
   },
 } as const satisfies Record<string, (residuals: ForecastRows, rows: ForecastRows) => Bounds>;
@@ -82,7 +79,7 @@ function coverages(markets: readonly (readonly ForecastRows[])[], one: Case): Fl
     markets.flatMap((market) => {
       const residuals = rowsBetween(market, start - heldOut, start);
       const learned = isEarlier ? rowsBetween(market, start - 2 * heldOut, start - heldOut) : residuals;
-      const factors = atOnce(shrinkageFactors(choice, learned));
+      const factors = shrinkageFactors(choice, learned);
       const shrunk = (row: ForecastRows): ForecastRows => ({
         ...row,
         predicted: row.predicted.map((value) => factors.byTicker.get(row.ticker)! * value),

@@ -1,5 +1,4 @@
 import { SHRINKAGES, type ShrinkageChoice } from "../../src/contract/config/panel-settings.ts";
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { splitIntervals } from "../../src/evaluate/intervals/conformal.ts";
 import { shrinkageFactors } from "../../src/evaluate/shrinkage.ts";
@@ -57,17 +56,17 @@ interface Outcome {
 
 function outcomeOf(market: readonly ForecastRows[], choice: ShrinkageChoice): Outcome {
   const heldOut = firstDates(market, HELD_OUT);
-  const factors = atOnce(shrinkageFactors(choice, heldOut)).byTicker;
+  const factors = shrinkageFactors(choice, heldOut).byTicker;
   const shrunk = market.map((row) => {
     const factor = factors.get(row.ticker)!;
     return { ...row, predicted: row.predicted.map((value) => factor * value) };
   });
   const later = rowsBetween(shrunk, HELD_OUT, HELD_OUT + SCORED);
-  const order = atOnce(orderByDate(later)).values;
+  const order = orderByDate(later).values;
   const covered = later.map((row, i) => coverageOf(firstDates([shrunk[i]!], HELD_OUT)[0]!, row));
   return {
     ic: order.length === 0 ? 0 : mean(order),
-    r2: atOnce(sizeTests(later)).zero.r2 ?? 0,
+    r2: sizeTests(later).zero.r2 ?? 0,
     zeros: [...factors.values()].filter((factor) => factor === 0).length / TICKERS,
     coverage: mean(Float64Array.from(covered)),
   };

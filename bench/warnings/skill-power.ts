@@ -1,4 +1,3 @@
-import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { VerdictState } from "../../src/contract/output/verdict.ts";
 import { verdictOf } from "../../src/evaluate/verdict/verdict.ts";
 import type { Table } from "../table.ts";
@@ -70,7 +69,7 @@ function sharesBy(features: ReturnType<typeof marketFeatures>, noise: NoiseName,
     const market = ridgeMarket(features, Math.max(...DATES), { noise, ic, seed: 1_000 + seed });
     for (const [d, dates] of DATES.entries()) {
       const forecasts = firstDates(market, dates);
-      const { state, judged } = atOnce(verdictOf([{ rows: "out_of_fold", forecasts }], undefined));
+      const { state, judged } = verdictOf([{ rows: "out_of_fold", forecasts }], undefined);
       const { t, quantile } = judged[0]!.order;
       if (SKILLED.has(state)) counts[d]!.skilled++;
       if (t !== null && quantile !== null && t >= quantile) counts[d]!.plain++;

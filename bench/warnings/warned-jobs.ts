@@ -1,7 +1,6 @@
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import type { Warning } from "../../src/contract/problems/warnings.ts";
-import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
-import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { runDlJob, runMlJob } from "../../src/jobs/run-job.ts";
 import { type BlobPair, type Job, runJob } from "../../test/end-to-end/jobs/job-runs.ts";
 
 /** The warnings that are counted. */

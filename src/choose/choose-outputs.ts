@@ -1,6 +1,5 @@
 import type { ChoiceMeasure, ChoiceRule } from "../contract/config/choice/choice-config.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import { type Day, formatDay, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { CHOICE_METHOD } from "../contract/output/choice.ts";
@@ -54,11 +53,11 @@ export function chooseOutputs(
 ): ChosenOutputs {
   requireOneDelay(outputs);
   const tickers = testedTickers(outputs);
-  const chosen = atOnce(choosePrequentially(tickers, outputs.length, { rule, measure }));
+  const chosen = choosePrequentially(tickers, outputs.length, { rule, measure });
   const { best, members, changes, series } = chosen;
   const isWarmUp = ({ first }: TestedFold) => countKnown(series.days, first) < MIN_DATES;
   const from = tickers.map(({ folds }) => folds.findLast(isWarmUp)?.to ?? 0);
-  const gains = atOnce(choiceGains(tickers, chosen.predicted, from, outputs.length, measure));
+  const gains = choiceGains(tickers, chosen.predicted, from, outputs.length, measure);
   const recorded = ({ r2, ic, gain, t }: Gain) => ({ r2, ic, gain, gain_t: t });
   const models = outputs.map(({ model }) => model);
   return {

@@ -1,4 +1,3 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, forecastTable, tableRows } from "./forecast-table.ts";
 import { mean } from "./statistics.ts";
@@ -13,14 +12,14 @@ export interface SetTables {
 }
 
 /** @param rows tickers in any order, which does not change a byte of the tables. */
-export function* setTables(rows: readonly ForecastRows[]): Pausable<SetTables> {
-  const layout = yield* tableRows(rows);
+export function setTables(rows: readonly ForecastRows[]): SetTables {
+  const layout = tableRows(rows);
   const of = (forecast: (rows: ForecastRows) => Float64Array) =>
     forecastTable(layout, layout.tickers.map(forecast));
   return {
-    model: yield* forecastTable(layout),
-    zero: yield* of(zeroForecast),
-    mean: yield* of(meanForecast),
+    model: forecastTable(layout),
+    zero: of(zeroForecast),
+    mean: of(meanForecast),
   };
 }
 

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
 import { SHRINKAGES } from "../contract/config/panel-settings.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import { blockFactors } from "./block-factors.ts";
 import { shrinkageFactors } from "./shrinkage.ts";
 
@@ -45,7 +44,7 @@ LATE.score.labels.set(LATE.score.predicted.map((value) => 0.9 * value));
 
 test("own: a ticker without held-out rows has no factor until 30 labels are known", () => {
   const blocks = [undefined, 102, 130, 131].map((known) => ({ known }));
-  const factors = atOnce(blockFactors("own", [...TICKERS, LATE], blocks)).map((of) => of.byTicker.get("L"));
+  const factors = blockFactors("own", [...TICKERS, LATE], blocks).map((of) => of.byTicker.get("L"));
   assert.deepEqual(factors.slice(0, 3), [0, 0, 0]);
   assert.ok(Math.abs(factors[3]! - 0.9) < 1e-9);
 });
@@ -54,7 +53,7 @@ const BLOCKS = [{ known: undefined }, { known: 137 }, { known: 152 }, { known: 1
 
 for (const choice of SHRINKAGES) {
   test(`${choice}: a block's factors follow from all rows known at its first date, taken one by one`, () => {
-    const factors = atOnce(blockFactors(choice, TICKERS, BLOCKS));
+    const factors = blockFactors(choice, TICKERS, BLOCKS);
     assert.equal(factors.length, BLOCKS.length);
     for (const [b, { known }] of BLOCKS.entries()) {
       const rows = TICKERS.map(({ heldOut, score }) => {
@@ -79,7 +78,7 @@ for (const choice of SHRINKAGES) {
           levels: Float64Array.from(own.levels),
         };
       });
-      assert.deepEqual(factors[b], atOnce(shrinkageFactors(choice, rows)), `block ${b}`);
+      assert.deepEqual(factors[b], shrinkageFactors(choice, rows), `block ${b}`);
     }
     if (choice !== "none") assert.notDeepEqual(factors[1], factors[3]);
   });

@@ -1,5 +1,4 @@
 import type { ShrinkageChoice } from "../contract/config/panel-settings.ts";
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { concatenate, type DatedForecasts } from "./forecast-rows.ts";
 import { type Factors, shrinkageFactors } from "./shrinkage.ts";
@@ -25,12 +24,12 @@ interface JudgedTicker {
  * blocks whose labels are known by then.
  * @param blocks ascending; `known` is undefined for the first.
  */
-export function* blockFactors(
+export function blockFactors(
   choice: ShrinkageChoice,
   tickers: readonly JudgedTicker[],
   blocks: readonly { readonly known: Day | undefined }[],
-): Pausable<readonly Factors[]> {
-  const first = yield* shrinkageFactors(
+): readonly Factors[] {
+  const first = shrinkageFactors(
     choice,
     tickers.map(({ heldOut }) => heldOut),
   );
@@ -39,7 +38,7 @@ export function* blockFactors(
   const factors = [first];
   for (const { known } of blocks.slice(1)) {
     const rows = histories.map((history) => upTo(history, known!));
-    const found = yield* shrinkageFactors(choice, rows);
+    const found = shrinkageFactors(choice, rows);
     if (choice !== "own") factors.push(found);
     else {
       const byTicker = new Map(found.byTicker);

@@ -1,4 +1,3 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, forecastTable, tableRows } from "./forecast-table.ts";
@@ -17,7 +16,7 @@ export interface BlockSkill {
  * @param rows tickers in any order, score rows ascending by date.
  * @param starts first dates of the blocks, ascending; rows before the first belong to none.
  */
-export function* blockSkills(rows: readonly ForecastRows[], starts: readonly Day[]): Pausable<BlockSkill[]> {
+export function blockSkills(rows: readonly ForecastRows[], starts: readonly Day[]): BlockSkill[] {
   const cursors = rows.map(() => 0);
   const found: BlockSkill[] = [];
   for (const [b, start] of starts.entries()) {
@@ -33,7 +32,7 @@ export function* blockSkills(rows: readonly ForecastRows[], starts: readonly Day
       end = Math.max(end, row.days[to - 1]!);
       own.push(part(row, from, to));
     }
-    found.push({ end, tickers: own.length, table: yield* forecastTable(yield* tableRows(own)) });
+    found.push({ end, tickers: own.length, table: forecastTable(tableRows(own)) });
   }
   return found;
 }

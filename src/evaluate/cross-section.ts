@@ -1,4 +1,3 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { CrossSection } from "../contract/output/metrics-schemas.ts";
 import { neweyWestT } from "./newey-west.ts";
@@ -41,16 +40,15 @@ function dateCorrelations(predicted: Float64Array, labels: DateLabels): DateCorr
  * @returns sums over dates in ascending order. Without a date all are null, with one date all but the means;
  *   ICIR and t even if the standard deviation is 0.
  */
-export function* crossSection(
+export function crossSection(
   labels: LabelsByDate,
   predicted: Float64Array,
   onDate: OnDate = () => undefined,
-): Pausable<CrossSection> {
+): CrossSection {
   const ics: number[] = [];
   const rankIcs: number[] = [];
   let tickers = 0;
   for (const date of labels.dates) {
-    yield 0;
     const found = dateCorrelations(predicted.subarray(date.from, date.to), date);
     if (found === undefined) continue;
     const held = date.to - date.from;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import type { DelayedOrder } from "../contract/output/metrics-schemas.ts";
 import { delayedOrders } from "./delayed-order.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
@@ -114,7 +113,7 @@ function assertNear(actual: object, expected: object): void {
   }
 }
 
-const ordersOf = (rows: readonly ForecastRows[], delay = 0) => atOnce(delayedOrders(rows, delay));
+const ordersOf = (rows: readonly ForecastRows[], delay = 0) => delayedOrders(rows, delay);
 
 test("all figures equal those of a plain loop over dates, with holes, ties and missing labels", () => {
   for (let seed = 1; seed <= 12; seed++) {

@@ -1,4 +1,3 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { DelayedOrder } from "../contract/output/metrics-schemas.ts";
 import { MIN_ORDER_TICKERS } from "../contract/output/order-name.ts";
 import { type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
@@ -24,30 +23,30 @@ const BASIS_POINTS = 1e4;
  * label, with forecasts and labels that differ.
  * @param rows tickers in any order; NaN for labels that are not known. @param delay of the labels.
  */
-export function* delayedOrders(rows: readonly ForecastRows[], delay: number): Pausable<DelayedOrder[]> {
+export function delayedOrders(rows: readonly ForecastRows[], delay: number): DelayedOrder[] {
   const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
-  const layout = yield* dateLayout(ordered);
+  const layout = dateLayout(ordered);
   const numbers = dateNumbers(layout);
   const later = (step: number) => ordered.map((row) => laterLabels(row, numbers, layout.first, step));
   if (ordered.length < MIN_ORDER_TICKERS) {
     const orders: DelayedOrder[] = [];
     for (const step of STEPS) {
       const rows = later(step).map((realised, i) => labelled({ ...ordered[i]!, realised }));
-      const { values } = yield* orderOverTime(rows);
+      const { values } = orderOverTime(rows);
       const order = { order_mean: finiteOrNull(mean(values)), order_t: signedReturnT(values) };
       orders.push({ delay: delay + step, dates: values.length, ...FIGURES_ACROSS, ...order });
     }
     return orders;
   }
-  const predicted = yield* valuesByDate(
+  const predicted = valuesByDate(
     layout,
     ordered.map((row) => row.predicted),
   );
-  const dates = yield* sortedDates(ordered, layout, predicted);
+  const dates = sortedDates(ordered, layout, predicted);
   const orders: DelayedOrder[] = [];
   for (const step of STEPS) {
-    const labels = yield* valuesByDate(layout, later(step));
-    orders.push({ delay: delay + step, ...(yield* ordersAcross(dates, predicted, labels)) });
+    const labels = valuesByDate(layout, later(step));
+    orders.push({ delay: delay + step, ...ordersAcross(dates, predicted, labels) });
   }
   return orders;
 }
@@ -101,12 +100,12 @@ interface SortedDate {
 }
 
 /** The dates that can count, whichever labels their forecasts are compared with. */
-function* sortedDates(
+function sortedDates(
   rows: readonly ForecastRows[],
   layout: DateLayout,
   predicted: Float64Array,
-): Pausable<SortedDate[]> {
-  const tickers = yield* valuesByDate(
+): SortedDate[] {
+  const tickers = valuesByDate(
     layout,
     rows.map(({ days }, number) => new Float64Array(days.length).fill(number)),
   );
@@ -115,7 +114,6 @@ function* sortedDates(
   for (let d = 0; d + 1 < layout.starts.length; d++) {
     const [from, to] = [layout.starts[d]!, layout.starts[d + 1]!];
     if (from === to) continue;
-    yield 0;
     const fifths = quantilesOfRanks(averageRanks(predicted.subarray(from, to)), FIFTHS);
     const hasEnds = to - from >= MIN_ORDER_TICKERS && fifths.includes(0) && fifths.includes(FIFTHS - 1);
     const now = hasEnds ? { tickers: tickers.subarray(from, to), quantiles: fifths } : undefined;
@@ -130,14 +128,13 @@ function* sortedDates(
 }
 
 /** @param predicted of all rows, date after date; `labels` likewise, NaN if there is none. */
-function* ordersAcross(
+function ordersAcross(
   sorted: readonly SortedDate[],
   predicted: Float64Array,
   labels: Float64Array,
-): Pausable<Omit<DelayedOrder, "delay">> {
+): Omit<DelayedOrder, "delay"> {
   const found: { ic: number; rankIc: number; spread: number; replaced: number }[] = [];
   for (const { from, fifths, topReplaced, bottomReplaced } of sorted) {
-    yield 0;
     const known = fifths
       .keys()
       .toArray()

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import { exposureTable } from "./exposures.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
 import { meanT } from "./mean-test.ts";
@@ -105,9 +104,7 @@ const near = (a: number | null, b: number | null) => Math.abs(a! - b!) < 1e-9 * 
 test("correlations and the semipartial IC equal those of a regression by normal equations", () => {
   for (let seed = 1; seed <= 5; seed++) {
     const given = market(seed, 20, (x, noise) => x[0]! + x[1]! + noise);
-    const { dates, ic_mean, ic_t, residual, by_exposure } = atOnce(
-      exposureTable(given.rows, given.exposures),
-    );
+    const { dates, ic_mean, ic_t, residual, by_exposure } = exposureTable(given.rows, given.exposures);
     const slow = slowTable(given);
     const t = (values: readonly number[]) => meanT(Float64Array.from(values));
     assert.equal(dates, slow.ics.length);
@@ -124,22 +121,22 @@ test("correlations and the semipartial IC equal those of a regression by normal 
 
 test("forecasts that are a sum of exposures have an IC, and none beyond them", () => {
   const { rows, exposures } = market(2, 20, (x) => 0.001 * x[1]! + 0.0001 * x[4]!);
-  const { ic_mean, residual, dates } = atOnce(exposureTable(rows, exposures));
+  const { ic_mean, residual, dates } = exposureTable(rows, exposures);
   assert.ok(ic_mean! > 0.5 && dates > 20);
   assert.deepEqual(residual, { ic_mean: 0, ic_t: null });
 });
 
 test("an exposure that is constant, or a copy of another, takes nothing more away", () => {
   const { rows, exposures } = market(4, 20, (x, noise) => x[1]! + noise);
-  const before = atOnce(exposureTable(rows, exposures)).residual;
+  const before = exposureTable(rows, exposures).residual;
   for (const { values } of exposures.values()) {
     for (let i = 0; i < values.length; i += COLUMNS) values[i + 4] = values[i + 3]!;
   }
-  const copied = atOnce(exposureTable(rows, exposures)).residual;
+  const copied = exposureTable(rows, exposures).residual;
   for (const { values } of exposures.values()) {
     for (let i = 0; i < values.length; i += COLUMNS) values[i + 4] = 7;
   }
-  const constant = atOnce(exposureTable(rows, exposures));
+  const constant = exposureTable(rows, exposures);
   assert.ok(near(copied.ic_mean, constant.residual.ic_mean));
   assert.notEqual(before.ic_mean, copied.ic_mean);
   assert.equal(constant.by_exposure[4]!.dates, 0);
@@ -147,7 +144,7 @@ test("an exposure that is constant, or a copy of another, takes nothing more awa
 
 test("with eleven tickers each exposure has its correlation, and there is no residual", () => {
   const { rows, exposures } = market(6, 11, (x, noise) => x[1]! + noise);
-  const { dates, ic_mean, residual, by_exposure } = atOnce(exposureTable(rows, exposures));
+  const { dates, ic_mean, residual, by_exposure } = exposureTable(rows, exposures);
   assert.deepEqual([dates, ic_mean, residual.ic_mean], [0, null, null]);
   assert.ok(by_exposure.every((own) => own.correlation_mean !== null));
 });

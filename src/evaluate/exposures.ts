@@ -1,4 +1,3 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { TickerExposures } from "../contract/market/ticker-series.ts";
 import { EXPOSURES, type ExposureTable } from "../contract/output/metrics-schemas.ts";
 import { MIN_ORDER_TICKERS } from "../contract/output/order-name.ts";
@@ -18,23 +17,22 @@ const ROUNDING = 1e-6;
  * the IC of what all of them together leave of the forecasts (a semipartial correlation), beside the IC over the same dates.
  * @param rows tickers in any order; NaN for labels that are not known.
  */
-export function* exposureTable(
+export function exposureTable(
   rows: readonly DatedForecasts[],
   exposures: ReadonlyMap<string, TickerExposures>,
-): Pausable<ExposureTable> {
+): ExposureTable {
   const ordered = inTickerOrder(rows);
-  const layout = yield* dateLayout(ordered);
+  const layout = dateLayout(ordered);
   const laid = (of: (row: DatedForecasts) => Float64Array) => valuesByDate(layout, ordered.map(of));
-  const predicted = yield* laid((row) => row.predicted);
-  const realised = yield* laid((row) => row.realised);
+  const predicted = laid((row) => row.predicted);
+  const realised = laid((row) => row.realised);
   const columns: Float64Array[] = [];
   for (let c = 0; c < EXPOSURES.length; c++) {
     const parts: Float64Array[] = [];
     for (const row of ordered) {
-      yield 0;
       parts.push(columnOf(row, exposures, c));
     }
-    columns.push(yield* valuesByDate(layout, parts));
+    columns.push(valuesByDate(layout, parts));
   }
   const known = [realised, ...columns];
   const correlations: number[][] = EXPOSURES.map(() => []);
@@ -42,7 +40,6 @@ export function* exposureTable(
   for (let d = 0; d + 1 < layout.starts.length; d++) {
     const [from, to] = [layout.starts[d]!, layout.starts[d + 1]!];
     if (to - from < MIN_ORDER_TICKERS) continue;
-    yield 0;
     const places = Array.from({ length: to - from }, (_, i) => from + i);
     for (const [c, column] of columns.entries()) {
       const having = places.filter((i) => !Number.isNaN(column[i]!));

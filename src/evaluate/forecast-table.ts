@@ -1,4 +1,3 @@
-import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 import type { CrossSection, Metrics } from "../contract/output/metrics-schemas.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
 import { asRanked, concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
@@ -6,7 +5,7 @@ import { type LabelsByDate, labelsByDate, valuesByDate } from "./rows-by-date.ts
 import {
   type CorrelationSide,
   correlationOf,
-  correlationSideInSteps,
+  correlationSide,
   finiteOrNull,
   isConstant,
   median,
@@ -28,22 +27,20 @@ export interface ForecastTable {
  * @param baseline for each ticker of `rows`: shape (its rows). The forecasts of a baseline instead of those of the rows.
  * @param onDate as in `crossSection`.
  */
-export function* forecastTable(
+export function forecastTable(
   rows: TableRows,
   baseline?: readonly Float64Array[],
   onDate?: OnDate,
-): Pausable<ForecastTable> {
+): ForecastTable {
   const { tickers, realised, trainingMean, facts, byDate } = rows;
   const predicted = baseline ?? tickers.map((ticker) => ticker.predicted);
   const ranked = baseline ?? tickers.map((ticker) => asRanked(ticker).predicted);
   const whole = { predicted: concatenate(predicted), realised, trainingMean };
-  yield 0;
-  const pooled = yield* metricsInSteps(whole, facts);
-  const cross_section = yield* crossSection(byDate, yield* valuesByDate(byDate.layout, ranked), onDate);
+  const pooled = metrics(whole, facts);
+  const cross_section = crossSection(byDate, valuesByDate(byDate.layout, ranked), onDate);
   const by_ticker = new Map<string, Metrics>();
   for (const [i, ticker] of tickers.entries()) {
     by_ticker.set(ticker.ticker, metrics({ ...ticker, predicted: predicted[i]! }));
-    yield 1;
   }
   const skills = [...by_ticker.values()].flatMap(({ r2_zero }) => r2_zero ?? []);
   return { pooled, by_ticker, cross_section, r2_zero_median: median(Float64Array.from(skills)) };
@@ -61,18 +58,15 @@ interface TableRows {
 }
 
 /** Prepares rows for their tables. Rows without a label do not count. @param rows tickers in any order. */
-export function* tableRows(rows: readonly ForecastRows[]): Pausable<TableRows> {
+export function tableRows(rows: readonly ForecastRows[]): TableRows {
   const tickers: ForecastRows[] = [];
   for (const ticker of inTickerOrder(rows)) {
     tickers.push(labelled(ticker));
-    yield 0;
   }
   const realised = concatenate(tickers.map((ticker) => ticker.realised));
-  yield 0;
   const trainingMean = concatenate(tickers.map((ticker) => ticker.trainingMean));
-  yield 0;
-  const facts = yield* labelFacts(realised);
-  return { tickers, realised, trainingMean, facts, byDate: yield* labelsByDate(tickers) };
+  const facts = labelFacts(realised);
+  return { tickers, realised, trainingMean, facts, byDate: labelsByDate(tickers) };
 }
 
 /** Labelled rows of one ticker, one fold or all tickers, as parallel arrays of shape (n). */
@@ -84,14 +78,6 @@ interface LabelledForecasts {
   readonly trainingMean: Float64Array;
 }
 
-/**
- * Metrics over the given rows; sums follow their order. Undefined metrics are null: everything for no rows, a hit rate without a signed
- * pair, an r2 whose benchmark makes no error, a correlation with a constant.
- */
-export function metrics(rows: LabelledForecasts): Metrics {
-  return atOnce(metricsInSteps(rows));
-}
-
 /** The part of the metrics that depends only on the labels. */
 interface LabelFacts {
   readonly rootMeanSquare: number;
@@ -99,16 +85,19 @@ interface LabelFacts {
 }
 
 /** @param realised shape (n), all finite. */
-function* labelFacts(realised: Float64Array): Pausable<LabelFacts> {
-  yield 0;
-  return { rootMeanSquare: rootMeanSquare(realised), side: yield* correlationSideInSteps(realised) };
+function labelFacts(realised: Float64Array): LabelFacts {
+  return { rootMeanSquare: rootMeanSquare(realised), side: correlationSide(realised) };
 }
 
-/** Like `metrics`, for the rows of all tickers. @param facts of these labels, if they are known. */
-function* metricsInSteps(
+/**
+ * Metrics over the given rows; sums follow their order. Undefined metrics are null: everything for no rows, a hit rate without a signed
+ * pair, an r2 whose benchmark makes no error, a correlation with a constant.
+ * @param facts of these labels, if they are known.
+ */
+export function metrics(
   { predicted, realised, trainingMean }: LabelledForecasts,
   facts?: LabelFacts,
-): Pausable<Metrics> {
+): Metrics {
   const n = realised.length;
   if (n === 0) {
     const signs = { hit_rate: null, up_share: null, hit_rate_se: null };
@@ -116,30 +105,24 @@ function* metricsInSteps(
   }
   // One array for both kinds of errors.
   const errors = differences(realised, predicted, new Float64Array(n));
-  yield 0;
   const rmse = rootMeanSquare(errors);
-  yield 0;
   const mae = finiteOrNull(meanMagnitude(errors));
-  yield 0;
   const r2_mean = skill(rmse, rootMeanSquare(differences(realised, trainingMean, errors)));
-  yield 0;
   const signs = signAgreement(realised, predicted);
-  yield 0;
   const r2_zero = skill(rmse, facts?.rootMeanSquare ?? rootMeanSquare(realised));
-  yield 0;
-  const correlation = yield* correlationWith(realised, predicted, facts);
+  const correlation = correlationWith(realised, predicted, facts);
   return { n, rmse: finiteOrNull(rmse), mae, ...signs, r2_zero, r2_mean, correlation };
 }
 
-function* correlationWith(
+function correlationWith(
   realised: Float64Array,
   predicted: Float64Array,
   facts: LabelFacts | undefined,
-): Pausable<number | null> {
+): number | null {
   // A constant forecast, such as that of a baseline, is known without looking at the labels.
   if (isConstant(predicted)) return null;
-  const labels = facts === undefined ? yield* correlationSideInSteps(realised) : facts.side;
-  return labels === null ? null : correlationOf(labels, yield* correlationSideInSteps(predicted));
+  const labels = facts === undefined ? correlationSide(realised) : facts.side;
+  return labels === null ? null : correlationOf(labels, correlationSide(predicted));
 }
 
 /** Writes y minus p. */

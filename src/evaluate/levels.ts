@@ -1,4 +1,3 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
 import { dateLayout, valuesByDate } from "./rows-by-date.ts";
@@ -45,13 +44,13 @@ export function levelSpans(days: Int32Array, levels: Float64Array): Levels {
  * from different levels only after a failed refit, in folds or parts that begin on different dates, or with a choice among targets; their
  * mean is then the level of the date.
  */
-export function* commonLevels(
+export function commonLevels(
   rows: readonly (Pick<DatedForecasts, "ticker" | "days"> & { readonly spans: Levels })[],
-): Pausable<Levels> {
+): Levels {
   const ordered = inTickerOrder(rows);
   if (ordered.every(({ spans }) => spans.length === 0)) return [];
-  const layout = yield* dateLayout(ordered);
-  const laid = yield* valuesByDate(
+  const layout = dateLayout(ordered);
+  const laid = valuesByDate(
     layout,
     ordered.map(({ days, spans }) => levelsAt(spans, days)),
   );
@@ -61,7 +60,6 @@ export function* commonLevels(
   for (let d = 0; d + 1 < starts.length; d++) {
     const own = laid.subarray(starts[d]!, starts[d + 1]!);
     if (own.length === 0) continue;
-    yield 0;
     dates.push(first + d);
     // The mean of equal numbers is not always the same number.
     levels.push(own.every((level) => level === own[0]) ? own[0]! : own.reduce((a, b) => a + b) / own.length);

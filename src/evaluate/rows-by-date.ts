@@ -1,4 +1,3 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
 import { averageRanks } from "./rank.ts";
@@ -21,7 +20,7 @@ export interface RowsByDate extends Pick<DateLayout, "first" | "starts"> {
 }
 
 /** A counting sort. @param rows days ascending each. */
-export function* dateLayout(rows: readonly Pick<DatedForecasts, "days">[]): Pausable<DateLayout> {
+export function dateLayout(rows: readonly Pick<DatedForecasts, "days">[]): DateLayout {
   const first = rows.reduce((day, ticker) => Math.min(day, ticker.days[0] ?? day), Number.POSITIVE_INFINITY);
   const last = rows.reduce((day, ticker) => Math.max(day, ticker.days.at(-1) ?? day), first);
   if (first === Number.POSITIVE_INFINITY) {
@@ -30,7 +29,6 @@ export function* dateLayout(rows: readonly Pick<DatedForecasts, "days">[]): Paus
   const starts = new Int32Array(last - first + 2);
   for (const { days } of rows) {
     for (let i = 0; i < days.length; i++) starts[days[i]! - first + 1]!++;
-    yield 0;
   }
   for (let d = 1; d < starts.length; d++) starts[d]! += starts[d - 1]!;
   const next = starts.slice();
@@ -38,29 +36,24 @@ export function* dateLayout(rows: readonly Pick<DatedForecasts, "days">[]): Paus
   let row = 0;
   for (const { days } of rows) {
     for (let i = 0; i < days.length; i++) places[row++] = next[days[i]! - first]!++;
-    yield 0;
   }
   return { first, starts, places };
 }
 
 /** The values of all rows, date after date. @param parts of the tickers of the layout. */
-export function* valuesByDate(
-  { places }: DateLayout,
-  parts: readonly Float64Array[],
-): Pausable<Float64Array> {
+export function valuesByDate({ places }: DateLayout, parts: readonly Float64Array[]): Float64Array {
   const laid = new Float64Array(places.length);
   let row = 0;
   for (const part of parts) {
     for (let i = 0; i < part.length; i++) laid[places[row++]!] = part[i]!;
-    yield 0;
   }
   return laid;
 }
 
 /** The sum of each date that has a row, in time order. */
-export function* dateSums(layout: DateLayout, parts: readonly Float64Array[]): Pausable<Float64Array> {
+export function dateSums(layout: DateLayout, parts: readonly Float64Array[]): Float64Array {
   const { starts } = layout;
-  const laid = yield* valuesByDate(layout, parts);
+  const laid = valuesByDate(layout, parts);
   const sums: number[] = [];
   for (let d = 0; d + 1 < starts.length; d++) {
     if (starts[d] === starts[d + 1]) continue;
@@ -71,11 +64,11 @@ export function* dateSums(layout: DateLayout, parts: readonly Float64Array[]): P
   return Float64Array.from(sums);
 }
 
-export function* sortedByDate(rows: readonly DatedForecasts[]): Pausable<RowsByDate> {
-  const layout = yield* dateLayout(rows);
+export function sortedByDate(rows: readonly DatedForecasts[]): RowsByDate {
+  const layout = dateLayout(rows);
   const part = (of: (row: DatedForecasts) => Float64Array) => valuesByDate(layout, rows.map(of));
-  const predicted = yield* part((row) => row.predicted);
-  const realised = yield* part((row) => row.realised);
+  const predicted = part((row) => row.predicted);
+  const realised = part((row) => row.realised);
   return { first: layout.first, starts: layout.starts, predicted, realised };
 }
 
@@ -114,11 +107,9 @@ export interface LabelsByDate {
 }
 
 /** @param rows labelled rows, with tickers in the order of the sums of a date. */
-export function* labelsByDate(
-  rows: readonly Pick<DatedForecasts, "days" | "realised">[],
-): Pausable<LabelsByDate> {
-  const layout = yield* dateLayout(rows);
-  const realised = yield* valuesByDate(
+export function labelsByDate(rows: readonly Pick<DatedForecasts, "days" | "realised">[]): LabelsByDate {
+  const layout = dateLayout(rows);
+  const realised = valuesByDate(
     layout,
     rows.map((row) => row.realised),
   );
@@ -127,7 +118,6 @@ export function* labelsByDate(
   for (let d = 0; d + 1 < starts.length; d++) {
     const [from, to] = [starts[d]!, starts[d + 1]!];
     if (to - from < MIN_TICKERS) continue;
-    yield 0;
     const labels = realised.subarray(from, to);
     const side = correlationSide(labels);
     // Ranks are constant exactly when the values are, so IC and RankIC cover the same dates.

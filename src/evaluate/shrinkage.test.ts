@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
 import { SHRINKAGES } from "../contract/config/panel-settings.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
 import {
   dateShrinkage,
@@ -124,7 +123,7 @@ for (const dates of [59, 60, 90]) {
     const sum = (values: readonly number[]) => values.reduce((a, b) => a + b);
     const b = sum(products) / sum(squares);
     const se = slowError(products.map((value, d) => value - b * squares[d]!)) / (sum(squares) / dates);
-    const found = atOnce(dateShrinkage(rows));
+    const found = dateShrinkage(rows);
     assert.ok(Math.abs(found.b! - b) < 1e-12 && Math.abs(found.se! - se) < 1e-9);
     assert.ok(Math.abs(found.s - slowPosterior(b, se)) < 1e-9);
   });
@@ -149,24 +148,24 @@ test("only a slope that is negative by more than 1.86 errors gives 0", () => {
 
 test("a single date, no rows and forecasts at their level give 0", () => {
   const single = oversized(5, 1);
-  assert.equal(atOnce(dateShrinkage(single)).s, 0);
-  assert.deepEqual(atOnce(dateShrinkage([])), { n: 0, b: null, se: null, s: 0 });
+  assert.equal(dateShrinkage(single).s, 0);
+  assert.deepEqual(dateShrinkage([]), { n: 0, b: null, se: null, s: 0 });
   const flat = oversized(5, 80).map((row) => ({ ...row, levels: row.predicted }));
-  assert.deepEqual(atOnce(dateShrinkage(flat)), { n: 400, b: null, se: null, s: 0 });
+  assert.deepEqual(dateShrinkage(flat), { n: 400, b: null, se: null, s: 0 });
 });
 
 test("pooled shrinkage has one factor for all, and changes the order of no ticker or date", () => {
-  const { byTicker: factors } = atOnce(shrinkageFactors("pooled", oversized(30, 200)));
+  const { byTicker: factors } = shrinkageFactors("pooled", oversized(30, 200));
   const [first] = factors.values();
   assert.ok(first! > 0.12 && first! < 0.28, String(first));
   assert.ok([...factors.values()].every((factor) => factor === first));
-  assert.deepEqual([...atOnce(shrinkageFactors("none", oversized(3, 40))).byTicker.values()], [1, 1, 1]);
+  assert.deepEqual([...shrinkageFactors("none", oversized(3, 40)).byTicker.values()], [1, 1, 1]);
 });
 
 test("empirical Bayes keeps the pooled factor if slopes agree, and departs from it if they do not", () => {
   const spreadOf = (rows: DatedForecasts[]) => {
-    const factors = [...atOnce(shrinkageFactors("empirical_bayes", rows)).byTicker.values()];
-    const own = [...atOnce(shrinkageFactors("own", rows)).byTicker.values()];
+    const factors = [...shrinkageFactors("empirical_bayes", rows).byTicker.values()];
+    const own = [...shrinkageFactors("own", rows).byTicker.values()];
     const range = (values: number[]) => Math.max(...values) - Math.min(...values);
     assert.ok(factors.every((factor) => factor >= 0 && factor <= 1));
     return range(factors) / range(own);
@@ -183,8 +182,8 @@ test("the factors of empirical Bayes follow its formula", () => {
   const centre = sum(slopes.map(({ b }, i) => weights[i]! * b!)) / sum(weights);
   const q = sum(slopes.map(({ b }, i) => weights[i]! * (b! - centre) ** 2));
   const between = (q - 11) / (sum(weights) - sum(weights.map((w) => w * w)) / sum(weights));
-  const c = atOnce(dateShrinkage(rows)).s;
-  const factors = atOnce(shrinkageFactors("empirical_bayes", rows)).byTicker;
+  const c = dateShrinkage(rows).s;
+  const factors = shrinkageFactors("empirical_bayes", rows).byTicker;
   assert.ok(between > 0);
   for (const [i, { ticker }] of rows.entries()) {
     const factor = (slopes[i]!.b! * weights[i]! + c / between) / (weights[i]! + 1 / between);
@@ -198,7 +197,7 @@ test("one ticker, no rows and forecasts of 0 have a factor", () => {
   const still = { ...only!, ticker: "Z", predicted: new Float64Array(100) };
   for (const choice of SHRINKAGES) {
     for (const rows of [[only!], [empty], [still], [only!, empty, still]]) {
-      for (const [ticker, factor] of atOnce(shrinkageFactors(choice, rows)).byTicker) {
+      for (const [ticker, factor] of shrinkageFactors(choice, rows).byTicker) {
         assert.ok(factor >= 0 && factor <= 1, `${choice} ${ticker} ${factor}`);
       }
     }

@@ -1,5 +1,4 @@
 import type { ShrinkageChoice } from "../contract/config/panel-settings.ts";
-import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 import { varianceBetween } from "./between-variance.ts";
 import { concatenate, type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
 import type { Residuals } from "./intervals/conformal.ts";
@@ -25,25 +24,17 @@ export interface Shrinkage {
  * @param realised shape (n), labels of rows that the model did not learn from; `predicted` likewise.
  */
 export function shrinkage(realised: Float64Array, predicted: Float64Array): Shrinkage {
-  return atOnce(shrinkageInSteps(realised, predicted));
-}
-
-/** Like `shrinkage`, for the rows of all tickers. */
-function* shrinkageInSteps(realised: Float64Array, predicted: Float64Array): Pausable<Shrinkage> {
   const n = realised.length;
   // Divided by the largest value of their side, so that squares stay in the range of a float64.
   const [largestLabel, largest] = [largestMagnitude(realised), largestMagnitude(predicted)];
   const y = realised.map((value) => (largestLabel === 0 ? 0 : value / largestLabel));
-  yield 0;
   const p = predicted.map((value) => value / largest);
-  yield 0;
   let [yp, pp] = [0, 0];
   for (let i = 0; i < n; i++) {
     yp += y[i]! * p[i]!;
     pp += p[i]! * p[i]!;
   }
   if (!(pp > 0)) return { n, b: null, se: null, s: 0 };
-  yield 0;
   const slope = yp / pp;
   let squares = 0;
   for (let i = 0; i < n; i++) squares += (p[i]! * (y[i]! - slope * p[i]!)) ** 2;
@@ -93,13 +84,12 @@ export function posteriorSlope(b: number, se: number): number {
  * error is that of a ratio of totals: `meanError` of N - b D, divided by the mean of D (Cochran, "Sampling Techniques", 1977, 6.4). A
  * single date has no error, so its s is 0, as without rows.
  */
-export function* dateShrinkage(rows: readonly DatedForecasts[]): Pausable<Shrinkage> {
+export function dateShrinkage(rows: readonly DatedForecasts[]): Shrinkage {
   const ordered = inTickerOrder(rows);
   const products: Float64Array[] = [];
   const squares: Float64Array[] = [];
   let n = 0;
   for (const { realised, predicted, levels } of ordered) {
-    yield 0;
     const unit = realised.length === 0 ? 0 : rootMeanSquare(realised);
     n += realised.length;
     const above = (values: Float64Array) => values.map((value, i) => (value - (levels?.[i] ?? 0)) / unit);
@@ -108,9 +98,9 @@ export function* dateShrinkage(rows: readonly DatedForecasts[]): Pausable<Shrink
     products.push(scaled.map((value, i) => value * labels[i]!));
     squares.push(scaled.map((value) => value * value));
   }
-  const layout = yield* dateLayout(ordered);
-  const yp = yield* dateSums(layout, products);
-  const pp = yield* dateSums(layout, squares);
+  const layout = dateLayout(ordered);
+  const yp = dateSums(layout, products);
+  const pp = dateSums(layout, squares);
   const weight = mean(pp);
   if (!(weight > 0)) return { n, b: null, se: null, s: 0 };
   const b = finiteOrNull(mean(yp) / weight);
@@ -135,30 +125,26 @@ export interface Factors {
  * The factor for the forecasts of each ticker: 1 without shrinkage.
  * @param rows that the models did not learn from, all labelled, with the models' own forecasts.
  */
-export function* shrinkageFactors(
-  choice: ShrinkageChoice,
-  rows: readonly DatedForecasts[],
-): Pausable<Factors> {
+export function shrinkageFactors(choice: ShrinkageChoice, rows: readonly DatedForecasts[]): Factors {
   switch (choice) {
     case "none":
       return { byTicker: new Map(rows.map(({ ticker }) => [ticker, 1])) };
     case "own":
-      return { byTicker: new Map((yield* tickerShrinkage(rows)).map(([ticker, { s }]) => [ticker, s])) };
+      return { byTicker: new Map(tickerShrinkage(rows).map(([ticker, { s }]) => [ticker, s])) };
     case "pooled": {
-      const slope = yield* dateShrinkage(rows);
+      const slope = dateShrinkage(rows);
       return { byTicker: new Map(rows.map(({ ticker }) => [ticker, slope.s])), slope };
     }
     case "empirical_bayes":
-      return yield* empiricalBayesFactors(rows);
+      return empiricalBayesFactors(rows);
   }
 }
 
 /** The shrinkage of each ticker by itself, in the order of the rows. */
-function* tickerShrinkage(rows: readonly DatedForecasts[]): Pausable<[ticker: string, Shrinkage][]> {
+function tickerShrinkage(rows: readonly DatedForecasts[]): [ticker: string, Shrinkage][] {
   const found: [string, Shrinkage][] = [];
   for (const { ticker, realised, predicted } of rows) {
     found.push([ticker, shrinkage(realised, predicted)]);
-    yield 0;
   }
   return found;
 }
@@ -167,9 +153,9 @@ function* tickerShrinkage(rows: readonly DatedForecasts[]): Pausable<[ticker: st
  * Each ticker's slope, pulled towards the pooled factor c by how uncertain it is: (b / se² + c / v) / (1 / se² + 1 / v), within [0, 1]. v is
  * the variance of the true slopes between tickers by the moments of DerSimonian and Laird (1986); if it is 0, every ticker gets c.
  */
-function* empiricalBayesFactors(rows: readonly DatedForecasts[]): Pausable<Factors> {
-  const slope = yield* dateShrinkage(rows);
-  const slopes = (yield* tickerShrinkage(inTickerOrder(rows))).map(([ticker, { b, se }]) => ({
+function empiricalBayesFactors(rows: readonly DatedForecasts[]): Factors {
+  const slope = dateShrinkage(rows);
+  const slopes = tickerShrinkage(inTickerOrder(rows)).map(([ticker, { b, se }]) => ({
     ticker,
     b,
     weight: se === null || !(se > 0) ? 0 : 1 / se ** 2,
@@ -188,16 +174,14 @@ function* empiricalBayesFactors(rows: readonly DatedForecasts[]): Pausable<Facto
  * The shrinkage of each ticker and of all rows together.
  * @param rows that the models did not learn from, all labelled; tickers in any order.
  */
-export function* shrinkageTable(rows: readonly DatedForecasts[]): Pausable<ShrinkageTable> {
+export function shrinkageTable(rows: readonly DatedForecasts[]): ShrinkageTable {
   const ordered = inTickerOrder(rows);
-  const by_ticker = new Map(yield* tickerShrinkage(ordered));
+  const by_ticker = new Map(tickerShrinkage(ordered));
   const realised = concatenate(ordered.map((row) => row.realised));
-  yield 0;
   const predicted = concatenate(ordered.map((row) => row.predicted));
-  yield 0;
   return {
-    pooled: yield* shrinkageInSteps(realised, predicted),
-    by_date: yield* dateShrinkage(ordered),
+    pooled: shrinkage(realised, predicted),
+    by_date: dateShrinkage(ordered),
     by_ticker,
   };
 }

@@ -1,5 +1,3 @@
-import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
-
 /**
  * Sums behind the metrics. Each follows the order of its input, so equal inputs give equal bytes. None loses digits to cancellation, or
  * leaves the range of a float64 if the result is inside it.
@@ -62,15 +60,8 @@ export interface CorrelationSide {
 
 /** @returns null if the values are constant, or fewer than two. */
 export function correlationSide(values: Float64Array): CorrelationSide | null {
-  return atOnce(correlationSideInSteps(values));
-}
-
-/** Like `correlationSide`, for millions of values. */
-export function* correlationSideInSteps(values: Float64Array): Pausable<CorrelationSide | null> {
   if (isConstant(values)) return null;
-  yield 0;
   const unit = centred(values);
-  yield 0;
   const scale = largestMagnitude(unit);
   let squares = 0;
   for (let i = 0; i < unit.length; i++) {

@@ -1,4 +1,3 @@
-import { atOnce } from "../contract/machine/pausable.ts";
 import type { CrossSection } from "../contract/output/metrics-schemas.ts";
 import { type SetTables, setTables } from "./baselines.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
@@ -8,17 +7,17 @@ import { labelsByDate, valuesByDate } from "./rows-by-date.ts";
 
 /** The table of rows' own forecasts. */
 export function tableOf(rows: readonly ForecastRows[]): ForecastTable {
-  return atOnce(forecastTable(atOnce(tableRows(rows))));
+  return forecastTable(tableRows(rows));
 }
 
 /** Including the tables of the baselines. */
 export function setTablesOf(rows: readonly ForecastRows[]): SetTables {
-  return atOnce(setTables(rows));
+  return setTables(rows);
 }
 
 /** The verdict on rows' own forecasts. @param rows all labelled. */
 export function crossSectionOf(rows: readonly DatedForecasts[], onDate?: OnDate): CrossSection {
-  const labels = atOnce(labelsByDate(rows));
+  const labels = labelsByDate(rows);
   const predicted = rows.map((row) => row.predicted);
-  return atOnce(crossSection(labels, atOnce(valuesByDate(labels.layout, predicted)), onDate));
+  return crossSection(labels, valuesByDate(labels.layout, predicted), onDate);
 }

@@ -8,8 +8,7 @@ import {
 import { requestedWindow } from "../contract/config/requested-window.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
-import { runDlJob } from "../jobs/dl/run-dl-job.ts";
-import { runMlJob } from "../jobs/ml/run-ml-job.ts";
+import { runDlJob, runMlJob } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { runReplayJob } from "../replay/replay.ts";
 

@@ -1,12 +1,110 @@
+import type { Choice } from "../contract/config/choice/candidates.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
-import { runDlJob } from "./dl/run-dl-job.ts";
-import { runMlJob } from "./ml/run-ml-job.ts";
-import type { JobContext, JobRequest } from "./shared/job.ts";
+import { NETWORKS } from "./dl/networks.ts";
+import { REGRESSORS } from "./ml/regressors.ts";
+import { evaluateForecasts } from "./shared/evaluate-forecasts.ts";
+import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "./shared/job.ts";
+import { jobDocument } from "./shared/job-document.ts";
+import type { CommonSettings, JobKind } from "./shared/job-kind.ts";
+import { openJobOutput } from "./shared/job-output.ts";
+import { engineFacts, NO_ENGINE, provenance } from "./shared/provenance.ts";
+import { runSummary } from "./shared/run-summary.ts";
+import { tickerWarnings, wildForecasts } from "./shared/ticker-warnings.ts";
+import { timed } from "./shared/timings.ts";
 
 /** What runs each of the two jobs. */
 export type Jobs = Readonly<
   Record<Operation, (request: JobRequest, context: JobContext) => Promise<ResultRecord>>
 >;
 
+/** One regressor per ticker, or one for all. @throws like runJob. */
+export function runMlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
+  return withMemoryGuard(context, (guarded) => runJob("run_ml_job", REGRESSORS, request, guarded));
+}
+
+/** Neural networks, one per ticker or one for all. A config that is switched off trains nothing. @throws like runJob. */
+export function runDlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
+  return withMemoryGuard(context, (guarded) => runJob("run_dl_job", NETWORKS, request, guarded));
+}
+
 export const JOBS: Jobs = { run_ml_job: runMlJob, run_dl_job: runDlJob };
+
+/**
+ * From a config and two blobs to one output: parse, read, plan, fit, evaluate, write. The engine imports its libraries while the job reads
+ * the blobs, and is closed once every model is fitted.
+ * @throws MucastError of every code in docs/errors.md with an exit code; the job then leaves no output.
+ */
+async function runJob<S extends CommonSettings & { readonly choice?: Choice<S> }>(
+  operation: Operation,
+  kind: JobKind<S>,
+  request: JobRequest,
+  context: JobContext,
+): Promise<ResultRecord> {
+  const { settings, warnings } = kind.parse(request.config);
+  for (const warning of warnings) context.report({ kind: "warning", warning });
+  const output = await openJobOutput(operation, request, context);
+
+  const libraries = kind.libraries(settings);
+  const { environment } = kind;
+  const { fitted, engine } =
+    libraries === undefined
+      ? { fitted: await kind.fit(request, context, settings, undefined), engine: NO_ENGINE }
+      : await withEngine({ environment, libraries }, context, async (opened) => {
+          const done = await kind.fit(request, context, settings, opened);
+          return { fitted: done, engine: await engineFacts(opened.pool, environment) };
+        });
+  const { inputs, fits, blocks, exposures, device } = fitted;
+
+  const evaluation = await timed(context, "evaluate", () =>
+    evaluateForecasts(fits.tickers, fitted.rows, settings, inputs.asOf, blocks, exposures),
+  );
+  const tickers = fits.tickers.length;
+  context.report({ kind: "progress", stage: "evaluate", done: tickers, total: tickers });
+  const found = [
+    ...fitted.warnings,
+    ...tickerWarnings(inputs, fits.tickers, evaluation.warnings, [
+      ...fitted.listed,
+      ...wildForecasts(evaluation.tickers),
+    ]),
+  ];
+  const candidates = kind.candidates(settings);
+  const document = jobDocument({
+    operation,
+    id: request.id,
+    createdAt: new Date(),
+    window: inputs.window,
+    asOf: inputs.asOf,
+    fits,
+    evaluation,
+    intervals: settings.intervals,
+    shrinkage: settings.shrinkage,
+    model: kind.recorded(settings),
+    candidates: candidates.map(kind.recorded),
+    warnings: [...warnings, ...inputs.warnings, ...found],
+    tags: request.tags,
+    machine: engine.machine,
+    provenance: provenance({
+      operation,
+      digests: inputs.digests(),
+      config: request.config,
+      window: request.window,
+      engine,
+      recorded: request.recorded,
+      seed: kind.seed(settings),
+      device,
+    }),
+  });
+  const summary = runSummary({
+    model: kind.model(settings),
+    choice: settings.choice,
+    fit: kind.fitKind(candidates),
+    asOf: inputs.asOf,
+    tickers: evaluation.tickers,
+    failures: fits.failures,
+    tables: evaluation.tables,
+  });
+  return timed(context, "write", () =>
+    output.write(document, { warnings: found, failures: fits.failures, summary }, context),
+  );
+}

@@ -20,7 +20,7 @@ export async function validateJob(request: JobRequest, context: JobContext): Pro
   try {
     const inputs = await openInputs(request, context, work.path, config.panel.delay);
     try {
-      return await previewJob(inputs, config, work.path, context.signal);
+      return await previewJob(inputs, config, work.path);
     } finally {
       await inputs.close();
     }

@@ -1,5 +1,4 @@
 import type { Intervals } from "../contract/config/intervals.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import type { Verdict } from "../contract/output/verdict.ts";
 import { type ForecastRows, labelled } from "../evaluate/forecast-rows.ts";
 import { coverageByDate } from "../evaluate/verdict/findings.ts";
@@ -14,8 +13,8 @@ export function scoreVerdict(
 ): Verdict {
   const forecasts = rows.map(labelled).filter(({ days }) => days.length > 0);
   const set: JudgedSet = { rows: "score", forecasts };
-  if (intervals === null) return atOnce(verdictOf([set], undefined));
-  const byDate = atOnce(coverageByDate(rows));
+  if (intervals === null) return verdictOf([set], undefined);
+  const byDate = coverageByDate(rows);
   const n = byDate.counted.reduce((sum, count) => sum + count, 0);
   // An output has the coverage by volatility of all its rows, but not of some of them.
   const coverage = { byDate, byVolatility: n === intervals.pooled.n ? intervals.by_volatility : undefined };
@@ -24,7 +23,7 @@ export function scoreVerdict(
     alpha: intervals.alpha,
     method: intervals.method ?? "split",
   };
-  return atOnce(verdictOf([{ ...set, coverage }], settings));
+  return verdictOf([{ ...set, coverage }], settings);
 }
 
 /**
@@ -39,5 +38,5 @@ export function outOfFoldVerdict(
   const recorded = verdict?.judged.find((set) => set.rows === "out_of_fold");
   const count = rows.reduce((sum, { days }) => sum + days.length, 0);
   if (recorded !== undefined && count === metrics.out_of_fold?.pooled.n) return headlined([recorded]);
-  return atOnce(verdictOf([{ rows: "out_of_fold", forecasts: rows }], undefined));
+  return verdictOf([{ rows: "out_of_fold", forecasts: rows }], undefined);
 }

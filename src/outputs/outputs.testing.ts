@@ -1,22 +1,22 @@
 import { seededRandom } from "../../test/twins/random.ts";
 import type { MlCandidates } from "../contract/config/choice/ml-candidates.ts";
 import { parseDlSettings } from "../contract/config/dl-settings.ts";
-import { parseMlSettings } from "../contract/config/ml-settings.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
+import { type MlSettings, parseMlSettings } from "../contract/config/ml-settings.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
-import { trainingMeans } from "../evaluate/baselines.ts";
-import { mean } from "../evaluate/statistics.ts";
-import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
-import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
-import { forecastsOf } from "../jobs/ml/candidates/candidate-forecasts.ts";
-import { combineCandidates } from "../jobs/ml/candidates/combine-candidates.ts";
+import { outOfFoldMeans, trainingMeans } from "../evaluate/baselines.ts";
+import { deviation, mean } from "../evaluate/statistics.ts";
+import { combineRegressors } from "../jobs/ml/candidates/combine-regressors.ts";
 import type { FittedTicker } from "../jobs/ml/fitted-ticker.ts";
-import { evaluateMl, mlOutput } from "../jobs/ml/ml-output.ts";
-import { NO_ENGINE, provenance } from "../jobs/shared/job-document.ts";
+import { CandidateFits } from "../jobs/shared/choice/combine-candidates.ts";
+import { evaluateForecasts } from "../jobs/shared/evaluate-forecasts.ts";
+import { jobDocument, plain } from "../jobs/shared/job-document.ts";
+import type { ModelledTicker } from "../jobs/shared/modelled-ticker.ts";
 import { orderedPieces } from "../jobs/shared/ordered-json.ts";
+import { NO_ENGINE, provenance } from "../jobs/shared/provenance.ts";
+import { recordedDl, recordedMl } from "../jobs/shared/recorded-settings.ts";
 import { ONE_BLOCK } from "../panel/refit-blocks.ts";
 import type { OutputDocument } from "./open-document.ts";
 import { summaryOf } from "./output-summary.ts";
@@ -79,12 +79,16 @@ export function mlText(market: Market = {}): string {
   const { rows, fit } = marketRows(market);
   const { choice, fitted } = fittedTickers(market, settings.choice, folds);
   const asOf = rows[0]?.days.at(-1) ?? FIRST_DAY;
-  const evaluation = atOnce(evaluateMl(fitted, settings, asOf));
-  const document = mlOutput({
+  const evaluation = evaluateForecasts(fitted, "out_of_fold", settings, asOf);
+  const document = jobDocument({
     ...shared(rows, fit, asOf),
-    settings,
+    operation: "run_ml_job",
+    fits: { tickers: fitted, failures: [], choice },
     evaluation,
-    choice,
+    intervals: settings.intervals,
+    shrinkage: settings.shrinkage,
+    model: recordedMl(settings),
+    candidates: settings.choice?.candidates.map((candidate) => recordedMl(candidate.settings)) ?? [],
     warnings: [...evaluation.warnings, ...warnings],
     provenance: provenance({ operation: "run_ml_job", ...inputs(text, null) }),
   });
@@ -102,13 +106,10 @@ function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: 
   const fits = choice.candidates.map((_, c) =>
     fittedBy({ ...market, skill: skills[c] ?? skill, seed: seed + c }),
   );
-  const outcomes = choice.candidates.map((candidate, c) => ({
-    candidate,
-    outcome: { failures: [], listed: [], warnings: [], blocks: ONE_BLOCK },
-    forecasts: new Map(fits[c]!.map((own) => [own.ticker, forecastsOf(own, undefined)])),
-  }));
-  const bases = new Map(fits[0]!.map((own) => [own.ticker, { candidate: 0, fits: own }]));
-  return atOnce(combineCandidates({ outcomes, bases }, choice));
+  const all = new CandidateFits<MlSettings, FittedTicker>(({ heldOut }) => [heldOut]);
+  for (const [c, candidate] of choice.candidates.entries())
+    all.add(candidate, fits[c]!, { failures: [], warnings: [] });
+  return combineRegressors(all, { failures: [], listed: [], warnings: [], blocks: ONE_BLOCK }, choice);
 }
 
 /** The same for run_dl_job. @param epochs the number of training epochs of each network. */
@@ -126,7 +127,8 @@ export function dlText(market: Market = {}, epochs = 12): string {
       }))
     : [];
   const asOf = rows[0]?.days.at(-1) ?? FIRST_DAY;
-  const evaluation = atOnce(evaluateDl(trained, settings, asOf));
+  const judged = settings.intervals === undefined ? "validation" : "calibration";
+  const evaluation = evaluateForecasts(trained, judged, settings, asOf);
   const course = (later: number) => ({
     epochs: Array.from({ length: epochs + later }, (_, i) => ({
       train_loss: 1 - 0.01 * i,
@@ -145,11 +147,14 @@ export function dlText(market: Market = {}, epochs = 12): string {
       { ...course(0), parameters: 36_129, ...(isAlone ? {} : { members }) },
     ]),
   );
-  const document = dlOutput({
+  const document = jobDocument({
     ...shared(rows, fit, asOf),
-    settings,
+    operation: "run_dl_job",
+    fits: { tickers: trained, failures: [], training: plain(training) },
     evaluation,
-    training,
+    intervals: settings.intervals,
+    shrinkage: settings.shrinkage,
+    model: recordedDl(settings),
     warnings: [...warnings, ...evaluation.warnings, ...more],
     provenance: provenance({ operation: "run_dl_job", ...inputs(text, 42) }),
   });
@@ -229,21 +234,31 @@ function tickerFacts({ ticker, days }: TickerRows, fit: number) {
 
 function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker {
   const starts = Array.from({ length: folds }, (_, k) => fit - (folds - k) * FOLD_ROWS);
+  const ranges = starts.map((start) => ({
+    trainStart: 0,
+    trainEnd: start,
+    testStart: start,
+    testEnd: start + FOLD_ROWS,
+  }));
+  const labels = row.labels.subarray(0, fit);
+  const tested = fit - folds * FOLD_ROWS;
+  const heldOut = {
+    ticker: row.ticker,
+    days: row.days.subarray(tested, fit),
+    labelDays: row.days.subarray(tested + 1, fit + 1),
+    predicted: row.predicted.subarray(tested, fit),
+    spans: [],
+    realised: row.labels.subarray(tested, fit),
+    trainingMean: outOfFoldMeans(labels, ranges),
+    labelDeviation: deviation(labels),
+  };
   return {
     ...tickerFacts(row, fit),
-    folds: starts.map((start) => ({
-      trainStart: 0,
-      trainEnd: start,
-      testStart: start,
-      testEnd: start + FOLD_ROWS,
-    })),
-    fit: {
-      days: row.days.subarray(0, fit),
-      labels: row.labels.subarray(0, fit),
-      labelDays: row.days.subarray(1, fit + 1),
-    },
-    outOfFold: row.predicted.subarray(fit - folds * FOLD_ROWS, fit),
-    outOfFoldSpans: [],
+    folds: ranges,
+    fitDays: row.days.subarray(0, fit),
+    fitLabels: labels,
+    heldOut,
+    residuals: heldOut,
     score: scoreOf(row, fit),
     models: [modelOf(row, fit)],
     importances: [
@@ -260,7 +275,7 @@ function modelOf(row: TickerRows, fit: number) {
 }
 
 /** @param hasIntervals if false, there is no calibration part. */
-function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): TrainedTicker {
+function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): ModelledTicker {
   const [validate, calibrate] = [Math.floor(0.7 * fit), hasIntervals ? Math.floor(0.85 * fit) : fit];
   const part = (from: number, to: number) => ({
     ticker: row.ticker,
@@ -271,15 +286,13 @@ function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): Tra
     trainingMean: trainingMeans(row.labels.subarray(0, validate), to - from),
     spans: [],
   });
+  const residuals = part(calibrate, fit);
   const span = (from: number, to: number) => ({ start: row.days[from]!, end: row.days[to - 1]! });
   return {
     ...tickerFacts(row, fit),
     fitLabels: row.labels.subarray(0, fit),
-    predictions: scoreOf(row, fit).predicted,
-    predictionUnit: 1,
-    validation: part(validate, calibrate),
-    calibration: part(calibrate, fit),
-    labelSquare: 1,
+    heldOut: hasIntervals ? residuals : part(validate, calibrate),
+    residuals,
     score: scoreOf(row, fit),
     models: [modelOf(row, fit)],
     splits: {
@@ -297,7 +310,6 @@ function shared(rows: readonly TickerRows[], fit: number, asOf: Day) {
     createdAt: new Date(0),
     window: { start: FIRST_DAY, end: asOf, learningEnd, cut: learningEnd },
     asOf,
-    failures: [],
     machine: null,
   };
 }

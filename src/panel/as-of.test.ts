@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import type { TickerPrices } from "../contract/market/ticker-series.ts";
 import { asOf, muRow, noForecast, type PanelDates } from "./as-of.ts";
@@ -17,12 +16,12 @@ function panel(lastRow: number, lastPriceDay: number, lastFeatureDay: number | u
 
 test("as_of is the last price date of any ticker inside the window", () => {
   const tickers = [prices("A", [100, 150]), prices("B", [50, 180, 201]), prices("C", [190], [0])];
-  assert.equal(atOnce(asOf(tickers, WINDOW)), 180);
-  assert.equal(atOnce(asOf(tickers.toReversed(), WINDOW)), 180);
+  assert.equal(asOf(tickers, WINDOW), 180);
+  assert.equal(asOf(tickers.toReversed(), WINDOW), 180);
 });
 
 test("without a price in the window there is no as_of", () => {
-  assert.throws(() => atOnce(asOf([prices("A", [99, 201])], WINDOW)), { code: "insufficient_history" });
+  assert.throws(() => asOf([prices("A", [99, 201])], WINDOW), { code: "insufficient_history" });
 });
 
 test("mu belongs to the last row if that is the last price date", () => {

@@ -1,6 +1,5 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
-import type { Pausable } from "../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints, MAX_GAP_DAYS, type TickerPrices } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
@@ -13,12 +12,11 @@ import { OTHER_WINDOW, type ResolvedWindow } from "./window.ts";
  * The date of the forecasts: the last price date of any ticker in the window, with or without features.
  * @throws MucastError `insufficient_history` if no ticker has a price in the window.
  */
-export function* asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): Pausable<Day> {
+export function asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): Day {
   let last: Day | undefined;
   for (const ticker of prices) {
     const day = lastPriceDay(ticker, window);
     if (day !== undefined && (last === undefined || day > last)) last = day;
-    yield 0;
   }
   if (last !== undefined) return last;
   throw new MucastError(

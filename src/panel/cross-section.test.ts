@@ -11,7 +11,7 @@ import {
   scoredFeatures,
   zScores,
 } from "./cross-section.ts";
-import { ascending, finished, type RandomPanel, randomPanels } from "./panels.testing.ts";
+import { ascending, type RandomPanel, randomPanels } from "./panels.testing.ts";
 
 /** Values of a panel that depend only on the panel. @returns shape (rows, columns). */
 function valuesOf({ columns, days }: RandomPanel, draw: () => number): Float64Array {
@@ -26,7 +26,7 @@ function sectionsOf(panels: readonly RandomPanel[], x: ReadonlyMap<string, Float
   const scored = scoredFeatures(panels);
   const read = () =>
     ascending(panels).map(({ ticker, columns, days }) => ({ columns, days, x: x.get(ticker)! }));
-  return { scored, sections: finished(crossSections(read, panels, scored)) };
+  return { scored, sections: crossSections(read, panels, scored) };
 }
 
 test("z-scores equal those of a slow search, for rows of dates with five tickers", () => {
@@ -34,7 +34,7 @@ test("z-scores equal those of a slow search, for rows of dates with five tickers
     const draw = () => stream.next().value as number;
     const x = new Map(panels.map((panel) => [panel.ticker, valuesOf(panel, draw)]));
     const { scored, sections } = sectionsOf(panels, x);
-    const counts = finished(countFeatures(panels, scored));
+    const counts = countFeatures(panels, scored);
     for (const name of ["f", "g", "h"]) {
       const count = panels.filter(({ columns }) => columns.includes(name)).length;
       assert.equal(scored.has(name), count >= 5);
@@ -87,7 +87,7 @@ test("clips a value far from fifty others, and returns 0 for equal values", () =
   const panels = Array.from({ length: 51 }, (_, i) => ({ ticker: `T${i + 10}`, columns: ["f"], days }));
   const x = (i: number) => Float64Array.of(i === 50 ? 1e6 : i, 0.1);
   const read = () => panels.map(({ columns }, i) => ({ columns, days, x: x(i) }));
-  const sections = finished(crossSections(read, panels, new Set(["f"])));
+  const sections = crossSections(read, panels, new Set(["f"]));
   assert.deepEqual([...zScores({ columns: ["f"], days, x: x(50) }, sections)], [MAX_Z_SCORE, 0]);
 });
 
@@ -142,7 +142,7 @@ test("refuses more features and days than there is room for before allocating an
   const names = Array.from({ length: 20_000 }, (_, i) => `f${i}`);
   const panels = [{ days: Int32Array.of(0, 20_000) }];
   assert.throws(
-    () => finished(crossSections(() => [], panels, new Set(names))),
+    () => crossSections(() => [], panels, new Set(names)),
     (error: MucastError) => error.code === "out_of_memory" && /20000 features over 20001/.test(error.message),
   );
 });

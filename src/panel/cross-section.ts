@@ -1,5 +1,4 @@
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { MIN_DATE_TICKERS } from "./relative-target.ts";
 import type { PanelRows } from "./ticker-panel.ts";
@@ -31,15 +30,11 @@ export interface FeatureCounts extends Grid {
 }
 
 /** @throws MucastError out_of_memory if features and days make more than MAX_CELLS cells. */
-export function* countFeatures(
-  panels: readonly Featured[],
-  scored: ReadonlySet<string>,
-): Pausable<FeatureCounts> {
+export function countFeatures(panels: readonly Featured[], scored: ReadonlySet<string>): FeatureCounts {
   const grid = gridOf(panels, scored);
   const counts = new Int32Array(grid.cells);
   for (const panel of panels) {
     eachCell(panel, grid, (cell) => counts[cell]!++);
-    yield 0;
   }
   return { ...grid, counts };
 }
@@ -56,13 +51,6 @@ export function rowsWithZScores(panel: Pick<Featured, "columns" | "days">, found
     if ((found.counts[cell] ?? 0) < MIN_DATE_TICKERS) missing[Math.floor(place / k)] = 1;
   });
   return Int32Array.from(missing.keys()).filter((row) => missing[row] === 0);
-}
-
-/** Whether a row with a value of a feature has its z-score too, if that feature is scored: MIN_DATE_TICKERS tickers or more have it on the date. */
-export function hasZScore(feature: string, day: Day, { numbers, first, counts }: FeatureCounts): boolean {
-  const number = numbers.get(feature);
-  // A late ticker has rows outside the others' dates.
-  return number === undefined || (counts[(day - first) * numbers.size + number] ?? 0) >= MIN_DATE_TICKERS;
 }
 
 /** Cells of one scored feature and one calendar day. */
@@ -115,11 +103,11 @@ function tooManyCells(features: number, days: number): MucastError {
  * @param panels the dates of the same tickers, in any order.
  * @throws MucastError out_of_memory if features and days make more than MAX_CELLS cells.
  */
-export function* crossSections(
+export function crossSections(
   read: () => Iterable<FeatureRows>,
   panels: readonly Pick<Featured, "days">[],
   scored: ReadonlySet<string>,
-): Pausable<CrossSections> {
+): CrossSections {
   const { numbers, first, cells } = gridOf(panels, scored);
   const counts = new Float64Array(cells);
   const largest = new Float64Array(cells);
@@ -142,7 +130,6 @@ export function* crossSections(
   ];
   for (const see of passes) {
     for (const rows of read()) {
-      yield 0;
       eachCell(rows, { numbers, first }, (cell, place) => see(cell, rows.x[place]!));
     }
   }

@@ -5,7 +5,6 @@ import { asColumns, FAULTS, faultyQuotes } from "../../test/twins/market.ts";
 import { slowJoint, type TwinTicker } from "../../test/twins/network-plan-twin.ts";
 import { slowPanel } from "../../test/twins/panel-twin.ts";
 import { seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { uniteFeatures } from "./feature-union.ts";
 import { type JointPlan, jointSamples, ownSamples, planJoint } from "./joint-plan.ts";
@@ -49,7 +48,7 @@ test("the plan of tickers with faults equals that of the slow twin", () => {
   const seen = { joint: 0, excluded: 0, masked: 0 };
   const property = fc.property(MARKET, ({ panels, twins, options }) => {
     const slow = slowJoint(twins, options.lookback, options.calibrates, options.delay);
-    const plan = atOnce(planJoint(panels, options));
+    const plan = planJoint(panels, options);
     const tickers = plan.members.map(({ panel }) => panel.ticker);
     assert.deepEqual(tickers, slow.tickers);
     assert.deepEqual(
@@ -59,7 +58,7 @@ test("the plan of tickers with faults equals that of the slow twin", () => {
     for (const part of ["train", "validate", "calibrate", "score"] as const) {
       assert.deepEqual(texts(plan.dates[part]), slow.dates[part]);
     }
-    const samples = atOnce(jointSamples(plan, options.lookback));
+    const samples = jointSamples(plan, options.lookback);
     const cell = (i: number, j: number) => samples.ends[i * tickers.length + j]!;
     const windows = slow.windows.map((_, i) =>
       plan.members.map(({ panel }, j) => (cell(i, j) < 0 ? null : formatDay(panel.days[cell(i, j)]!))),
@@ -82,7 +81,7 @@ test("the plan of tickers with faults equals that of the slow twin", () => {
 test("no label is used for training, validation or calibration before it is known", () => {
   let late = 0;
   const property = fc.property(MARKET, ({ panels, window, options }) => {
-    const { dates, members } = atOnce(planJoint(panels, options));
+    const { dates, members } = planJoint(panels, options);
     for (const { panel, train, validate, calibrate } of members) {
       const knownBy = (rows: Int32Array, day: number | undefined) =>
         assert.ok(rows.every((row) => panel.labelDays[row]! <= (day ?? window.cut)));
@@ -100,16 +99,16 @@ test("no label is used for training, validation or calibration before it is know
 
 test("the plan does not depend on the order of the tickers", () => {
   const property = fc.property(MARKET, fc.nat(), ({ panels, options }, seed) => {
-    const shuffled = atOnce(planJoint(seededRandom(seed).shuffled(panels), options));
-    assert.deepEqual(shuffled, atOnce(planJoint(panels, options)));
+    const shuffled = planJoint(seededRandom(seed).shuffled(panels), options);
+    assert.deepEqual(shuffled, planJoint(panels, options));
   });
   fc.assert(property, { seed: 9, numRuns: 25 });
 });
 
 test("a ticker's own forecasts are at the positions of its validation, calibration and score rows", () => {
   const property = fc.property(MARKET, ({ panels, options }) => {
-    const plan = atOnce(planJoint(panels, options));
-    const { ends, parts } = atOnce(jointSamples(plan, options.lookback));
+    const plan = planJoint(panels, options);
+    const { ends, parts } = jointSamples(plan, options.lookback);
     for (const [j, member] of plan.members.entries()) {
       const predictedRow = (sample: number) => ends[(parts.train + sample) * plan.members.length + j];
       const own = ownSamples(plan, member);
@@ -141,15 +140,15 @@ const excludedOf = (plan: JointPlan) => plan.excluded.map(({ code, data }) => `$
 
 test("the dates of an excluded ticker no longer count, which may cost another ticker its labels", () => {
   // C is in the validation part, so it learns nothing; without its 10 dates, B keeps 29 labels of the 37 it had.
-  const plan = atOnce(planJoint([ticker("A", 0, 40), ticker("B", 60, 46), ticker("C", 110, 11)], OPTIONS));
+  const plan = planJoint([ticker("A", 0, 40), ticker("B", 60, 46), ticker("C", 110, 11)], OPTIONS);
   assert.deepEqual(excludedOf(plan), ["C: insufficient_history", "B: insufficient_history"]);
   assert.deepEqual([plan.dates.train.length, plan.dates.validate.length], [32, 7]);
-  const without = atOnce(planJoint([ticker("A", 0, 40), ticker("B", 60, 46)], OPTIONS));
+  const without = planJoint([ticker("A", 0, 40), ticker("B", 60, 46)], OPTIONS);
   assert.deepEqual(excludedOf(without), ["B: insufficient_history"]);
 });
 
 test("excludes a ticker whose training labels are all equal, and keeps the others", () => {
-  const plan = atOnce(planJoint([ticker("Flat", 0, 101, () => 0.01), ticker("Long", 0, 101)], OPTIONS));
+  const plan = planJoint([ticker("Flat", 0, 101, () => 0.01), ticker("Long", 0, 101)], OPTIONS);
   assert.deepEqual(excludedOf(plan), ["Flat: constant_target"]);
   assert.deepEqual(
     plan.members.map(({ panel }) => panel.ticker),
@@ -158,7 +157,7 @@ test("excludes a ticker whose training labels are all equal, and keeps the other
 });
 
 test("the plan is empty if every ticker is excluded", () => {
-  const plan = atOnce(planJoint([ticker("A", 0, 31), ticker("B", 0, 36, () => 0)], OPTIONS));
+  const plan = planJoint([ticker("A", 0, 31), ticker("B", 0, 36, () => 0)], OPTIONS);
   assert.deepEqual(excludedOf(plan), ["A: insufficient_history", "B: insufficient_history"]);
   assert.deepEqual([plan.members.length, plan.dates.train.length, plan.dates.score.length], [0, 0, 0]);
 });

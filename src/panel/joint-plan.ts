@@ -1,6 +1,5 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
@@ -58,18 +57,14 @@ export interface JointPlan<P extends JointRows = JointRows> {
  *
  * @param panels in any order; the plan is the same.
  */
-export function* planJoint<P extends JointRows>(
-  panels: readonly P[],
-  options: JointOptions,
-): Pausable<JointPlan<P>> {
+export function planJoint<P extends JointRows>(panels: readonly P[], options: JointOptions): JointPlan<P> {
   let present = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const excluded: MucastError[] = [];
   for (;;) {
-    const { dates, starts } = yield* jointDates(present, options);
+    const { dates, starts } = jointDates(present, options);
     const members: JointMember<P>[] = [];
     const remaining: P[] = [];
     for (const panel of present) {
-      yield 0;
       const member = memberOf(panel, dates, starts, options.lookback);
       members.push(member);
       const reason = reasonToExclude(member, options.lookback);
@@ -88,11 +83,11 @@ interface JointOptions extends WindowOptions {
 /** The first dates of two parts; NEVER for an empty one. */
 type PartStarts = Readonly<Record<"validate" | "calibrate", Day>>;
 
-function* jointDates(
+function jointDates(
   panels: readonly JointRows[],
   { lookback, calibrates, delay }: JointOptions,
-): Pausable<{ readonly dates: JointDates; readonly starts: PartStarts }> {
-  const fit = yield* datesOfRows(panels, (panel) => fullWindows(panel.fit, lookback));
+): { readonly dates: JointDates; readonly starts: PartStarts } {
+  const fit = datesOfRows(panels, (panel) => fullWindows(panel.fit, lookback));
   const { train, validate } = splitSizes(fit.length, calibrates);
   const calibrateFrom = train + validate;
   const knownUntil = (from: number, end: number) => fit.subarray(from, Math.max(from, end - delay));
@@ -100,18 +95,14 @@ function* jointDates(
     train: knownUntil(0, train),
     validate: calibrates ? knownUntil(train, calibrateFrom) : fit.subarray(train),
     calibrate: fit.subarray(calibrateFrom),
-    score: yield* datesOfRows(panels, (panel) => fullWindows(panel.score, lookback)),
+    score: datesOfRows(panels, (panel) => fullWindows(panel.score, lookback)),
   };
   return { dates, starts: { validate: fit[train] ?? NEVER, calibrate: fit[calibrateFrom] ?? NEVER } };
 }
 
-function* datesOfRows<P extends JointRows>(
-  panels: readonly P[],
-  rows: (panel: P) => Int32Array,
-): Pausable<Int32Array> {
+function datesOfRows<P extends JointRows>(panels: readonly P[], rows: (panel: P) => Int32Array): Int32Array {
   const dates = new Set<Day>();
   for (const panel of panels) {
-    yield 0;
     for (const row of rows(panel)) dates.add(panel.days[row]!);
   }
   return Int32Array.from(dates).sort();
@@ -175,7 +166,7 @@ interface JointSamples {
  * Arranges the samples. On every date, each ticker with a full window takes part, whether its label counts or not: the network may use it
  * for the forecasts of the others. No row is carried over to a date without a window.
  */
-export function* jointSamples({ dates, members }: JointPlan, lookback: number): Pausable<JointSamples> {
+export function jointSamples({ dates, members }: JointPlan, lookback: number): JointSamples {
   const { train, validate, calibrate, score } = dates;
   const predict = calibrate.length + score.length;
   const samples = train.length + validate.length + predict;
@@ -183,7 +174,6 @@ export function* jointSamples({ dates, members }: JointPlan, lookback: number): 
   const ends = new Float64Array(samples * width).fill(-1);
   const labels = new Float64Array((train.length + validate.length) * width).fill(Number.NaN);
   for (const [j, member] of members.entries()) {
-    yield 0;
     const { days } = member.panel;
     const targets = targetsOf(member.panel);
     let sample = 0;

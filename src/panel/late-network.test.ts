@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { hasLateForecasts, joiningAt } from "./late-network.ts";
-import { latePanelAt } from "./late-ticker.ts";
+import { hasLateForecasts, joiningAt, latePanelAt } from "./late-ticker.ts";
 import { type RefitBlock, rowsByBlock } from "./refit-blocks.ts";
 import { buildTickerPanel, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
 

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import { countFeatures } from "./cross-section.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { joinLateTicker, latePanelAt, lateRows, type Peers, type PlanRows } from "./late-ticker.ts";
+import { joinLateTicker, type Peers } from "./late-ticker.ts";
 import { firstBlock, type RefitBlock, tickerBlocks } from "./refit-blocks.ts";
 import { MIN_DATE_TICKERS, relativeTargets } from "./relative-target.ts";
 import { buildTickerPanel, MIN_FIT_ROWS, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
@@ -19,7 +18,7 @@ const BLOCKS: RefitBlock[] = [
 ];
 
 function joined(...given: Parameters<typeof joinLateTicker>): TickerPanel | undefined {
-  return atOnce(joinLateTicker(...given));
+  return joinLateTicker(...given);
 }
 
 /** Numbers, about one in `weight` of which is missing. */
@@ -103,9 +102,9 @@ test("a late ticker has only allowed features", () => {
     },
     window: WINDOW,
   };
-  const panel = joined(input, BLOCKS, {}, new Set(["g", "h"]))!;
+  const panel = joined(input, BLOCKS, {}, { features: new Set(["g", "h"]) })!;
   assert.deepEqual([panel.columns, panel.x[0]], [["g"], LENGTH + 15]);
-  assert.equal(joined(input, BLOCKS, {}, new Set(["h"])), undefined);
+  assert.equal(joined(input, BLOCKS, {}, { features: new Set(["h"]) }), undefined);
   const named = { ...input, features: { ...input.features, columns: ["f", "f (z)"] } };
   const cells = { numbers: new Map([["f", 0]]), first: 0, cells: LENGTH };
   const counts = { ...cells, counts: new Int32Array(LENGTH).fill(9) };
@@ -170,10 +169,8 @@ function peersOf(
   { hasTargets, hasScores }: { readonly hasTargets: boolean; readonly hasScores: boolean },
 ): Peers {
   return {
-    ...(hasTargets ? { targetsOf: atOnce(relativeTargets(others)).ofOther } : {}),
-    ...(hasScores
-      ? { counts: atOnce(countFeatures(others, new Set(COLUMNS))), besideZScores: ({ x }) => x }
-      : {}),
+    ...(hasTargets ? { targetsOf: relativeTargets(others).ofOther } : {}),
+    ...(hasScores ? { counts: countFeatures(others, new Set(COLUMNS)), besideZScores: ({ x }) => x } : {}),
   };
 }
 
@@ -244,26 +241,4 @@ test("a ticker joins at the block that building its panel at each block in turn 
   }
   const told = `${joining} join, ${waiting} of them later than their prices allow, ${never} never`;
   assert.ok(joining > 50 && never > 50 && waiting > 20, told);
-});
-
-test("the rows that plans read at a date are the rows of the whole panel with that cut", () => {
-  const random = seededRandom(19);
-  let [found, missing] = [0, 0];
-  for (let draw = 0; draw < 80; draw++) {
-    const input = randomInput(random);
-    const others = Array.from({ length: 9 }, (_, i) => randomPeer(random, `P${i}`));
-    const peers = peersOf(others, { hasTargets: draw % 4 >= 2, hasScores: draw % 2 === 1 });
-    const rowsAt = atOnce(lateRows(input, peers));
-    for (const known of [...SHORT_BLOCKS.map(({ from }) => from), LENGTH - 1]) {
-      const panel = latePanelAt(input, known, peers);
-      const rows = rowsAt(known);
-      if (panel === undefined) missing++;
-      else found++;
-      const named = Object.keys(rows ?? {}) as (keyof PlanRows)[];
-      const expected = panel && Object.fromEntries(named.map((name) => [name, panel[name]]));
-      assert.deepEqual(rows, expected, `draw ${draw}, date ${known}`);
-      assert.equal(rows?.relative === undefined, panel?.relative === undefined);
-    }
-  }
-  assert.ok(found > 200 && missing > 200, `${found} found, ${missing} missing`);
 });

@@ -1,28 +1,26 @@
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { TickerFeatures } from "../contract/market/ticker-series.ts";
 import {
   type FeatureCounts,
   type FeatureRows,
-  hasZScore,
   onRows,
   rowsWithZScores,
   zScoreName,
 } from "./cross-section.ts";
-import { labelPrices, NO_LABEL_DAY } from "./labels.ts";
-import { priceDates } from "./price-dates.ts";
-import type { RefitBlock } from "./refit-blocks.ts";
+import { NO_LABEL_DAY } from "./labels.ts";
+import { laterRows, type RefitBlock } from "./refit-blocks.ts";
 import type { LabelledRows, RelativeTarget } from "./relative-target.ts";
-import { countBefore, joinRows } from "./rows.ts";
+import { countBefore } from "./rows.ts";
 import {
   buildTickerPanel,
   MIN_FIT_ROWS,
-  scoreRows,
+  type PanelRows,
   type TickerInput,
   type TickerPanel,
 } from "./ticker-panel.ts";
+import { MIN_TRAINING_SAMPLES } from "./window-plan.ts";
 
 /** The tickers that take part from the cut, with which a late ticker is compared. It does not affect their comparisons. */
 export interface Peers {
@@ -41,170 +39,65 @@ export function isShort(error: unknown): error is MucastError {
   return error instanceof MucastError && SHORT_CODES.has(error.code);
 }
 
+/** What a late ticker needs to take part. */
+export interface JoinRule {
+  /** The allowed features; undefined for all. One with the name of a z-score is omitted. */
+  readonly features?: ReadonlySet<string> | undefined;
+  /** The rows of a window, for networks: they need MIN_TRAINING_SAMPLES windows. Undefined for regressors. */
+  readonly lookback?: number | undefined;
+}
+
 /**
- * The panel of a ticker with too few fit rows at the cut: it joins at the first block whose first date, as the cut, gives it MIN_FIT_ROWS fit
- * rows. Nothing after that date affects this, and no score row is dated before it.
- *
- * The work grows with the values of the ticker and with the number of blocks, but not with their product.
+ * The panel of a ticker with too few fit rows at the cut: it joins at the first block whose first date, as the cut, gives it enough. Nothing
+ * after that date affects this, and no score row of a regressor is dated before it.
  * @param blocks of the other tickers, ascending.
- * @param features the allowed ones; undefined for all. One with the name of a z-score is omitted.
  * @returns undefined if it has enough at none.
  */
-export function* joinLateTicker(
+export function joinLateTicker(
   input: TickerInput,
   blocks: readonly RefitBlock[],
   peers: Peers,
-  features?: ReadonlySet<string>,
-): Pausable<TickerPanel | undefined> {
+  { features, lookback }: JoinRule = {},
+): TickerPanel | undefined {
   const own = withFeaturesOf(input, peers, features);
-  const { labelDays, fitRows } = yield* countFitRows(own, peers);
-  const joins = blocks.find(
-    ({ known }) => known !== undefined && fitRows[countBefore(labelDays, known + 1)]! >= MIN_FIT_ROWS,
-  );
-  return joins === undefined ? undefined : panelAt(own, joins.known!, peers);
-}
-
-interface FitRowCounts {
-  /** Shape (n), ascending: label dates of the rows that have a label. */
-  readonly labelDays: Int32Array;
-  /** Shape (n + 1): how many fit rows the ticker has if the labels of its first 0, 1, … rows are known. */
-  readonly fitRows: Int32Array;
-}
-
-/** Counts the fit rows at every cut in one pass over the features. The count may fall from one cut to the next. */
-function* countFitRows(input: TickerInput, peers: Peers): Pausable<FitRowCounts> {
-  const { labelDays, labelled, learnUntil, firstFeature } = yield* rowsOverCuts(input, peers);
-  const until = labelled.map((row) => learnUntil[row]!);
-  return {
-    labelDays: labelled.map((row) => labelDays[row]!),
-    // Without a single feature there is nothing to learn from.
-    fitRows: countRanges(until).fill(0, 0, firstFeature + 1),
-  };
-}
-
-/** The rows of a ticker at all cuts. A cut is the number m of its labels that are known. */
-interface RowsOverCuts {
-  /** Shape (n) each: all rows with a price and features, complete or not; `labelDays` and `y` as in `TickerPanel`. */
-  readonly days: Int32Array;
-  readonly labelDays: Int32Array;
-  readonly y: Float64Array;
-  /** Indices of the labelled rows, ascending. */
-  readonly labelled: Int32Array;
-  /** The first of the labelled rows with a value of each feature, counted from 0; the number of labelled rows if none has one. */
-  readonly firsts: readonly number[];
-  /** The smallest of these. */
-  readonly firstFeature: number;
-  /** Shape (n) each: the largest m at which the row has all features and z-scores; also a target. */
-  readonly panelUntil: Int32Array;
-  readonly learnUntil: Int32Array;
-  /** Shape (price dates), as `labelDays`. */
-  readonly pricedLabelDays: Int32Array;
-  /** With `target` `relative`. */
-  readonly relative: RelativeTarget | undefined;
-}
-
-/**
- * A feature takes part from the cut on that knows a row with a value of it. So a row is complete until the smallest m at which a feature that
- * it lacks takes part, and labelled row i is a fit row at the cuts with i < m <= until(i).
- */
-function* rowsOverCuts(input: TickerInput, { counts, targetsOf }: Peers): Pausable<RowsOverCuts> {
-  const { features } = input;
-  const { days, labelDays, y, featureRows, pricedLabelDays } = joinedRows(input);
-  yield 0;
-  const labelled = Int32Array.from(days.keys()).filter((row) => labelDays[row] !== NO_LABEL_DAY);
-  const panelUntil = new Int32Array(days.length).fill(labelled.length);
-  const firsts: number[] = [];
-  for (const [c, name] of features.columns.entries()) {
-    const base = c * features.days.length;
-    const values = features.values.subarray(base, base + features.days.length);
-    const found = labelled.findIndex((row) => Number.isFinite(values[featureRows[row]!]!));
-    const first = found < 0 ? labelled.length : found;
-    firsts.push(first);
-    if (found < 0) continue;
-    for (let row = 0; row < days.length; row++) {
-      const hasValue = Number.isFinite(values[featureRows[row]!]!);
-      const isComplete = hasValue && (counts === undefined || hasZScore(name, days[row]!, counts));
-      if (!isComplete) panelUntil[row] = Math.min(panelUntil[row]!, first);
-    }
-    yield 0;
+  for (const { known } of blocks) {
+    const panel = known === undefined ? undefined : latePanelAt(own, known, peers);
+    if (panel === undefined) continue;
+    // Windows of rows have no hole.
+    if (lookback === undefined) return withoutUnusedRows(panel);
+    if (hasTrainingWindows(panel, lookback)) return panel;
   }
-  const relative = targetsOf?.({ ticker: input.ticker, days, labelDays, y });
-  const targets = relative?.values ?? y;
+  return undefined;
+}
+
+/** The panel with its fit rows as of `joins`; its score rows begin on the last label date that is known then. */
+export function joiningAt<P extends PanelRows>(panel: P, joins: Day): P {
+  const { fit, score, days, labelDays } = panel;
+  const learnedBy = labelDays.findLast((day) => day !== NO_LABEL_DAY && day <= joins) ?? NO_LABEL_DAY;
   return {
-    ...{ days, labelDays, y, labelled, firsts, panelUntil, pricedLabelDays, relative },
-    firstFeature: firsts.reduce((a, b) => Math.min(a, b), labelled.length),
-    learnUntil: panelUntil.map((until, row) => (Number.isNaN(targets[row]!) ? 0 : until)),
+    ...panel,
+    fit: Int32Array.from([...fit, ...laterRows(panel, joins)]),
+    score: score.filter((row) => days[row]! >= learnedBy),
+    joins,
   };
 }
 
-/** Shape (n) each: the rows of a ticker, complete or not, labelled or not. */
-function joinedRows({ prices, features, window }: TickerInput) {
-  const priced = priceDates(prices, window);
-  const labels = labelPrices(priced.days, priced.prices, window.delay);
-  const { price, feature } = joinRows(priced.days, features.days);
-  return {
-    days: price.map((p) => priced.days[p]!),
-    labelDays: price.map((p) => labels.labelDays[p]!),
-    y: Float64Array.from(price, (p) => labels.y[p]!),
-    featureRows: feature,
-    pricedLabelDays: labels.labelDays,
-  };
+/** Whether the models of a late ticker have something to forecast: its prices may end before it joins. @param lookback 1 for regressors. */
+export function hasLateForecasts(
+  { days, score, joins }: Pick<PanelRows, "days" | "score" | "joins">,
+  lookback = 1,
+): boolean {
+  const last = score.at(-1);
+  return last !== undefined && last >= lookback - 1 && days[last]! >= (joins ?? days[last]!);
 }
 
-export type PlanRows = Pick<
-  TickerPanel,
-  "ticker" | "columns" | "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins"
->;
-
-/**
- * The rows of the panels of `latePanelAt` at any date, from one pass over the features: the work for a date grows only with the
- * number of rows.
- * @param input with the allowed features.
- * @returns undefined at dates with too few fit rows.
- */
-export function* lateRows(input: TickerInput, peers: Peers): Pausable<(joins: Day) => PlanRows | undefined> {
-  const all = yield* rowsOverCuts(input, peers);
-  const { days, labelDays, y, labelled, firsts, panelUntil, learnUntil, pricedLabelDays, relative } = all;
-  const knownDays = labelled.map((row) => labelDays[row]!);
-  const scored = peers.counts?.numbers;
-  return (joins) => {
-    const m = countBefore(knownDays, joins + 1);
-    const known = labelled.subarray(0, m);
-    const learned = known.filter((row) => learnUntil[row]! >= m);
-    if (m <= all.firstFeature || learned.length < MIN_FIT_ROWS) return undefined;
-    const learnedBy = pricedLabelDays.findLast((day) => day !== NO_LABEL_DAY && day <= joins)!;
-    const kept = Int32Array.from(days.keys()).filter((row) => panelUntil[row]! >= m);
-    const keptDays = kept.map((row) => days[row]!);
-    const columns = input.features.columns.filter((_, c) => firsts[c]! < m);
-    const zScores = columns.filter((name) => scored?.has(name)).map(zScoreName);
-    return {
-      ticker: input.ticker,
-      columns: [...columns, ...zScores],
-      days: keptDays,
-      labelDays: kept.map((row) => labelDays[row]!),
-      y: Float64Array.from(kept, (row) => y[row]!),
-      ...(relative === undefined ? {} : { relative: targetsOn(relative, kept) }),
-      fit: learned.map((row) => countBefore(kept, row)),
-      score: scoreRows(keptDays, learnedBy),
-      joins,
-    };
-  };
-}
-
-/** Shape (n + 1): for each m, how many i have i < m <= until[i]. @param until shape (n), none above n. */
-function countRanges(until: Int32Array): Int32Array {
-  const changes = new Int32Array(until.length + 2);
-  for (const [i, last] of until.entries()) {
-    if (last <= i) continue;
-    changes[i + 1]!++;
-    changes[last + 1]!--;
-  }
-  let count = 0;
-  return changes.subarray(0, until.length + 1).map((change) => (count += change));
+/** Whether a network could train on enough windows if all of them were in its training part. */
+export function hasTrainingWindows({ fit }: Pick<PanelRows, "fit">, lookback: number): boolean {
+  return fit.length >= MIN_TRAINING_SAMPLES && fit[fit.length - MIN_TRAINING_SAMPLES]! >= lookback - 1;
 }
 
 /** The ticker with the allowed features. @param features as for `joinLateTicker`. */
-export function withFeaturesOf(
+function withFeaturesOf(
   input: TickerInput,
   peers: Pick<Peers, "counts">,
   features?: ReadonlySet<string>,
@@ -223,19 +116,12 @@ function only({ columns, values, days, ...others }: TickerFeatures, names: Reado
   return { ...others, days, columns: kept.map((c) => columns[c]!), values: taken };
 }
 
-/**
- * The panel with `joins` as its cut, without rows that are neither fit rows nor dated from then on; undefined if its fit rows are
- * too few.
- */
-function panelAt(input: TickerInput, joins: Day, peers: Peers): TickerPanel | undefined {
-  const panel = latePanelAt(input, joins, peers);
-  if (panel === undefined) return undefined;
-  const score = panel.score.filter((row) => panel.days[row]! >= joins);
-  // A row dated before it whose label is known after it is neither.
-  const kept = Int32Array.from([...panel.days.keys()]).filter(
-    (row) => row <= panel.fit.at(-1)! || panel.days[row]! >= joins,
-  );
-  const { relative } = panel;
+/** Without the rows that are neither fit rows nor dated from when it joins: their label is known only later. */
+function withoutUnusedRows(panel: TickerPanel): TickerPanel {
+  const { days, fit, relative } = panel;
+  const joins = panel.joins!;
+  const score = panel.score.filter((row) => days[row]! >= joins);
+  const kept = Int32Array.from(days.keys()).filter((row) => row <= fit.at(-1)! || days[row]! >= joins);
   return {
     ...withRows({ ...panel, score }, kept),
     ...(relative === undefined ? {} : { relative: targetsOn(relative, kept) }),
@@ -252,6 +138,7 @@ export function latePanelAt(
   joins: Day,
   { counts, ...peers }: Peers,
 ): TickerPanel | undefined {
+  if (countBefore(input.prices.days, joins) < MIN_FIT_ROWS) return undefined;
   const read = shortOr(() => buildTickerPanel({ ...input, window: { ...input.window, cut: joins } }));
   if (read === undefined) return undefined;
   const { x, ...scored } = counts === undefined ? read : withRows(read, rowsWithZScores(read, counts));

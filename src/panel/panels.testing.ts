@@ -77,11 +77,3 @@ function panelOf(
 export function ascending<P extends { readonly ticker: string }>(panels: readonly P[]): P[] {
   return panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
-
-/** The return value of a generator of turns. */
-export function finished<T>(turns: Generator<unknown, T>): T {
-  for (;;) {
-    const step = turns.next();
-    if (step.done) return step.value;
-  }
-}

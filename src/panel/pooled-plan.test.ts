@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ascending, finished, type RandomPanel, randomPanels } from "./panels.testing.ts";
+import { ascending, type RandomPanel, randomPanels } from "./panels.testing.ts";
 import { type PooledPlan, planPooled } from "./pooled-plan.ts";
 
 const CUT = 80;
@@ -42,7 +42,7 @@ function distinctDates(rows: readonly Row[]): number[] {
 
 test("sorts rows by label date, date and ticker", () => {
   const property = fc.property(planned, ([panels, options]) => {
-    const plan = finished(planPooled(panels, options));
+    const plan = planPooled(panels, options);
     const expected = [...slowRows(panels, "fit"), ...slowRows(panels, "score")];
     assert.equal(plan.fitRows + plan.scoreRows, expected.length);
     assert.deepEqual(
@@ -61,7 +61,7 @@ test("sorts rows by label date, date and ticker", () => {
 
 test("folds test blocks of the last dates, and train on a prefix that knows no later label", () => {
   const property = fc.property(planned, ([panels, { cvTestSize, nSplits, delay }]) => {
-    const plan: PooledPlan<RandomPanel> = finished(planPooled(panels, { cvTestSize, nSplits, delay }));
+    const plan: PooledPlan<RandomPanel> = planPooled(panels, { cvTestSize, nSplits, delay });
     const fit = slowRows(panels, "fit");
     const dates = distinctDates(fit);
     const k = Math.max(0, Math.min(nSplits, Math.floor((dates.length - 30 - delay) / cvTestSize)));

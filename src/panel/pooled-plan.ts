@@ -1,4 +1,3 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { type Fold, foldCount } from "./folds.ts";
@@ -77,19 +76,19 @@ export interface PooledPlan<P extends PooledRows = PooledRows> {
  * @param panels in any order; the plan is the same.
  * @param jobBlocks of `refitBlocks`, ascending.
  */
-export function* planPooled<P extends PooledRows>(
+export function planPooled<P extends PooledRows>(
   panels: readonly P[],
   settings: PooledPlanSettings,
   jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
-): Pausable<PooledPlan<P>> {
+): PooledPlan<P> {
   const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const own = ascending.map((panel) => tickerBlocks(panel, jobBlocks));
-  const learn = yield* placesOf(
+  const learn = placesOf(
     ascending,
     own.map((ticker) => ticker.learn),
     learnedDays,
   );
-  const score = yield* placesOf(
+  const score = placesOf(
     ascending,
     ascending.map((panel) => panel.score),
     ({ days }, rows) => rows.map((row) => days[row]!),
@@ -99,7 +98,7 @@ export function* planPooled<P extends PooledRows>(
   // Labels of fit rows are known by the cut and those of score rows after it; late tickers join after it.
   const fitLabelDays = learn.days.subarray(0, fitRows);
   const startOf = windowStarts(learn.days, settings.window);
-  const folds = yield* foldsOf(prompt, fitLabelDays, settings, startOf);
+  const folds = foldsOf(prompt, fitLabelDays, settings, startOf);
   const blocks = blocksOf(jobBlocks, { fitRows, learnDays: learn.days, scoreDays: score.days }, startOf);
   const firstKnown = (trainStart: number) => (trainStart === 0 ? NO_LABEL_DAY : learn.days[trainStart]!);
   return {
@@ -181,17 +180,16 @@ function concatenated(a: Float64Array, b: Float64Array): Float64Array {
  * The positions of each ticker's rows, sorted by one date of each row, then by its own.
  * @param dated the first of these dates of rows of a panel, ascending.
  */
-function* placesOf(
+function placesOf(
   panels: readonly PooledRows[],
   rows: readonly Int32Array[],
   dated: (panel: PooledRows, rows: Int32Array) => Int32Array,
-): Pausable<{ readonly rows: number; readonly places: Float64Array[]; readonly days: Int32Array }> {
+): { readonly rows: number; readonly places: Float64Array[]; readonly days: Int32Array } {
   const n = rows.reduce((sum, own) => sum + own.length, 0);
   const firstDays = new Int32Array(n);
   const secondDays = new Int32Array(n);
   let count = 0;
   for (const [p, panel] of panels.entries()) {
-    yield 0;
     for (const [i, day] of dated(panel, rows[p]!).entries()) {
       const row = rows[p]![i]!;
       firstDays[count] = day;
@@ -200,7 +198,6 @@ function* placesOf(
     }
   }
   const order = orderByDates(firstDays, secondDays);
-  yield 0;
   const places = new Float64Array(order.length);
   for (const [place, i] of order.entries()) places[i] = place;
   let at = 0;
@@ -221,15 +218,14 @@ function secondDay({ days, joins }: PooledRows, row: number, day: Day): Day {
 }
 
 /** @param labelDays shape (fit rows), ascending. */
-function* foldsOf(
+function foldsOf(
   panels: readonly PooledRows[],
   labelDays: Int32Array,
   { cvTestSize, nSplits, delay }: PooledPlanSettings,
   startOf: StartOf,
-): Pausable<PooledFold[]> {
+): PooledFold[] {
   const distinct = new Set<Day>();
   for (const { fit, days } of panels) {
-    yield 0;
     for (const row of fit) distinct.add(days[row]!);
   }
   const dates = Int32Array.from(distinct).sort();

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
 import type { TickerPrices } from "../contract/market/ticker-series.ts";
 import { exposuresFrom, marketReturns } from "./price-exposures.ts";
 
@@ -64,7 +63,7 @@ function slowExposures(all: readonly TickerPrices[], ticker: TickerPrices, place
 
 test("exposures equal those of a plain reading of the last returns, with holes, gaps and bad prices", () => {
   const all = somePrices(3);
-  const market = atOnce(marketReturns(all, WINDOW));
+  const market = marketReturns(all, WINDOW);
   for (const ticker of all) {
     const { days, values } = exposuresFrom(START, ticker, WINDOW, market);
     assert.deepEqual(
@@ -92,7 +91,7 @@ test("no exposure of a date depends on a later price of any ticker", () => {
     prices: ticker.prices.map((price, i) => (ticker.days[i]! > cut ? 3 * price + i : price)),
   }));
   const of = (prices: readonly TickerPrices[]) => {
-    const market = atOnce(marketReturns(prices, WINDOW));
+    const market = marketReturns(prices, WINDOW);
     return prices.map((ticker) => {
       const { days, values } = exposuresFrom(START + 300, ticker, WINDOW, market);
       return [...values.subarray(0, 5 * days.filter((day) => day <= cut).length)];
@@ -104,7 +103,7 @@ test("no exposure of a date depends on a later price of any ticker", () => {
 
 test("the exposures begin at the requested day", () => {
   const [ticker] = somePrices(7);
-  const market = atOnce(marketReturns([ticker!], WINDOW));
+  const market = marketReturns([ticker!], WINDOW);
   const whole = exposuresFrom(START, ticker!, WINDOW, market);
   const late = exposuresFrom(START + 600, ticker!, WINDOW, market);
   assert.deepEqual([...late.values], [...whole.values.subarray(-late.values.length)]);

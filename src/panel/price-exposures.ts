@@ -1,4 +1,3 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { MAX_GAP_DAYS, type TickerExposures, type TickerPrices } from "../contract/market/ticker-series.ts";
 import { EXPOSURES } from "../contract/output/metrics-schemas.ts";
@@ -27,13 +26,12 @@ function oneDayReturns(days: Int32Array, prices: Float64Array): { known: number[
 }
 
 /** @param prices of all tickers, in ascending order. */
-export function* marketReturns(
+export function marketReturns(
   prices: Iterable<TickerPrices>,
   window: Pick<ResolvedWindow, "start" | "end">,
-): Pausable<MarketReturns> {
+): MarketReturns {
   const sums = new Map<Day, { sum: number; count: number }>();
   for (const ticker of prices) {
-    yield 0;
     const priced = priceDates(ticker, window);
     const { known, returns } = oneDayReturns(priced.days, priced.prices);
     for (const [i, day] of known.entries()) {

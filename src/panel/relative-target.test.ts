@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { ascending, finished, type RandomPanel, randomPanels } from "./panels.testing.ts";
+import { ascending, type RandomPanel, randomPanels } from "./panels.testing.ts";
 import { MAX_TARGET, MIN_DATE_TICKERS, relativeTargets, WIDTH_DATES } from "./relative-target.ts";
 
 const CUT = 40;
@@ -51,7 +51,7 @@ function slowWidth(all: readonly RandomPanel[], day: number): number {
 
 test("targets, widths, levels and thin dates equal those of a slow search", () => {
   const property = fc.property(panels, fc.integer({ min: 0, max: 50 }), (all, day) => {
-    const { byTicker, levels, thinDates } = finished(relativeTargets(all));
+    const { byTicker, levels, thinDates } = relativeTargets(all);
     const learned: { known: number; y: number; isFit: boolean }[] = [];
     const counts = new Map<number, number>();
     for (const panel of all) {
@@ -80,7 +80,7 @@ test("the order of the tickers changes no bit", () => {
     const shuffled = all.toSorted(
       (a, b) => ((a.ticker.charCodeAt(0) * seed) % 7) - ((b.ticker.charCodeAt(0) * seed) % 7),
     );
-    const [one, other] = [all, shuffled].map((order) => finished(relativeTargets(order)));
+    const [one, other] = [all, shuffled].map((order) => relativeTargets(order));
     for (const { ticker } of all) assert.deepEqual(one!.byTicker.get(ticker), other!.byTicker.get(ticker));
     assert.ok(Object.is(one!.levels.final, other!.levels.final));
     assert.ok(Object.is(one!.levels.knownAt(20), other!.levels.knownAt(20)));
@@ -94,7 +94,7 @@ test("labels that are published later change no earlier target, width or level",
       ...panel,
       y: panel.y.map((y, row) => (panel.labelDays[row]! > day ? -17 * y + 3 : y)),
     }));
-    const [one, other] = [all, changed].map((given) => finished(relativeTargets(given)));
+    const [one, other] = [all, changed].map((given) => relativeTargets(given));
     for (const { ticker, days, labelDays } of all) {
       const [before, after] = [one!.byTicker.get(ticker)!, other!.byTicker.get(ticker)!];
       for (const [row, known] of labelDays.entries()) {

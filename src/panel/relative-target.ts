@@ -1,4 +1,3 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
@@ -53,15 +52,14 @@ export type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y"
  * The width of a row of date d is the root mean square of s over the last WIDTH_DATES dates that have enough labels known at d.
  * @param panels in any order; the results are the same to the bit.
  */
-export function* relativeTargets(panels: readonly LabelledRows[]): Pausable<RelativeTargets> {
-  const labels = yield* labelsByDate(panels);
+export function relativeTargets(panels: readonly LabelledRows[]): RelativeTargets {
+  const labels = labelsByDate(panels);
   const values = labels.panels.map(({ days }) => new Float64Array(days.length).fill(Number.NaN));
   const cuts = labels.panels.map(({ fit }) => fit.at(-1) ?? -1);
   const kinds = new Uint8Array(labels.y.length);
   const spreads: DateSpreads[] = [];
   let thinDates = 0;
   for (const [from, to] of runsOf(labels.days, 0, labels.days.length)) {
-    yield 0;
     const cohorts = cohortsOf(labels, from, to);
     spreads.push({ day: labels.days[from]!, cohorts });
     const isFit = (i: number) => labels.rows[i]! <= cuts[labels.panelOf[i]!]!;
@@ -117,7 +115,7 @@ interface SortedLabels {
 }
 
 /** In arrays of numbers: millions of rows as objects would need as much memory as a matrix. */
-function* labelsByDate(unsorted: readonly LabelledRows[]): Pausable<SortedLabels> {
+function labelsByDate(unsorted: readonly LabelledRows[]): SortedLabels {
   const panels = unsorted.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const most = panels.reduce((sum, { days }) => sum + days.length, 0);
   const panelOf = new Int32Array(most);
@@ -126,7 +124,6 @@ function* labelsByDate(unsorted: readonly LabelledRows[]): Pausable<SortedLabels
   const labelDays = new Int32Array(most);
   let count = 0;
   for (const [p, panel] of panels.entries()) {
-    yield 0;
     for (const [row, labelDay] of panel.labelDays.entries()) {
       if (labelDay === NO_LABEL_DAY) continue;
       panelOf[count] = p;
@@ -137,7 +134,6 @@ function* labelsByDate(unsorted: readonly LabelledRows[]): Pausable<SortedLabels
     }
   }
   const order = orderByDates(days.subarray(0, count), labelDays.subarray(0, count));
-  yield 0;
   return {
     panels,
     panelOf: valuesAt(panelOf, order),

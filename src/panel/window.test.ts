@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../contract/machine/pausable.ts";
 import type { TickerPrices } from "../contract/market/ticker-series.ts";
 import { resolveWindow } from "./window.ts";
 
@@ -21,12 +20,12 @@ const PRICES = [
 ];
 
 test("keeps a given window, whose end is the cut", () => {
-  const resolved = atOnce(resolveWindow({ start: 10, end: 500 }, PRICES, SOURCE));
+  const resolved = resolveWindow({ start: 10, end: 500 }, PRICES, SOURCE);
   assert.deepEqual(resolved, { window: { start: 10, end: 500, cut: 500 }, warnings: [] });
 });
 
 test("replaces a missing bound by the first or last price date of any ticker, and warns about each", () => {
-  const { window, warnings } = atOnce(resolveWindow({}, PRICES, SOURCE));
+  const { window, warnings } = resolveWindow({}, PRICES, SOURCE);
   assert.deepEqual(window, { start: 102, end: 104, cut: 104 });
   assert.deepEqual(
     warnings.map((warning) => warning.code),
@@ -37,34 +36,25 @@ test("replaces a missing bound by the first or last price date of any ticker, an
 });
 
 test("the order of the tickers does not matter", () => {
-  assert.deepEqual(
-    atOnce(resolveWindow({}, PRICES.toReversed(), SOURCE)),
-    atOnce(resolveWindow({}, PRICES, SOURCE)),
-  );
+  assert.deepEqual(resolveWindow({}, PRICES.toReversed(), SOURCE), resolveWindow({}, PRICES, SOURCE));
 });
 
 test("Learning_end is the cut and may be either end of the window", () => {
   for (const learningEnd of [100, 103, 110]) {
-    const { window } = atOnce(resolveWindow({ start: 100, end: 110, learningEnd }, PRICES, SOURCE));
+    const { window } = resolveWindow({ start: 100, end: 110, learningEnd }, PRICES, SOURCE);
     assert.deepEqual(window, { start: 100, end: 110, learningEnd, cut: learningEnd });
   }
 });
 
 test("refuses a Learning_end outside the window, even if the window was filled in", () => {
   const outside = { code: "invalid_data", message: /Learning_end .* outside the window/ };
-  assert.throws(
-    () => atOnce(resolveWindow({ start: 100, end: 110, learningEnd: 99 }, PRICES, SOURCE)),
-    outside,
-  );
-  assert.throws(
-    () => atOnce(resolveWindow({ start: 100, end: 110, learningEnd: 111 }, PRICES, SOURCE)),
-    outside,
-  );
-  assert.throws(() => atOnce(resolveWindow({ learningEnd: 105 }, PRICES, SOURCE)), outside);
+  assert.throws(() => resolveWindow({ start: 100, end: 110, learningEnd: 99 }, PRICES, SOURCE), outside);
+  assert.throws(() => resolveWindow({ start: 100, end: 110, learningEnd: 111 }, PRICES, SOURCE), outside);
+  assert.throws(() => resolveWindow({ learningEnd: 105 }, PRICES, SOURCE), outside);
 });
 
 test("refuses a window that starts after its end, with both dates", () => {
-  assert.throws(() => atOnce(resolveWindow({ start: 2, end: 1 }, PRICES, SOURCE)), {
+  assert.throws(() => resolveWindow({ start: 2, end: 1 }, PRICES, SOURCE), {
     code: "invalid_data",
     message: "data_extractor_1.json: the window starts on 1970-01-03, after its end 1970-01-02",
   });
@@ -72,15 +62,15 @@ test("refuses a window that starts after its end, with both dates", () => {
 
 test("a missing bound that no price can replace fails as insufficient_history", () => {
   const code = "insufficient_history";
-  assert.throws(() => atOnce(resolveWindow({ start: 1 }, [], SOURCE)), {
+  assert.throws(() => resolveWindow({ start: 1 }, [], SOURCE), {
     code,
     message: /no ticker has a price/,
   });
-  assert.throws(() => atOnce(resolveWindow({ end: 101 }, PRICES, SOURCE)), {
+  assert.throws(() => resolveWindow({ end: 101 }, PRICES, SOURCE), {
     code,
     message: /no price date is/,
   });
-  assert.throws(() => atOnce(resolveWindow({ start: 105 }, PRICES, SOURCE)), {
+  assert.throws(() => resolveWindow({ start: 105 }, PRICES, SOURCE), {
     code,
     message: /no price date is/,
   });

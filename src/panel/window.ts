@@ -1,5 +1,4 @@
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Pausable } from "../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../contract/market/dates.ts";
 import type { RequestedWindow, TickerPrices } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
@@ -31,11 +30,11 @@ export interface ResolvedWindow {
  * @throws MucastError `invalid_data` if start > end or `Learning_end` is outside the window; `insufficient_history` if a bound is missing
  *   and no price date can replace it.
  */
-export function* resolveWindow(
+export function resolveWindow(
   requested: RequestedWindow,
   prices: Iterable<TickerPrices>,
   source: string,
-): Pausable<{ window: ResolvedWindow; warnings: Warning[] }> {
+): { window: ResolvedWindow; warnings: Warning[] } {
   const { start: givenStart, end: givenEnd, learningEnd } = requested;
   if (givenStart !== undefined && givenEnd !== undefined && givenStart > givenEnd) {
     throw new MucastError(
@@ -48,7 +47,7 @@ export function* resolveWindow(
   let start = givenStart;
   let end = givenEnd;
   if (start === undefined || end === undefined) {
-    const span = yield* priceSpan(prices);
+    const span = priceSpan(prices);
     start ??= defaulted("start", "first", span?.first, warnings, source);
     end ??= defaulted("end", "last", span?.last, warnings, source);
     if (start > end) throw noPriceInWindow(start, end, source);
@@ -95,11 +94,10 @@ function noPriceInWindow(start: Day, end: Day, source: string): MucastError {
 }
 
 /** First and last price date of any ticker, or undefined if there is no price at all. */
-function* priceSpan(prices: Iterable<TickerPrices>): Pausable<{ first: Day; last: Day } | undefined> {
+function priceSpan(prices: Iterable<TickerPrices>): { first: Day; last: Day } | undefined {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const { days, prices: values } of prices) {
-    yield 0;
     const head = values.findIndex(isPrice);
     if (head < 0) continue;
     first = Math.min(first, days[head]!);

@@ -8,7 +8,7 @@ import { newFolder, removeFolders } from "../../test/end-to-end/jobs/job-runs.ts
 import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import { cert, sendRange, serve, type TestServer } from "../blob/remote/remote-blob.testing.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";
-import { runMlJob } from "../jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../jobs/run-job.ts";
 import { CONFIG, FEATURES, noEngine, PRICES, replay, TINY } from "./replay.testing.ts";
 
 /** Blobs by name, and the signature that reading them requires; any if undefined. */

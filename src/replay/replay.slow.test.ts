@@ -32,7 +32,7 @@ describe("a replay", { timeout: 900_000 }, () => {
   });
 
   test("keeps the tags of the output", async () => {
-    const { runMlJob } = await import("../jobs/ml/run-ml-job.ts");
+    const { runMlJob } = await import("../jobs/run-job.ts");
     const pair = {
       folder: place.folder,
       features: join(place.folder, FEATURES),
@@ -54,7 +54,7 @@ describe("a replay", { timeout: 900_000 }, () => {
   test("also runs a job of networks, here one that is switched off", async () => {
     const config =
       '{"NN params": {"Dot prediction": {"status": false, "current option": "mlp"}, "x": {"secret": 1}}, "y": {}}';
-    const { runDlJob } = await import("../jobs/dl/run-dl-job.ts");
+    const { runDlJob } = await import("../jobs/run-job.ts");
     const pair = {
       folder: place.folder,
       features: join(place.folder, FEATURES),

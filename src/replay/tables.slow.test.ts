@@ -15,7 +15,7 @@ import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import { cleanMarket } from "../../test/end-to-end/markets/market.ts";
 import { marketTables } from "../../test/end-to-end/markets/market-tables.ts";
 import { requestedWindow } from "../contract/config/requested-window.ts";
-import { runMlJob } from "../jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../jobs/run-job.ts";
 import { CONFIG, replay } from "./replay.testing.ts";
 
 after(removeFolders);

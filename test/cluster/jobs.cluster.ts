@@ -13,8 +13,7 @@ import {
   TINY,
   withExecutor,
 } from "../../src/executors/process/jobs.testing.ts";
-import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
-import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { runDlJob, runMlJob } from "../../src/jobs/run-job.ts";
 import type { JobContext } from "../../src/jobs/shared/job.ts";
 import { openEngine } from "../../src/jobs/shared/job.ts";
 import { jobArguments, mucast, startMucast, until } from "../end-to-end/commands/command.ts";

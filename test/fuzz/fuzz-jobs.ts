@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
-import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../src/jobs/run-job.ts";
 import { featureBlob, priceBlob } from "../end-to-end/markets/market.ts";
 import { fuzzMarket } from "./fuzz-market.ts";
 import { caseOf, type FuzzCase } from "./model-params-cases.ts";

@@ -1,5 +1,4 @@
 import { counted } from "../../contract/errors/wording.ts";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { type Inputs, openInputs } from "../../jobs/shared/read-inputs.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
@@ -52,14 +51,14 @@ export const foresight: AuditCheck = {
 async function examineInputs(
   inputs: Inputs,
   accepted: ReadonlySet<string>,
-  { signal, onStep }: AuditContext,
+  { onStep }: AuditContext,
 ): Promise<CheckResult> {
   const suspects = new Suspects();
   let [tickers, features] = [0, 0];
   const unpriced = { tickers: 0, features: 0, values: 0 };
   for await (const pair of inputs.pairs()) {
     const history = tickerHistory(pair.prices, pair.features, inputs.window);
-    const examined = await inTurns(examineTicker(history, inputs.window, suspects), signal);
+    const examined = examineTicker(history, inputs.window, suspects);
     features += history.features.columns.length;
     if (examined.unpricedValues > 0) unpriced.tickers++;
     unpriced.features += examined.unpricedFeatures;
@@ -106,11 +105,11 @@ interface ExaminedTicker {
 }
 
 /** Runs all tests on every feature of one ticker, and adds suspicions to `suspects`. Yields 1 after each feature. */
-export function* examineTicker(
+export function examineTicker(
   history: TickerHistory,
   window: Pick<ResolvedWindow, "start" | "end">,
   suspects: Suspects,
-): Pausable<ExaminedTicker> {
+): ExaminedTicker {
   const labels = new LabelRanks(history);
   const surprises = new TickerSurprises(history);
   const unpriced = unpricedRows(history, window);
@@ -127,7 +126,6 @@ export function* examineTicker(
       const { ticker } = history;
       suspects.add({ ticker, feature: feature.name, code: "filled_from_later", unpriced: found });
     }
-    yield 1;
   }
   return { unpricedFeatures: features, unpricedValues: values };
 }

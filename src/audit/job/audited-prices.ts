@@ -1,5 +1,4 @@
 import type { Blob } from "../../blob/open-blob.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { RequestedWindow, TickerPrices } from "../../contract/market/ticker-series.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
@@ -25,7 +24,7 @@ export async function readAuditedPrices(
 ): Promise<AuditedPrices> {
   const blob = await readPrices(source, { workFolder, signal, limits: policy.limits });
   const asked = jobWindow(blob.window, requested, source.name);
-  const { window } = await inTurns(resolveWindow(asked, tickersOf(blob), source.name), signal);
+  const { window } = resolveWindow(asked, tickersOf(blob), source.name);
   const days = new Set<Day>();
   for (const { days: own, prices } of tickersOf(blob)) {
     for (const [i, day] of own.entries()) {

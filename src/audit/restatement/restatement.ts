@@ -1,6 +1,5 @@
 import type { Blob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { Turns } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { priceSeries, type TickerSeries } from "../../contract/market/ticker-series.ts";
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
@@ -102,21 +101,19 @@ async function comparePriceBlobs(
   return withBlobs([previousUrl, currentUrl], context, async (previous, current) => {
     const before = await readPrices(previous, readingOf(context));
     const after = await readPrices(current, readingOf(context));
-    const compared = await compareEvery(before, after, context.signal);
+    const compared = compareEvery(before, after);
     return { ...compared, facts: factsOf(compared.comparison, previous, current) };
   });
 }
 
-async function compareEvery(before: PriceBlob, after: PriceBlob, signal: AbortSignal) {
+function compareEvery(before: PriceBlob, after: PriceBlob) {
   const comparison = new HistoryComparison();
   const returns = { vanished: [] as number[], kept: [] as number[] };
-  const turns = new Turns(signal);
   for (const pair of pricePairs(before, after)) {
     comparison.add(pair);
     const { previous, current } = pair;
     const past = previous === undefined ? undefined : pastReturn(previous.values);
     if (past !== undefined) returns[current === undefined ? "vanished" : "kept"].push(past);
-    await turns.pauseIfOver();
   }
   const meanOf = (values: readonly number[]) => finiteOrNull(mean(Float64Array.from(values)));
   return { comparison, returns: { vanished: meanOf(returns.vanished), kept: meanOf(returns.kept) } };

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { crossSectionOf } from "../../evaluate/tables.testing.ts";
 import { BLOCK_DATES, blockPermutations, permutedSkill } from "./permuted-skill.ts";
@@ -38,7 +37,7 @@ test("orders of blocks contain every date once, in runs of a block, and are repr
 test("the IC equals an output's", () => {
   const rows = forecasts(0.1, seededRandom(1));
   const { ic_mean, dates } = crossSectionOf(rows);
-  const found = atOnce(permutedSkill(rows, 3))!;
+  const found = permutedSkill(rows, 3)!;
   assert.ok(Math.abs(found.icMean - ic_mean!) < 1e-12);
   assert.equal(found.dates, dates);
 });
@@ -56,17 +55,17 @@ test("the means of permuted labels equal plain loops", () => {
     });
     return crossSectionOf(moved).ic_mean!;
   });
-  const found = atOnce(permutedSkill(rows, 6))!;
+  const found = permutedSkill(rows, 6)!;
   assert.ok(Math.abs(found.highestPermuted - Math.max(...means)) < 1e-12);
   assert.equal(found.rank, 1 + means.filter((mean) => mean >= found.icMean).length);
   assert.equal(found.p, found.rank / 7);
 });
 
 test("skill is first among its permutations, and shuffled labels are anywhere", () => {
-  assert.equal(atOnce(permutedSkill(forecasts(0.3, seededRandom(3)), 19))!.p, 0.05);
+  assert.equal(permutedSkill(forecasts(0.3, seededRandom(3)), 19)!.p, 0.05);
   const ps = Array.from(
     { length: 60 },
-    (_, seed) => atOnce(permutedSkill(forecasts(0, seededRandom(100 + seed)), 19))!.p,
+    (_, seed) => permutedSkill(forecasts(0, seededRandom(100 + seed)), 19)!.p,
   );
   // Uniform in twentieths: 6 of 60 are expected at 0.1 or less, 30 at 0.5 or less.
   assert.ok(ps.filter((p) => p <= 0.1).length <= 13, String(ps));
@@ -75,14 +74,14 @@ test("skill is first among its permutations, and shuffled labels are anywhere", 
 });
 
 test("fewer than five blocks, two tickers, and unknown labels are not judged", () => {
-  assert.equal(atOnce(permutedSkill(forecasts(1, seededRandom(4), 80), 19)), undefined);
-  assert.equal(atOnce(permutedSkill(forecasts(1, seededRandom(5)).slice(0, 2), 19)), undefined);
-  assert.equal(atOnce(permutedSkill([], 19)), undefined);
+  assert.equal(permutedSkill(forecasts(1, seededRandom(4), 80), 19), undefined);
+  assert.equal(permutedSkill(forecasts(1, seededRandom(5)).slice(0, 2), 19), undefined);
+  assert.equal(permutedSkill([], 19), undefined);
   const open = forecasts(1, seededRandom(6)).map((row) => ({
     ...row,
     realised: row.realised.map(() => Number.NaN),
   }));
-  assert.equal(atOnce(permutedSkill(open, 19)), undefined);
+  assert.equal(permutedSkill(open, 19), undefined);
 });
 
 test("orders in which forecasts and labels meet on no date are no evidence of skill", () => {
@@ -93,7 +92,7 @@ test("orders in which forecasts and labels meet on no date are no evidence of sk
     const realised = Float64Array.from(days, () => random.normal());
     return { ticker: `S${k}`, days, predicted: realised, realised };
   });
-  const { icMean, p } = atOnce(permutedSkill(rows, 19))!;
+  const { icMean, p } = permutedSkill(rows, 19)!;
   assert.ok(Math.abs(icMean - 1) < 1e-9);
   assert.equal(p, 1);
 });

@@ -1,4 +1,3 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type DatedForecasts, inTickerOrder } from "../../evaluate/forecast-rows.ts";
 import { MIN_TICKERS } from "../../evaluate/rows-by-date.ts";
 import { correlation, mean } from "../../evaluate/statistics.ts";
@@ -30,19 +29,19 @@ interface ByDate {
  * @param rows labelled or not; those without a label do not count.
  * @returns undefined for fewer than MIN_BLOCKS blocks of dates, and if no date has MIN_TICKERS tickers.
  */
-export function* permutedSkill(
+export function permutedSkill(
   rows: readonly DatedForecasts[],
   permutations: number,
-): Pausable<PermutedSkill | undefined> {
+): PermutedSkill | undefined {
   const byDate = onDates(rows);
   if (byDate.dates <= (MIN_BLOCKS - 1) * BLOCK_DATES) return undefined;
-  const own = yield* dateIcs(byDate, Int32Array.from(byDate.predicted[0]!.keys()));
+  const own = dateIcs(byDate, Int32Array.from(byDate.predicted[0]!.keys()));
   if (own.length === 0) return undefined;
   const icMean = mean(own);
   let rank = 1;
   let highest = -1;
   for (const order of blockPermutations(byDate.dates, permutations)) {
-    const permuted = mean(yield* dateIcs(byDate, order));
+    const permuted = mean(dateIcs(byDate, order));
     // NaN if labels and forecasts met on no date, which is no evidence of skill.
     if (!(permuted < icMean)) rank++;
     if (permuted > highest) highest = permuted;
@@ -72,12 +71,11 @@ export function onDates(rows: readonly DatedForecasts[]): ByDate {
 /**
  * @param order shape (dates): for each date, the date that its labels come from. @returns the correlations of the dates that count.
  */
-export function* dateIcs({ dates, predicted, realised }: ByDate, order: Int32Array): Pausable<Float64Array> {
+export function dateIcs({ dates, predicted, realised }: ByDate, order: Int32Array): Float64Array {
   const ics: number[] = [];
   const forecasts = new Float64Array(predicted.length);
   const labels = new Float64Array(predicted.length);
   for (let date = 0; date < dates; date++) {
-    yield 0;
     let n = 0;
     for (let t = 0; t < predicted.length; t++) {
       const forecast = predicted[t]![date]!;

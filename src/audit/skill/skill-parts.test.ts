@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { skillParts } from "./skill-parts.ts";
 
@@ -22,7 +21,7 @@ function market(
   });
 }
 
-const partsOf = (...given: Parameters<typeof market>) => atOnce(skillParts(market(...given), 19))!;
+const partsOf = (...given: Parameters<typeof market>) => skillParts(market(...given), 19)!;
 
 test("forecasts that know only which tickers are better have skill in lasting differences", () => {
   const random = seededRandom(1);
@@ -69,5 +68,5 @@ test("the means of earlier forecasts do not depend on later ones", () => {
     predicted: row.predicted.slice(0, 200),
     realised: row.realised.slice(0, 200),
   }));
-  assert.deepEqual(atOnce(skillParts(changed, 19)), atOnce(skillParts(cut, 19)));
+  assert.deepEqual(skillParts(changed, 19), skillParts(cut, 19));
 });

@@ -1,4 +1,3 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import { MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
@@ -37,23 +36,20 @@ export interface SkillParts {
  * @param rows labelled or not; those without a label count only in the means.
  * @returns undefined for too few dates or tickers, like permutedSkill.
  */
-export function* skillParts(
-  rows: readonly DatedForecasts[],
-  permutations: number,
-): Pausable<SkillParts | undefined> {
+export function skillParts(rows: readonly DatedForecasts[], permutations: number): SkillParts | undefined {
   const split = rows.map(earlierMeans);
   const lasting = rows.map((row, t) => ({ ...row, predicted: split[t]! }));
   const timing = rows.map((row, t) => ({
     ...row,
     predicted: row.predicted.map((value, i) => value - split[t]![i]!),
   }));
-  const permuted = yield* permutedSkill(timing.map(known), permutations);
+  const permuted = permutedSkill(timing.map(known), permutations);
   if (permuted === undefined) return undefined;
   const { rank, p, highestPermuted } = permuted;
   return {
-    whole: yield* icsOf(rows),
-    lasting: yield* lastingIcs(lasting.map(known), permutations),
-    timing: { ...(yield* icsOf(timing.map(known))), rank, permutations, p, highestPermuted },
+    whole: icsOf(rows),
+    lasting: lastingIcs(lasting.map(known), permutations),
+    timing: { ...icsOf(timing.map(known)), rank, permutations, p, highestPermuted },
   };
 }
 
@@ -79,21 +75,21 @@ function known(row: DatedForecasts): DatedForecasts {
   };
 }
 
-function* lastingIcs(rows: readonly DatedForecasts[], permutations: number): Pausable<SkillParts["lasting"]> {
+function lastingIcs(rows: readonly DatedForecasts[], permutations: number): SkillParts["lasting"] {
   const byDate = onDates(rows);
   const order = Int32Array.from({ length: byDate.dates }, (_, i) => i);
-  const own = mean(yield* dateIcs(byDate, order));
+  const own = mean(dateIcs(byDate, order));
   let rank = 1;
   for (const tickers of tickerPermutations(rows.length, permutations)) {
     const predicted = Array.from(tickers, (ticker) => byDate.predicted[ticker]!);
-    if (!(mean(yield* dateIcs({ ...byDate, predicted }, order)) < own)) rank++;
+    if (!(mean(dateIcs({ ...byDate, predicted }, order)) < own)) rank++;
   }
-  return { ...(yield* icsOf(rows)), p: rank / (permutations + 1) };
+  return { ...icsOf(rows), p: rank / (permutations + 1) };
 }
 
-function* icsOf(rows: readonly DatedForecasts[]): Pausable<DateIcs> {
+function icsOf(rows: readonly DatedForecasts[]): DateIcs {
   const byDate = onDates(rows);
-  const ics = yield* dateIcs(
+  const ics = dateIcs(
     byDate,
     Int32Array.from({ length: byDate.dates }, (_, i) => i),
   );

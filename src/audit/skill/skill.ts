@@ -1,4 +1,3 @@
-import { inTurns } from "../../contract/machine/pausable.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type AuditCheck, notRun, ranCheck } from "../check.ts";
@@ -24,7 +23,7 @@ export const skill: AuditCheck = {
     onStep?.(1, 2);
     const { score, outOfFold } = await readForecasts(whole.output, signal);
     const verdict = await outputMember(whole.output, "verdict", signal);
-    const judge = (rows: readonly DatedForecasts[]) => inTurns(skillParts(rows, permutations), signal);
+    const judge = (rows: readonly DatedForecasts[]) => skillParts(rows, permutations);
     const judged = [
       { place: "score", parts: await judge(score) },
       { place: "out_of_fold", parts: await judge(outOfFold) },

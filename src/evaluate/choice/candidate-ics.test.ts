@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { meanIc } from "./candidate-ics.ts";
 import { lossSeries, type TestedTicker } from "./candidate-losses.ts";
 import { testedTickers } from "./choice.testing.ts";
@@ -43,7 +42,7 @@ function market(): TestedTicker[] {
 
 test("the excess by IC is the reference's IC less the candidate's, date by date", () => {
   const tickers = market();
-  const { days, reference, excess } = atOnce(lossSeries(tickers, 3, "ic", 0));
+  const { days, reference, excess } = lossSeries(tickers, 3, "ic", 0);
   assert.equal(reference, 0);
   let dates = 0;
   for (const [c, series] of excess.entries()) {
@@ -59,7 +58,7 @@ test("the excess by IC is the reference's IC less the candidate's, date by date"
 
 test("the mean IC of a candidate counts dates with five of its forecasts", () => {
   const tickers = market();
-  const { days } = atOnce(lossSeries(tickers, 3, "ic", 0));
+  const { days } = lossSeries(tickers, 3, "ic", 0);
   const all = Array.from(days, (day) => plainIc(rowsOn(tickers, 1, 1, day).map(([y, p]) => [y, p])));
   close(meanIc(tickers, 1)!, mean(all.filter((ic) => !Number.isNaN(ic))), "candidate 1");
   assert.equal(meanIc(tickers, 2), 0);
@@ -72,13 +71,13 @@ test("the measure ic keeps a candidate that orders tickers but is far too large,
     predicted: [ticker.predicted[0]!, ticker.predicted[1]!.map((p) => 20 * p)],
   }));
   const choose = (measure: "ic" | "squared_error") =>
-    atOnce(choosePrequentially(tickers, 2, { rule: "best", measure })).members;
+    choosePrequentially(tickers, 2, { rule: "best", measure }).members;
   assert.deepEqual([choose("ic"), choose("squared_error")], [[1], [0]]);
 });
 
 test("without five tickers there is no IC, and candidate 0 is used", () => {
   const tickers = testedTickers(4, 200, [0, 0.9]);
-  const { members, series } = atOnce(choosePrequentially(tickers, 2, { rule: "mean", measure: "ic" }));
+  const { members, series } = choosePrequentially(tickers, 2, { rule: "mean", measure: "ic" });
   assert.deepEqual(members, [0]);
   assert.ok(series.excess.every((own) => own.every(Number.isNaN)));
 });

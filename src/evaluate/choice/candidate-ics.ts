@@ -1,4 +1,3 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import { correlation, finiteOrNull, isConstant, mean } from "../statistics.ts";
 import type { LossSeries, TestedTicker } from "./candidate-losses.ts";
 
@@ -22,16 +21,15 @@ interface RowsByLabelDate {
  * forecast. NaN on dates with fewer than MIN_IC_TICKERS such tickers, or whose labels are all the same.
  * @param tickers ascending by code point, which is the order of the sums.
  */
-export function* icSeries(
+export function icSeries(
   tickers: readonly TestedTicker[],
   candidates: number,
   reference: number,
-): Pausable<LossSeries> {
+): LossSeries {
   const rows = byLabelDate(tickers);
   const base = rows.predictedBy(reference);
   const excess: Float64Array[] = [];
   for (let c = 0; c < candidates; c++) {
-    yield 0;
     const own = rows.predictedBy(c);
     excess.push(
       eachDate(rows, (from, to) => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { countKnown, lossSeries, type TestedTicker } from "./candidate-losses.ts";
 import { testedTickers } from "./choice.testing.ts";
 
@@ -21,7 +20,7 @@ test("the excess of a candidate is the mean over the tickers of a label date, ro
   const tickers = testedTickers(4, 20, [0.1, 0.5, -0.2]);
   tickers[1]!.predicted[2]!.fill(Number.NaN);
   tickers[2]!.predicted[0]!.fill(Number.NaN, 0, 10);
-  const { days, reference, excess } = atOnce(lossSeries(tickers, 3, "squared_error"));
+  const { days, reference, excess } = lossSeries(tickers, 3, "squared_error");
   assert.equal(reference, 1, "candidate 1 has the most rows");
   assert.deepEqual(
     [...days],
@@ -40,9 +39,9 @@ test("the excess of a candidate is the mean over the tickers of a label date, ro
 
 test("a ticker without a unit has no losses", () => {
   const [first, second] = testedTickers(2, 20, [0, 1]);
-  const alone = atOnce(lossSeries([first!], 2, "squared_error"));
-  assert.deepEqual(atOnce(lossSeries([first!, { ...second!, unit: 0 }], 2, "squared_error")), alone);
-  assert.equal(atOnce(lossSeries([], 2, "squared_error")).days.length, 0);
+  const alone = lossSeries([first!], 2, "squared_error");
+  assert.deepEqual(lossSeries([first!, { ...second!, unit: 0 }], 2, "squared_error"), alone);
+  assert.equal(lossSeries([], 2, "squared_error").days.length, 0);
 });
 
 test("labels known at a day are counted", () => {

@@ -1,5 +1,4 @@
 import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { icSeries } from "./candidate-ics.ts";
 
@@ -44,15 +43,15 @@ export interface LossSeries {
  * @param tickers ascending by code point, which is the order of the sums.
  * @param reference the candidate that the others are compared with; undefined for the one with the most rows, the first of several.
  */
-export function* lossSeries(
+export function lossSeries(
   tickers: readonly TestedTicker[],
   candidates: number,
   measure: ChoiceMeasure,
   reference?: number,
-): Pausable<LossSeries> {
+): LossSeries {
   const rated = tickers.filter(({ unit, days }) => unit > 0 && days.length > 0);
   const compared = reference ?? mostRows(rated, candidates);
-  return yield* SERIES[measure](rated, candidates, compared);
+  return SERIES[measure](rated, candidates, compared);
 }
 
 const SERIES: Readonly<Record<ChoiceMeasure, typeof icSeries>> = {
@@ -60,17 +59,16 @@ const SERIES: Readonly<Record<ChoiceMeasure, typeof icSeries>> = {
   ic: icSeries,
 };
 
-function* squaredErrorSeries(
+function squaredErrorSeries(
   rated: readonly TestedTicker[],
   candidates: number,
   compared: number,
-): Pausable<LossSeries> {
+): LossSeries {
   const days = distinctDays(rated);
   const position = new Map([...days].map((day, i) => [day, i]));
   const sums = Array.from({ length: candidates }, () => new Float64Array(days.length));
   const counts = Array.from({ length: candidates }, () => new Int32Array(days.length));
   for (const { labelDays, realised, predicted, unit } of rated) {
-    yield 0;
     const base = predicted[compared]!;
     for (const [c, own] of predicted.entries()) {
       for (let i = 0; i < own.length; i++) {

@@ -1,5 +1,4 @@
 import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { finiteOrNull } from "../statistics.ts";
@@ -32,21 +31,20 @@ export interface ChoiceGains {
  * Judges candidates and the choice on published rows.
  * @param chosen one per ticker, shape (n): the forecasts chosen in advance. @param from one per ticker: its first published row.
  */
-export function* choiceGains(
+export function choiceGains(
   tickers: readonly TestedTicker[],
   chosen: readonly Float64Array[],
   from: readonly number[],
   candidates: number,
   measure: ChoiceMeasure,
-): Pausable<ChoiceGains> {
+): ChoiceGains {
   const published = tickers.map((ticker, i) =>
     rowsFrom(from[i]!, { ...ticker, predicted: [...ticker.predicted, chosen[i]!] }),
   );
   // Candidate 0 is the reference, so that each date compares it with the others on the same tickers.
-  const { excess, days } = yield* lossSeries(published, candidates + 1, measure, 0);
+  const { excess, days } = lossSeries(published, candidates + 1, measure, 0);
   const gains: Gain[] = [];
   for (const [c, own] of excess.entries()) {
-    yield 0;
     gains.push({
       r2: r2Of(published, c),
       ic: meanIc(published, c),

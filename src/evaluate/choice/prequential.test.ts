@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import type { TestedTicker } from "./candidate-losses.ts";
 import { noise, testedTickers } from "./choice.testing.ts";
 import { type ChoiceSettings, choosePrequentially } from "./prequential.ts";
@@ -24,9 +23,9 @@ function withOtherLabels(tickers: readonly TestedTicker[], from: number): Tested
 for (const settings of SETTINGS) {
   test(`no forecast depends on a label known after its fold begins: ${Object.values(settings).join(", ")}`, () => {
     const tickers = testedTickers(6, ROWS, [0.02, 0.05, -0.05, 0.1]);
-    const whole = atOnce(choosePrequentially(tickers, 4, settings));
+    const whole = choosePrequentially(tickers, 4, settings);
     for (const from of [110, 140, 171, 205, 290]) {
-      const changed = atOnce(choosePrequentially(withOtherLabels(tickers, from), 4, settings));
+      const changed = choosePrequentially(withOtherLabels(tickers, from), 4, settings);
       let compared = 0;
       for (const [i, { folds }] of tickers.entries()) {
         for (const fold of folds.filter(({ first }) => first < from)) {
@@ -45,7 +44,7 @@ for (const settings of SETTINGS) {
 
 test("the forecasts of a fold are the mean of the members at its first date", () => {
   const tickers = testedTickers(3, ROWS, [0, 0.3, 0.29]);
-  const { changes, predicted } = atOnce(choosePrequentially(tickers, 3, { rule: "mean", ...SQUARED }));
+  const { changes, predicted } = choosePrequentially(tickers, 3, { rule: "mean", ...SQUARED });
   assert.deepEqual(changes[0], { day: 100, members: [0] });
   assert.ok(changes.some(({ members }) => members.length === 2));
   for (const [i, { folds, predicted: own }] of tickers.entries()) {
@@ -63,7 +62,7 @@ test("a row without a forecast of any member has the first forecast that there i
   const tickers = testedTickers(3, ROWS, [0, 0.3, 0.29]);
   for (const c of [1, 2]) tickers[0]!.predicted[c]!.fill(Number.NaN, 190);
   tickers[1]!.predicted[0]!.fill(Number.NaN);
-  const { predicted } = atOnce(choosePrequentially(tickers, 3, { rule: "mean", ...SQUARED }));
+  const { predicted } = choosePrequentially(tickers, 3, { rule: "mean", ...SQUARED });
   assert.deepEqual(predicted[0]!.subarray(190), tickers[0]!.predicted[0]!.subarray(190));
   assert.ok(predicted.every((own) => own.every(Number.isFinite)));
 });

@@ -1,5 +1,4 @@
 import type { ChoiceMeasure, ChoiceRule } from "../../contract/config/choice/choice-config.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { countKnown, type LossSeries, lossSeries, type TestedTicker } from "./candidate-losses.ts";
 import { foldForecasts } from "./member-forecasts.ts";
@@ -30,17 +29,16 @@ export const END: Day = Number.MAX_SAFE_INTEGER;
  * first date support, so no forecast depends on a later label. Score rows are forecast by the candidates that all losses support.
  * @param tickers ascending by code point.
  */
-export function* choosePrequentially(
+export function choosePrequentially(
   tickers: readonly TestedTicker[],
   candidates: number,
   { rule, measure }: ChoiceSettings,
-): Pausable<PrequentialChoice> {
-  const series = yield* lossSeries(tickers, candidates, measure);
+): PrequentialChoice {
+  const series = lossSeries(tickers, candidates, measure);
   const days = foldDates(tickers);
-  const common = yield* choicesAt([...days, END], series, rule);
+  const common = choicesAt([...days, END], series, rule);
   const { members, best } = common.get(END)!;
   const predicted = tickers.map((ticker) => foldForecasts(ticker, (first) => common.get(first)!.members));
-  yield 0;
   return { series, changes: membersOverTime(days, common), members, best, predicted };
 }
 
@@ -49,11 +47,11 @@ export function foldDates(tickers: readonly TestedTicker[]): Day[] {
 }
 
 /** The choice of all tickers at the close of each day; days between two label dates share one. */
-export function* choicesAt(
+export function choicesAt(
   days: readonly Day[],
   series: LossSeries,
   rule: ChoiceRule,
-): Pausable<ReadonlyMap<Day, MemberChoice>> {
+): ReadonlyMap<Day, MemberChoice> {
   const byCount = new Map<number, MemberChoice>();
   const choices = new Map<Day, MemberChoice>();
   for (const day of days) {
@@ -61,7 +59,6 @@ export function* choicesAt(
     const choice = byCount.get(known) ?? chosenMembers(series, known, rule);
     byCount.set(known, choice);
     choices.set(day, choice);
-    yield 0;
   }
   return choices;
 }

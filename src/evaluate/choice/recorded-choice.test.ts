@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { CHOICE_METHOD } from "../../contract/output/choice.ts";
 import { testedTickers } from "./choice.testing.ts";
@@ -12,9 +11,10 @@ const FOLD_DATES = TICKERS.flatMap(({ folds }) => folds.map(({ first }) => forma
 
 /** As an output records it. */
 function recorded(): RecordedChoice {
-  const { series, changes, members, best } = atOnce(
-    choosePrequentially(TICKERS, 3, { rule: "mean", measure: "squared_error" }),
-  );
+  const { series, changes, members, best } = choosePrequentially(TICKERS, 3, {
+    rule: "mean",
+    measure: "squared_error",
+  });
   const choice = {
     rule: "mean" as const,
     members: [...members],

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { clusterFeatures, type FeatureCluster, type UnitedPair } from "./feature-clusters.ts";
 import { rankDistances } from "./rank-distances.ts";
 
@@ -76,7 +75,7 @@ test("copies, mirrored and monotone features are one cluster, and independent on
   const halves = [sample.subarray(0, 200 * k), sample.subarray(200 * k)];
   for (const samples of [[sample], halves]) {
     for (const together of [true, false]) {
-      const clusters = clusterFeatures(atOnce(rankDistances(samples, k, together)), k);
+      const clusters = clusterFeatures(rankDistances(samples, k, together), k);
       assert.deepEqual(
         clusters.map(({ features }) => features),
         [[0, 2], [1, 3], [4], [5]],
@@ -89,8 +88,8 @@ test("rows of different samples are compared only if they are ranked together", 
   const random = seededRandom(6);
   // Both features are high in one sample and low in the other, and independent within each.
   const samples = [0, 100].map((level) => Float64Array.from({ length: 600 }, () => level + random.normal()));
-  assert.equal(clusterFeatures(atOnce(rankDistances(samples, 2, false)), 2).length, 2);
-  assert.equal(clusterFeatures(atOnce(rankDistances(samples, 2, true)), 2).length, 1);
+  assert.equal(clusterFeatures(rankDistances(samples, 2, false), 2).length, 2);
+  assert.equal(clusterFeatures(rankDistances(samples, 2, true), 2).length, 1);
 });
 
 test("a feature that a ticker lacks is compared over the rows of the others", () => {
@@ -100,6 +99,6 @@ test("a feature that a ticker lacks is compared over the rows of the others", ()
     return [value, i < 150 ? Number.NaN : value, random.normal()];
   });
   const samples = [rows.slice(0, 150), rows.slice(150)].map((part) => Float64Array.from(part.flat()));
-  const [distance] = atOnce(rankDistances(samples, 3, false)).subarray(1);
+  const [distance] = rankDistances(samples, 3, false).subarray(1);
   assert.ok(Math.abs(distance!) < 1e-12, `${distance}`);
 });

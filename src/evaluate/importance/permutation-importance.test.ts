@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import { averageRanks } from "../rank.ts";
 import { correlation, mean } from "../statistics.ts";
@@ -46,7 +45,7 @@ const USELESS = { effect: 0, learned: 0.02 };
 
 test("the loss is the mean difference of the RankICs of each date", () => {
   const { rows, permuted } = market(seededRandom(1), [USEFUL, USELESS, { effect: 0, learned: 0 }], 7, 60);
-  const found = atOnce(permutationImportance(rows, permuted));
+  const found = permutationImportance(rows, permuted);
   const rankIcs = (forecasts: readonly Float64Array[]) =>
     Array.from({ length: 60 }, (_, d) => {
       const side = (values: readonly Float64Array[]) =>
@@ -68,18 +67,18 @@ test("the loss is the mean difference of the RankICs of each date", () => {
 test("forecasts that do not differ without a feature lose all their order", () => {
   const { rows, permuted } = market(seededRandom(2), [{ effect: 1, learned: 1 }], 6, 40);
   const constant = permuted[0]!.map((forecasts) => forecasts.map(() => 0.5));
-  const { figure, groups } = atOnce(permutationImportance(rows, [constant]));
+  const { figure, groups } = permutationImportance(rows, [constant]);
   assert.ok(figure! > 0.3);
   assert.equal(groups[0]!.loss, figure);
 });
 
 test("few tickers are judged over time, and nothing without dates", () => {
   const { rows, permuted } = market(seededRandom(3), [{ effect: 1, learned: 1 }, USELESS], 2, 300);
-  const found = atOnce(permutationImportance(rows, permuted));
+  const found = permutationImportance(rows, permuted);
   assert.equal(found.form, "time_series");
   assert.equal(found.dates, 295);
   assert.ok(found.groups[0]!.t! > 2.5);
-  const empty = atOnce(permutationImportance([], [[]]));
+  const empty = permutationImportance([], [[]]);
   assert.deepEqual(
     { ...empty, form: "", groups: empty.groups },
     {
@@ -95,7 +94,7 @@ test("about one in twenty useless features is beyond chance, and nearly all usef
   for (let round = 0; round < 60; round++) {
     const features = [USEFUL, USEFUL, ...Array.from({ length: 8 }, () => USELESS)];
     const { rows, permuted } = market(random, features, 12, 150);
-    const { quantile, groups } = atOnce(permutationImportance(rows, permuted));
+    const { quantile, groups } = permutationImportance(rows, permuted);
     for (const [g, { t }] of groups.entries()) {
       const isBeyond = t !== null && t >= quantile!;
       if (features[g] === USEFUL) {

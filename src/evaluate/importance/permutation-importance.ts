@@ -1,4 +1,3 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import { type MeanMethod, MIN_DATES, meanMethod, meanQuantile } from "../../contract/output/test-quantile.ts";
 import { crossSection } from "../cross-section.ts";
@@ -40,18 +39,18 @@ export interface GroupLoss {
  * @param rows labelled, out of fold. @param permuted by group, then by ticker in the order of `rows`: the forecasts with the group shuffled.
  * @param shuffled the form for which the features were shuffled; by default, the form that the rows have.
  */
-export function* permutationImportance(
+export function permutationImportance(
   rows: readonly ForecastRows[],
   permuted: readonly (readonly Float64Array[])[],
   shuffled?: OrderForm,
-): Pausable<PermutationImportance> {
-  const labels = yield* labelsByDate(rows);
+): PermutationImportance {
+  const labels = labelsByDate(rows);
   const form = shuffled ?? formOf(labels);
-  const measure = form === "cross_section" ? acrossTickers(labels) : yield* overTime(rows, labels.layout);
-  const whole = yield* measure(rows.map(({ predicted }) => predicted));
+  const measure = form === "cross_section" ? acrossTickers(labels) : overTime(rows, labels.layout);
+  const whole = measure(rows.map(({ predicted }) => predicted));
   const groups: GroupLoss[] = [];
   for (const forecasts of permuted) {
-    const own = yield* measure(forecasts);
+    const own = measure(forecasts);
     const losses = whole.map((value, date) => value - own[date]!);
     const t = dateT(losses, 1);
     groups.push({ loss: finiteOrNull(mean(losses)), t: t === null ? null : finiteOrNull(t) });
@@ -73,29 +72,29 @@ function formOf({ layout: { starts } }: LabelsByDate): OrderForm {
 }
 
 /** The order of forecasts on each date that counts, ascending. */
-type Measure = (forecasts: readonly Float64Array[]) => Pausable<Float64Array>;
+type Measure = (forecasts: readonly Float64Array[]) => Float64Array;
 
 function acrossTickers(all: LabelsByDate): Measure {
   const labels = { ...all, dates: all.dates.filter(({ from, to }) => to - from >= MIN_ORDER_TICKERS) };
-  return function* rankIcs(forecasts) {
+  return (forecasts) => {
     const byDay = new Map(labels.dates.map(({ day }) => [day, 0]));
-    const laid = yield* valuesByDate(labels.layout, forecasts);
-    yield* crossSection(labels, laid, (day, { rankIc }) => byDay.set(day, rankIc));
+    const laid = valuesByDate(labels.layout, forecasts);
+    crossSection(labels, laid, (day, { rankIc }) => byDay.set(day, rankIc));
     return Float64Array.from(byDay.values());
   };
 }
 
-function* overTime(rows: readonly ForecastRows[], layout: DateLayout): Pausable<Measure> {
+function overTime(rows: readonly ForecastRows[], layout: DateLayout): Measure {
   // Which rows count does not depend on the forecasts.
-  const counts = yield* dateSums(
+  const counts = dateSums(
     layout,
     rows.map((row) => signedReturns(row).map((value) => (Number.isNaN(value) ? 0 : 1))),
   );
-  return function* signed(forecasts) {
+  return (forecasts) => {
     const parts = rows.map((row, i) =>
       signedReturns(row, forecasts[i]!).map((value) => (Number.isNaN(value) ? 0 : value)),
     );
-    const sums = yield* dateSums(layout, parts);
+    const sums = dateSums(layout, parts);
     return sums.map((sum, date) => sum / counts[date]!).filter((_, date) => counts[date]! > 0);
   };
 }

@@ -1,4 +1,3 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import { averageRanks } from "../rank.ts";
 
 /** Some rows of a ticker: shape (rows, k), row-major; a column of NaN if it lacks a feature. */
@@ -11,11 +10,7 @@ export type FeatureSample = Float64Array;
  *   compared.
  * @returns shape (k, k), row-major. A feature without two different ranks is at distance 1 from all others.
  */
-export function* rankDistances(
-  samples: readonly FeatureSample[],
-  k: number,
-  together: boolean,
-): Pausable<Float64Array> {
+export function rankDistances(samples: readonly FeatureSample[], k: number, together: boolean): Float64Array {
   const ranked = together ? centredRanks(samples, k) : samples.flatMap((sample) => centredRanks([sample], k));
   const products = new Float64Array(k * k);
   // Of the first feature of each pair, over the rows that have the second.
@@ -24,7 +19,6 @@ export function* rankDistances(
     const columns = presentColumns(samples[s]!, k);
     const own = new Float64Array(k);
     for (let row = 0; row < ranks.length; row += k) {
-      yield 0;
       for (const [i, a] of columns.entries()) {
         const value = ranks[row + a]!;
         own[a]! += value * value;

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
 import type { Bound, DatedResiduals, IntervalRows, Residuals } from "./conformal.ts";
 
@@ -46,7 +45,7 @@ function made(
 }
 
 function intervals({ residuals, rows, alpha, bound }: Case) {
-  return atOnce(adaptiveIntervals(residuals, rows, alpha, bound));
+  return adaptiveIntervals(residuals, rows, alpha, bound);
 }
 
 const CASES = fc.record({
@@ -138,7 +137,7 @@ test("one-sided quantiles below zero put the end on the other side of the foreca
   const m = 40;
   const residuals = { realised: new Float64Array(m).fill(0.01), predicted: new Float64Array(m) };
   const rows = made(1, { n: 3 }).rows;
-  const { lower } = atOnce(adaptiveIntervals(residuals, rows, 0.1, "lower"));
+  const { lower } = adaptiveIntervals(residuals, rows, 0.1, "lower");
   assert.ok(lower.every((end, i) => end > rows.predicted[i]!));
 });
 
@@ -146,29 +145,29 @@ test("an end beyond the range of a float64 leaves the row without an interval", 
   const huge = 1.7e308;
   const residuals = { realised: new Float64Array(20).fill(huge), predicted: new Float64Array(20) };
   const rows = { ...made(1, { n: 2 }).rows, predicted: Float64Array.of(-huge, 0) };
-  const { lower, upper, learned } = atOnce(adaptiveIntervals(residuals, rows, 0.1, "both"));
+  const { lower, upper, learned } = adaptiveIntervals(residuals, rows, 0.1, "both");
   assert.ok(Number.isNaN(lower[0]!) && Number.isNaN(upper[0]!));
   assert.equal(learned, 0);
 });
 
 test("residuals test their own intervals from the 21st on, each with the labels before it", () => {
   const residuals = dated(made(5, { m: 41 }).residuals, 0);
-  const { lower } = atOnce(prequentialIntervals(residuals, 0.1, "both"))!;
+  const { lower } = prequentialIntervals(residuals, 0.1, "both")!;
   assert.ok(lower.subarray(0, 20).every(Number.isNaN));
   assert.ok(!lower.subarray(20).some(Number.isNaN));
   const later = { ...residuals, realised: residuals.realised.with(40, 99) };
-  assert.deepEqual(atOnce(prequentialIntervals(later, 0.1, "both"))!.lower, lower);
+  assert.deepEqual(prequentialIntervals(later, 0.1, "both")!.lower, lower);
   const few = dated(made(5, { m: 39 }).residuals, 0);
-  assert.equal(atOnce(prequentialIntervals(few, 0.1, "both")), undefined);
+  assert.equal(prequentialIntervals(few, 0.1, "both"), undefined);
 });
 
 test("with a delay, they wait for labels: the next label that is not known yet changes no earlier end", () => {
   const residuals = dated(made(5, { m: 60 }).residuals, 2);
-  const { lower } = atOnce(prequentialIntervals(residuals, 0.1, "both"))!;
+  const { lower } = prequentialIntervals(residuals, 0.1, "both")!;
   // The label of row 19 is known on day 22.
   assert.deepEqual([Number.isNaN(lower[21]!), Number.isNaN(lower[22]!)], [true, false]);
   const changed = { ...residuals, realised: residuals.realised.with(40, 99) };
-  const other = atOnce(prequentialIntervals(changed, 0.1, "both"))!.lower;
+  const other = prequentialIntervals(changed, 0.1, "both")!.lower;
   assert.deepEqual(other.subarray(0, 43), lower.subarray(0, 43));
   assert.notEqual(other[43], lower[43]);
 });

@@ -1,4 +1,3 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import {
   type Bound,
   type Bounds,
@@ -28,9 +27,6 @@ export const ADAPTIVE_CONSTANTS = {
 /** A constant price has residuals of 0; the scale as a divisor must still give a number. */
 const MIN_SCALE = 1e-12;
 
-/** The number of rows of one ticker between two pauses. */
-const ROWS_A_STEP = 65_536;
-
 /** Intervals, and the terms of the identity of their misses. */
 interface AdaptiveIntervals extends Bounds {
   /** The number of labels that the recursion learned after it had issued ends for their row, and how many of them lay outside. */
@@ -53,12 +49,12 @@ interface AdaptiveIntervals extends Bounds {
  * @param residuals shape (m), of rows before the first of `rows`, by date, labels finite and known by then; for m = 0 no row has ends.
  * @param rows shape (n), by date.
  */
-export function* adaptiveIntervals(
+export function adaptiveIntervals(
   residuals: Residuals,
   rows: IntervalRows,
   alpha: number,
   bound: Bound,
-): Pausable<AdaptiveIntervals> {
+): AdaptiveIntervals {
   const n = rows.days.length;
   const m = residuals.realised.length;
   const bounds = noBounds(n);
@@ -66,7 +62,6 @@ export function* adaptiveIntervals(
   if (m === 0) return { ...bounds, ...tracker.identity() };
   for (let i = 0; i < m; i++) {
     tracker.learn(residuals.realised[i]!, residuals.predicted[i]!, tracker.scale());
-    if (i % ROWS_A_STEP === 0) yield 0;
   }
   const scales = new Float64Array(n);
   let waiting = 0;
@@ -79,7 +74,6 @@ export function* adaptiveIntervals(
     }
     scales[i] = tracker.scale();
     setEnds(bounds, i, tracker.issue(rows.predicted[i]!));
-    if (i % ROWS_A_STEP === 0) yield 0;
   }
   return { ...bounds, ...tracker.identity() };
 }
@@ -95,11 +89,11 @@ const MIN_PREQUENTIAL_ROWS = 40;
  * labels that are known at its close. Rows get no ends before the first WARM_UP_ROWS labels are known.
  * @returns undefined for fewer than MIN_PREQUENTIAL_ROWS residuals.
  */
-export function* prequentialIntervals(
+export function prequentialIntervals(
   residuals: DatedResiduals,
   alpha: number,
   bound: Bound,
-): Pausable<Bounds | undefined> {
+): Bounds | undefined {
   const { realised, predicted, days, labelDays } = residuals;
   const m = realised.length;
   if (m < MIN_PREQUENTIAL_ROWS) return undefined;
@@ -113,7 +107,6 @@ export function* prequentialIntervals(
     }
     scales[i] = tracker.scale();
     if (waiting >= WARM_UP_ROWS) setEnds(bounds, i, tracker.issue(predicted[i]!));
-    if (i % ROWS_A_STEP === 0) yield 0;
   }
   return bounds;
 }

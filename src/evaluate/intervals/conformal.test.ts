@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { outOfFoldMeans } from "../baselines.ts";
 import {
   type Bound,
@@ -115,15 +114,13 @@ const TRIALS = 4000;
 function simulate(m: number, alpha: number, bound: Bound): CoverageTable {
   const random = seededRandom(1000 * m + alpha * 100);
   const draw = (): number => -Math.log(1 - random.uniform()) - 1;
-  return atOnce(
-    coverageTable(
-      Array.from({ length: TRIALS }, (_, trial) => {
-        const past = { realised: Float64Array.from({ length: m }, draw), predicted: new Float64Array(m) };
-        const next = { realised: Float64Array.of(draw()), predicted: new Float64Array(1) };
-        return calibrate(`T${trial}`, past, next, alpha, bound);
-      }),
-      alpha,
-    ),
+  return coverageTable(
+    Array.from({ length: TRIALS }, (_, trial) => {
+      const past = { realised: Float64Array.from({ length: m }, draw), predicted: new Float64Array(m) };
+      const next = { realised: Float64Array.of(draw()), predicted: new Float64Array(1) };
+      return calibrate(`T${trial}`, past, next, alpha, bound);
+    }),
+    alpha,
   );
 }
 
@@ -172,7 +169,7 @@ test("residuals of a walk-forward mean on independent returns cover the next ret
       };
       return calibrate(`T${trial}`, past, next, alpha, bound);
     });
-    const { coverage } = atOnce(coverageTable(rows, alpha)).pooled;
+    const { coverage } = coverageTable(rows, alpha).pooled;
     assert.ok(coverage! >= 1 - alpha - tolerance(1 - alpha, trials), `${bound}: ${coverage}`);
     assert.ok(coverage! <= 1 - alpha + 0.01 + tolerance(1 - alpha, trials), `${bound}: ${coverage}`);
   }

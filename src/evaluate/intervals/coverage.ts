@@ -1,4 +1,3 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type Day, dayOfCivil, formatDay } from "../../contract/market/dates.ts";
 import type {
   Coverage,
@@ -47,7 +46,7 @@ const MIN_DATE_TICKERS = 5;
  * on which tickers missed together.
  * @param rows tickers in any order, which does not change a byte of the table.
  */
-export function* coverageTable(rows: readonly CoveredRows[], alpha: number): Pausable<CoverageTable> {
+export function coverageTable(rows: readonly CoveredRows[], alpha: number): CoverageTable {
   const by_ticker = new Map<string, IntervalEvidence>();
   const isTested = rows.some((row) => "prequential" in row);
   const pooled = new Evidence(isTested);
@@ -56,7 +55,6 @@ export function* coverageTable(rows: readonly CoveredRows[], alpha: number): Pau
     const evidence = evidenceOf(row, alpha, byDate);
     pooled.add(evidence);
     by_ticker.set(row.ticker, evidence.summary());
-    yield 0;
   }
   return {
     pooled: pooled.summary(),
@@ -275,10 +273,10 @@ class Year {
  * null if no ticker has one.
  * @param pairs of one ticker each.
  */
-export function* scoreRatio(
+export function scoreRatio(
   pairs: readonly (readonly [method: CoveredRows, other: CoveredRows])[],
   alpha: number,
-): Pausable<number | null> {
+): number | null {
   const ratios: number[] = [];
   for (const [method, other] of pairs) {
     let [own, others] = [0, 0];
@@ -288,7 +286,6 @@ export function* scoreRatio(
       others += scored(other, i, alpha)[1];
     }
     if (Number.isFinite(own / others)) ratios.push(own / others);
-    yield 0;
   }
   return finiteOrNull(ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length);
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { intervalTables, type TickerIntervals, tickerIntervals } from "./ticker-intervals.ts";
 
 /** Intervals of one ticker; all labels but the last are known. */
@@ -25,24 +24,16 @@ function intervalsOf(ticker: string, residuals: number, alpha: number): TickerIn
     realised: draws(residuals),
     predicted: draws(residuals),
   };
-  return atOnce(tickerIntervals(ticker, rows, past, { method: "adaptive", alpha, bound: "both" })).intervals!;
+  return tickerIntervals(ticker, rows, past, { method: "adaptive", alpha, bound: "both" }).intervals!;
 }
 
 test("judges the other method on rows for which the requested method has ends too", () => {
   // 9 residuals support alpha 0.1 from the first row on; adaptive has ends on rows that follow 9 scores.
   const [early, late] = [intervalsOf("A", 9, 0.1), intervalsOf("B", 4, 0.1)];
-  const { by_ticker, others } = atOnce(intervalTables([early, late], 0.1));
+  const { by_ticker, others } = intervalTables([early, late], 0.1);
   const split = others.get("split")!;
   assert.deepEqual([by_ticker.get("A")!.n, split.by_ticker.get("A")!.n], [39, 39]);
   assert.deepEqual([by_ticker.get("B")!.n, split.by_ticker.get("B")!.n], [34, 0]);
   const score = (of: typeof by_ticker) => of.get("A")!.interval_score!;
   assert.ok(Math.abs(split.score_ratio! - score(by_ticker) / score(split.by_ticker)) < 1e-12);
-});
-
-test("can pause after the rows of each ticker, at every step", () => {
-  const tickers = Array.from({ length: 26 }, (_, i) => intervalsOf(String.fromCharCode(65 + i), 20, 0.1));
-  let pauses = 0;
-  for (const _ of intervalTables(tickers, 0.1)) pauses++;
-  // Coverage of the requested method; rows, coverage and score ratio of the other.
-  assert.equal(pauses, 4 * tickers.length);
 });

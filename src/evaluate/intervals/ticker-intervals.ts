@@ -1,5 +1,4 @@
 import { INTERVAL_METHODS, type IntervalMethod, type Intervals } from "../../contract/config/intervals.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
 import {
@@ -40,16 +39,15 @@ type Method = (
   rows: IntervalRows,
   alpha: number,
   bound: Bound,
-) => Pausable<Omit<MethodIntervals, "method">>;
+) => Omit<MethodIntervals, "method">;
 
 const METHODS: Readonly<Record<IntervalMethod, Method>> = {
-  *adaptive(residuals, rows, alpha, bound) {
-    const { lower, upper } = yield* adaptiveIntervals(residuals, rows, alpha, bound);
-    const tested = yield* prequentialIntervals(residuals, alpha, bound);
+  adaptive(residuals, rows, alpha, bound) {
+    const { lower, upper } = adaptiveIntervals(residuals, rows, alpha, bound);
+    const tested = prequentialIntervals(residuals, alpha, bound);
     return { bounds: { lower, upper }, prequential: tested && { ...residuals, ...tested } };
   },
-  *split(residuals, rows, alpha, bound) {
-    yield 0;
+  split(residuals, rows, alpha, bound) {
     return { bounds: splitIntervals(residuals, rows.predicted, alpha, bound) };
   },
 };
@@ -65,22 +63,22 @@ export const METHOD_CONSTANTS: Readonly<Record<IntervalMethod, Readonly<Record<s
  * @returns the ends of every score row, all NaN if no intervals are requested or, with a warning, if the residuals support none; and the
  *   intervals of each method if they are requested.
  */
-export function* tickerIntervals(
+export function tickerIntervals(
   ticker: string,
   rows: IntervalRows,
   residuals: DatedResiduals,
   intervals: IntervalChoice,
-): Pausable<{
+): {
   readonly bounds: Bounds;
   readonly intervals?: TickerIntervals;
   readonly warnings: readonly Warning[];
-}> {
+} {
   if (intervals === undefined) return { bounds: noBounds(rows.days.length), warnings: [] };
   const { method, alpha, bound, ...unused } = intervals;
   unused satisfies Record<string, never>; // A new setting of intervals does not compile until it is used here.
   const made: MethodIntervals[] = [];
   for (const name of INTERVAL_METHODS) {
-    made.push({ method: name, ...(yield* METHODS[name](residuals, rows, alpha, bound)) });
+    made.push({ method: name, ...METHODS[name](residuals, rows, alpha, bound) });
   }
   const requested = made.find((one) => one.method === method)!;
   const unsupported = intervalUnsupported(ticker, residuals.realised.length, alpha);
@@ -97,23 +95,19 @@ export interface IntervalTables extends CoverageTable {
 }
 
 /** @param tickers in any order. */
-export function* intervalTables(
-  tickers: readonly TickerIntervals[],
-  alpha: number,
-): Pausable<IntervalTables> {
+export function intervalTables(tickers: readonly TickerIntervals[], alpha: number): IntervalTables {
   const requested = tickers.map((ticker) => coveredRows(ticker, ticker.requested));
   const others: [string, CoverageTable & { readonly score_ratio: number | null }][] = [];
   for (const [k, { method }] of (tickers[0]?.others ?? []).entries()) {
     const other: CoveredRows[] = [];
     for (const ticker of tickers) {
       other.push(onSameRows(coveredRows(ticker, ticker.others[k]!), ticker.requested));
-      yield 0;
     }
-    const table = yield* coverageTable(other, alpha);
+    const table = coverageTable(other, alpha);
     const pairs = requested.map((rows, i) => [rows, other[i]!] as const);
-    others.push([method, { ...table, score_ratio: yield* scoreRatio(pairs, alpha) }]);
+    others.push([method, { ...table, score_ratio: scoreRatio(pairs, alpha) }]);
   }
-  return { ...(yield* coverageTable(requested, alpha)), others: new Map(others) };
+  return { ...coverageTable(requested, alpha), others: new Map(others) };
 }
 
 function coveredRows(

@@ -1,5 +1,4 @@
 import type { Intervals } from "../../contract/config/intervals.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import { bandFromT } from "../../contract/output/band.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type { TestMethod } from "../../contract/output/test-method.ts";
@@ -35,13 +34,13 @@ const COVERAGE_PROBABILITY = 0.975;
 const COVERAGE_SLACK = 0.1;
 
 /** Whether forecasts rank the returns of a date better than chance, and whether the part that they add to the training mean does too. */
-export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number): Pausable<OrderFinding> {
-  const own = yield* orderByDate(rows);
+export function orderFinding(rows: readonly ForecastRows[], datesGiven: number): OrderFinding {
+  const own = orderByDate(rows);
   const { form } = own;
   // Over time, the training mean is constant for each model and has no order.
   const hasMeans = form === "cross_section" && !rows.some(lacksMean);
-  const ofMean = hasMeans ? yield* orderByDate(rows, "training_mean") : undefined;
-  const added = hasMeans ? yield* orderByDate(rows, "beyond_mean") : undefined;
+  const ofMean = hasMeans ? orderByDate(rows, "training_mean") : undefined;
+  const added = hasMeans ? orderByDate(rows, "beyond_mean") : undefined;
   const dates = own.days.length;
   const method: TestMethod = form === "cross_section" ? meanMethod(dates) : "student";
   const t = form === "cross_section" ? dateT(own.values, 1) : signedReturnT(own.values);
@@ -155,11 +154,11 @@ export function isDifferent(...orders: readonly [OrderFinding, OrderFinding]): b
 }
 
 /** Whether the forecasts are better sizes of returns than zero and the training mean, and whether the model knows more than these. */
-export function* sizesFinding(
+export function sizesFinding(
   rows: readonly ForecastRows[],
   judged: JudgedRows = "out_of_fold",
-): Pausable<SizesFinding> {
-  const tests = yield* sizeTests(rows);
+): SizesFinding {
+  const tests = sizeTests(rows);
   const { dates } = tests;
   const best = bestBaseline(tests);
   const quantile = quantileOf(dates, SIZES_PROBABILITY);
@@ -392,10 +391,9 @@ export interface BoundedRows extends Bounds {
 }
 
 /** How many labels lie inside their intervals, ends included, by date, over the rows that have a label and an end. */
-export function* coverageByDate(rows: readonly BoundedRows[]): Pausable<CoverageByDate> {
+export function coverageByDate(rows: readonly BoundedRows[]): CoverageByDate {
   const counted: { readonly days: Int32Array; readonly hits: Float64Array }[] = [];
   for (const row of rows) {
-    yield 0;
     const places: number[] = [];
     for (let i = 0; i < row.days.length; i++) {
       if (!Number.isNaN(row.realised[i]!) && !hasNoEnds(row, i)) places.push(i);
@@ -408,8 +406,8 @@ export function* coverageByDate(rows: readonly BoundedRows[]): Pausable<Coverage
       ),
     });
   }
-  const layout = yield* dateLayout(counted);
-  const hits = yield* valuesByDate(
+  const layout = dateLayout(counted);
+  const hits = valuesByDate(
     layout,
     counted.map((row) => row.hits),
   );

@@ -1,4 +1,3 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
@@ -25,14 +24,11 @@ export interface OrderByDate {
  * @param rows labelled, tickers in any order.
  * @param part of the forecasts, across tickers; the model's own by default.
  */
-export function* orderByDate(
-  rows: readonly ForecastRows[],
-  part: ForecastPart = "forecast",
-): Pausable<OrderByDate> {
+export function orderByDate(rows: readonly ForecastRows[], part: ForecastPart = "forecast"): OrderByDate {
   const ordered = inTickerOrder(rows.map(asRanked));
-  const layout = yield* dateLayout(ordered);
+  const layout = dateLayout(ordered);
   const isAcross = datesOf(layout, MIN_ORDER_TICKERS).length >= MIN_DATES;
-  return isAcross ? yield* acrossTickers(ordered, layout, PARTS[part]) : yield* orderOverTime(ordered);
+  return isAcross ? acrossTickers(ordered, layout, PARTS[part]) : orderOverTime(ordered);
 }
 
 /**
@@ -76,26 +72,21 @@ function datesOf({ starts }: DateLayout, tickers: number): number[] {
   return found;
 }
 
-function* acrossTickers(
-  rows: readonly ForecastRows[],
-  layout: DateLayout,
-  partOf: PartOf,
-): Pausable<OrderByDate> {
-  const forecasts = yield* valuesByDate(
+function acrossTickers(rows: readonly ForecastRows[], layout: DateLayout, partOf: PartOf): OrderByDate {
+  const forecasts = valuesByDate(
     layout,
     rows.map(({ predicted }) => predicted),
   );
-  const means = yield* valuesByDate(
+  const means = valuesByDate(
     layout,
     rows.map(({ trainingMean }) => trainingMean),
   );
-  const labels = yield* valuesByDate(
+  const labels = valuesByDate(
     layout,
     rows.map(({ realised }) => realised),
   );
   const [days, values]: [Day[], number[]] = [[], []];
   for (const d of datesOf(layout, MIN_ORDER_TICKERS)) {
-    yield 0;
     const [from, to] = [layout.starts[d]!, layout.starts[d + 1]!];
     const part = partOf(forecasts.subarray(from, to), means.subarray(from, to));
     const ic = correlation(part, labels.subarray(from, to));
@@ -107,17 +98,16 @@ function* acrossTickers(
 }
 
 /** The order of few tickers: for each date, the mean over tickers of their signed returns. @param rows labelled, tickers ascending. */
-export function* orderOverTime(rows: readonly ForecastRows[]): Pausable<OrderByDate> {
+export function orderOverTime(rows: readonly ForecastRows[]): OrderByDate {
   const days: { readonly days: Int32Array }[] = [];
   const signed: Float64Array[] = [];
   for (const row of rows) {
-    yield 0;
     const values = signedReturns(row);
     days.push({ days: row.days.filter((_, i) => !Number.isNaN(values[i]!)) });
     signed.push(values.filter((value) => !Number.isNaN(value)));
   }
-  const layout = yield* dateLayout(days);
-  const laid = yield* valuesByDate(layout, signed);
+  const layout = dateLayout(days);
+  const laid = valuesByDate(layout, signed);
   const dates = datesOf(layout, 1);
   const { first, starts } = layout;
   return {

@@ -1,4 +1,3 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import { meanForecast, zeroForecast } from "../baselines.ts";
 import { type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
 import { type DateLayout, dateLayout, dateSums } from "../rows-by-date.ts";
@@ -44,10 +43,9 @@ export interface SizeTests extends Readonly<Record<Baseline, SizeTest>> {
  * @param rows that the models did not learn from, all labelled, tickers in any order. A ticker without rows, or whose labels are all 0,
  * does not count. If a training mean is NaN, there is no t against it.
  */
-export function* sizeTests(rows: readonly ForecastRows[]): Pausable<SizeTests> {
+export function sizeTests(rows: readonly ForecastRows[]): SizeTests {
   const scaled: ForecastRows[] = [];
   for (const row of inTickerOrder(rows)) {
-    yield 0;
     const { realised, predicted, trainingMean, ranked = predicted } = row;
     const unit = realised.length === 0 ? 0 : rootMeanSquare(realised);
     if (unit === 0) continue;
@@ -60,26 +58,25 @@ export function* sizeTests(rows: readonly ForecastRows[]): Pausable<SizeTests> {
       trainingMean: inUnits(trainingMean),
     });
   }
-  const layout = yield* dateLayout(scaled);
+  const layout = dateLayout(scaled);
   const dates = layout.starts.filter((start, d) => d > 0 && start > layout.starts[d - 1]!).length;
-  const zero = yield* testAgainst(scaled, layout, dates, FORECASTS.zero);
-  const mean = yield* testAgainst(scaled, layout, dates, FORECASTS.mean);
+  const zero = testAgainst(scaled, layout, dates, FORECASTS.zero);
+  const mean = testAgainst(scaled, layout, dates, FORECASTS.mean);
   return { dates, zero, mean };
 }
 
 /** @param rows in units of their ticker. */
-function* testAgainst(
+function testAgainst(
   rows: readonly ForecastRows[],
   layout: DateLayout,
   dates: number,
   baseline: (rows: ForecastRows) => Float64Array,
-): Pausable<SizeTest> {
+): SizeTest {
   const nested: Float64Array[] = [];
   const raw: Float64Array[] = [];
   /** The squares of labels, forecasts and the baseline's forecasts, whose rounding is in the terms. */
   let [squares, gained, errors] = [0, 0, 0];
   for (const row of rows) {
-    yield 0;
     const { realised, predicted, ranked = predicted } = row;
     const reference = baseline(row);
     const [adjusted, plain] = [new Float64Array(realised.length), new Float64Array(realised.length)];
@@ -101,8 +98,8 @@ function* testAgainst(
   // The typical size of the squares in the terms, by date.
   const scale = squares / dates;
   return {
-    clarkWest: dateT(yield* dateSums(layout, nested), scale),
-    squaredError: dateT(yield* dateSums(layout, raw), scale),
+    clarkWest: dateT(dateSums(layout, nested), scale),
+    squaredError: dateT(dateSums(layout, raw), scale),
     r2: finiteOrNull(gained / errors),
   };
 }

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import { studentQuantile } from "../../contract/output/student.ts";
 import { MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
@@ -93,7 +92,7 @@ test("the order is the mean IC of the dates with five tickers or more, and its t
     fc.property(fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 6, max: 9 }), (seed, tickers) => {
       const dates = 50 + 5 * tickers;
       const rows = market(seed, { tickers, dates, share: 0.05 });
-      const found = atOnce(orderFinding(rows, dates));
+      const found = orderFinding(rows, dates);
       const ics = byDate(slowRows(rows))
         .filter((date) => date.length >= MIN_ORDER_TICKERS)
         .map(slowCorrelation);
@@ -128,7 +127,7 @@ test("with fewer tickers, the order is over time: the returns on the side of for
     trainingMean: row.trainingMean.map((value, i) => value + (i < 40 ? 0 : 0.001)),
     labelDeviation: 0.01 * (t + 2),
   }));
-  const found = atOnce(orderFinding(rows, 120));
+  const found = orderFinding(rows, 120);
   const all = rows.flatMap((row, t) => slowSigned(row, [0, 40], 0.01 * (t + 2)));
   const days = [...new Set(all.map(({ day }) => day))].sort((a, b) => a - b);
   const values = days.map((day) => average(all.filter((row) => row.day === day).map(({ v }) => v)));
@@ -158,16 +157,16 @@ test("forecasts that follow the level of prices have no order over time, and equ
     });
     const row = { ticker: "A", days: Int32Array.from({ length: 300 }, (_, d) => d), realised, predicted };
     const rows = [{ ...row, trainingMean: realised.map(() => 0), labelDeviation: 1 }];
-    if (atOnce(orderFinding(rows, 300)).state === "evidence") passed++;
+    if (orderFinding(rows, 300).state === "evidence") passed++;
     const equal = [{ ...rows[0]!, predicted: predicted.map((_, i) => 0.1 * (1 + 1e-9 * (i % 3))) }];
-    assert.equal(atOnce(orderFinding(equal, 300)).t, null);
+    assert.equal(orderFinding(equal, 300).t, null);
   }
   assert.ok(passed / markets < 0.09, String(passed / markets));
 });
 
 test("the tests of sizes follow their formulas, summed by date in units of each ticker", () => {
   const rows = market(5, { tickers: 4, dates: 50, share: 0.2, drift: 0.1 });
-  const found = atOnce(sizesFinding(rows));
+  const found = sizesFinding(rows);
   const all = slowRows(rows);
   const unit = (ticker: string) =>
     Math.sqrt(average(all.filter((row) => row.ticker === ticker).map(({ y }) => y * y)));
@@ -190,20 +189,20 @@ test("the tests of sizes follow their formulas, summed by date in units of each 
 test("nothing depends on the order of the tickers or the unit of the returns", () => {
   const rows = market(8, { tickers: 7, dates: 90, share: 0.1 });
   const sets = (forecasts: readonly ForecastRows[]) => [{ rows: "out_of_fold", forecasts } as const];
-  const found = atOnce(verdictOf(sets(rows), undefined));
-  assert.deepEqual(atOnce(verdictOf(sets([...rows].reverse()), undefined)), found);
+  const found = verdictOf(sets(rows), undefined);
+  assert.deepEqual(verdictOf(sets([...rows].reverse()), undefined), found);
   const scaled = rows.map((row) => ({
     ...row,
     realised: row.realised.map((value) => value * 2 ** 20),
     predicted: row.predicted.map((value) => value * 2 ** 20),
     trainingMean: row.trainingMean.map((value) => value * 2 ** 20),
   }));
-  assert.deepEqual(atOnce(verdictOf(sets(scaled), undefined)), found);
+  assert.deepEqual(verdictOf(sets(scaled), undefined), found);
 });
 
 test("forecasts with skill and the wrong size are oversized, and those without skill are none or worse", () => {
   const state = (options: MarketOptions) =>
-    atOnce(verdictOf([{ rows: "out_of_fold", forecasts: market(4, options) }], undefined)).state;
+    verdictOf([{ rows: "out_of_fold", forecasts: market(4, options) }], undefined).state;
   const many = { tickers: 20, dates: 300 };
   assert.equal(state({ ...many, share: 0.2, noise: 0.1 }), "skill");
   assert.equal(state({ ...many, share: 0.05, noise: 0.8 }), "oversized");
@@ -228,11 +227,9 @@ function lastingMarket(change: (value: number, i: number, t: number) => number):
 
 test("an order that the training mean also has is no evidence", () => {
   const random = seededRandom(5);
-  const found = atOnce(
-    orderFinding(
-      lastingMarket((value) => 0.5 * value + 0.01 * random.normal()),
-      200,
-    ),
+  const found = orderFinding(
+    lastingMarket((value) => 0.5 * value + 0.01 * random.normal()),
+    200,
   );
   assert.ok(found.t! > found.quantile! && found.added_t! < found.quantile!);
   assert.equal(found.state, "none");
@@ -241,11 +238,9 @@ test("an order that the training mean also has is no evidence", () => {
 
 test("a model that has learned only the training means adds nothing to them, whatever its factor", () => {
   for (const factor of [1, 0.3, 1 + 1e-9]) {
-    const found = atOnce(
-      orderFinding(
-        lastingMarket((value, i) => factor * value * (1 + 1e-9 * (i % 3))),
-        200,
-      ),
+    const found = orderFinding(
+      lastingMarket((value, i) => factor * value * (1 + 1e-9 * (i % 3))),
+      200,
     );
     assert.ok(found.t! > found.quantile!);
     assert.deepEqual([found.state, found.added_figure, found.added_t], ["none", null, null]);
@@ -258,7 +253,7 @@ test("what forecasts add to the training mean is the residual of a regression on
     ...row,
     trainingMean: row.trainingMean.map((value, i) => value + 0.001 * ((i * (t + 3)) % 5)),
   }));
-  const found = atOnce(orderFinding(rows, 60));
+  const found = orderFinding(rows, 60);
   const ics = byDate(slowRows(rows))
     .filter((date) => date.length >= MIN_ORDER_TICKERS)
     .map((date) => {
@@ -286,7 +281,7 @@ test("without a signal, a model close to the training means passes no more often
         trainingMean: row.trainingMean.map(() => learned),
       };
     });
-    const { state } = atOnce(verdictOf([{ rows: "out_of_fold", forecasts }], undefined));
+    const { state } = verdictOf([{ rows: "out_of_fold", forecasts }], undefined);
     if (state === "skill" || state === "oversized") passed++;
   }
   // At most one in twenty plus a fortieth, and three standard errors.
@@ -298,7 +293,7 @@ test("models that forecast a single row each have too few dates for an order ove
     ...row,
     trainingMean: row.trainingMean.map((mean, i) => mean + i / 1_000),
   }));
-  const { state, sentence } = atOnce(orderFinding(rows, 120));
+  const { state, sentence } = orderFinding(rows, 120);
   assert.equal(state, "too_few");
   assert.equal(
     sentence,
@@ -311,7 +306,7 @@ test("constant forecasts have no order, and the verdict says so", () => {
     ...row,
     predicted: row.predicted.map(() => 0),
   }));
-  const found = atOnce(verdictOf([{ rows: "out_of_fold", forecasts: rows }], undefined));
+  const found = verdictOf([{ rows: "out_of_fold", forecasts: rows }], undefined);
   assert.equal(found.state, "none");
   assert.equal(found.judged[0]!.order.t, null);
   assert.match(found.sentence, /forecasts of a date do not differ/);
@@ -324,7 +319,7 @@ test("constant forecasts have no order, and the verdict says so", () => {
 test("a test that cannot be made is named in words, whether the forecasts equal the baseline or it is not known", () => {
   const rows = market(2, { tickers: 6, dates: 60 });
   const sentence = (more: (row: ForecastRows) => Partial<ForecastRows>) =>
-    atOnce(sizesFinding(rows.map((row) => ({ ...row, ...more(row) })))).sentence;
+    sizesFinding(rows.map((row) => ({ ...row, ...more(row) }))).sentence;
   assert.match(
     sentence(({ predicted }) => ({
       predicted: predicted.map(() => 0),
@@ -342,14 +337,12 @@ test("250 dates of score rows make the headline, and rows that disagree are name
   const skilled = market(1, { tickers: 8, dates: 100, share: 0.2, noise: 0.1 });
   const noise = (dates: number) => market(6, { tickers: 8, dates, noise: 0.01 });
   const judged = (dates: number) =>
-    atOnce(
-      verdictOf(
-        [
-          { rows: "out_of_fold", forecasts: skilled },
-          { rows: "score", forecasts: noise(dates) },
-        ],
-        undefined,
-      ),
+    verdictOf(
+      [
+        { rows: "out_of_fold", forecasts: skilled },
+        { rows: "score", forecasts: noise(dates) },
+      ],
+      undefined,
     );
   assert.deepEqual([judged(249).rows, judged(249).state], ["out_of_fold", "skill"]);
   assert.match(
@@ -366,14 +359,12 @@ test("250 dates of score rows make the headline, and rows that disagree are name
 
 test("rows with another finding do not disagree if chance explains the difference", () => {
   const set = (seed: number, share: number) => market(seed, { tickers: 8, dates: 300, share, noise: 0.3 });
-  const { sentence, judged } = atOnce(
-    verdictOf(
-      [
-        { rows: "out_of_fold", forecasts: set(3, 0.004) },
-        { rows: "score", forecasts: set(2, 0.02) },
-      ],
-      undefined,
-    ),
+  const { sentence, judged } = verdictOf(
+    [
+      { rows: "out_of_fold", forecasts: set(3, 0.004) },
+      { rows: "score", forecasts: set(2, 0.02) },
+    ],
+    undefined,
   );
   assert.deepEqual(
     judged.map(({ order }) => order.state),
@@ -388,12 +379,12 @@ test("rows with another finding do not disagree if chance explains the differenc
 test("published sizes are evidence only if their squared error is smaller, whatever the model knows", () => {
   const own = market(5, { tickers: 10, dates: 300, share: 0.1, noise: 0.1 });
   const large = own.map((row) => ({ ...row, predicted: row.predicted.map((p) => 15 * p) }));
-  const [small, oversized] = [own, large].map((rows) => atOnce(sizesFinding(rows)));
+  const [small, oversized] = [own, large].map((rows) => sizesFinding(rows));
   assert.deepEqual([small!.state, small!.informative], ["evidence", true]);
   assert.deepEqual([oversized!.state, oversized!.informative], ["worse", true]);
   // The model's test judges forecasts before shrinkage.
   const shrunk = own.map((row) => ({ ...row, ranked: row.predicted, predicted: row.predicted.map(() => 0) }));
-  const found = atOnce(sizesFinding(shrunk));
+  const found = sizesFinding(shrunk);
   assert.deepEqual([found.state, found.informative], ["none", true]);
   assert.equal(found.against.mean.clark_west_t, small!.against.mean.clark_west_t);
   assert.match(
@@ -405,18 +396,16 @@ test("published sizes are evidence only if their squared error is smaller, whate
 test("the test of the model's sizes names the forecasts that it judges", () => {
   const rows = market(2, { tickers: 6, dates: 300, share: -0.3 });
   const model = (judged?: "score", more: (row: ForecastRows) => Partial<ForecastRows> = () => ({})) =>
-    atOnce(
-      sizesFinding(
-        rows.map((row) => ({ ...row, ...more(row) })),
-        judged,
-      ),
+    sizesFinding(
+      rows.map((row) => ({ ...row, ...more(row) })),
+      judged,
     ).sentence.split("). ")[1]!;
   assert.match(model(), /^The model's forecasts go against the returns \(Clark-West t -/);
   assert.match(model("score"), /^The published forecasts go against/);
   const ranked = ({ predicted }: ForecastRows) => ({ ranked: predicted });
   assert.match(model("score", ranked), /^Before shrinkage, the model's forecasts go against/);
   assert.match(
-    atOnce(sizesFinding(market(2, { tickers: 6, dates: 300 }))).sentence,
+    sizesFinding(market(2, { tickers: 6, dates: 300 })).sentence,
     /The model's forecasts show no evidence of information about sizes \(Clark-West t /,
   );
 });
@@ -458,7 +447,7 @@ test("chance passes about as often as the verdict says, and true skill is detect
     let passed = 0;
     for (let seed = 0; seed < markets; seed++) {
       const forecasts = market(1_000 + seed, options);
-      const { state } = atOnce(verdictOf([{ rows: "out_of_fold", forecasts }], undefined));
+      const { state } = verdictOf([{ rows: "out_of_fold", forecasts }], undefined);
       if (state === "skill" || state === "oversized") passed++;
     }
     return passed / markets;

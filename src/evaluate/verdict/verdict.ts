@@ -1,5 +1,4 @@
 import type { Intervals } from "../../contract/config/intervals.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { JudgedRows, RowsVerdict, Verdict, VerdictState } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
@@ -37,16 +36,16 @@ const ROWS: Readonly<Record<JudgedRows, string>> = {
  * @param sets the held-out rows first, then the score rows if any have labels; at least one.
  * @param intervals how the intervals were made; undefined without any.
  */
-export function* verdictOf(
+export function verdictOf(
   sets: readonly JudgedSet[],
   intervals: Pick<Intervals, "alpha" | "method"> | undefined,
-): Pausable<Verdict> {
+): Verdict {
   const judged: RowsVerdict[] = [];
   for (const { rows, forecasts, coverage } of sets) {
-    const sizes = yield* sizesFinding(forecasts, rows);
+    const sizes = sizesFinding(forecasts, rows);
     judged.push({
       rows,
-      order: yield* orderFinding(forecasts, sizes.dates),
+      order: orderFinding(forecasts, sizes.dates),
       sizes,
       intervals:
         coverage === undefined || intervals === undefined ? null : intervalsFinding(coverage, intervals),

@@ -15,7 +15,7 @@ import {
 } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { cleanMarket } from "../../../test/end-to-end/markets/market.ts";
 import { IN_RELEASE_TIER } from "../../../test/whole-matrix.testing.ts";
-import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../jobs/run-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder } from "../executor.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";

@@ -14,7 +14,7 @@ import {
 import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { isStopped } from "../../contract/machine/process-stat.ts";
 import { findEnvironment } from "../../engine/environment/environment.ts";
-import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../jobs/run-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder } from "../executor.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { noise } from "../../evaluate/choice/choice.testing.ts";
-import { CandidateGatherer } from "./candidate-networks.ts";
-import { combineNetworks } from "./combine-networks.ts";
-import type { HeldOutPart, TrainedTicker } from "./planned-network.ts";
+import { CandidateFits } from "../shared/choice/combine-candidates.ts";
+import type { HeldOutPart } from "../shared/modelled-ticker.ts";
+import { combineNetworks, testedParts } from "./combine-networks.ts";
+import type { TrainedTicker } from "./planned-network.ts";
 
 const TICKER = "AAPL";
 const { settings } = parseDlSettings(
@@ -57,18 +57,11 @@ function trained(skill: number, spread: number | undefined): TrainedTicker {
 }
 
 function combined(all: readonly TrainedTicker[]): TrainedTicker {
-  const gatherer = new CandidateGatherer();
-  for (const [c, own] of all.entries()) {
-    gatherer.add(CHOICE.candidates[c]!, {
-      trained: [own],
-      training: new Map(),
-      blockTraining: new Map(),
-      failures: [],
-      warnings: [],
-      blockRows: [],
-    });
-  }
-  return atOnce(combineNetworks(gatherer.finish(), CHOICE)).trained[0]!;
+  const fits = new CandidateFits<DlSettings, TrainedTicker>(testedParts);
+  for (const [c, own] of all.entries())
+    fits.add(CHOICE.candidates[c]!, [own], { failures: [], warnings: [] });
+  const first = { training: new Map(), blockTraining: new Map(), failures: [], warnings: [], blockRows: [] };
+  return combineNetworks(fits, first, CHOICE).trained[0]!;
 }
 
 test("a single member keeps the spread of its own ensemble", () => {

@@ -1,20 +1,24 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported, withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import type { JointMember, JointPlan } from "../../panel/joint-plan.ts";
-import { hasLateForecasts, type LateSource } from "../../panel/late-network.ts";
-import { firstBlock, type RefitBlock, type RowsByBlock, refitBlocks } from "../../panel/refit-blocks.ts";
+import { hasLateForecasts } from "../../panel/late-ticker.ts";
+import { firstBlock, type RefitBlock, type RowsByBlock } from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, type WindowPlan } from "../../panel/window-plan.ts";
 import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
-import { rowFacts } from "../shared/ticker-fits.ts";
+import { rowFacts } from "../shared/modelled-ticker.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { planJointWindows, planOf } from "./plan-joint-network.ts";
 import { planTickerWindows } from "./plan-ticker-networks.ts";
-import { DISABLED } from "./read-and-train.ts";
+
+/** The warning of a config that is switched off. */
+export const DISABLED: Warning = {
+  code: "disabled",
+  message: "config.NN params.Dot prediction.status is false: nothing was trained, and mu is empty.",
+};
 
 /** The config of run_dl_job, and the networks that the job would plan. @throws MucastError like run_dl_job. */
 export function previewDl(config: string): PreviewedConfig {
@@ -26,8 +30,8 @@ export function previewDl(config: string): PreviewedConfig {
     trains: settings.enabled,
     panel: settings,
     listed: () => [],
-    joinsLate: settings.refitEvery !== undefined,
-    plan: (panels, _, late) => planAll(panels, settings, late),
+    joinRule: settings.refitEvery === undefined ? undefined : () => ({ lookback: settings.lookback }),
+    plan: (panels, late, blocks) => planAll([...panels, ...late], settings, blocks),
   };
 }
 
@@ -37,29 +41,26 @@ interface Networks {
   readonly bytes: number;
 }
 
-function* planAll(
+function planAll(
   panels: readonly PanelRows[],
   settings: DlSettings,
-  late: LateSource<PanelRows>,
-): Pausable<PlannedJob> {
-  const blocks = refitBlocks(panels, settings.refitEvery);
+  blocks: readonly RefitBlock[],
+): PlannedJob {
   const planEither = settings.joint ? planJoint : planEach;
-  const { networks, bytes, ...planned } = yield* planEither(panels, settings, blocks, late);
+  const { networks, bytes, ...planned } = planEither(panels, settings, blocks);
   if (!recordsRefits(settings) || !settings.enabled) return planned;
   const refits = { fits: networks * settings.ensemble, blocks: blocks.length, fit_bytes: bytes };
   return { ...planned, refits, warnings: noRefit(blocks, settings) };
 }
 
-function* planEach(
+function planEach(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-  late: LateSource<PanelRows>,
-): Pausable<PlannedJob & Networks> {
-  const { planned, failures } = yield* planTickerWindows(panels, settings, blocks, late);
+): PlannedJob & Networks {
+  const { planned, failures } = planTickerWindows(panels, settings, blocks);
   let networks = 0;
   for (const { rows, first } of planned) {
-    yield 0;
     const isTrained = (b: number) => rows(b, b).some((own) => hasScoreWindow(own, settings.lookback));
     networks += blocks.filter((_, b) => b === first || (b > first && isTrained(b))).length;
   }
@@ -74,18 +75,19 @@ function* planEach(
   };
 }
 
-function* planJoint(
+function planJoint(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-  late: LateSource<PanelRows>,
-): Pausable<PlannedJob & Networks> {
-  const { plan, joined, union, failures, rows } = yield* planJointWindows(panels, settings, blocks, late);
+): PlannedJob & Networks {
+  const { plan, joined, unionAt, failures, rows } = planJointWindows(panels, settings, blocks);
   const wholes = new Map([...panels, ...joined].map((panel) => [panel.ticker, panel]));
-  const members = yield* firstMembers(plan, joined, rows, blocks, settings);
+  const members = firstMembers(plan, joined, rows, blocks, settings);
   const tickers = members.map((member) => {
     const panel = wholes.get(member.panel.ticker)!;
-    const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
+    const absent = unionAt(firstBlock(panel, blocks)).warnings.filter(
+      ({ ticker }) => ticker === panel.ticker,
+    );
     const fitRows = member.panel.fit.length;
     return plannedTicker({ panel, fitRows }, member, [...panel.warnings, ...absent], settings);
   });
@@ -100,24 +102,24 @@ function* planJoint(
     networks: members.length === 0 ? 0 : blocks.filter((_, b) => isTrained(b)).length,
     bytes: dataBytes(
       tickers.map(({ panel }) => panel),
-      union.names.length,
+      unionAt(blocks.length - 1).names.length,
     ),
   };
 }
 
 /** Each ticker's part in its first network. */
-function* firstMembers(
+function firstMembers(
   { members }: JointPlan<PanelRows>,
   joined: readonly PanelRows[],
   rows: RowsByBlock<PanelRows>,
   blocks: readonly RefitBlock[],
   settings: DlSettings,
-): Pausable<JointMember<PanelRows>[]> {
+): JointMember<PanelRows>[] {
   const found = [...members];
   const byBlock = Map.groupBy(joined, (panel) => firstBlock(panel, blocks));
   for (const [block, panels] of byBlock) {
     const names = new Set(panels.map(({ ticker }) => ticker));
-    const own = yield* planOf(rows(block, block), settings);
+    const own = planOf(rows(block, block), settings);
     found.push(...own.members.filter(({ panel }) => names.has(panel.ticker)));
   }
   return found;

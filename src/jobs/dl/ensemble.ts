@@ -1,5 +1,4 @@
 import { rmSync } from "node:fs";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
@@ -67,16 +66,11 @@ export function predictionsOf(
 /**
  * Reads the forecasts of all members of a trained network and averages them.
  * @param results of members 0, 1, ...
- * @throws the reason of `signal`.
  */
-export async function trainedNetwork(
-  network: PlannedNetwork,
-  results: readonly TrainResult[],
-  signal: AbortSignal,
-): Promise<TrainedNetwork> {
+export function trainedNetwork(network: PlannedNetwork, results: readonly TrainResult[]): TrainedNetwork {
   const [first, ...further] = results;
-  const { mean, spreads } = await inTurns(meanForecast(results, network), signal);
-  const tickers = await inTurns(network.forecasts(mean), signal);
+  const { mean, spreads } = meanForecast(results, network);
+  const tickers = network.forecasts(mean);
   return {
     tickers: tickers.map((ticker, i) => ({
       // Keeping those of all blocks would take too much memory.
@@ -96,17 +90,16 @@ export async function trainedNetwork(
  * window. One member's predictions are in memory at a time.
  * @returns for an ensemble also `spreads`: the standard deviation (ddof 1) of the members at each ticker's last score row, log-return.
  */
-function* meanForecast(
+function meanForecast(
   results: readonly Pick<TrainResult, "predictions">[],
   network: Pick<PlannedNetwork, "latest">,
-): Pausable<{ readonly mean: Float64Array; readonly spreads?: readonly number[] }> {
+): { readonly mean: Float64Array; readonly spreads?: readonly number[] } {
   const [first, ...further] = results;
   const mean = readNpy(first!.predictions);
   if (further.length === 0) return { mean };
   const latest = network.latest();
   const told = latest.map((at) => [mean[at]!]);
   for (const { predictions } of further) {
-    yield 0;
     const own = readNpy(predictions);
     for (let i = 0; i < mean.length; i++) mean[i]! += own[i]!;
     for (const [j, at] of latest.entries()) told[j]!.push(own[at]!);

@@ -1,9 +1,8 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf } from "../../panel/as-of.ts";
+import type { FeatureUnion } from "../../panel/feature-union.ts";
 import { type JointPlan, jointSamples, ownSamples } from "../../panel/joint-plan.ts";
 import { firstBlock, type RefitBlock, type RowsByBlock } from "../../panel/refit-blocks.ts";
 import { hasScoreWindow } from "../../panel/window-plan.ts";
@@ -26,19 +25,14 @@ export interface JointJob {
   readonly settings: DlSettings;
   readonly workFolder: string;
   readonly blocks: readonly RefitBlock[];
-  /** Names of features, and by ticker the position of each of its columns among them. */
-  readonly union: {
-    readonly names: readonly string[];
-    readonly columns: ReadonlyMap<string, readonly number[]>;
-  };
-  /** `feature_absent`, by ticker. */
-  readonly warnings: ReadonlyMap<string | undefined, readonly Warning[]>;
+  /** The features of the tickers that take part in the network of a block. */
+  readonly unionAt: (block: number) => FeatureUnion & { readonly tickers: readonly string[] };
   /** By ticker, the panels with all their fit rows; for a late ticker the panel with which it joins. */
   readonly wholes: ReadonlyMap<string, PanelOnDisk>;
   /** The rows of the tickers that take part. */
   readonly rows: RowsByBlock<PanelOnDisk>;
   /** @throws MucastError if no ticker has enough to learn from. */
-  readonly plan: (panels: readonly PanelOnDisk[]) => Pausable<JointPlan<PanelOnDisk>>;
+  readonly plan: (panels: readonly PanelOnDisk[]) => JointPlan<PanelOnDisk>;
 }
 
 /** The network of all tickers that learns what is known at block `learned` and forecasts the score rows of `block`. */
@@ -61,7 +55,7 @@ export class JointNetwork implements PlannedNetwork {
     this.tickers = scored.map(({ ticker }) => ticker);
     const begin = panels.filter((panel) => firstBlock(panel, job.blocks) === block);
     this.begins = new Set(begin.map(({ ticker }) => ticker));
-    this.size = panels.reduce((sum, { fit }) => sum + fit.length, 0) * job.union.names.length;
+    this.size = panels.reduce((sum, { fit }) => sum + fit.length, 0) * job.unionAt(learned).names.length;
     this.block = block;
     this.#job = job;
     this.#learned = learned;
@@ -80,13 +74,14 @@ export class JointNetwork implements PlannedNetwork {
   }
 
   async task(means: Parameters<PlannedNetwork["task"]>[0]): ReturnType<PlannedNetwork["task"]> {
-    const { device, threads, signal } = means;
-    const { settings, workFolder, union, blocks } = this.#job;
+    const { device, threads } = means;
+    const { settings, workFolder, unionAt, blocks } = this.#job;
+    const union = unionAt(this.#learned);
     // Created when it is needed: the plans of all blocks would take too much memory.
-    const plan = await inTurns(this.#job.plan(this.#job.rows(this.#learned, this.block)), signal);
+    const plan = this.#job.plan(this.#job.rows(this.#learned, this.block));
     this.#plan = plan;
     this.#excluded = plan.excluded;
-    const samples = await inTurns(jointSamples(plan, settings.lookback), signal);
+    const samples = jointSamples(plan, settings.lookback);
     const name = blocks.length === 1 ? "0" : `0-${this.#learned}-${this.block}`;
     const written = writeSamples(samples, [plan.members.length], workFolder, name);
     return {
@@ -102,7 +97,7 @@ export class JointNetwork implements PlannedNetwork {
           ticker: panel.ticker,
           x: panel.x,
           ...zScoresOf(panel),
-          columns: union.columns.get(panel.ticker)!,
+          columns: union.columns[union.tickers.indexOf(panel.ticker)]!,
           ...scaledFrom(train, settings),
           scale_rows: train.at(-1)! + 1,
         })),
@@ -123,19 +118,19 @@ export class JointNetwork implements PlannedNetwork {
   }
 
   /** @param predictions shape (predicted dates, tickers), NaN if a ticker has no window. */
-  *forecasts(predictions: Float64Array): ReturnType<PlannedNetwork["forecasts"]> {
+  forecasts(predictions: Float64Array): ReturnType<PlannedNetwork["forecasts"]> {
     const plan = this.#plan!;
     this.#plan = undefined;
-    const { wholes, warnings, blocks } = this.#job;
+    const { wholes, unionAt, blocks } = this.#job;
+    const absent = Map.groupBy(unionAt(this.#learned).warnings, ({ ticker }) => ticker);
     const { known } = blocks[this.#learned]!;
     const width = plan.members.length;
     const trained: TrainedTicker[] = [];
     for (const [j, member] of plan.members.entries()) {
-      yield 0;
       const own = ownSamples(plan, member);
       const at = (samples: Int32Array) => Float64Array.from(samples, (i) => predictions[i * width + j]!);
       const { panel } = member;
-      const about = [...panel.warnings, ...(warnings.get(panel.ticker) ?? [])];
+      const about = [...panel.warnings, ...(absent.get(panel.ticker) ?? [])];
       const predicted = { validate: at(own.validate), calibrate: at(own.calibrate), score: at(own.score) };
       const whole = wholes.get(panel.ticker)!;
       const by = { block: this.block, isStandIn: this.isStandIn, known, whole };

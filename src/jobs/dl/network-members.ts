@@ -66,12 +66,12 @@ export class NetworkMembers {
     return memberTask(task, this.network.name, member, this.ensemble);
   }
 
-  /** Ends a member that was trained; the last one yields the forecasts of all. @throws the reason of `signal`. */
-  async finish(member: number, result: TrainResult, signal: AbortSignal): Promise<void> {
+  /** Ends a member that was trained; the last one yields the forecasts of all. */
+  async finish(member: number, result: TrainResult): Promise<void> {
     this.#results.set(member, result);
     if (this.#results.size === this.ensemble) {
       const results = Array.from({ length: this.ensemble }, (_, place) => this.#results.get(place)!);
-      this.#trained = await trainedNetwork(this.network, results, signal);
+      this.#trained = trainedNetwork(this.network, results);
     }
     await this.#end();
   }

@@ -1,23 +1,18 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { checkNetworkSize } from "../../contract/config/networks/network-faults.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { datesOf } from "../../panel/as-of.ts";
+import { hasLateForecasts, hasTrainingWindows, joiningAt } from "../../panel/late-ticker.ts";
 import {
-  hasLateForecasts,
-  hasTrainingWindows,
-  joiningDates,
-  type LateCandidate,
-  type LateSource,
-  lateCandidate,
-  noLateTickers,
-} from "../../panel/late-network.ts";
-import type { PlanRows } from "../../panel/late-ticker.ts";
-import { ONE_BLOCK, type RefitBlock, type RowsByBlock, rowsByBlock } from "../../panel/refit-blocks.ts";
+  firstBlock,
+  ONE_BLOCK,
+  type RefitBlock,
+  type RowsByBlock,
+  rowsByBlock,
+} from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, planWindows, type WindowOptions, type WindowPlan } from "../../panel/window-plan.ts";
-import { failuresWithout } from "../shared/late-tickers.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import {
   type NetworkPlan,
@@ -49,65 +44,59 @@ interface TickerWindows<P extends PanelRows> {
 /**
  * The windows of every single ticker. A ticker with too few in the first block, or with constant labels, joins at the first block
  * that gives it enough. If no block does, or if no ticker has enough in the first block, only that ticker fails.
+ * @param panels also those that join late.
  * @throws MucastError invalid_request if a network is too large for a ticker's features.
  */
-export function* planTickerWindows<P extends PanelRows>(
+export function planTickerWindows<P extends PanelRows>(
   panels: readonly P[],
   settings: DlSettings,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
-  late: LateSource<P> = noLateTickers(),
-): Pausable<TickerWindows<P>> {
+): TickerWindows<P> {
   const planned: PlannedTickerRows<P>[] = [];
-  const short: MucastError[] = [];
-  const candidates = late.candidates();
+  const failures: Failure[] = [];
   for (const panel of panels) {
-    yield 0;
     checkNetworkSize(settings, panel.columns.length);
-    const plan = windowsAt(panel, 0, settings, blocks);
-    if (!(plan instanceof MucastError)) planned.push({ panel, first: 0, ...plan });
-    else {
-      short.push(plan);
-      candidates.push(lateCandidate(panel));
+    const found = firstWindows(panel, settings, blocks);
+    if (!(found instanceof MucastError)) planned.push(found);
+    else if (panel.joins === undefined) {
+      const { code, message } = found;
+      failures.push({ ticker: panel.ticker, code, message });
     }
   }
-  const joined = planned.length === 0 ? [] : yield* joinTickers(candidates, settings, blocks);
-  const failures = short.map(({ code, message, data }) => ({ ticker: data.ticker!, code, message }));
+  if (planned.some(({ first }) => first === 0)) return { planned, failures };
+  // Without a network of the first block there are none of later ones.
+  const early = panels.filter(({ joins }) => joins === undefined);
   return {
-    planned: [...planned, ...joined],
-    failures: failuresWithout(
-      joined.map(({ panel }) => panel),
-      failures,
-    ),
+    planned: [],
+    failures: early.map((panel) => {
+      const { code, message } = windowsAt(panel, 0, settings, blocks) as MucastError;
+      return { ticker: panel.ticker, code, message };
+    }),
   };
 }
 
-/** The tickers that join, each at its first block with enough windows; except those that have nothing to forecast from then on. */
-function* joinTickers<P extends PanelRows>(
-  candidates: readonly LateCandidate<P>[],
+/** The ticker's first block with enough windows, or why the first has too few; also if nothing is left to forecast from then on. */
+function firstWindows<P extends PanelRows>(
+  panel: P,
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-): Pausable<PlannedTickerRows<P>[]> {
-  const joined: PlannedTickerRows<P>[] = [];
-  for (const candidate of candidates) {
-    for (const { block, known } of joiningDates(blocks)) {
-      yield 0;
-      const shown = candidate.rowsAt(known);
-      if (shown === undefined || !hasTrainingWindows(shown, settings.lookback)) continue;
-      if (windowsAt(shown, block, settings, blocks) instanceof MucastError) continue;
-      if (hasLateForecasts(shown, settings.lookback)) {
-        checkNetworkSize(settings, shown.columns.length);
-        const panel = candidate.join(known);
-        const plan = windowsAt(panel, block, settings, blocks);
-        if (!(plan instanceof MucastError)) joined.push({ panel, first: block, ...plan });
-      }
-      break;
-    }
+): PlannedTickerRows<P> | MucastError {
+  const start = firstBlock(panel, blocks);
+  let error: MucastError | undefined;
+  for (let block = start; block < blocks.length; block++) {
+    const own = block === start ? panel : joiningAt(panel, blocks[block]!.known!);
+    if (block > 0 && !hasTrainingWindows(own, settings.lookback)) continue;
+    const plan = windowsAt(own, block, settings, blocks);
+    if (plan instanceof MucastError) error ??= plan;
+    else if (block === 0 || hasLateForecasts(own, settings.lookback))
+      return { panel: own, first: block, ...plan };
+    else break;
   }
-  return joined;
+  return error ?? new MucastError("insufficient_history", `${panel.ticker} has nothing to forecast`);
 }
 
 /** The windows of the network of a block, or why its rows leave too little to train on. */
-function windowsAt<P extends PlanRows>(
+function windowsAt<P extends PanelRows>(
   panel: P,
   block: number,
   settings: DlSettings,
@@ -127,17 +116,15 @@ function windowOptions({ lookback, calibrates }: DlSettings): WindowOptions {
 }
 
 /** One network per ticker and block. @throws MucastError like planTickerWindows. */
-export function* planTickerNetworks(
+export function planTickerNetworks(
   panels: readonly PanelOnDisk[],
   settings: DlSettings,
   workFolder: string,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
-  late: LateSource<PanelOnDisk> = noLateTickers(),
-): Pausable<NetworkPlan> {
-  const { planned, failures } = yield* planTickerWindows(panels, settings, blocks, late);
+): NetworkPlan {
+  const { planned, failures } = planTickerWindows(panels, settings, blocks);
   const networks: PlannedNetwork[] = [];
   for (const [index, ticker] of planned.entries()) {
-    yield 0;
     const job = { settings, workFolder, index, blocks };
     for (let block = ticker.first; block < blocks.length; block++) {
       const network = new TickerNetwork(ticker, block, block, job);
@@ -240,8 +227,7 @@ class TickerNetwork implements PlannedNetwork {
     return [validate.length + calibrate.length + score.length - 1];
   }
 
-  *forecasts(predictions: Float64Array): ReturnType<PlannedNetwork["forecasts"]> {
-    yield 0;
+  forecasts(predictions: Float64Array): ReturnType<PlannedNetwork["forecasts"]> {
     const { windows } = this;
     const calibrateFrom = windows.validate.length;
     const scoreFrom = calibrateFrom + windows.calibrate.length;

@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
+import { evaluateForecasts } from "../shared/evaluate-forecasts.ts";
+import type { HeldOutPart } from "../shared/modelled-ticker.ts";
 import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";
-import { evaluateDl } from "./dl-output.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
-import { type HeldOutPart, type TrainedTicker, trainedTicker } from "./planned-network.ts";
+import { modelledOf, type TrainedTicker, trainedTicker } from "./planned-network.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-networks-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -68,9 +68,7 @@ const ALONE = { device: "cpu", threads: 2, signal: new AbortController().signal 
 test("the task of a ticker names its rows, the ends of its windows, and the labels of the parts to learn from", async () => {
   const work = newFolder();
   const panels = await onDisk(work, panel("AAA", 100, 106, ["f", "g"]), panel("BBB", 100, 30, ["f"]));
-  const { networks, failures } = atOnce(
-    planTickerNetworks(panels, settingsOf("mlp", { intervals: {} }), work),
-  );
+  const { networks, failures } = planTickerNetworks(panels, settingsOf("mlp", { intervals: {} }), work);
   assert.deepEqual(
     failures.map(({ ticker, code }) => [ticker, code]),
     [["BBB", "insufficient_history"]],
@@ -105,7 +103,7 @@ test("tasks name the number of a ticker's last columns that are z-scores, and om
         ...(zScores === undefined ? {} : { zScores }),
       };
       const panels = await onDisk(work, own);
-      const { networks } = atOnce(plan(panels, settingsOf(option), work));
+      const { networks } = plan(panels, settingsOf(option), work);
       const { task } = await networks[0]!.task(ALONE);
       const carrier = task.task === "train_joint" ? task.tickers[0]! : task;
       assert.equal(carrier.z_scores, zScores);
@@ -125,17 +123,12 @@ test("a joint network is trained at the block that a ticker joins, whether that 
   );
   const days = whole!.days.map((day) => (day > 102 ? day + 12 : day));
   const late: PanelOnDisk = { ...whole!, days, score: Int32Array.of(103, 104, 105), joins: 105 };
-  const candidate = {
-    ticker: "L",
-    rowsAt: (day: number) => (day === 105 ? late : undefined),
-    join: () => late,
-  };
   const blocks = [100, 105, 114].map((from, b) => ({ from, known: b === 0 ? undefined : from }));
-  const { networks, joined } = atOnce(
-    planJointNetwork([own!, excluded!], settingsOf("portfolio_lstm"), work, blocks, {
-      candidates: () => [candidate],
-      withColumns: (given) => given,
-    }),
+  const { networks, joined } = planJointNetwork(
+    [own!, excluded!, late],
+    settingsOf("portfolio_lstm"),
+    work,
+    blocks,
   );
   assert.deepEqual(joined, ["L"]);
   assert.deepEqual(
@@ -151,13 +144,11 @@ test("a joint network is trained at the block that a ticker joins, whether that 
 test("the second part of a ticker's predictions makes the intervals of the rest", async () => {
   const work = newFolder();
   const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });
-  const { networks } = atOnce(
-    planTickerNetworks(await onDisk(work, panel("AAA", 0, 106, ["f"])), settings, work),
-  );
+  const { networks } = planTickerNetworks(await onDisk(work, panel("AAA", 0, 106, ["f"])), settings, work);
   // On calibration rows 88 to 102 the network misses by 0.001, 0.002, ... 0.015; then three score rows.
   const misses = range(88, 103).map((row, i) => row / 1000 + (i + 1) / 1000);
   const watched = range(73, 88).map((row) => row / 10);
-  const trained = atOnce(networks[0]!.forecasts(Float64Array.from([...watched, ...misses, 1, 2, 3])));
+  const trained = networks[0]!.forecasts(Float64Array.from([...watched, ...misses, 1, 2, 3]));
   const [{ validation, calibration }] = trained as [TrainedTicker];
   assert.deepEqual([[...validation.days], [...validation.predicted]], [range(73, 88), watched]);
   assert.deepEqual(
@@ -174,7 +165,7 @@ test("the second part of a ticker's predictions makes the intervals of the rest"
     validate: { start: 73, end: 87 },
     calibrate: { start: 88, end: 102 },
   });
-  const [scored] = atOnce(evaluateDl(trained, settings, 105)).tickers;
+  const [scored] = evaluateForecasts(trained.map(modelledOf), "calibration", settings, 105).tickers;
   assert.deepEqual([...scored!.score.predicted], [1, 2, 3]);
   assert.deepEqual([...scored!.score.days], [103, 104, 105]);
   assert.deepEqual([...scored!.score.realised], [0.103, 0.104, Number.NaN]);
@@ -192,7 +183,7 @@ test("the task of a joint network has one row per date and one column per ticker
     panel("B", 40, 63, ["f", "h"]),
     panel("flat", 0, 103, ["z"], () => 0),
   );
-  const { networks, failures } = atOnce(planJointNetwork(panels, settingsOf("portfolio_lstm"), work));
+  const { networks, failures } = planJointNetwork(panels, settingsOf("portfolio_lstm"), work);
   assert.deepEqual(failures, [
     { ticker: "flat", code: "constant_target", message: "flat: all 78 training labels are equal" },
   ]);
@@ -225,13 +216,13 @@ test("each ticker keeps its own predictions of a joint network, with the feature
     panel("A", 0, 103, ["f"]),
     panel("B", 0, 102, ["f", "g"], (i) => -i / 1000),
   );
-  const { networks } = atOnce(planJointNetwork(panels, settingsOf("portfolio_lstm"), work));
+  const { networks } = planJointNetwork(panels, settingsOf("portfolio_lstm"), work);
   const { task } = await networks[0]!.task(ALONE);
   // B's score rows begin a day earlier, so there are four dates: A's on the last three, B's on the first three.
   assert.equal(task.parts.predict, 4);
   // Days 81 to 99 validate.
   const watched = range(81, 100).flatMap((day) => [day, -day]);
-  const trained = atOnce(networks[0]!.forecasts(Float64Array.from([...watched, 0, 10, 1, 11, 2, 12, 3, 13])));
+  const trained = networks[0]!.forecasts(Float64Array.from([...watched, 0, 10, 1, 11, 2, 12, 3, 13]));
   const [a, b] = trained.map(({ validation }) => validation) as [HeldOutPart, HeldOutPart];
   assert.deepEqual([[...a.days], [...a.predicted]], [range(81, 100), range(81, 100)]);
   assert.deepEqual([[...b.days], [...b.predicted]], [range(81, 99), range(81, 99).map((day) => -day)]);
@@ -296,7 +287,7 @@ test("a network beyond the limits is refused with the features that the ticker h
     network: { architecture: "mlp", hidden_dims: [4096, 4096, 4096, 4096], dropout: 0 },
   } as const;
   const panels = await onDisk(work, panel("AAA", 0, 106, names));
-  assert.throws(() => atOnce(planTickerNetworks(panels, settings, work)), {
+  assert.throws(() => planTickerNetworks(panels, settings, work), {
     code: "invalid_request",
     message: /100 features/,
   });

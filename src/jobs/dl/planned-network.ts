@@ -1,24 +1,27 @@
 import { join } from "node:path";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { trainingMeans } from "../../evaluate/baselines.ts";
-import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
-import type { Levels } from "../../evaluate/levels.ts";
 import { deviation, mean, rootMeanSquare } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, forecastReturns, type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
-import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
+import { levelOf } from "../shared/evaluate-forecasts.ts";
+import { lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
+import {
+  type DateSpan,
+  type HeldOutPart,
+  type ModelledTicker,
+  rowFacts,
+  type ScoreModel,
+  type ScoreRows,
+} from "../shared/modelled-ticker.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
-import type { ScoreModel } from "../shared/refits-output.ts";
-import { levelOf, type ScoreRows } from "../shared/score-tables.ts";
-import { type DateSpan, type RowFacts, rowFacts, type Splits } from "../shared/ticker-fits.ts";
 
 /** One network to be trained, for one ticker or for all. */
 export interface PlannedNetwork {
@@ -57,7 +60,7 @@ export interface PlannedNetwork {
    * Takes the forecasts of its tickers, ascending by code point, from what the engine predicted.
    * @param predictions as the protocol lays them out.
    */
-  forecasts(predictions: Float64Array): Pausable<TrainedTicker[]>;
+  forecasts(predictions: Float64Array): TrainedTicker[];
   /** Why tickers cannot take part that took part in their first block; known once the task is written. */
   excluded(): readonly MucastError[];
   /** The same network, trained on the same rows, to forecast the score rows of a later block. */
@@ -96,34 +99,29 @@ export interface TickerForecasts {
 }
 
 /** A ticker with its forecasts, and the facts that its first network reports about it. */
-export interface TrainedTicker extends TickerForecasts {
-  readonly dates: PanelDates;
-  /** For a late ticker, the first date of the block that it joins. */
-  readonly joins?: Day;
-  /** Shape (n): labels of all fit rows, within the window or not. */
-  readonly fitLabels: Float64Array;
+export interface TrainedTicker
+  extends TickerForecasts,
+    Required<Pick<ModelledTicker, "dates" | "fitLabels" | "rows" | "warnings" | "listed" | "splits">>,
+    Pick<ModelledTicker, "joins"> {
   /**
    * The rows whose labels early stopping monitored; the training mean is the mean of the ticker's own training labels. Empty for
    * a late ticker.
    */
   readonly validation: HeldOutPart;
-  /**
-   * The calibration part, which chose nothing; empty without intervals and for a late ticker. The training mean is as for
-   * `validation`.
-   */
+  /** The calibration part, which chose nothing; empty without intervals and for a late ticker. */
   readonly calibration: HeldOutPart;
   /** The mean squared label of the training part; 0 without one. */
   readonly labelSquare: number;
-  readonly rows: RowFacts;
-  readonly splits: Splits;
-  readonly warnings: readonly Warning[];
-  readonly listed: readonly Listed[];
 }
 
-/** Rows that a network did not learn from. */
-export interface HeldOutPart extends HeldOutRows {
-  /** What the forecasts start from. */
-  readonly spans: Levels;
+/** As the job evaluates it: judged by the calibration part if there is one, because the validation part chose the epochs. */
+export function modelledOf(trained: TrainedTicker): ModelledTicker {
+  const { validation, calibration } = trained;
+  return {
+    ...trained,
+    heldOut: calibration.days.length > 0 ? calibration : validation,
+    residuals: calibration,
+  };
 }
 
 /** Only the forecasts. */

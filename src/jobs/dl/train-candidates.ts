@@ -1,14 +1,16 @@
-import type { Candidate } from "../../contract/config/choice/candidates.ts";
+import type { Candidate, Choice } from "../../contract/config/choice/candidates.ts";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
+import type { ChoiceResult } from "../shared/choice/choice-result.ts";
+import { CandidateFits } from "../shared/choice/combine-candidates.ts";
 import { errorOfCandidate } from "../shared/choice/lost-tickers.ts";
 import { failuresWithout } from "../shared/late-tickers.ts";
-import { CandidateGatherer, type TrainedCandidates } from "./candidate-networks.ts";
-import type { NetworkPlan } from "./planned-network.ts";
-import { costsOneTicker, type TrainOptions } from "./train-network.ts";
-import { trainNetworks } from "./train-networks.ts";
+import { combineNetworks, testedParts } from "./combine-networks.ts";
+import type { NetworkPlan, TrainedTicker } from "./planned-network.ts";
+import { costsOneTicker, type TrainOptions, trainNetworks } from "./train-networks.ts";
 import type { TrainOutcome } from "./trained-blocks.ts";
 
 /** A candidate, and the networks that it plans. */
@@ -27,10 +29,12 @@ type CommonOptions = Omit<TrainOptions, "ensemble" | "epochs">;
 export async function trainCandidates(
   planned: readonly PlannedCandidate[],
   options: CommonOptions,
-): Promise<TrainedCandidates> {
+  choice: Choice<DlSettings> | undefined,
+): Promise<TrainOutcome & { readonly choice?: ChoiceResult }> {
   const epochs = planned.map(plannedEpochs);
   const total = epochs.reduce((sum, count) => sum + count, 0);
-  const gatherer = new CandidateGatherer();
+  const fits = new CandidateFits<DlSettings, TrainedTicker>(testedParts);
+  let first: TrainOutcome | undefined;
   let finished = 0;
   for (const [i, { candidate, plan }] of planned.entries()) {
     const {
@@ -44,10 +48,13 @@ export async function trainCandidates(
       ? training
       : training.catch((error: unknown) => failedOutcome(error, plan, i, candidate.label)));
     const failures = [...failuresWithout(outcome.failures, plan.failures), ...outcome.failures];
-    gatherer.add(candidate, { ...outcome, failures });
+    fits.add(candidate, outcome.trained, { failures, warnings: outcome.warnings });
+    first ??= { ...outcome, failures };
     finished += epochs[i]!;
   }
-  return gatherer.finish();
+  if (choice !== undefined) return combineNetworks(fits, first!, choice);
+  const failures = first!.failures.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
+  return { ...first!, failures };
 }
 
 /** The epochs that the networks of a candidate train at most. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { FakePool, network, train } from "./train-networks.testing.ts";
-import { MAX_STACK_SIZE } from "./train-stacks.ts";
+import { MAX_STACK_SIZE } from "./train-networks.ts";
 
 const TWO_EPOCHS = [
   { train_loss: 2, validation_loss: 3 },

@@ -12,9 +12,8 @@ import { FitTimings } from "../shared/timings.ts";
 import { EpochCount } from "./epoch-count.ts";
 import { NetworkMembers } from "./network-members.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
-import type { TrainOptions } from "./train-network.ts";
-import { trainNetworks } from "./train-networks.ts";
-import { trainStacks } from "./train-stacks.ts";
+import type { TrainOptions } from "./train-networks.ts";
+import { MAX_STACK_SIZE, trainNetworks, trainQueue } from "./train-networks.ts";
 
 const EPOCHS = 3;
 const LOOKBACK = 4;
@@ -87,8 +86,7 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
       return { task, files: [task.x.ref, task.ends.ref, task.labels.ref] };
     },
     latest: () => [14],
-    *forecasts(predicted) {
-      yield 0;
+    forecasts(predicted) {
       return [
         {
           ticker: name,
@@ -122,7 +120,7 @@ function options(ensemble = 1): TrainOptions {
 /** The name of each network, and its result or why it failed. */
 async function inStacks(networks: readonly PlannedNetwork[], own: TrainOptions, count: EpochCount) {
   const all = networks.map((network) => new NetworkMembers(network, own.ensemble));
-  await trainStacks(all, own, count);
+  await trainQueue(all, { lanes: 1, stack: MAX_STACK_SIZE }, own, count);
   return all.map(({ network: { name }, result }) => {
     if (!("code" in result)) return [name, result] as const;
     const { code, message } = result;

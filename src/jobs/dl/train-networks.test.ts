@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { PlannedNetwork } from "./planned-network.ts";
 import { FakePool, network, train } from "./train-networks.testing.ts";
-import { MAX_STACK_SIZE } from "./train-stacks.ts";
+import { MAX_STACK_SIZE } from "./train-networks.ts";
 
 test("the largest networks start first, and the outcome ascends by code point", async () => {
   const pool = new FakePool({}, 3);
@@ -98,8 +98,8 @@ test("predictions that are all the same cause a warning", async () => {
 
 test("predictions that are all the same cause a warning even if the forecasts that they stand for differ", async () => {
   const relative = network("A");
-  const forecasts: PlannedNetwork["forecasts"] = function* (predicted) {
-    const [trained] = yield* relative.forecasts(predicted);
+  const forecasts: PlannedNetwork["forecasts"] = (predicted) => {
+    const [trained] = relative.forecasts(predicted);
     const returns = predicted.map((value, row) => 0.001 + 0.01 * (row + 1) * value);
     return [{ ...trained!, score: { ...trained!.score, predicted: returns } }];
   };

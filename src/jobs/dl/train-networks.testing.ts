@@ -98,8 +98,7 @@ export function network(name: string, size = 1, joint = false): PlannedNetwork {
       return { task: { ticker: name, label: name, member: 0, predictions } as TrainNetworkTask, files: [] };
     },
     latest: () => [1],
-    *forecasts(predicted) {
-      yield 0;
+    forecasts(predicted) {
       return [
         {
           ticker: name,

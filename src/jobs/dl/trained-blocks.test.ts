@@ -9,7 +9,7 @@ import type { TrainNetworkTask, TrainResult, TrainStackTask } from "../../engine
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
-import type { TrainOptions } from "./train-network.ts";
+import type { TrainOptions } from "./train-networks.ts";
 import { trainNetworks } from "./train-networks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-blocks-"));
@@ -83,8 +83,7 @@ function network(name: string, learned: number, scored = learned, joint = false)
       return { task: task as unknown as TrainNetworkTask, files: [] };
     },
     latest: () => [1],
-    *forecasts(predicted) {
-      yield 0;
+    forecasts(predicted) {
       const days = Int32Array.of(10 * scored, 10 * scored + 1);
       const rows = { days, labelDays: days, labels: predicted, volatility: predicted, predicted };
       const model = { block: scored, from: 0, to: 2, fitRows: 7, labelMean: learned };

@@ -5,13 +5,13 @@ import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { isConstant, mean } from "../../evaluate/statistics.ts";
+import type { ScoreRows } from "../shared/modelled-ticker.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
-import type { ScoreRows } from "../shared/score-tables.ts";
 import { constantWarning, type FailedRefit, failedRefits } from "../shared/ticker-warnings.ts";
 import type { TrainedNetwork, TrainingRecord } from "./ensemble.ts";
 import type { NetworkFault, NetworkMembers } from "./network-members.ts";
 import type { PlannedNetwork, TickerForecasts, TrainedTicker } from "./planned-network.ts";
-import { isOfLearnedRows } from "./train-network.ts";
+import { isOfLearnedRows } from "./train-networks.ts";
 
 /** The results of the networks of all blocks. */
 export interface TrainOutcome {

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { counted } from "../../contract/errors/wording.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
@@ -12,14 +11,14 @@ import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import { hasFewRows } from "../../panel/folds.ts";
 import { type PooledBlock, type PooledPlan, planPooled } from "../../panel/pooled-plan.ts";
 import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
+import type { PooledFit } from "../shared/job-document.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { runEach } from "../shared/run-concurrently.ts";
-import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import { type FitOptions, namingTooLarge } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
-import { importancesOf, notConverged, type SpreadImportance } from "./fitted-ticker.ts";
+import { importancesOf, notConverged } from "./fitted-ticker.ts";
 import { splitPredictions } from "./importance/permuted-predictions.ts";
 import { type PooledShuffle, pooledShuffle } from "./importance/replacement-rows.ts";
 import { type PlannedFit, type PlannedRefit, refusedColumns } from "./plan-fits.ts";
@@ -31,24 +30,11 @@ import { type BlockPredictions, constantOf, failedRefitWarnings, runRefits } fro
 /** The name of the single fit in warnings, progress and errors. */
 export const POOLED = "pooled";
 
-/** The single regressor of a pooled fit, as the output records it. */
-export interface PooledFit {
-  readonly fitRows: number;
-  readonly features: number;
-  /** Mean label over the fit rows of all tickers, log-return. */
-  readonly labelMean: number;
-  /** The number of training rows of each fold, over all tickers. */
-  readonly foldRows: readonly number[];
-  /** The number of training rows of each block's models, over all tickers. */
-  readonly blockRows: readonly number[];
-  /** Importances of the last fit, with their deviations over the fits of all blocks. */
-  readonly lastImportances?: readonly SpreadImportance[];
-  readonly importances?: readonly Importance[];
-}
-
 export interface PooledOutcome extends FitOutcome {
   /** Absent if no ticker takes part. */
   readonly pooled?: PooledFit;
+  /** The number of training rows of each block's models, over all tickers. */
+  readonly blockRows?: readonly number[];
   /** Lists the fit itself if its rows are too few. */
   readonly listed: readonly Listed[];
   /** With `importance`: the form of order for which features were shuffled. */
@@ -74,13 +60,13 @@ export async function fitPooled(
   panels: readonly ListedPanel[],
   options: PooledOptions,
 ): Promise<PooledOutcome> {
-  const { settings, workFolder, signal, timings, blocks, groups } = options;
-  const plan = await inTurns(planPooled(panels, settings, blocks), signal);
+  const { settings, workFolder, timings, blocks, groups } = options;
+  const plan = planPooled(panels, settings, blocks);
   const union = unitePooled(plan);
   const failures = refusedTickers(panels, union, settings);
   if (failures.length === panels.length) return { fitted: [], failures, listed: [], warnings: [] };
   const run = fitRunner(plan, union, options);
-  const matrix = await inTurns(writePooledMatrix(plan, union, workFolder), signal);
+  const matrix = writePooledMatrix(plan, union, workFolder);
   for (const { x } of panels) removeArray(x.ref);
   const shuffle = groups && pooledShuffle(plan, groups, union.names, workFolder);
   const fits = await runFits(
@@ -93,9 +79,10 @@ export async function fitPooled(
   for (const { ref } of [matrix.x, matrix.y, ...(shuffle ? [shuffle.permutation.strata] : [])])
     removeArray(ref);
   return {
-    fitted: await inTurns(pooledTickers(plan, fits, union.warnings, options), signal),
+    fitted: pooledTickers(plan, fits, union.warnings, options),
     failures: [],
     pooled: pooledFit(plan, union, fits),
+    blockRows: fits.blocks.map(({ train: [from, to] }) => to - from),
     ...(shuffle && { shuffled: shuffle.form }),
     listed: listedOfPool(plan, union.names.length),
     warnings: fitWarnings(fits),
@@ -152,16 +139,15 @@ function allFits({ folds, first, refits }: PlannedPool): PlannedFit[] {
  * @param panels for all of them; @param settings of pooled fits, which differ in the regressor alone. @param held bytes.
  * @throws MucastError out_of_memory for the first that does not. Rows of late tickers do not count yet.
  */
-export async function requireRoom(
+export function requireRoom(
   panels: readonly PanelOnDisk[],
   settings: readonly FitOptions["settings"][],
   blocks: FitOptions["blocks"],
   memory: { readonly limit: number; readonly held: number },
-  signal: AbortSignal,
-): Promise<void> {
+): void {
   const [first] = settings;
   if (first === undefined || panels.length === 0) return;
-  const plan = await inTurns(planPooled(panels, first, blocks), signal);
+  const plan = planPooled(panels, first, blocks);
   const union = unitePooled(plan);
   const size = sizeOf(largestFit(plan), union);
   for (const own of settings) {
@@ -314,7 +300,6 @@ function pooledFit(
     features: names.length,
     labelMean: labelMean(plan),
     foldRows: plan.folds.map(({ trainStart, trainEnd }) => trainEnd - trainStart),
-    blockRows: blocks.map(({ train: [from, to] }) => to - from),
     ...(importances && { importances }),
     ...(lastImportances && { lastImportances }),
   };

@@ -26,7 +26,7 @@ export interface FitProgress {
  * @throws MucastError errors of the reading, and errors of the engine that are not about one ticker.
  */
 export async function fitTickers(
-  read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>,
+  read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure> | Iterable<TickerPanel | Failure>,
   options: FitOptions & { readonly onFits: (progress: FitProgress) => void },
 ): Promise<FitOutcome> {
   const { settings, onFits } = options;

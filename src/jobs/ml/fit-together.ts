@@ -1,15 +1,15 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
+import { hasLateForecasts } from "../../panel/late-ticker.ts";
 import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import type { ComparedPanels, ReadPanels } from "../shared/choice/compared-panels.ts";
 import type { JobContext } from "../shared/job.ts";
-import { failuresWithout, featuresOf, hasForecasts, type LateTickers } from "../shared/late-tickers.ts";
+import { failuresWithout, featuresOf, type LateTickers } from "../shared/late-tickers.ts";
 import { type PanelFiles, panelsInMemory, writePanels } from "../shared/panel-files.ts";
 import { type Prepared, preparePanels } from "../shared/prepare-panels.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
@@ -75,12 +75,9 @@ export function untilTrialFails({ signal, trial }: Pick<FitOptions, "signal" | "
 export type ReadyPanels = ComparedPanels<ListedPanel> & { readonly blocks: readonly RefitBlock[] };
 
 /** Compares the tickers, in files that replace those that were read. @throws MucastError of `preparePanels`. */
-export async function comparePanels(
-  { files, late }: ReadPanels<ListedPanel>,
-  options: FitOptions,
-): Promise<ReadyPanels> {
+export function comparePanels({ files, late }: ReadPanels<ListedPanel>, options: FitOptions): ReadyPanels {
   const { settings, workFolder } = options;
-  const prepared = await preparePanels(files, settings, workFolder, untilTrialFails(options));
+  const prepared = preparePanels(files, settings, workFolder);
   return { prepared, late, blocks: refitBlocks(prepared.panels, settings.refitEvery) };
 }
 
@@ -93,19 +90,19 @@ export function memoryLimitOf({
 }
 
 export async function fitCompared(
-  { prepared, late, blocks }: ReadyPanels,
+  ready: ReadyPanels,
   options: FitOptions,
   { memoryBytes, cluster }: Pick<JobContext, "memoryBytes" | "cluster">,
   onFits: OnFits,
 ): Promise<BlockedOutcome> {
-  const { settings, signal } = options;
+  const { settings } = options;
+  const { prepared, late, blocks } = ready;
   const grouped = settings.importance
-    ? { groups: await inTurns(groupFeatures(prepared.panels, settings.fit === "pooled"), signal) }
+    ? { groups: groupFeatures(prepared.panels, settings.fit === "pooled") }
     : {};
   const warnings = [...prepared.warnings, ...noRefit(blocks, settings)];
   if (settings.fit === "per_ticker") {
-    const readAgain = () => late?.joined(prepared, blocks, signal) ?? panelsInMemory(prepared);
-    const outcome = await fitTickers(readAgain, {
+    const outcome = await fitTickers(() => readAgain(ready), {
       ...options,
       ...grouped,
       blocks,
@@ -126,6 +123,18 @@ export async function fitCompared(
   };
 }
 
+/** The panels, then those that join late and have something to forecast, then the failures of the rest. */
+function* readAgain({ prepared, late, blocks }: ReadyPanels): Generator<TickerPanel | Failure> {
+  yield* panelsInMemory({ panels: prepared.panels, failures: [] });
+  const joined: Pick<TickerPanel, "ticker">[] = [];
+  for (const panel of late?.join(prepared.peers, blocks, {}) ?? []) {
+    if (!hasLateForecasts(panel)) continue;
+    joined.push({ ticker: panel.ticker });
+    yield panel;
+  }
+  yield* failuresWithout(joined, prepared.failures);
+}
+
 async function withLate(
   late: LateTickers | undefined,
   prepared: Prepared<ListedPanel>,
@@ -135,10 +144,13 @@ async function withLate(
   if (late === undefined) return prepared;
   // The features of a pooled fit are those of the other tickers, and so are their scales.
   const keep = () => ({ listed: [] });
-  const joining = late.joining(prepared, blocks, signal, featuresOf(prepared.panels));
+  const joining = late.join(prepared.peers, blocks, { features: featuresOf(prepared.panels) });
   const { panels } = await writePanels(joining, workFolder, signal, keep, "joined");
   return {
     panels: [...prepared.panels, ...panels],
-    failures: failuresWithout(panels.filter(hasForecasts), prepared.failures),
+    failures: failuresWithout(
+      panels.filter((panel) => hasLateForecasts(panel)),
+      prepared.failures,
+    ),
   };
 }

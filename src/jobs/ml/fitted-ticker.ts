@@ -1,55 +1,36 @@
 import { counted } from "../../contract/errors/wording.ts";
-import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
-import { concatenate, type HeldOutRows } from "../../evaluate/forecast-rows.ts";
+import { concatenate } from "../../evaluate/forecast-rows.ts";
 import type { LevelSpan, Levels } from "../../evaluate/levels.ts";
 import { deviation, mean, sampleDeviation } from "../../evaluate/statistics.ts";
-import { datesOf, type PanelDates } from "../../panel/as-of.ts";
+import { datesOf } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-panel.ts";
+import { levelOf } from "../shared/evaluate-forecasts.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
-import type { ScoreModel } from "../shared/refits-output.ts";
-import { levelOf, type ScoreRows } from "../shared/score-tables.ts";
-import { type Importance, type RowFacts, rowFacts } from "../shared/ticker-fits.ts";
+import {
+  type Importance,
+  type ModelledTicker,
+  rowFacts,
+  type ScoreModel,
+  type SpreadImportance,
+} from "../shared/modelled-ticker.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { splitPredictions } from "./importance/permuted-predictions.ts";
 import { type FitPlan, learnedRows, type PlannedFit, planWarnings } from "./plan-fits.ts";
 import { type BlockPredictions, constantOf, failedRefitWarnings } from "./run-refits.ts";
 
-/** The forecasts of one ticker, without the features that they were made from. */
-export interface FittedTicker {
-  readonly ticker: string;
-  readonly dates: PanelDates;
+/** A ticker with its regressors' forecasts. Its held-out rows are the test rows of its folds. */
+export interface FittedTicker extends ModelledTicker {
   readonly folds: readonly Fold[];
-  /** Dates, labels and label dates of the fit rows, shape (n). */
-  readonly fit: {
-    readonly days: Int32Array;
-    readonly labels: Float64Array;
-    readonly labelDays: Int32Array;
-  };
-  /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
-  readonly outOfFold: Float64Array;
-  /** What these forecasts start from. */
-  readonly outOfFoldSpans: Levels;
-  /** With `importance`, for each group of features: the same with the group shuffled. */
+  readonly fitDays: Int32Array;
+  /** With `importance`, for each group of features: the forecasts of the held-out rows with the group shuffled. */
   readonly permuted?: readonly Float64Array[];
-  readonly score: ScoreRows;
-  /** The models that forecast the score rows, in time order. */
-  readonly models: readonly ScoreModel[];
-  /** For a late ticker, the first date of the block that it joins. */
-  readonly joins?: Day;
-  readonly rows: RowFacts;
-  /** Importances of the fit on the fit rows, largest first; absent if its library has none. */
-  readonly importances?: readonly Importance[];
-  /** Importances of the last fit, with their deviations over the fits of all blocks. */
-  readonly lastImportances?: readonly SpreadImportance[];
-  readonly warnings: readonly Warning[];
-  readonly listed: readonly Listed[];
 }
 
 /** A panel without its features, and the listings of these features. */
@@ -80,15 +61,14 @@ export function fittedTicker(
   const constant = constantOf(byBlock);
   const { importances, lastImportances } = importancesOf(byBlock, columns);
   const rows = rowFacts(panel);
+  const spans = folds.flatMap(({ testStart, testEnd }) => {
+    const tested = panel.fit.subarray(testStart, testEnd);
+    return levelOf(panel, tested, panel.days[tested[0]!]!);
+  });
   return {
     ...fittedRows(panel, byBlock, blocks),
+    ...outOfFold(panel, folds, outOfFoldReturns(panel, plan, predicted), spans),
     models: scoreModels(panel, learn, byBlock),
-    folds,
-    outOfFold: outOfFoldReturns(panel, plan, predicted),
-    outOfFoldSpans: folds.flatMap(({ testStart, testEnd }) => {
-      const tested = panel.fit.subarray(testStart, testEnd);
-      return levelOf(panel, tested, panel.days[tested[0]!]!);
-    }),
     ...(groups && {
       permuted: groups.map((_, g) =>
         outOfFoldReturns(panel, plan, concatenate(parts.map(({ permuted }) => permuted[g]!))),
@@ -111,20 +91,29 @@ export function fittedTicker(
   };
 }
 
-/** The out-of-fold forecasts with their labels. */
-export function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): HeldOutRows {
-  const tested = folds.flatMap(({ testStart, testEnd }) =>
-    Array.from({ length: testEnd - testStart }, (_, i) => testStart + i),
+/** The out-of-fold forecasts with their labels. @param predicted shape (test rows of all folds), in time order. */
+export function outOfFold(
+  panel: PanelRows,
+  folds: readonly Fold[],
+  predicted: Float64Array,
+  spans: Levels,
+): Pick<FittedTicker, "folds" | "heldOut" | "residuals"> {
+  const { ticker, fit, days, labelDays, y } = panel;
+  const rows = Int32Array.from(
+    folds.flatMap(({ testStart, testEnd }) => [...fit.subarray(testStart, testEnd)]),
   );
-  return {
+  const labels = fitLabels(panel);
+  const heldOut = {
     ticker,
-    days: Int32Array.from(tested, (row) => fit.days[row]!),
-    labelDays: Int32Array.from(tested, (row) => fit.labelDays[row]!),
-    predicted: outOfFold,
-    realised: Float64Array.from(tested, (row) => fit.labels[row]!),
-    trainingMean: outOfFoldMeans(fit.labels, folds),
-    labelDeviation: deviation(fit.labels),
+    days: rows.map((row) => days[row]!),
+    labelDays: rows.map((row) => labelDays[row]!),
+    predicted,
+    spans,
+    realised: Float64Array.from(rows, (row) => y[row]!),
+    trainingMean: outOfFoldMeans(labels, folds),
+    labelDeviation: deviation(labels),
   };
+  return { folds, heldOut, residuals: heldOut };
 }
 
 /** The predictions of the fit on all fit rows, whose task is the last. @param predicted by all tasks. */
@@ -150,7 +139,7 @@ export function fittedRows(
   panel: PanelRows,
   byBlock: readonly Pick<BlockPredictions, "model" | "predicted">[],
   blocks: readonly RefitBlock[],
-): Pick<FittedTicker, "ticker" | "dates" | "fit" | "score" | "joins"> {
+): Pick<FittedTicker, "ticker" | "dates" | "fitDays" | "fitLabels" | "score" | "joins"> {
   const { ticker, days, labelDays, y, volatility, fit, score, joins } = panel;
   let at = 0;
   const spans: LevelSpan[] = [];
@@ -166,11 +155,8 @@ export function fittedRows(
     ticker,
     dates: datesOf(panel),
     ...(joins === undefined ? {} : { joins }),
-    fit: {
-      days: Int32Array.from(fit, (row) => days[row]!),
-      labels: fitLabels(panel),
-      labelDays: Int32Array.from(fit, (row) => labelDays[row]!),
-    },
+    fitDays: fit.map((row) => days[row]!),
+    fitLabels: fitLabels(panel),
     score: {
       days: Int32Array.from(score, (row) => days[row]!),
       labels: Float64Array.from(score, (row) => y[row]!),
@@ -225,12 +211,6 @@ export function notConverged(count: number, ticker?: string): Warning {
     count,
     message: `${fits} did not converge.`,
   };
-}
-
-/** An importance from the last of several fits. */
-export interface SpreadImportance extends Importance {
-  /** Standard deviation (ddof 1) over the fits; absent if one of them does not list the feature. */
-  readonly spread?: number;
 }
 
 /**

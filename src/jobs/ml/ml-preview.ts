@@ -1,18 +1,18 @@
 import type { MlCandidates } from "../../contract/config/choice/ml-candidates.ts";
 import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
 import type { Fold } from "../../panel/folds.ts";
+import { hasLateForecasts } from "../../panel/late-ticker.ts";
 import { planPooled } from "../../panel/pooled-plan.ts";
-import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
+import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { ChoicePreview, PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
-import { featuresOf, hasForecasts, type JoinLate } from "../shared/late-tickers.ts";
+import { featuresOf } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
-import { rowFacts } from "../shared/ticker-fits.ts";
+import { rowFacts } from "../shared/modelled-ticker.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { fitCount, withWarmUp } from "./candidates/fit-candidates.ts";
 import { largestFit, listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
@@ -36,28 +36,24 @@ export function previewMl(config: string): PreviewedConfig {
     trains: true,
     panel: settings,
     listed: (panel) => listedOfFeatures(panel, settings),
-    joinsLate: settings.refitEvery !== undefined,
-    plan: (panels, joinLate) => planAll(panels, settings, joinLate),
+    joinRule:
+      settings.refitEvery === undefined
+        ? undefined
+        : (panels) => (settings.fit === "pooled" ? { features: featuresOf(panels) } : {}),
+    plan: (panels, late, blocks) => planAll(panels, late, settings, blocks),
   };
 }
 
-function* planAll(
+function planAll(
   panels: readonly PanelRows[],
+  late: readonly TickerPanel[],
   settings: MlSettings,
-  joinLate: JoinLate,
-): Pausable<PlannedJob> {
-  const blocks = refitBlocks(panels, settings.refitEvery);
+  blocks: readonly RefitBlock[],
+): PlannedJob {
   const isPooled = settings.fit === "pooled";
-  const all: PreviewPanel[] = [...panels];
-  for (const work of joinLate(blocks, isPooled ? featuresOf(panels) : undefined)) {
-    const panel = yield* work;
-    yield 0;
-    if (panel === undefined || !(isPooled || hasForecasts(panel))) continue;
-    all.push(lateRows(panel, settings));
-  }
-  const { fits, ...plan } = isPooled
-    ? yield* planPool(all, settings, blocks)
-    : yield* planTickers(all, settings, blocks);
+  const joined = late.filter((panel) => isPooled || hasLateForecasts(panel));
+  const all: PreviewPanel[] = [...panels, ...joined.map((panel) => lateRows(panel, settings))];
+  const { fits, ...plan } = isPooled ? planPool(all, settings, blocks) : planTickers(all, settings, blocks);
   const planned =
     settings.choice === undefined
       ? plan
@@ -90,9 +86,9 @@ function lateRows(panel: TickerPanel, settings: MlSettings): PreviewPanel {
   return { ...rows, shown: listedOfFeatures({ ...panel, columns }, settings) };
 }
 
-type Planned = Pausable<PlannedJob & { readonly fits: number }>;
+type Planned = PlannedJob & { readonly fits: number };
 
-function* planTickers(
+function planTickers(
   panels: readonly PreviewPanel[],
   settings: MlSettings,
   blocks: readonly RefitBlock[],
@@ -107,7 +103,6 @@ function* planTickers(
       tickers.push(planTicker(panel, plan, settings));
       fits += plan.fits.length + plan.refits.length;
     } else failures.push(refused);
-    yield 0;
   }
   return { tickers, failures, fits };
 }
@@ -118,12 +113,12 @@ function planTicker(panel: PreviewPanel, { folds }: FitPlan, settings: MlSetting
   return plannedTicker(panel, folds, settings, listed);
 }
 
-function* planPool(
+function planPool(
   panels: readonly PanelRows[],
   settings: MlSettings,
   blocks: readonly RefitBlock[],
 ): Planned {
-  const plan = yield* planPooled(panels, settings, blocks);
+  const plan = planPooled(panels, settings, blocks);
   const union = unitePooled(plan);
   const columns = union.names.length;
   const failures = refusedTickers(panels, union, settings);
@@ -131,7 +126,7 @@ function* planPool(
   return {
     fits: plan.folds.length + plan.blocks.length,
     tickers: plan.members
-      .filter(({ panel }) => hasForecasts(panel))
+      .filter(({ panel }) => panel.joins === undefined || hasLateForecasts(panel))
       .map(({ panel, folds }) => {
         const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
         const facts = { ...rowFacts(panel), features: 0 };

@@ -8,7 +8,7 @@ import { type Fold, fewerFolds, walkForwardFolds } from "../../panel/folds.ts";
 import { firstBlock, ONE_BLOCK, type RefitBlock, tickerBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
-import { type RowFacts, rowFacts } from "../shared/ticker-fits.ts";
+import { type RowFacts, rowFacts } from "../shared/modelled-ticker.ts";
 
 /** Half-open row range of a matrix, whose rows are those that some fit learns from, followed by the score rows. */
 export type RowRange = readonly [from: number, to: number];

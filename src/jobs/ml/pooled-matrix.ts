@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type ArrayRef, NpyWriter, readNpyRows, writeNpy } from "../../engine/npy.ts";
 import type { FeatureUnion } from "../../panel/feature-union.ts";
 import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
@@ -26,11 +25,11 @@ export function matrixBytes(plan: Pick<PooledPlan, "learnRows" | "scoreRows">, c
  * Writes the matrix of a pooled fit, piece by piece, from the files of its tickers.
  * @throws MucastError output_failed if the work folder's disk is full.
  */
-export function* writePooledMatrix(
+export function writePooledMatrix(
   plan: PooledPlan<PanelOnDisk>,
   union: FeatureUnion,
   workFolder: string,
-): Pausable<PooledMatrix> {
+): PooledMatrix {
   const k = union.names.length;
   const rows = plan.learnRows + plan.scoreRows;
   const writer = new NpyWriter(join(workFolder, "pooled-x.npy"), [rows, k]);
@@ -41,7 +40,6 @@ export function* writePooledMatrix(
     const to = Math.min(rows, from + step);
     const piece = buffer.subarray(0, (to - from) * k).fill(Number.NaN);
     for (const [j, member] of plan.members.entries()) {
-      yield 0;
       const end = countBelow(member.places, to, cursors[j]!);
       // Score rows that a later block learns from are in both parts.
       const part = Math.max(cursors[j]!, Math.min(end, member.learn.length));

@@ -1,17 +1,16 @@
-import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { hasLateForecasts } from "../../panel/late-ticker.ts";
 import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
 import { firstBlock } from "../../panel/refit-blocks.ts";
 import { forecastReturns } from "../../panel/ticker-panel.ts";
-import { hasForecasts } from "../shared/late-tickers.ts";
+import { levelOf } from "../shared/evaluate-forecasts.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
+import { rowFacts } from "../shared/modelled-ticker.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
-import { levelOf } from "../shared/score-tables.ts";
-import { rowFacts } from "../shared/ticker-fits.ts";
 import type { FitOptions } from "./fit-ticker.ts";
-import { type FittedTicker, fittedRows, scoreModels } from "./fitted-ticker.ts";
+import { type FittedTicker, fittedRows, outOfFold, scoreModels } from "./fitted-ticker.ts";
 import { planWarnings } from "./plan-fits.ts";
 import type { BlockPredictions } from "./run-refits.ts";
 
@@ -39,29 +38,27 @@ export interface PooledFits {
  * The forecasts of each ticker, extracted from those of the pooled fits.
  * @param absent `feature_absent`, for the tickers that lack some.
  */
-export function* pooledTickers(
+export function pooledTickers(
   plan: PooledPlan<ListedPanel>,
   fits: PooledFits,
   absent: readonly Warning[],
   { settings, groups }: Pick<FitOptions, "settings" | "groups">,
-): Pausable<FittedTicker[]> {
+): FittedTicker[] {
   const absentOf = Map.groupBy(absent, ({ ticker }) => ticker);
   const fitted: FittedTicker[] = [];
   for (const member of plan.members) {
-    yield 0;
     const { panel, folds } = member;
-    if (!hasForecasts(panel)) continue;
+    if (panel.joins !== undefined && !hasLateForecasts(panel)) continue;
     const { ticker } = panel;
     const rows = rowFacts(panel);
     const byBlock = blocksOfTicker(member, plan, fits.blocks);
+    const spans = folds.flatMap(({ fold, testStart, testEnd }) =>
+      levelOf(panel, panel.fit.subarray(testStart, testEnd), plan.folds[fold]!.from),
+    );
     fitted.push({
       ...fittedRows(panel, byBlock, plan.blocks),
+      ...outOfFold(panel, folds, outOfFoldReturns(member, plan, fits.folds), spans),
       models: scoreModels(panel, member.learn, byBlock),
-      folds,
-      outOfFold: outOfFoldReturns(member, plan, fits.folds),
-      outOfFoldSpans: folds.flatMap(({ fold, testStart, testEnd }) =>
-        levelOf(panel, panel.fit.subarray(testStart, testEnd), plan.folds[fold]!.from),
-      ),
       ...(groups && {
         permuted: groups.map((_, g) =>
           outOfFoldReturns(member, plan, fits.folds, ({ permuted }) => permuted[g]!),

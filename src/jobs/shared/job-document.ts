@@ -1,60 +1,80 @@
-import { createHash } from "node:crypto";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import { ownSection } from "../../contract/config/parse-config.ts";
-import { formatDay } from "../../contract/market/dates.ts";
-import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
-import {
-  type Machine,
-  OUTPUT_SCHEMA_NAME,
-  type OutputBlob,
-  type Threads,
-} from "../../contract/output/output-blob.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import { type Machine, OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
-import { lockSha256 } from "../../engine/environment/environment.ts";
-import type { EnginePool } from "../../engine/pool/pool.ts";
+import { metrics } from "../../evaluate/forecast-table.ts";
 import {
   type IntervalChoice,
   type IntervalTables,
   METHOD_CONSTANTS,
 } from "../../evaluate/intervals/ticker-intervals.ts";
 import type { Levels } from "../../evaluate/levels.ts";
+import { deviation, mean } from "../../evaluate/statistics.ts";
 import { withWarning } from "../../evaluate/verdict/verdict.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
-import type { EngineNeed, RecordedInputs } from "./job.ts";
-import { recordedWindow } from "./job-window.ts";
+import { type ChoiceResult, choiceOf } from "./choice/choice-result.ts";
+import type { EvaluatedBlock, Evaluation, ScoredTicker } from "./evaluate-forecasts.ts";
+import {
+  type DateSpan,
+  type ModelledTicker,
+  medianSpacing,
+  type ScoreModel,
+  type SpreadImportance,
+} from "./modelled-ticker.ts";
 import type { OrderedJson } from "./ordered-json.ts";
-import type { Inputs } from "./read-inputs.ts";
-import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
-import { fitOf, medianSpacing, type TickerFit } from "./ticker-fits.ts";
 
-/** How the models were fitted, by ticker: `cross_validation` of run_ml_job, `training` of run_dl_job. */
-type Fitting = Members<
-  Pick<
-    OutputBlob,
-    "cross_validation" | "training" | "pooled" | "refits" | "choice" | "permutation_importance"
-  >
->;
+/** Every member of a part of the published schema: a new member does not compile until it is given here. */
+export type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
+
+/** What the fits of a job found. */
+export interface JobFits {
+  /** Ascending by code point. */
+  readonly tickers: readonly ModelledTicker[];
+  readonly failures: readonly Failure[];
+  /** Present if one regressor learns from all tickers. */
+  readonly pooled?: PooledFit | undefined;
+  /** For a regressor or network of all tickers, by block: the number of rows that it learned from. */
+  readonly blockRows?: readonly number[];
+  /** How the first network of each name was trained, and the networks of each block. */
+  readonly training?: OrderedJson;
+  readonly blockTraining?: OrderedJson;
+  /** Present with `importance`. */
+  readonly importance?: OrderedJson | undefined;
+  /** Present if the job tried several candidates. */
+  readonly choice?: ChoiceResult | undefined;
+}
+
+/** The single regressor of a pooled fit. */
+export interface PooledFit {
+  readonly fitRows: number;
+  readonly features: number;
+  /** Mean label over the fit rows of all tickers, log-return. */
+  readonly labelMean: number;
+  /** The number of training rows of each fold, over all tickers. */
+  readonly foldRows: readonly number[];
+  /** Importances of the last fit, with their deviations over the fits of all blocks. */
+  readonly lastImportances?: readonly SpreadImportance[];
+  readonly importances?: readonly SpreadImportance[];
+}
 
 export interface DocumentParts {
   readonly operation: Operation;
   readonly id: string;
   readonly createdAt: Date;
   readonly window: ResolvedWindow;
-  readonly asOf: number;
-  readonly tickers: readonly ScoredTicker[];
-  readonly fits: readonly TickerFit[];
-  readonly fitting: Partial<Fitting>;
-  readonly tables: ScoreTables;
+  readonly asOf: Day;
+  readonly fits: JobFits;
+  readonly evaluation: Evaluation;
   readonly intervals: IntervalChoice;
   readonly shrinkage: ShrinkageChoice;
+  /** The settings with every default filled in: those of the config, then those of each candidate. */
   readonly model: OrderedJson;
+  readonly candidates?: readonly OrderedJson[];
   readonly warnings: readonly Warning[];
-  readonly failures: readonly Failure[];
   /** Of the request. */
   readonly tags?: readonly string[] | undefined;
   readonly provenance: OrderedJson;
@@ -62,13 +82,11 @@ export interface DocumentParts {
   readonly machine: Machine | null;
 }
 
-/** Every member of a part of the published schema: a new member does not compile until it is given here. */
-type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
-
 /** The output blob: its origin in the first bytes, forecasts by ticker last, and tickers ascending by code point. */
 export function jobDocument(parts: DocumentParts): OrderedJson {
-  const { window, tickers, fits } = parts;
-  const { refits, cross_validation, training, ...small } = parts.fitting;
+  const { window, evaluation, fits } = parts;
+  const { tickers, tables } = evaluation;
+  const { refits, cross_validation, training, ...small } = fittingOf(parts);
   return {
     schema: OUTPUT_SCHEMA_NAME,
     operation: parts.operation,
@@ -80,22 +98,163 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       end: formatDay(window.end),
       learning_end: window.learningEnd === undefined ? null : formatDay(window.learningEnd),
       as_of: formatDay(parts.asOf),
-      median_spacing_days: medianSpacing(fits),
+      median_spacing_days: medianSpacing(fits.tickers),
       ...recordedDelay(window),
     } satisfies Members<Omit<OutputBlob["window"], "delay">>,
     provenance: parts.provenance,
     ...muOf(tickers, parts.asOf),
-    ...(parts.tables.verdict && { verdict: plain(withWarning(parts.tables.verdict, parts.warnings)) }),
+    ...(tables.verdict && { verdict: plain(withWarning(tables.verdict, parts.warnings)) }),
     metrics: metricsOf(parts),
     model: parts.model,
     warnings: plain(parts.warnings.map(withoutSecrets)),
-    failures: plain(parts.failures),
+    failures: plain(fits.failures),
     ...(parts.tags?.length ? { tags: parts.tags } : {}),
     ...small,
     forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
-    fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),
+    fits: new Map(fits.tickers.map((ticker) => [ticker.ticker, () => fitOf(ticker)])),
     ...{ refits, cross_validation, training },
   } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_model" | "mu_spread" | "verdict" | "tags">>;
+}
+
+type Fitting = Pick<
+  OutputBlob,
+  "cross_validation" | "training" | "pooled" | "refits" | "choice" | "permutation_importance"
+>;
+
+/** How the models were fitted. */
+function fittingOf(parts: DocumentParts): Partial<Members<Fitting>> {
+  const { operation, fits, evaluation, shrinkage, candidates = [] } = parts;
+  const { tickers, pooled, choice, importance, training } = fits;
+  return {
+    ...(pooled === undefined ? {} : { pooled: pooledOf(pooled) }),
+    ...(evaluation.blocks.length === 0 ? {} : { refits: refitsOf(fits, evaluation.blocks, shrinkage) }),
+    ...(choice === undefined ? {} : { choice: choiceOf(choice, candidates) }),
+    ...(importance === undefined ? {} : { permutation_importance: importance }),
+    ...(operation === "run_ml_job"
+      ? { cross_validation: new Map(tickers.map((own) => [own.ticker, () => crossValidationOf(own)])) }
+      : { training: training! }),
+  };
+}
+
+function pooledOf({ fitRows, features, labelMean, foldRows, importances }: PooledFit): OrderedJson {
+  return {
+    fit_rows: fitRows,
+    features,
+    label_mean: labelMean,
+    fold_rows: [...foldRows],
+    ...importancesOf(importances?.map(({ feature, importance }) => ({ feature, importance }))),
+  };
+}
+
+function crossValidationOf({ folds, fitDays, fitLabels, heldOut }: ModelledTicker): OrderedJson {
+  const { predicted, realised, trainingMean } = heldOut;
+  let at = 0;
+  return {
+    folds: folds!.map(({ trainStart, trainEnd, testStart, testEnd }) => {
+      const from = at;
+      at += testEnd - testStart;
+      return {
+        train_start: formatDay(fitDays![trainStart]!),
+        train_end: formatDay(fitDays![trainEnd - 1]!),
+        test_start: formatDay(fitDays![testStart]!),
+        test_end: formatDay(fitDays![testEnd - 1]!),
+        train_rows: trainEnd - trainStart,
+        label_mean: mean(fitLabels.subarray(trainStart, trainEnd)),
+        ...metrics({
+          predicted: predicted.subarray(from, at),
+          realised: realised.subarray(from, at),
+          trainingMean: trainingMean.subarray(from, at),
+        }),
+      };
+    }),
+    dates: dateTexts(heldOut.days),
+    predicted,
+    realised,
+    ...metrics(heldOut),
+  };
+}
+
+type Refits = NonNullable<OutputBlob["refits"]>;
+
+/** The member `refits` of an output. */
+function refitsOf(
+  { tickers, pooled, blockRows = [], blockTraining }: JobFits,
+  blocks: readonly EvaluatedBlock[],
+  shrinkage: ShrinkageChoice,
+): OrderedJson {
+  const models = Map.groupBy(
+    tickers.flatMap((ticker) => ticker.models),
+    ({ block }) => block,
+  );
+  return {
+    blocks: blocks.map((block, b) => blockOf(block, models.get(b) ?? [], blockRows[b])),
+    by_ticker: new Map(tickers.map((own) => [own.ticker, () => tickerRefitsOf(own, blocks, shrinkage)])),
+    ...importancesOf(pooled?.lastImportances),
+    ...(blockTraining === undefined ? {} : { training: blockTraining }),
+  } satisfies Members<Omit<Refits, "importances" | "training">>;
+}
+
+function blockOf(
+  { start, end, tickers, table: { pooled: own, cross_section: across } }: EvaluatedBlock,
+  models: readonly ScoreModel[],
+  blockRows: number | undefined,
+): OrderedJson {
+  return {
+    start: formatDay(start),
+    end: formatDay(end),
+    fit_rows: blockRows ?? models.reduce((sum, { fitRows }) => sum + fitRows, 0),
+    tickers,
+    stand_ins: models.filter(({ isStandIn }) => isStandIn).length,
+    n: own.n,
+    r2_zero: own.r2_zero,
+    hit_rate: own.hit_rate,
+    dates: across.dates,
+    ic_mean: across.ic_mean,
+    rank_ic_mean: across.rank_ic_mean,
+  } satisfies Members<Refits["blocks"][number]>;
+}
+
+function tickerRefitsOf(
+  { ticker, models, joins, lastImportances }: ModelledTicker,
+  blocks: readonly EvaluatedBlock[],
+  shrinkage: ShrinkageChoice,
+): OrderedJson {
+  const own = new Map(models.map((model) => [model.block, model]));
+  const byBlock = (value: (block: number) => number) => blocks.map((_, b) => (own.has(b) ? value(b) : null));
+  return {
+    ...(joins === undefined ? {} : { joins: formatDay(joins) }),
+    label_means: byBlock((b) => own.get(b)!.labelMean),
+    ...(shrinkage === "none" ? {} : { factors: byBlock((b) => blocks[b]!.factors.get(ticker)!) }),
+    ...importancesOf(lastImportances),
+  } satisfies Members<Omit<Refits["by_ticker"][string], "importances" | "factors" | "joins">>;
+}
+
+function importancesOf(importances: readonly SpreadImportance[] | undefined) {
+  return importances === undefined ? {} : { importances: plain(importances) };
+}
+
+type Fit = NonNullable<OutputBlob["fits"]>[string];
+
+/** The rows that a ticker's model was fitted on, and the weights of its features. */
+function fitOf({ rows, fitLabels, importances, splits }: ModelledTicker): OrderedJson {
+  return {
+    fit_rows: rows.fitRows,
+    features: rows.features,
+    label_mean: mean(fitLabels),
+    label_deviation: deviation(fitLabels),
+    ...importancesOf(importances),
+    ...(splits && {
+      splits: {
+        train: dated(splits.train),
+        validate: dated(splits.validate),
+        calibrate: dated(splits.calibrate),
+      } satisfies Members<NonNullable<Fit["splits"]>>,
+    }),
+  } satisfies Members<Omit<Fit, "importances" | "splits">>;
+}
+
+function dated(span: DateSpan | undefined): OrderedJson {
+  return span === undefined ? null : { start: formatDay(span.start), end: formatDay(span.end) };
 }
 
 export function recordedDelay({ delay = 0 }: Pick<ResolvedWindow, "delay">): { readonly delay?: number } {
@@ -143,7 +302,8 @@ function forecastOf({ score, bounds, model }: ScoredTicker): OrderedJson {
   } satisfies Members<Omit<OutputBlob["forecasts"][string], "model">>;
 }
 
-function metricsOf({ tables, intervals, tickers, shrinkage: choice }: DocumentParts): OrderedJson {
+function metricsOf({ evaluation, intervals, shrinkage: choice }: DocumentParts): OrderedJson {
+  const { tickers, tables } = evaluation;
   const { score, outOfFold, baselines, shrinkage, levels } = tables;
   const applied = new Map(tickers.map(({ score: { ticker }, factor }) => [ticker, factor]));
   return {
@@ -177,16 +337,12 @@ function intervalsOf(tables: IntervalTables | undefined, intervals: IntervalChoi
   } satisfies Members<NonNullable<OutputBlob["metrics"]["intervals"]>>;
 }
 
-/** Intervals as the resolved configuration records them. */
-export function recordedIntervals(intervals: IntervalChoice): OrderedJson {
-  return intervals === undefined ? null : { enabled: true, ...intervals };
-}
-
 /** Shape (n): each day as `YYYY-MM-DD`. */
-export function dateTexts(days: Int32Array): string[] {
+function dateTexts(days: Int32Array): string[] {
   return Array.from(days, formatDay);
 }
 
+/** NaN as null. */
 function nullable(values: Float64Array): (number | null)[] {
   return Array.from(values, (value) => (Number.isNaN(value) ? null : value));
 }
@@ -194,78 +350,4 @@ function nullable(values: Float64Array): (number | null)[] {
 /** Declares plain JSON data as such: TypeScript gives an interface no index signature. */
 export function plain<T extends object>(value: T): T & OrderedJson {
   return value as T & OrderedJson;
-}
-
-/**
- * The facts that a reader needs to replay a job. They contain nothing that differs between two machines that computed the same: no worker
- * count, host or path of the work folder.
- */
-export function provenance(facts: {
-  readonly operation: Operation;
-  readonly digests: ReturnType<Inputs["digests"]>;
-  readonly config: string;
-  readonly window?: RequestedWindow | undefined;
-  readonly engine: Omit<EngineFacts, "machine">;
-  readonly seed: OrderedJson;
-  /** The device that the models were fitted on: `cpu` or `cuda:N`; `none` if no model was fitted. */
-  readonly device: string;
-  readonly recorded?: RecordedInputs | undefined;
-}): OrderedJson {
-  const { feature, dataExtractor } = facts.digests;
-  const { versions, threads, lockSha256, kernelLevel } = facts.engine;
-  const { recorded } = facts;
-  return {
-    feature_url: recorded?.featureUrl ?? feature.name,
-    data_extractor_url: recorded?.dataExtractorUrl ?? dataExtractor.name,
-    feature_sha256: feature.sha256,
-    data_extractor_sha256: dataExtractor.sha256,
-    ...(facts.window === undefined ? {} : { requested_window: recordedWindow(facts.window) }),
-    config: storedConfig(ownSection(facts.config, facts.operation)),
-    config_sha256: recorded?.configSha256 ?? createHash("sha256").update(facts.config).digest("hex"),
-    versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...versions },
-    ...(MUCAST_COMMIT === undefined ? {} : { commit: MUCAST_COMMIT }),
-    lock_sha256: lockSha256,
-    seed: facts.seed,
-    threads_per_fit: 1,
-    threads: threads && plain(threads),
-    kernel_level: kernelLevel,
-    device: facts.device,
-  } satisfies Members<Omit<OutputBlob["provenance"], "requested_window" | "commit">>;
-}
-
-/** Null if the text contains the signature of a URL, however its letters are escaped: without the signature it cannot run again. */
-function storedConfig(section: string): string | null {
-  const decoded = JSON.stringify(JSON.parse(section));
-  const isSecret = [section, decoded].some((text) => withoutSignature(text) !== text);
-  return isSecret ? null : section;
-}
-
-/** What the engine of a job reports about its machine, and the lock of its environment. */
-export interface EngineFacts {
-  /** Versions of Python and of each library, by name. */
-  readonly versions: Readonly<Record<string, string>>;
-  /** Threads of one fit, by library. */
-  readonly threads: Threads | null;
-  /** Digest of the lock of its environment; null with an interpreter of the operator. */
-  readonly lockSha256: string | null;
-  /** The processor level to which the libraries' kernels are pinned. */
-  readonly kernelLevel: string | null;
-  readonly machine: Machine | null;
-}
-
-export const NO_ENGINE: EngineFacts = {
-  versions: {},
-  threads: null,
-  lockSha256: null,
-  kernelLevel: null,
-  machine: null,
-};
-
-/** The facts of a job's engine, once its libraries are imported. @throws MucastError engine_unavailable. */
-export async function engineFacts(
-  pool: Pick<EnginePool, "greeting">,
-  environment: EngineNeed["environment"],
-): Promise<EngineFacts> {
-  const { versions, threads, kernel_level: kernelLevel, machine } = await pool.greeting;
-  return { versions, threads, kernelLevel, machine, lockSha256: lockSha256(environment) };
 }

@@ -1,22 +1,23 @@
 import type { PanelSettings } from "../../contract/config/panel-settings.ts";
+import type { RefitSettings } from "../../contract/config/refit-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
-import { type LateSource, noLateTickers } from "../../panel/late-network.ts";
+import type { JoinRule } from "../../panel/late-ticker.ts";
+import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import { recordedDelay } from "./job-document.ts";
-import { failuresWithout, type JoinLate, LateTickers } from "./late-tickers.ts";
+import { failuresWithout, LateTickers } from "./late-tickers.ts";
 import type { Listed } from "./listed-warnings.ts";
+import { medianSpacing, rowFacts } from "./modelled-ticker.ts";
 import { preparedRows } from "./prepare-panels.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { medianSpacing, rowFacts } from "./ticker-fits.ts";
 import { tickerWarnings } from "./ticker-warnings.ts";
 
 /** What a job would make of its request, without training. Counts are rows; dates are `YYYY-MM-DD`. */
@@ -79,17 +80,17 @@ export interface PreviewedConfig {
   readonly warnings: readonly Warning[];
   /** False for a config that is switched off: its job forecasts nothing, so no forecast can be missing. */
   readonly trains: boolean;
-  readonly panel: PanelSettings;
-  /** Whether tickers with too few fit rows may join later. */
-  readonly joinsLate?: boolean;
+  readonly panel: PanelSettings & RefitSettings;
+  /** What tickers with too few fit rows need to join later; undefined without refits. @param panels of the others. */
+  readonly joinRule: ((panels: readonly PanelRows[]) => JoinRule) | undefined;
   /** The warnings of the job that list a ticker because of its features. */
   listed(panel: TickerPanel): readonly Listed[];
   /**
    * Plans the given tickers, in any order.
-   * @param joinLate the others with too few fit rows, once, if `joinsLate`; `late` the same for networks.
+   * @param late those that join late.
    * @throws MucastError like the job before it trains.
    */
-  plan(panels: readonly PanelRows[], joinLate: JoinLate, late: LateSource<PanelRows>): Pausable<PlannedJob>;
+  plan(panels: readonly PanelRows[], late: readonly TickerPanel[], blocks: readonly RefitBlock[]): PlannedJob;
 }
 
 export interface PlannedJob {
@@ -117,18 +118,16 @@ export async function previewJob(
   inputs: Inputs,
   config: PreviewedConfig,
   workFolder: string,
-  signal: AbortSignal,
 ): Promise<JobPreview> {
   const { start, end, learningEnd } = inputs.window;
-  const late = config.joinsLate ? new LateTickers(workFolder) : undefined;
+  const late = config.joinRule && new LateTickers(workFolder);
   const read = await readRows(inputs, config, late);
-  const prepared = await preparedRows(read.panels, config.panel, signal);
-  const joinLate: JoinLate = (...joining) => late?.join(prepared.peers, ...joining) ?? [];
-  const source = late?.previewSource(prepared.peers) ?? noLateTickers();
-  const planned = await inTurns(config.plan(prepared.panels, joinLate, source), signal);
+  const prepared = preparedRows(read.panels, config.panel);
+  const blocks = refitBlocks(prepared.panels, config.panel.refitEvery);
+  const joined = late?.join(prepared.peers, blocks, config.joinRule!(prepared.panels)) ?? [];
+  const planned = config.plan(prepared.panels, [...joined], blocks);
   const tickers = planned.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
-  const joined = [...tickers.map(({ panel }) => panel), ...planned.failures];
-  const short = failuresWithout(joined, read.failures);
+  const short = failuresWithout([...tickers.map(({ panel }) => panel), ...planned.failures], read.failures);
   const failures = [...short, ...prepared.failures, ...planned.failures];
   const error = config.trains ? errorBeforeTraining(prepared.panels, tickers, failures, inputs) : undefined;
   return {

@@ -1,37 +1,16 @@
 import { join } from "node:path";
-import { atOnce, inTurns, type Pausable } from "../../contract/machine/pausable.ts";
-import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { type ArrayRef, linkArray, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
-import type { LateCandidate, LateSource } from "../../panel/late-network.ts";
-import {
-  joinLateTicker,
-  latePanelAt,
-  lateRows,
-  type Peers,
-  type PlanRows,
-  withFeaturesOf,
-} from "../../panel/late-ticker.ts";
+import { type JoinRule, joinLateTicker, type Peers } from "../../panel/late-ticker.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerInput, TickerPanel } from "../../panel/ticker-panel.ts";
-import { columnsOnDisk, type PanelOnDisk, panelsInMemory, selectColumns } from "./panel-files.ts";
-import type { Prepared } from "./prepare-panels.ts";
 
 type KeptInput = Omit<TickerInput, "features"> & {
   readonly features: Omit<TickerFeatures, "values">;
   /** Shape (columns, days). */
   readonly values: ArrayRef;
 };
-
-/**
- * Joins late tickers at the first block with enough rows; undefined for one that joins at no block. @param features the allowed
- * ones; undefined for all.
- */
-export type JoinLate = (
-  blocks: readonly RefitBlock[],
-  features?: ReadonlySet<string>,
-) => Iterable<Pausable<TickerPanel | undefined>>;
 
 /**
  * The tickers of a job with `refit_every` that have too few fit rows at the cut, until its blocks are known. Their features are
@@ -62,103 +41,24 @@ export class LateTickers {
     return other;
   }
 
-  /** The work that joins each candidate, one at a time in memory, once; undefined for one that joins at no block. */
-  *join(
-    peers: Peers,
-    blocks: readonly RefitBlock[],
-    features?: ReadonlySet<string>,
-  ): Generator<Pausable<TickerPanel | undefined>> {
-    for (const kept of this.#kept) {
-      const input = inMemory(kept);
-      removeArray(kept.values.ref);
-      yield joinLateTicker(input, blocks, peers, features);
+  /** The panels of those that join, once: each with `joins`, one at a time in memory. */
+  *join(peers: Peers, blocks: readonly RefitBlock[], rule: JoinRule): Generator<TickerPanel> {
+    for (const { values: file, ...input } of this.#kept.splice(0)) {
+      const values = readNpyRows(file, 0, input.features.columns.length);
+      removeArray(file.ref);
+      const panel = joinLateTicker(
+        { ...input, features: { ...input.features, values } },
+        blocks,
+        peers,
+        rule,
+      );
+      if (panel !== undefined) yield panel;
     }
-  }
-
-  /** The late tickers of networks. @param toPanel converts the panel of one that has joined. */
-  candidates<P extends PanelRows>(
-    peers: Peers,
-    toPanel: (panel: TickerPanel) => P,
-    features?: ReadonlySet<string>,
-  ): LateCandidate<P>[] {
-    return this.#kept.map((kept) => {
-      const input = () => withFeaturesOf(inMemory(kept), peers, features);
-      let rows: ((known: Day) => PlanRows | undefined) | undefined;
-      return {
-        ticker: kept.ticker,
-        rowsAt: (known) => {
-          rows ??= atOnce(lateRows(input(), peers));
-          return rows(known);
-        },
-        join: (known) => toPanel(latePanelAt(input(), known, peers)!),
-      };
-    });
-  }
-
-  /** The candidates of a job, whose panels are in the work folder. */
-  source(peers: Peers): LateSource<PanelOnDisk> {
-    let files = 0;
-    const toDisk = ({ x, ...panel }: TickerPanel): PanelOnDisk => {
-      const path = join(this.#workFolder, `joined${files++}.npy`);
-      return { ...panel, x: writeNpy(path, x, [panel.days.length, panel.columns.length]) };
-    };
-    return {
-      candidates: (features) => this.candidates(peers, toDisk, features),
-      withColumns: (panel, columns) =>
-        columnsOnDisk(panel, columns, join(this.#workFolder, `joined${files++}.npy`)),
-    };
   }
 
   remove(): void {
     for (const { values } of this.#kept) removeArray(values.ref);
   }
-
-  previewSource(peers: Peers): LateSource<PanelRows> {
-    const rowsOf = ({ x: _, ...rows }: TickerPanel): PanelRows => rows;
-    return {
-      candidates: (features) => this.candidates(peers, rowsOf, features),
-      withColumns: (panel, columns) => selectColumns(panel, columns).panel,
-    };
-  }
-
-  /** The tickers that join, turn by turn. @throws the reason of the signal. */
-  async *joining(
-    { peers }: Pick<Prepared<PanelRows>, "peers">,
-    blocks: readonly RefitBlock[],
-    signal: AbortSignal,
-    features?: ReadonlySet<string>,
-  ): AsyncGenerator<TickerPanel> {
-    for (const work of this.join(peers, blocks, features)) {
-      const panel = await inTurns(work, signal);
-      if (panel !== undefined) yield panel;
-    }
-  }
-
-  /** The other panels, then the panels that join, then the failures of the rest. */
-  async *joined(
-    prepared: Prepared<PanelOnDisk>,
-    blocks: readonly RefitBlock[],
-    signal: AbortSignal,
-  ): AsyncGenerator<TickerPanel | Failure> {
-    yield* panelsInMemory({ panels: prepared.panels, failures: [] });
-    const joined: Pick<PanelRows, "ticker">[] = [];
-    for await (const panel of this.joining(prepared, blocks, signal)) {
-      if (!hasForecasts(panel)) continue;
-      joined.push({ ticker: panel.ticker });
-      yield panel;
-    }
-    yield* failuresWithout(joined, prepared.failures);
-  }
-}
-
-function inMemory({ values: file, ...input }: KeptInput): TickerInput {
-  const values = readNpyRows(file, 0, input.features.columns.length);
-  return { ...input, features: { ...input.features, values } };
-}
-
-/** Whether a ticker has something to forecast: prices of a late ticker may end before it joins. Pooled models still learn from it. */
-export function hasForecasts({ joins, score }: Pick<PanelRows, "joins" | "score">): boolean {
-  return joins === undefined || score.length > 0;
 }
 
 export function failuresWithout(

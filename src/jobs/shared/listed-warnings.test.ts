@@ -10,7 +10,7 @@ import {
   olderForecast,
   warmUpWarning,
 } from "./listed-warnings.ts";
-import type { RowFacts } from "./ticker-fits.ts";
+import type { RowFacts } from "./modelled-ticker.ts";
 
 const NONE = { rows: 0, feature: undefined };
 

@@ -7,7 +7,7 @@ import { type Fold, hasFewRows } from "../../panel/folds.ts";
 import { medianSpan } from "../../panel/labels.ts";
 import { joinRows, listNames } from "../../panel/rows.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
-import type { RowFacts } from "./ticker-fits.ts";
+import type { RowFacts } from "./modelled-ticker.ts";
 
 /** One ticker in a warning that a job gives once, with a list of tickers. */
 export interface Listed {

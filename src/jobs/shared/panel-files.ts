@@ -21,7 +21,7 @@ export interface PanelFiles<P extends PanelOnDisk = PanelOnDisk> {
  * @param name prefix of the file names, in a folder with several such lists.
  */
 export async function writePanels<Kept extends object>(
-  panels: AsyncIterable<TickerPanel | Failure>,
+  panels: AsyncIterable<TickerPanel | Failure> | Iterable<TickerPanel | Failure>,
   workFolder: string,
   signal: AbortSignal,
   keep: (panel: TickerPanel) => Kept,
@@ -43,10 +43,10 @@ export async function writePanels<Kept extends object>(
 }
 
 /** The panels, one at a time in memory; the file of each is removed once it is read. */
-export async function* panelsInMemory<P extends PanelOnDisk>({
+export function* panelsInMemory<P extends PanelOnDisk>({
   panels,
   failures,
-}: PanelFiles<P>): AsyncGenerator<(Omit<P, "x"> & { readonly x: Float64Array }) | Failure> {
+}: PanelFiles<P>): Generator<(Omit<P, "x"> & { readonly x: Float64Array }) | Failure> {
   yield* failures;
   for (const panel of panels) {
     const x = readNpyRows(panel.x, 0, panel.days.length);
@@ -61,33 +61,4 @@ export async function* panelsInMemory<P extends PanelOnDisk>({
  */
 export function linkPanels<P extends PanelOnDisk>(panels: readonly P[], folder: string): P[] {
   return panels.map((panel, i) => ({ ...panel, x: linkArray(panel.x, join(folder, `panel${i}.npy`)) }));
-}
-
-/** The rows of a panel with some of its columns; `kept` holds the positions of the columns that remain. */
-export function selectColumns<P extends PanelRows>(
-  panel: P,
-  columns: ReadonlySet<string>,
-): { readonly panel: P; readonly kept: readonly number[] } {
-  const kept = [...panel.columns.keys()].filter((c) => columns.has(panel.columns[c]!));
-  const own = { ...panel, columns: kept.map((c) => panel.columns[c]!) };
-  if (panel.zScores === undefined) return { panel: own, kept };
-  const firstScore = panel.columns.length - panel.zScores;
-  return { panel: { ...own, zScores: kept.filter((c) => c >= firstScore).length }, kept };
-}
-
-/** The panel with some of its columns; in a new file if it has others. @param path of that file. */
-export function columnsOnDisk<P extends PanelOnDisk>(
-  panel: P,
-  columns: ReadonlySet<string>,
-  path: string,
-): P {
-  const { panel: own, kept } = selectColumns(panel, columns);
-  const [rows, k] = [panel.days.length, panel.columns.length];
-  if (kept.length === k) return panel;
-  const x = readNpyRows(panel.x, 0, rows);
-  const values = new Float64Array(rows * kept.length);
-  for (let row = 0; row < rows; row++) {
-    for (const [to, from] of kept.entries()) values[row * kept.length + to] = x[row * k + from]!;
-  }
-  return { ...own, x: writeNpy(path, values, [rows, kept.length]) };
 }

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { PanelSettings } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -40,39 +39,33 @@ type Compared<P> = Omit<Prepared<P>, "warnings"> & { readonly thinRows: number }
  * Adds z-scores and targets to panels, as the settings require, before anything is planned.
  * @throws MucastError invalid_data if a feature has the name of a z-score; output_failed if the work folder's disk is full.
  */
-export async function preparePanels<P extends PanelOnDisk>(
+export function preparePanels<P extends PanelOnDisk>(
   files: PanelFiles<P>,
   settings: PanelSettings,
   workFolder: string,
-  signal: AbortSignal,
-): Promise<Prepared<P>> {
-  const scored = settings.crossSection
-    ? await addZScores(files, workFolder, signal)
-    : { ...files, thinRows: 0, peers: {} };
-  return withTargets(scored, settings, signal);
+): Prepared<P> {
+  const scored = settings.crossSection ? addZScores(files, workFolder) : { ...files, thinRows: 0, peers: {} };
+  return withTargets(scored, settings);
 }
 
 /** The same panels without their features, for a preview. @throws MucastError invalid_data like `preparePanels`. */
-export async function preparedRows<P extends PanelRows>(
+export function preparedRows<P extends PanelRows>(
   panels: readonly P[],
   settings: PanelSettings,
-  signal: AbortSignal,
-): Promise<Prepared<P>> {
-  if (!settings.crossSection)
-    return withTargets({ panels, failures: [], thinRows: 0, peers: {} }, settings, signal);
-  const { members, failures, thinRows, counts } = await planCrossSection(panels, signal);
+): Prepared<P> {
+  if (!settings.crossSection) return withTargets({ panels, failures: [], thinRows: 0, peers: {} }, settings);
+  const { members, failures, thinRows, counts } = planCrossSection(panels);
   const remaining = members.map(({ panel }) => panel);
-  return withTargets({ panels: remaining, failures, thinRows, peers: { counts } }, settings, signal);
+  return withTargets({ panels: remaining, failures, thinRows, peers: { counts } }, settings);
 }
 
-async function withTargets<P extends PanelRows>(
+function withTargets<P extends PanelRows>(
   { panels, failures, thinRows, peers }: Compared<P>,
   { target }: PanelSettings,
-  signal: AbortSignal,
-): Promise<Prepared<P>> {
+): Prepared<P> {
   const rowsWarning = thinRows === 0 ? [] : [thinRowsWarning(thinRows)];
   if (target === "return") return { panels, failures, warnings: rowsWarning, peers };
-  const { byTicker, levels, thinDates, ofOther } = await inTurns(relativeTargets(panels), signal);
+  const { byTicker, levels, thinDates, ofOther } = relativeTargets(panels);
   const short: Failure[] = [];
   const learning = panels.flatMap((panel) => {
     const own = byTicker.get(panel.ticker)!;
@@ -129,18 +122,14 @@ interface CrossSectionMember<P extends PanelRows> {
  * Plans z-scores from dates and names alone. Drops rows that lack a z-score of any scored feature.
  * @throws MucastError invalid_data if a feature has the name of another one's z-score.
  */
-async function planCrossSection<P extends PanelRows>(
-  panels: readonly P[],
-  signal: AbortSignal,
-): Promise<CrossSectionPlan<P>> {
+function planCrossSection<P extends PanelRows>(panels: readonly P[]): CrossSectionPlan<P> {
   const scored = scoredFeatures(panels);
   requireNewNames(panels, scored);
-  const counts = await inTurns(countFeatures(panels, scored), signal);
+  const counts = countFeatures(panels, scored);
   const members: CrossSectionMember<P>[] = [];
   const failures: Failure[] = [];
   let thinRows = 0;
   for (const source of panels) {
-    signal.throwIfAborted();
     const kept = rowsWithZScores(source, counts);
     thinRows += source.days.length - kept.length;
     const names = source.columns.filter((name) => scored.has(name)).map(zScoreName);
@@ -170,21 +159,19 @@ function requireNewNames(panels: readonly PanelRows[], scored: ReadonlySet<strin
  * Adds to each feature its z-score among the tickers of its date, in new files that replace the old ones.
  * @throws MucastError invalid_data like `planCrossSection`; output_failed if the work folder's disk is full.
  */
-async function addZScores<P extends PanelOnDisk>(
+function addZScores<P extends PanelOnDisk>(
   files: PanelFiles<P>,
   workFolder: string,
-  signal: AbortSignal,
-): Promise<PanelFiles<P> & { readonly thinRows: number; readonly peers: Peers }> {
-  const { members, failures, thinRows, scored, counts } = await planCrossSection(files.panels, signal);
+): PanelFiles<P> & { readonly thinRows: number; readonly peers: Peers } {
+  const { members, failures, thinRows, scored, counts } = planCrossSection(files.panels);
   const ascending = files.panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   // Dropped rows, and tickers that fail, still count among the others of their dates.
   function* readAll(): Generator<FeatureRows> {
     for (const panel of ascending) yield featureRows(panel);
   }
-  const sections = await inTurns(crossSections(readAll, ascending, scored), signal);
+  const sections = crossSections(readAll, ascending, scored);
   const panels: P[] = [];
   for (const [i, { source, kept, panel }] of members.entries()) {
-    signal.throwIfAborted();
     const values = besideZScores(featureRows(source), kept, sections);
     const x = writeNpy(join(workFolder, `z${i}.npy`), values, [kept.length, panel.columns.length]);
     removeArray(source.x.ref);

@@ -1,7 +1,6 @@
 import { basename } from "node:path";
 import { isRemoteUrl } from "../../blob/location.ts";
 import { type Blob, openBlob } from "../../blob/open-blob.ts";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import {
   compareCodePoints,
@@ -42,7 +41,7 @@ export interface Inputs {
    */
   panels(onShort?: (input: TickerInput) => void): AsyncGenerator<TickerPanel | Failure>;
   /** Of the tickers in both blobs, at their price dates from a day on; complete once `panels` has ended, until `close`. */
-  exposures(first: Day): Pausable<ReadonlyMap<string, TickerExposures>>;
+  exposures(first: Day): ReadonlyMap<string, TickerExposures>;
   /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
   unused(): readonly Warning[];
   /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
@@ -83,12 +82,7 @@ export async function openInputs(
     const priced = new Set(prices.tickers);
     const featured = new Set<string>();
     const short: Warning[] = [];
-    const { window: dates, ...resolved } = await windowFromPrices(
-      prices,
-      request.window,
-      priceBlob.name,
-      signal,
-    );
+    const { window: dates, ...resolved } = windowFromPrices(prices, request.window, priceBlob.name);
     const window = { ...dates, delay };
     const unpriced: Listed[] = [];
     let traded: Int32Array | undefined;
@@ -116,11 +110,10 @@ export async function openInputs(
           });
         }
       },
-      *exposures(first) {
-        const market = yield* marketReturns(everyPrice(prices), window);
+      exposures(first) {
+        const market = marketReturns(everyPrice(prices), window);
         const found = new Map<string, TickerExposures>();
         for (const ticker of prices.tickers) {
-          yield 0;
           if (!featured.has(ticker)) continue;
           found.set(ticker, exposuresFrom(first, prices.load(ticker), window, market));
         }
@@ -142,15 +135,14 @@ export async function openInputs(
 }
 
 /** Window and date of the forecasts, from the prices alone. */
-async function windowFromPrices(
+function windowFromPrices(
   prices: PriceBlob,
   requested: JobRequest["window"],
   name: string,
-  signal: AbortSignal,
-): Promise<Pick<Inputs, "window" | "asOf" | "warnings">> {
+): Pick<Inputs, "window" | "asOf" | "warnings"> {
   const window = jobWindow(prices.window, requested, name);
-  const resolved = await inTurns(resolveWindow(window, everyPrice(prices), name), signal);
-  return { ...resolved, asOf: await inTurns(asOf(everyPrice(prices), resolved.window), signal) };
+  const resolved = resolveWindow(window, everyPrice(prices), name);
+  return { ...resolved, asOf: asOf(everyPrice(prices), resolved.window) };
 }
 
 function panelOf(

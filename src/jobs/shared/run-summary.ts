@@ -8,7 +8,7 @@ import type { RunSummary } from "../../contract/output/run-summary.ts";
 import { datesQuantile } from "../../contract/output/test-quantile.ts";
 import type { OrderFinding } from "../../contract/output/verdict.ts";
 import { muRow } from "../../panel/as-of.ts";
-import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
+import type { ScoredTicker, ScoreTables } from "./evaluate-forecasts.ts";
 
 interface SummaryParts {
   readonly model: string;

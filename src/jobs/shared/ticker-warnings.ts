@@ -6,10 +6,10 @@ import type { ConstantDescription } from "../../engine/pool/protocol.ts";
 import { type Factors, isNegative } from "../../evaluate/shrinkage.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
+import type { ScoredTicker, ScoreTables } from "./evaluate-forecasts.ts";
 import { type Listed, listedWarnings, olderForecast, warmUpWarning } from "./listed-warnings.ts";
+import type { RowFacts } from "./modelled-ticker.ts";
 import type { Inputs } from "./read-inputs.ts";
-import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
-import type { RowFacts } from "./ticker-fits.ts";
 
 interface ForecastTicker {
   readonly ticker: string;

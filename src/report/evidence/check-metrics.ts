@@ -1,5 +1,4 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { JudgedRows, RowsVerdict } from "../../contract/output/verdict.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
@@ -72,13 +71,13 @@ function checkOutOfFold(
   const { document } = evidence;
   const { metrics } = document;
   checkOrders("out_of_fold", evidence, outOfFold, comparison);
-  const tested = atOnce(forecastTable(atOnce(tableRows(outOfFold))));
+  const tested = forecastTable(tableRows(outOfFold));
   const skipped = outOfFold.every(isKnown) ? NOT_COMPUTABLE : NOT_COMPUTABLE_WITHOUT_MEANS;
   comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, skipped);
   comparison.check("cross_validation", document.cross_validation, tested.by_ticker, skipped);
   const spans = metrics.shrinkage?.levels?.held_out;
   const levels = spans?.map(({ start, level }) => ({ from: parseDay(start)!, level })) ?? [];
-  const shrinkage = atOnce(shrinkageTable(outOfFold.map((rows) => withLevels(rows, levels))));
+  const shrinkage = shrinkageTable(outOfFold.map((rows) => withLevels(rows, levels)));
   const withoutLevels = spans === undefined ? NOT_COMPUTABLE_WITHOUT_LEVELS : NOT_COMPUTABLE;
   comparison.check("metrics.shrinkage", metrics.shrinkage, shrinkage, withoutLevels);
 }
@@ -92,7 +91,7 @@ function checkOrders(
   const recorded = document.metrics[name]?.by_delay;
   const [first] = recorded ?? [];
   if (first === undefined) return;
-  const computed = atOnce(delayedOrders(rows, first.delay));
+  const computed = delayedOrders(rows, first.delay);
   comparison.check(`metrics.${name}.by_delay`, recorded, computed, NOT_COMPUTABLE);
 }
 
@@ -110,7 +109,7 @@ function checkVerdict({ document, rows, outOfFold }: OutputEvidence, comparison:
   const judged = new Map<JudgedRows, RowsVerdict>([["score", scoreVerdict(document, rows).judged[0]!]]);
   if (outOfFold !== undefined) {
     const set = { rows: "out_of_fold", forecasts: outOfFold } as const;
-    judged.set(set.rows, atOnce(verdictOf([set], undefined)).judged[0]!);
+    judged.set(set.rows, verdictOf([set], undefined).judged[0]!);
   }
   for (const [i, recorded] of verdict.judged.entries()) {
     const anew = judged.get(recorded.rows);

@@ -1,4 +1,3 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { dateLayout } from "../../evaluate/rows-by-date.ts";
 import { dateShrinkage } from "../../evaluate/shrinkage.ts";
 import { type Band, bandOf } from "../statistics/over-dates.ts";
@@ -23,8 +22,7 @@ export function heldOutSlope({
 }: Pick<OutputEvidence, "document" | "outOfFold">): HeldOutSlope {
   const { shrinkage } = document.metrics;
   if (shrinkage === undefined) return { value: null, band: null };
-  const byDate =
-    shrinkage.by_date ?? (outOfFold === undefined ? undefined : atOnce(dateShrinkage(outOfFold)));
+  const byDate = shrinkage.by_date ?? (outOfFold === undefined ? undefined : dateShrinkage(outOfFold));
   if (byDate === undefined) return { value: shrinkage.pooled.b, band: null };
   const dates = heldOutDates(document, outOfFold);
   return { value: byDate.b, band: dates === undefined ? null : bandOf(byDate.b, byDate.se, dates) };
@@ -37,6 +35,6 @@ function heldOutDates(
   const judged = verdict?.judged.find(({ rows }) => rows !== "score");
   if (judged !== undefined) return judged.sizes.dates;
   if (outOfFold === undefined) return undefined;
-  const { starts } = atOnce(dateLayout(outOfFold));
+  const { starts } = dateLayout(outOfFold);
   return starts.filter((start, d) => d > 0 && start > starts[d - 1]!).length;
 }

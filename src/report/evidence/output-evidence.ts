@@ -1,4 +1,3 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
 import { meanForecast, zeroForecast } from "../../evaluate/baselines.ts";
@@ -99,10 +98,10 @@ export function onOutOfFoldRows(evidence: OutputEvidence): OutputEvidence | unde
 
 /** @param alpha of the intervals; undefined without intervals. */
 export function rowEvidence(rows: readonly ScoredRows[], alpha: number | undefined): RowEvidence {
-  const table = atOnce(tableRows(rows));
+  const table = tableRows(rows);
   const { tickers, byDate } = table;
   const { first, starts } = byDate.layout;
-  const laid = (parts: readonly Float64Array[]) => atOnce(valuesByDate(byDate.layout, parts));
+  const laid = (parts: readonly Float64Array[]) => valuesByDate(byDate.layout, parts);
   const predicted = tickers.map((ticker) => ticker.predicted);
   const skill = new DateSkillCollector();
   const hasMeans = !table.trainingMean.some(Number.isNaN);
@@ -118,15 +117,13 @@ export function rowEvidence(rows: readonly ScoredRows[], alpha: number | undefin
       realised: laid(tickers.map((ticker) => ticker.realised)),
     },
     dateCount: starts.filter((start, d) => d > 0 && start > starts[d - 1]!).length,
-    table: atOnce(
-      forecastTable(table, undefined, (day, correlations, held) => {
-        // As the verdict counts them, so that the mean of the charts is its IC.
-        if (held >= MIN_ORDER_TICKERS) skill.onDate(day, correlations, held);
-      }),
-    ),
-    zeroTable: atOnce(forecastTable(table, tickers.map(zeroForecast))),
+    table: forecastTable(table, undefined, (day, correlations, held) => {
+      // As the verdict counts them, so that the mean of the charts is its IC.
+      if (held >= MIN_ORDER_TICKERS) skill.onDate(day, correlations, held);
+    }),
+    zeroTable: forecastTable(table, tickers.map(zeroForecast)),
     // NaN has no rank, so without the means there is no table for them.
-    meanTable: hasMeans ? atOnce(forecastTable(table, tickers.map(meanForecast))) : undefined,
+    meanTable: hasMeans ? forecastTable(table, tickers.map(meanForecast)) : undefined,
     dates: skill.collected(),
     outcomes,
     outcomesByDate: outcomesOfDates,
@@ -138,11 +135,9 @@ export function rowEvidence(rows: readonly ScoredRows[], alpha: number | undefin
 /** Without the returns before a row, no day counts as a day of high volatility. */
 function coverageOf(rows: readonly ScoredRows[], alpha: number): CoverageTable {
   const unknown = (row: ScoredRows) => new Float64Array(row.days.length).fill(Number.NaN);
-  return atOnce(
-    coverageTable(
-      rows.map((row) => ({ ...row, volatility: unknown(row) })),
-      alpha,
-    ),
+  return coverageTable(
+    rows.map((row) => ({ ...row, volatility: unknown(row) })),
+    alpha,
   );
 }
 

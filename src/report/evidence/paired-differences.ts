@@ -1,4 +1,3 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { type ForecastRows, inTickerOrder } from "../../evaluate/forecast-rows.ts";
 import { dateLayout, dateSums } from "../../evaluate/rows-by-date.ts";
@@ -70,7 +69,7 @@ function ordersOf(outputs: readonly (readonly ForecastRows[])[]): {
   readonly form: OrderForm;
   readonly values: readonly Float64Array[];
 } {
-  const orders = outputs.map((rows) => atOnce(orderByDate(rows)));
+  const orders = outputs.map((rows) => orderByDate(rows));
   const days = [...new Set(orders.flatMap((order) => [...order.days]))].sort((a, b) => a - b);
   return {
     form: orders[0]!.form,
@@ -87,9 +86,9 @@ function squaredErrors(rows: readonly ForecastRows[]): Float64Array {
     const unit = row.realised.length === 0 ? 0 : rootMeanSquare(row.realised);
     return unit === 0 ? [] : [{ row, unit }];
   });
-  const layout = atOnce(dateLayout(counted.map(({ row }) => row)));
+  const layout = dateLayout(counted.map(({ row }) => row));
   const errors = counted.map(({ row: { realised, predicted }, unit }) =>
     realised.map((y, i) => (y / unit - predicted[i]! / unit) ** 2),
   );
-  return atOnce(dateSums(layout, errors));
+  return dateSums(layout, errors);
 }

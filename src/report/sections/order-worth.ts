@@ -1,4 +1,3 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { bandFromT } from "../../contract/output/band.ts";
 import { closeName } from "../../contract/output/later-close.ts";
 import type { ExposureTable } from "../../contract/output/metrics-schemas.ts";
@@ -81,7 +80,7 @@ const HORIZONS = [1, 2, 5, 10, 20];
 /** Where shrinkage multiplied forecasts by 0, the model's own have an order. */
 function rankedEvidence({ document, dates, byDate, rows, labelled }: OutputEvidence) {
   if (document.mu_model === undefined) return { dates, byDate, rows };
-  return { dates, byDate: atOnce(sortedByDate(labelled.map(asRanked))), rows: rows.map(asRanked) };
+  return { dates, byDate: sortedByDate(labelled.map(asRanked)), rows: rows.map(asRanked) };
 }
 
 /** What the order of the forecasts is worth. */

@@ -1,5 +1,4 @@
 import { seededRandom } from "../../../test/twins/random.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { crossSectionOf } from "../../evaluate/tables.testing.ts";
@@ -76,7 +75,7 @@ export function isNear(a: number, b: number, tolerance = 1e-9): boolean {
 
 /** Rows in date order. */
 export function rowsByDateOf(rows: readonly DatedForecasts[]): RowsByDate {
-  return atOnce(sortedByDate(rows));
+  return sortedByDate(rows);
 }
 
 /** The skill by date of rows, all labelled. */

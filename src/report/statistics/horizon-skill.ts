@@ -1,4 +1,3 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { MAX_GAP_DAYS } from "../../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
@@ -32,7 +31,7 @@ const DATES_PER_DAY = 12;
 export function horizonSkill(rows: readonly DatedForecasts[], horizon: number): HorizonSkill | undefined {
   const windows = rows.map((row) => windowed(row, horizon));
   const ics: number[] = [];
-  for (const { predicted, realised } of eachDate(atOnce(sortedByDate(windows)))) {
+  for (const { predicted, realised } of eachDate(sortedByDate(windows))) {
     if (predicted.length < MIN_ORDER_TICKERS) continue;
     const ic = correlation(predicted, realised);
     if (ic !== null) ics.push(ic);

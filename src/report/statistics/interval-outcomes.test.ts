@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { coverageTable } from "../../evaluate/intervals/coverage.ts";
 import { median } from "../../evaluate/statistics.ts";
 import { datedRows, isNear } from "./dated-rows.testing.ts";
@@ -38,7 +37,7 @@ for (const side of ["both", "lower", "upper"] as const) {
         ...row,
         volatility: new Float64Array(row.days.length).fill(Number.NaN),
       }));
-      const { pooled, by_ticker } = atOnce(coverageTable(noVolatility, 0.1));
+      const { pooled, by_ticker } = coverageTable(noVolatility, 0.1);
       const held = dateCoverage(outcomesByDate(outcomes));
       const { ratio, band } = ratioOverDates(held);
       assert.ok(isNear(ratio, pooled.coverage!));

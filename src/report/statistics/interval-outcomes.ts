@@ -1,4 +1,3 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { hasNoEnds } from "../../evaluate/intervals/conformal.ts";
 import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { median } from "../../evaluate/statistics.ts";
@@ -55,7 +54,7 @@ export function outcomesByDate(outcomes: readonly IntervalOutcomes[]): RowsByDat
     predicted: width,
     realised: side,
   }));
-  return atOnce(sortedByDate(rows));
+  return sortedByDate(rows);
 }
 
 /** @param outcomes of `outcomesByDate`. */

@@ -1,4 +1,3 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { type Day, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import type { Band } from "../../contract/output/band.ts";
 import { MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
@@ -102,7 +101,7 @@ export function dateSums(rows: RowsByDate, { numerator, denominator }: RowTerms)
  * @returns null for fewer than MIN_DATES dates with a signed row.
  */
 export function hitRateErrorOf(rows: readonly ForecastRows[]): number | null {
-  return ratioOverDates(dateSums(atOnce(sortedByDate(rows.map(labelled))), HIT_RATE)).error;
+  return ratioOverDates(dateSums(sortedByDate(rows.map(labelled)), HIT_RATE)).error;
 }
 
 /** IC and RankIC of each date that counts, ascending: shape (n) each. */

@@ -85,7 +85,8 @@ class EmbeddedDatabase implements Database {
   readonly kind = "sqlite";
   readonly db: Statements;
   readonly #writer: Statements;
-  readonly #reader: DatabaseSync;
+  /** Sees the commits of other processes as news, and its own not. */
+  readonly #connection: DatabaseSync;
   readonly #listeners = new Set<Listener>();
   /** Of the open transaction. */
   #notifications: string[] = [];
@@ -93,7 +94,7 @@ class EmbeddedDatabase implements Database {
   constructor(writer: DatabaseSync, reader: DatabaseSync) {
     this.db = new Kysely<Tables>({ dialect: new Dialect(connectionOf(reader)) });
     this.#writer = new Kysely<Tables>({ dialect: new Dialect(connectionOf(writer)) });
-    this.#reader = reader;
+    this.#connection = writer;
   }
 
   async write<T>(body: (db: Statements) => Promise<T>): Promise<T> {
@@ -112,7 +113,7 @@ class EmbeddedDatabase implements Database {
 
   /** Hears of this process's own events as they happen, and looks for commits of other processes. */
   async listen(listener: Listener): Promise<() => Promise<void>> {
-    const statement = this.#reader.prepare("pragma data_version");
+    const statement = this.#connection.prepare("pragma data_version");
     const version = () => (statement.get() as { data_version: number }).data_version;
     let seen = version();
     const timer = setInterval(() => {

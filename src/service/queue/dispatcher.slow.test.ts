@@ -218,7 +218,8 @@ onEachDatabase((tested) => {
   });
 
   test("two services share a queue and run each operation once", async (t) => {
-    const services = [await startQueue(tested, t), await startQueue(tested, t)];
+    const other = await tested.another();
+    const services = [await startQueue(tested, t), await startQueue({ ...tested, database: () => other }, t)];
     for (const { executor } of services) {
       void (async () => {
         for (;;) {

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
-import { runDlJob } from "../../../src/jobs/dl/run-dl-job.ts";
-import { runMlJob } from "../../../src/jobs/ml/run-ml-job.ts";
+import { runDlJob, runMlJob } from "../../../src/jobs/run-job.ts";
 import { type BlobPair, type Job, removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
 import { panelMarket } from "../markets/panel-market.ts";
 import { engineThatCrashes } from "./crashing-engine.ts";

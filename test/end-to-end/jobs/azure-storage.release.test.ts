@@ -13,7 +13,7 @@ import { openStore } from "../../../src/blob/open-store.ts";
 import { policyOf } from "../../../src/blob/policy.ts";
 import { withKeys } from "../../../src/cli/keys.ts";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
-import { runMlJob } from "../../../src/jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../../src/jobs/run-job.ts";
 import { replayOutput } from "../../../src/replay/replay.ts";
 import { Forecasts } from "../../../src/service/forecast/forecasts.ts";
 import { SUCCEEDED } from "../../../src/service/http/openapi/examples.ts";

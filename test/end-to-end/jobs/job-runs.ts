@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { JobEvent } from "../../../src/contract/output/job-events.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import type { ResultRecord } from "../../../src/contract/output/result-record.ts";
-import { runMlJob } from "../../../src/jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../../src/jobs/run-job.ts";
 import type { JobContext, JobRequest, OpenEngine } from "../../../src/jobs/shared/job.ts";
 import { featureBlob, type Market, priceBlob } from "../markets/market.ts";
 import { closeSharedEngines, openSharedEngine } from "./shared-engines.ts";

@@ -9,7 +9,7 @@ import { LIBRARIES } from "../../../src/engine/environment/engine-status.ts";
 import { installedEnvironment, PYTHON_VARIABLE } from "../../../src/engine/environment/environment.ts";
 import { installEnvironment } from "../../../src/engine/environment/install-environment.ts";
 import { EnginePool } from "../../../src/engine/pool/pool.ts";
-import { runDlJob } from "../../../src/jobs/dl/run-dl-job.ts";
+import { runDlJob } from "../../../src/jobs/run-job.ts";
 import type { JobEngine, OpenEngine } from "../../../src/jobs/shared/job.ts";
 import { openWorkFolder } from "../../../src/jobs/shared/work-folder.ts";
 import { mucast } from "../commands/command.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sampleDeviation } from "../../../src/evaluate/statistics.ts";
-import { runDlJob } from "../../../src/jobs/dl/run-dl-job.ts";
+import { runDlJob } from "../../../src/jobs/run-job.ts";
 import { type BlobPair, removeFolders, runJob, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import { assertValid } from "../jobs/published-schemas.ts";
 import { panelMarket } from "../markets/panel-market.ts";

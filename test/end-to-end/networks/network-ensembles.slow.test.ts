@@ -8,7 +8,7 @@ import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { readArray } from "../../../src/engine/inline-array.ts";
 import type { EnginePool } from "../../../src/engine/pool/pool.ts";
 import type { EngineTask, ResultOf } from "../../../src/engine/pool/protocol.ts";
-import { runDlJob } from "../../../src/jobs/dl/run-dl-job.ts";
+import { runDlJob } from "../../../src/jobs/run-job.ts";
 import type { OpenEngine } from "../../../src/jobs/shared/job.ts";
 import { IN_RELEASE_TIER } from "../../whole-matrix.testing.ts";
 import { engineThatCrashes } from "../faults/crashing-engine.ts";

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { runDlJob } from "../../../src/jobs/dl/run-dl-job.ts";
+import { runDlJob } from "../../../src/jobs/run-job.ts";
 import type { OpenEngine } from "../../../src/jobs/shared/job.ts";
 import { engineProcesses } from "../../engine/pool-fixture.ts";
 import {

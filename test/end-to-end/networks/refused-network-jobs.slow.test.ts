@@ -1,7 +1,7 @@
 /** What run_dl_job refuses, with the problem and the exit code of each, and the only value that it does not refuse. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { runDlJob } from "../../../src/jobs/dl/run-dl-job.ts";
+import { runDlJob } from "../../../src/jobs/run-job.ts";
 import { type BlobPair, removeFolders, unjudged, writeMarket } from "../jobs/job-runs.ts";
 import { assertRefused, noEngine } from "../jobs/refused-jobs.ts";
 import { smallMarket, without } from "../markets/network-market.ts";

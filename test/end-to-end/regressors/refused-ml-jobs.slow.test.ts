@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ERROR_TABLE, type ErrorCode } from "../../../src/contract/errors/error-codes.ts";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
-import { runMlJob } from "../../../src/jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../../src/jobs/run-job.ts";
 import { type BlobPair, type Job, newFolder, removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
 import { assertRefused } from "../jobs/refused-jobs.ts";
 import { cleanMarket } from "../markets/market.ts";

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
 import type { EnginePool } from "../../../src/engine/pool/pool.ts";
 import type { EngineTask } from "../../../src/engine/pool/protocol.ts";
-import { runMlJob } from "../../../src/jobs/ml/run-ml-job.ts";
+import { runMlJob } from "../../../src/jobs/run-job.ts";
 import type { OpenEngine } from "../../../src/jobs/shared/job.ts";
 import { type BlobPair, removeFolders, runJob, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import { openSharedEngine } from "../jobs/shared-engines.ts";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../../../src/contract/machine/pausable.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import {
   adaptiveIntervals,
@@ -96,7 +95,7 @@ test("the recursion equals that of a twin written only from its description, to 
       predicted: Float64Array.from(score, ({ predicted }) => predicted),
       volatility: new Float64Array(score.length),
     };
-    const ours = atOnce(adaptiveIntervals(residuals, rows, alpha, bound));
+    const ours = adaptiveIntervals(residuals, rows, alpha, bound);
     assert.deepEqual(orNull(ours.lower), twin.intervals.lower.map(positiveZero), `lower of case ${seed}`);
     assert.deepEqual(orNull(ours.upper), twin.intervals.upper.map(positiveZero), `upper of case ${seed}`);
     assert.deepEqual(
@@ -104,7 +103,7 @@ test("the recursion equals that of a twin written only from its description, to 
       [twin.intervals.learned, twin.intervals.misses, twin.intervals.theta + 0, twin.intervals.clipped],
       `identity of case ${seed}`,
     );
-    const tested = atOnce(prequentialIntervals(residuals, alpha, bound));
+    const tested = prequentialIntervals(residuals, alpha, bound);
     assert.deepEqual(coverageOf(tested, residuals.realised), twin.prequential, `prequential of case ${seed}`);
   }
 });

@@ -4,15 +4,15 @@ import { test } from "node:test";
 import type { Choice } from "../../../src/contract/config/choice/candidates.ts";
 import { CHOICE_MEASURES, CHOICE_RULES } from "../../../src/contract/config/choice/choice-config.ts";
 import { type DlSettings, parseDlSettings } from "../../../src/contract/config/dl-settings.ts";
-import { atOnce } from "../../../src/contract/machine/pausable.ts";
 import { formatDay } from "../../../src/contract/market/dates.ts";
 import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import { noise } from "../../../src/evaluate/choice/choice.testing.ts";
-import { CandidateGatherer } from "../../../src/jobs/dl/candidate-networks.ts";
-import { combineNetworks } from "../../../src/jobs/dl/combine-networks.ts";
-import type { HeldOutPart, TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
+import { combineNetworks, testedParts } from "../../../src/jobs/dl/combine-networks.ts";
+import type { TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
 import { choiceOf } from "../../../src/jobs/shared/choice/choice-result.ts";
+import { CandidateFits } from "../../../src/jobs/shared/choice/combine-candidates.ts";
+import type { HeldOutPart } from "../../../src/jobs/shared/modelled-ticker.ts";
 import { removeFolders } from "../jobs/job-runs.ts";
 import { askTwin, assertClose } from "./plain-twin.ts";
 
@@ -105,17 +105,15 @@ const CASES = CHOICE_RULES.flatMap((rule) =>
 );
 
 function combined({ choice, trained }: Case) {
-  const gatherer = new CandidateGatherer();
+  const fits = new CandidateFits<DlSettings, TrainedTicker>(testedParts);
   for (const [c, own] of trained.entries()) {
-    gatherer.add(choice.candidates[c]!, {
-      ...{ trained: own, training: new Map(), blockTraining: new Map() },
-      failures: Array.from({ length: TICKERS }, (_, i) => `T${i}`)
-        .filter((ticker) => !own.some((one) => one.ticker === ticker))
-        .map((ticker) => ({ ticker, code: "fit_failed" as const, message: "no fit" })),
-      ...{ warnings: [], blockRows: [] },
-    });
+    const failures = Array.from({ length: TICKERS }, (_, i) => `T${i}`)
+      .filter((ticker) => !own.some((one) => one.ticker === ticker))
+      .map((ticker) => ({ ticker, code: "fit_failed" as const, message: "no fit" }));
+    fits.add(choice.candidates[c]!, own, { failures, warnings: [] });
   }
-  return atOnce(combineNetworks(gatherer.finish(), choice));
+  const first = { training: new Map(), blockTraining: new Map(), failures: [], warnings: [], blockRows: [] };
+  return combineNetworks(fits, first, choice);
 }
 
 function requestOf({ choice: { rule, measure }, trained }: Case) {

@@ -1,4 +1,3 @@
-import type { Candidate } from "../../../contract/config/choice/candidates.ts";
 import type { MlCandidates } from "../../../contract/config/choice/ml-candidates.ts";
 import type { MlSettings } from "../../../contract/config/ml-settings.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
@@ -8,6 +7,8 @@ import { datesOf } from "../../../panel/as-of.ts";
 import { foldCount } from "../../../panel/folds.ts";
 import { type RefitBlock, refitBlocks } from "../../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../../panel/ticker-panel.ts";
+import type { ChoiceResult } from "../../shared/choice/choice-result.ts";
+import { CandidateFits } from "../../shared/choice/combine-candidates.ts";
 import { type ReadPanels, SharedPanels } from "../../shared/choice/compared-panels.ts";
 import { errorOfCandidate, lostTickers } from "../../shared/choice/lost-tickers.ts";
 import type { JobContext } from "../../shared/job.ts";
@@ -21,35 +22,18 @@ import {
   memoryLimitOf,
   type OnFits,
   type ReadyPanels,
-  untilTrialFails,
 } from "../fit-together.ts";
+import type { FittedTicker } from "../fitted-ticker.ts";
 import { planFits, refusedColumns } from "../plan-fits.ts";
 import type { ListedPanel } from "../pooled-tickers.ts";
-import { type CandidateForecasts, forecastsOf } from "./candidate-forecasts.ts";
-import type { BaseFits } from "./candidate-ticker.ts";
+import { combineRegressors } from "./combine-regressors.ts";
 import { SharedFits } from "./shared-fits.ts";
-
-/** The finished fits of one candidate. */
-export interface CandidateOutcome {
-  readonly candidate: Candidate<MlSettings>;
-  readonly outcome: Omit<BlockedOutcome, "fitted">;
-  /** By ticker, ascending by code point. */
-  readonly forecasts: ReadonlyMap<string, CandidateForecasts>;
-}
-
-/** The finished fits of all candidates. */
-export interface CandidateFits {
-  /** One per candidate. */
-  readonly outcomes: readonly CandidateOutcome[];
-  /** By ticker, the fits of the first candidate that could fit it. Those of all candidates would take gigabytes. */
-  readonly bases: ReadonlyMap<string, BaseFits>;
-}
 
 /**
  * Fits every candidate, one after another, on panels that were read once. Each fits the folds that only serve the choice too. All have the
  * same blocks of score rows, so that the members of a block know the same labels.
  * @param read its files are removed once the tickers are compared.
- * @returns the outcomes; a candidate whose pooled fit fails has no ticker.
+ * A candidate whose pooled fit fails has no ticker.
  * @throws MucastError no_forecast if no ticker is current; out_of_memory, before anything is fitted, if a pooled fit needs more than there is; engine_crashed if processes of the engine die at a pooled fit or at every
  *   ticker; errors of the engine that are not about one fit.
  */
@@ -60,18 +44,17 @@ export async function fitCandidates(
   options: FitOptions,
   context: JobContext,
   onFits: OnFits,
-): Promise<CandidateFits> {
+): Promise<BlockedOutcome & { readonly choice: ChoiceResult }> {
   const settings = choice.candidates.map((candidate) => withWarmUp(candidate.settings, choice));
-  const signal = untilTrialFails(options);
-  const shared = await SharedPanels.compare(read, settings, options.workFolder, signal);
+  const shared = SharedPanels.compare(read, settings, options.workFolder);
   const { panels } = shared.of(shared.firstWithPanels(settings)).prepared;
   requireCurrentTicker(panels.map(datesOf), asOf);
   const blocks = refitBlocks(panels, options.settings.refitEvery);
-  await requireRoomForAll(shared, settings, blocks, { ...options, signal }, context);
+  requireRoomForAll(shared, settings, blocks, options.pool, context);
   const counts = settings.map((own) => fitCount(shared.of(own).prepared.panels, own, blocks));
   const total = read.late === undefined ? counts.reduce((sum, count) => sum + count, 0) : undefined;
-  const outcomes: CandidateOutcome[] = [];
-  const bases = new Map<string, BaseFits>();
+  const fits = new CandidateFits<MlSettings, FittedTicker>(({ heldOut }) => [heldOut]);
+  let first: Omit<BlockedOutcome, "fitted"> | undefined;
   const sharedFits = new SharedFits(options.pool, settings);
   let finished = 0;
   for (const [i, candidate] of choice.candidates.entries()) {
@@ -92,40 +75,30 @@ export async function fitCandidates(
     SharedPanels.removeLinked(folder);
     sharedFits.finish(i);
     finished += total === undefined ? last : counts[i]!;
-    const forecasts = new Map(
-      fitted.map((own) => [own.ticker, forecastsOf(own, earlier(own.ticker, outcomes))]),
-    );
-    for (const fits of fitted) {
-      if (!bases.has(fits.ticker)) bases.set(fits.ticker, { candidate: i, fits });
-    }
-    outcomes.push({ candidate, outcome, forecasts });
-    const lost = lostTickers(outcomes);
+    fits.add(candidate, fitted, outcome);
+    first ??= outcome;
+    const lost = lostTickers(fits.outcomes);
     if (panels.every(({ ticker }) => lost.has(ticker)))
       requireForecasts([], [...lost.values()], { asOf, unused: () => [] });
   }
   shared.remove();
-  return { outcomes, bases };
+  return combineRegressors(fits, first!, choice);
 }
 
 /** @throws MucastError out_of_memory if the largest fit of a pooled candidate does not fit into the memory of this machine. */
-async function requireRoomForAll(
+function requireRoomForAll(
   shared: SharedPanels<ListedPanel>,
   settings: readonly MlSettings[],
   blocks: readonly RefitBlock[],
-  { pool, signal }: Pick<FitOptions, "pool" | "signal">,
+  pool: FitOptions["pool"],
   context: JobContext,
-): Promise<void> {
+): void {
   const limit = memoryLimitOf(context);
   if (limit === undefined) return;
   const pooled = settings.filter(({ fit }) => fit === "pooled");
   for (const [{ prepared }, own] of Map.groupBy(pooled, (one) => shared.of(one))) {
-    await requireRoom(prepared.panels, own, blocks, { limit, held: pool.heldBytes() }, signal);
+    requireRoom(prepared.panels, own, blocks, { limit, held: pool.heldBytes() });
   }
-}
-
-/** The forecasts of the first candidate that could fit the ticker. */
-function earlier(ticker: string, outcomes: readonly CandidateOutcome[]): CandidateForecasts | undefined {
-  return outcomes.find(({ forecasts }) => forecasts.has(ticker))?.forecasts.get(ticker);
 }
 
 /** The settings with the folds that only serve the choice. */

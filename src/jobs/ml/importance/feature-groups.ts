@@ -1,5 +1,4 @@
 import { MucastError } from "../../../contract/errors/errors.ts";
-import type { Pausable } from "../../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
 import { readNpyRows } from "../../../engine/npy.ts";
 import { clusterFeatures, type UnitedPair } from "../../../evaluate/importance/feature-clusters.ts";
@@ -33,7 +32,7 @@ const MIN_TICKER_ROWS = 20;
  * @returns groups and their features in the order of the columns.
  * @throws MucastError too_large for more than MAX_FEATURES features.
  */
-export function* groupFeatures(panels: readonly PanelOnDisk[], isPooled: boolean): Pausable<FeatureGroup[]> {
+export function groupFeatures(panels: readonly PanelOnDisk[], isPooled: boolean): FeatureGroup[] {
   const learning = panels
     .filter(({ joins }) => joins === undefined)
     .sort((a, b) => compareCodePoints(a.ticker, b.ticker));
@@ -49,10 +48,9 @@ export function* groupFeatures(panels: readonly PanelOnDisk[], isPooled: boolean
   const samples: FeatureSample[] = [];
   for (const [j, panel] of learning.entries()) {
     if (j % every !== 0) continue;
-    yield 0;
     samples.push(sampleOf(panel, columns[j]!, k, perTicker));
   }
-  const distances = yield* rankDistances(samples, k, isPooled);
+  const distances = rankDistances(samples, k, isPooled);
   const clusters = clusterFeatures(distances, k, scoredPairs(learning, names));
   return clusters.map((cluster) => ({
     ...cluster,

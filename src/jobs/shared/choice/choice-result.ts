@@ -1,5 +1,4 @@
 import type { Choice } from "../../../contract/config/choice/candidates.ts";
-import type { Pausable } from "../../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../../contract/market/dates.ts";
 import { CHOICE_METHOD, type OutputChoice } from "../../../contract/output/choice.ts";
 import type { LossSeries, TestedTicker } from "../../../evaluate/choice/candidate-losses.ts";
@@ -39,14 +38,14 @@ export interface ChoiceResult extends ChoiceGains {
 }
 
 /** Judges the candidates and the choice on the published rows. */
-export function* choiceResult(
+export function choiceResult(
   tickers: readonly ChoiceTicker[],
   chosen: PrequentialChoice,
   choice: JobChoice,
-): Pausable<ChoiceResult> {
+): ChoiceResult {
   const tested = tickers.map((ticker) => ticker.tested);
   const from = tickers.map(({ warmUpRows }) => warmUpRows);
-  const gains = yield* choiceGains(tested, chosen.predicted, from, choice.candidates.length, choice.measure);
+  const gains = choiceGains(tested, chosen.predicted, from, choice.candidates.length, choice.measure);
   return { choice, chosen, ...gains, best: chosen.best, tickers };
 }
 

@@ -34,18 +34,17 @@ export class SharedPanels<P extends PanelOnDisk> {
    * Compares the tickers. The files of `read` are removed.
    * @throws MucastError like `preparePanels`.
    */
-  static async compare<P extends PanelOnDisk>(
+  static compare<P extends PanelOnDisk>(
     { files, late }: ReadPanels<P>,
     settings: readonly PanelSettings[],
     workFolder: string,
-    signal: AbortSignal,
-  ): Promise<SharedPanels<P>> {
+  ): SharedPanels<P> {
     const compared = new Map<string, ComparedPanels<P>>();
     for (const own of settings) {
       if (compared.has(keyOf(own))) continue;
       const folder = newFolder(workFolder, `compared${compared.size}`);
       const links = { ...files, panels: linkPanels(files.panels, folder) };
-      const prepared = await preparePanels(links, own, folder, signal);
+      const prepared = preparePanels(links, own, folder);
       compared.set(keyOf(own), { prepared, late: late?.linkedTo(folder) });
     }
     for (const { x } of files.panels) removeArray(x.ref);

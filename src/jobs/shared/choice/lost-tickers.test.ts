@@ -14,9 +14,7 @@ test("a ticker is lost with a process of the engine, not with an error of a cand
     ["ridge", [failure("B", "fit_failed"), failure("C", "engine_crashed")]],
     ["lasso", [failure("A", "engine_crashed"), failure("C", "engine_crashed"), failure("D", "diverged")]],
   ] as const;
-  const lost = lostTickers(
-    outcomes.map(([label, failures]) => ({ candidate: { label }, outcome: { failures } })),
-  );
+  const lost = lostTickers(outcomes.map(([label, failures]) => ({ candidate: { label }, failures })));
   assert.deepEqual(
     [...lost.values()].map(({ ticker, message }) => [ticker, message]),
     [

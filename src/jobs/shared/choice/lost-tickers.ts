@@ -4,7 +4,7 @@ import type { Failure } from "../../../contract/problems/problem.ts";
 /** The failures of a candidate's fits. */
 interface FailedFits {
   readonly candidate: { readonly label: string };
-  readonly outcome: { readonly failures: readonly Failure[] };
+  readonly failures: readonly Failure[];
 }
 
 /**
@@ -14,8 +14,8 @@ interface FailedFits {
  */
 export function lostTickers(outcomes: readonly FailedFits[]): Map<string, Failure> {
   const lost = new Map<string, Failure>();
-  for (const [c, { candidate, outcome }] of outcomes.entries()) {
-    for (const { ticker, code, message } of outcome.failures) {
+  for (const [c, { candidate, failures }] of outcomes.entries()) {
+    for (const { ticker, code, message } of failures) {
       if (code !== "engine_crashed" || lost.has(ticker)) continue;
       lost.set(ticker, { ticker, code, message: ofCandidate(message, c, candidate.label) });
     }

@@ -1,35 +1,23 @@
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
-import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { regressorLibraries } from "../../engine/environment/engine-status.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
-import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
+import { ONE_BLOCK } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import type { ChoiceResult } from "../shared/choice/choice-result.ts";
-import {
-  type JobContext,
-  type JobEngine,
-  type JobRequest,
-  withEngine,
-  withMemoryGuard,
-} from "../shared/job.ts";
-import { engineFacts, provenance } from "../shared/job-document.ts";
-import { openJobOutput } from "../shared/job-output.ts";
+import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
+import type { JobKind, ReadAndFitted } from "../shared/job-kind.ts";
 import { LateTickers } from "../shared/late-tickers.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
+import { recordedMl } from "../shared/recorded-settings.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
-import { runSummary } from "../shared/run-summary.ts";
-import { type Exposures, evaluateInTurns } from "../shared/score-tables.ts";
-import { tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
-import { combineCandidates } from "./candidates/combine-candidates.ts";
 import { fitCandidates } from "./candidates/fit-candidates.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { fitTickers } from "./fit-tickers.ts";
@@ -43,80 +31,23 @@ import {
   progressOf,
   readPanels,
 } from "./fit-together.ts";
-import { evaluateImportance, withoutPermuted } from "./importance/importance-output.ts";
-import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
+import type { FittedTicker } from "./fitted-ticker.ts";
+import { importanceOf } from "./importance/importance-output.ts";
+import { previewMl } from "./ml-preview.ts";
 
-/**
- * One regressor per ticker, or one for all: reads both blobs, fits every walk-forward fold and the final model, and writes one
- * output blob. The engine imports its libraries while the job reads the prices, and fits while it reads the features.
- *
- * @throws MucastError of every code in docs/errors.md with an exit code; the job then leaves no output.
- */
-export function runMlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
-  return withMemoryGuard(context, (guarded) => fitEvaluateWrite(request, guarded));
-}
-
-async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promise<ResultRecord> {
-  const { settings, warnings } = parseMlSettings(request.config);
-  for (const warning of warnings) context.report({ kind: "warning", warning });
-  const output = await openJobOutput("run_ml_job", request, context);
-  const libraries = [...new Set(candidatesOf(settings).flatMap(librariesOf))];
-  return withEngine({ environment: "ml", libraries }, context, async (engine) => {
-    const { inputs, outcome, blocks, exposures } = await readAndFit(request, context, settings, engine);
-    const { failures, warnings: aboutAll, pooled } = outcome;
-    const importance = await inTurns(evaluateImportance(outcome), context.signal);
-    const fitted = withoutPermuted(outcome.fitted);
-    const evaluation = await evaluateInTurns(
-      evaluateMl(fitted, settings, inputs.asOf, blocks, exposures),
-      mlEvaluationUnits(fitted, settings),
-      context,
-    );
-    const listed = [...outcome.listed, ...wildForecasts(evaluation.tickers)];
-    const aboutTickers = [
-      ...aboutAll,
-      ...zeroedWarnings(fitted, settings),
-      ...tickerWarnings(inputs, fitted, evaluation.warnings, listed),
-    ];
-    const facts = await engineFacts(engine.pool, "ml");
-    const document = mlOutput({
-      id: request.id,
-      createdAt: new Date(),
-      window: inputs.window,
-      asOf: inputs.asOf,
-      settings,
-      evaluation,
-      pooled,
-      choice: outcome.choice,
-      importance,
-      warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
-      failures,
-      tags: request.tags,
-      machine: facts.machine,
-      provenance: provenance({
-        operation: "run_ml_job",
-        digests: inputs.digests(),
-        config: request.config,
-        window: request.window,
-        engine: facts,
-        recorded: request.recorded,
-        seed: seedOf(settings),
-        device: "cpu",
-      }),
-    });
-    const summary = runSummary({
-      model: settings.model.name,
-      choice: settings.choice,
-      fit: candidatesOf(settings).every(({ fit }) => fit === "pooled") ? "pooled" : "per_ticker",
-      asOf: inputs.asOf,
-      tickers: evaluation.tickers,
-      failures,
-      tables: evaluation.tables,
-    });
-    return timed(context, "write", () =>
-      output.write(document, { warnings: aboutTickers, failures, summary }, context),
-    );
-  });
-}
+/** The kind of run_ml_job: one regressor per ticker, or one for all. */
+export const REGRESSORS: JobKind<MlSettings> = {
+  environment: "ml",
+  parse: parseMlSettings,
+  libraries: (settings) => [...new Set(candidatesOf(settings).flatMap(librariesOf))],
+  fit: (request, context, settings, engine) => readAndFit(request, context, settings, engine!),
+  recorded: recordedMl,
+  candidates: candidatesOf,
+  seed: seedOf,
+  model: ({ model }) => model.name,
+  fitKind: (settings) => (settings.every(({ fit }) => fit === "pooled") ? "pooled" : "per_ticker"),
+  preview: previewMl,
+};
 
 function candidatesOf(settings: MlSettings): readonly MlSettings[] {
   return settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
@@ -128,7 +59,7 @@ function librariesOf({ estimator, scaler }: MlSettings): readonly string[] {
 
 /** If no ticker has a fold, there is no evidence for any forecast, and the factor of `shrinkage` is 0. */
 function zeroedWarnings(
-  fitted: readonly { readonly folds: readonly unknown[] }[],
+  fitted: readonly Pick<FittedTicker, "folds">[],
   { shrinkage }: Pick<MlSettings, "shrinkage">,
 ): Warning[] {
   // `own` warns for each ticker.
@@ -143,15 +74,6 @@ type MlOutcome = BlockedOutcome & {
   /** Present if the job tried several candidates. */
   readonly choice?: ChoiceResult;
 };
-
-interface ReadAndFitted {
-  readonly inputs: Inputs;
-  readonly outcome: Omit<MlOutcome, "blocks">;
-  /** The blocks of score rows. */
-  readonly blocks: readonly RefitBlock[];
-  /** Absent for too few tickers. */
-  readonly exposures: Exposures | undefined;
-}
 
 /**
  * Reads both blobs and fits every ticker, each as soon as it is read. Meanwhile the engine imports its libraries and
@@ -239,19 +161,29 @@ async function fitInputs(
     };
     const onFits: OnFits = (done, total) =>
       report({ kind: "progress", stage: "fit", done, ...(total === undefined ? {} : { total }) });
-    const { blocks, ...outcome }: MlOutcome = comparesTickers(settings)
+    const outcome: MlOutcome = comparesTickers(settings)
       ? await fitTogether(read, inputs.asOf, options, context, late, onFits)
       : perTickerOutcome(await fitTickers(read, { ...options, onFits: progressOf(onFits) }), ONE_BLOCK);
     const dates = outcome.fitted.map((ticker) => ticker.dates);
     requireForecasts(dates, outcome.failures, inputs);
-    const firsts = outcome.fitted.flatMap(({ folds, fit, score }) =>
-      folds.length > 0 ? fit.days[folds[0]!.testStart]! : [...score.days.subarray(0, 1)],
+    const firsts = outcome.fitted.flatMap(({ heldOut, score }) =>
+      [...heldOut.days.subarray(0, 1), ...score.days.subarray(0, 1)].slice(0, 1),
     );
     const exposures =
-      outcome.fitted.length < MIN_ORDER_TICKERS
-        ? undefined
-        : await inTurns(inputs.exposures(Math.min(...firsts)), signal);
-    return { inputs, outcome, blocks, exposures };
+      outcome.fitted.length < MIN_ORDER_TICKERS ? undefined : inputs.exposures(Math.min(...firsts));
+    const importance = importanceOf(outcome);
+    const tickers = outcome.fitted.map(({ permuted: _, ...ticker }) => ticker);
+    const { blocks, failures, pooled, blockRows, choice, listed } = outcome;
+    return {
+      inputs,
+      fits: { tickers, failures, pooled, ...(blockRows && { blockRows }), choice, importance },
+      rows: "out_of_fold",
+      blocks,
+      exposures,
+      warnings: [...outcome.warnings, ...zeroedWarnings(tickers, settings)],
+      listed,
+      device: "cpu",
+    };
   } finally {
     await inputs.close();
   }
@@ -266,13 +198,11 @@ async function fitTogether(
   late: LateTickers | undefined,
   onFits: OnFits,
 ): Promise<MlOutcome> {
-  const { settings, signal } = options;
+  const { settings } = options;
   const panels = { files: await readPanels(read, options), late };
-  if (settings.choice !== undefined) {
-    const fits = await fitCandidates(panels, settings.choice, asOf, options, context, onFits);
-    return await inTurns(combineCandidates(fits, settings.choice), signal);
-  }
-  const ready = await comparePanels(panels, options);
+  if (settings.choice !== undefined)
+    return await fitCandidates(panels, settings.choice, asOf, options, context, onFits);
+  const ready = comparePanels(panels, options);
   requireCurrentTicker(ready.prepared.panels.map(datesOf), asOf);
   return await fitCompared(ready, options, context, onFits);
 }

@@ -1,43 +1,57 @@
-import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import { inTurns } from "../../contract/machine/pausable.ts";
-import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
+import { networkLibraries } from "../../engine/environment/engine-status.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerInput } from "../../panel/ticker-panel.ts";
+import type { ChoiceResult } from "../shared/choice/choice-result.ts";
 import { type ComparedPanels, type ReadPanels, SharedPanels } from "../shared/choice/compared-panels.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
+import { type JobFits, plain } from "../shared/job-document.ts";
+import type { JobKind, ReadAndFitted } from "../shared/job-kind.ts";
 import { failuresWithout, LateTickers } from "../shared/late-tickers.ts";
+import { chosenEarly } from "../shared/listed-warnings.ts";
 import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
+import { recordedDl } from "../shared/recorded-settings.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
-import type { Exposures } from "../shared/score-tables.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { FitTimings, timed } from "../shared/timings.ts";
 import { openWorkFolder } from "../shared/work-folder.ts";
-import type { CandidateNetworks, TrainedCandidates } from "./candidate-networks.ts";
-import { type CombinedNetworks, combineNetworks } from "./combine-networks.ts";
+import { DISABLED, previewDl } from "./dl-preview.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
-import type { NetworkPlan } from "./planned-network.ts";
+import { modelledOf, type NetworkPlan } from "./planned-network.ts";
 import { failedPlan, type PlannedCandidate, trainCandidates } from "./train-candidates.ts";
-import type { TrainOutcome } from "./trained-blocks.ts";
+import { blockTrainingOf, type TrainOutcome } from "./trained-blocks.ts";
 
-/** The contents of both blobs, and the networks trained on them. */
-export interface ReadAndTrained {
-  readonly inputs: Inputs;
-  readonly outcome: TrainOutcome & Partial<Pick<CombinedNetworks, "choice">>;
-  /** `cpu` or `cuda:N`; `none` if nothing was trained. */
-  readonly device: string;
-  /** Warnings about dates on which too few tickers can be compared, and about refits that change nothing. */
-  readonly warnings: readonly Warning[];
-  /** The blocks of the score rows. */
-  readonly blocks: readonly RefitBlock[];
-  /** Absent for too few tickers. */
-  readonly exposures: Exposures | undefined;
+/** The kind of run_dl_job: networks, one per ticker or one for all. */
+export const NETWORKS: JobKind<DlSettings> = {
+  environment: "dl",
+  parse,
+  libraries: (settings) =>
+    settings.enabled ? [...new Set(candidatesOf(settings).flatMap(networkLibraries))] : undefined,
+  fit: (request, context, settings, engine) =>
+    engine === undefined
+      ? readDisabled(request, context, settings)
+      : readAndTrain(request, context, settings, engine),
+  recorded: recordedDl,
+  candidates: candidatesOf,
+  seed: ({ seed }) => seed,
+  model: ({ network }) => network.architecture,
+  fitKind: (settings) => (settings.every(({ joint }) => joint) ? "joint" : "per_ticker"),
+  preview: previewDl,
+};
+
+function parse(config: string): ReturnType<typeof parseDlSettings> {
+  const { settings, warnings } = parseDlSettings(config);
+  return { settings, warnings: settings.enabled ? warnings : [...warnings, DISABLED] };
+}
+
+function candidatesOf(settings: DlSettings): readonly DlSettings[] {
+  return settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
 }
 
 /**
@@ -46,52 +60,60 @@ export interface ReadAndTrained {
  * @throws MucastError device_unavailable; errors of reading, planning and training; insufficient_history, all_failed or
  * no_forecast if no ticker has a forecast. The first fault stops everything else, and is thrown once nothing is running.
  */
-export async function readAndTrain(
+async function readAndTrain(
   request: JobRequest,
   context: JobContext,
   settings: DlSettings,
   { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
-): Promise<ReadAndTrained> {
-  const [{ device }, { inputs, planned, ...read }] = await runConcurrently(
+): Promise<ReadAndFitted> {
+  const [{ device }, { inputs, planned, blocks, exposures, warnings }] = await runConcurrently(
     context.signal,
     (signal) => pool.run({ task: "device", device: settings.device }, { signal }),
     (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
   );
   const { signal, report } = context;
   const capacity = await pool.capacity;
-  const candidates = await trainCandidates(planned, {
-    pool,
-    device,
+  const options = {
+    ...{ pool, device, signal, report, timings: new FitTimings(context) },
     threads: jointThreads(capacity),
     slots: capacity.slots,
     gpus: capacity.gpus,
-    signal,
-    report,
-    timings: new FitTimings(context),
-  });
-  const outcome = await outcomeOf(candidates, settings, signal);
+  };
+  const outcome = await trainCandidates(planned, options, settings.choice);
   const dates = outcome.trained.map((ticker) => ticker.dates);
   requireForecasts(dates, outcome.failures, inputs);
-  return { inputs, outcome, device, ...read };
-}
-
-/** The outcome of the one candidate, or of the choice among several. */
-async function outcomeOf(
-  candidates: TrainedCandidates,
-  { choice }: DlSettings,
-  signal: AbortSignal,
-): Promise<ReadAndTrained["outcome"]> {
-  if (choice !== undefined) return await inTurns(combineNetworks(candidates, choice), signal);
-  const [{ outcome }] = candidates.outcomes as readonly [CandidateNetworks];
-  const trained = [...candidates.bases.values()];
+  const { trained, training } = outcome;
   return {
-    ...outcome,
-    trained,
-    failures: outcome.failures.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker)),
+    inputs,
+    fits: fitsOf(outcome, blocks),
+    rows: trained.some(({ calibration }) => calibration.days.length > 0) ? "calibration" : "validation",
+    blocks,
+    exposures,
+    warnings: [...warnings, ...outcome.warnings],
+    listed: chosenEarly(training),
+    device,
   };
 }
 
-interface ReadAndPlanned extends Pick<ReadAndTrained, "inputs" | "warnings" | "blocks" | "exposures"> {
+type Outcome = TrainOutcome & { readonly choice?: ChoiceResult };
+
+function fitsOf(
+  { trained, failures, training, blockTraining, blockRows, choice }: Outcome,
+  blocks: readonly RefitBlock[],
+): JobFits {
+  return {
+    tickers: trained.map(modelledOf),
+    failures,
+    blockRows,
+    training: plain(training),
+    blockTraining: new Map(
+      [...blockTraining].map(([name, own]) => [name, () => blockTrainingOf(own, blocks.length)]),
+    ),
+    choice,
+  };
+}
+
+interface ReadAndPlanned extends Pick<ReadAndFitted, "inputs" | "warnings" | "blocks" | "exposures"> {
   /** At least the config itself. */
   readonly planned: readonly PlannedCandidate[];
 }
@@ -117,7 +139,7 @@ async function readAndPlan(
       settings,
       workFolder,
       inputs,
-      context,
+      context.signal,
     );
     const firsts = prepared.panels.flatMap(({ days, score }) =>
       [...score.subarray(0, 1)].map((row) => days[row]!),
@@ -125,7 +147,7 @@ async function readAndPlan(
     const exposures =
       prepared.panels.length < MIN_ORDER_TICKERS && settings.refitEvery === undefined
         ? undefined
-        : await inTurns(inputs.exposures(Math.min(...firsts)), context.signal);
+        : inputs.exposures(Math.min(...firsts));
     return {
       inputs,
       planned,
@@ -144,22 +166,23 @@ async function planCandidates(
   settings: DlSettings,
   workFolder: string,
   inputs: Inputs,
-  { signal }: Pick<JobContext, "signal">,
+  signal: AbortSignal,
 ) {
   const candidates = settings.choice?.candidates ?? [{ label: "", settings }];
   const all = candidates.map((candidate) => candidate.settings);
-  const shared = await SharedPanels.compare(read, all, workFolder, signal);
+  const shared = SharedPanels.compare(read, all, workFolder);
   const { prepared } = shared.of(settings);
   const { panels } = shared.of(shared.firstWithPanels(all)).prepared;
   requireCurrentTicker(panels.map(datesOf), inputs.asOf);
   const blocks = refitBlocks(panels, settings.refitEvery);
   const planned: PlannedCandidate[] = [];
   for (const candidate of candidates) {
-    const plan = planCandidate(shared.linked(candidate.settings), candidate.settings, blocks, signal);
-    const own = await (candidates.length === 1
-      ? plan
-      : plan.catch((error: unknown) => failedPlan(error, tickersOf(shared.of(candidate.settings)))));
-    planned.push({ candidate, plan: own });
+    const own = candidate.settings;
+    const plan = await planCandidate(shared.linked(own), own, blocks, signal).catch((error: unknown) => {
+      if (candidates.length === 1) throw error;
+      return failedPlan(error, tickersOf(shared.of(own)));
+    });
+    planned.push({ candidate, plan });
   }
   shared.remove();
   const first = planned.flatMap(({ plan }) => plan.networks.filter(({ block }) => block === 0));
@@ -183,34 +206,25 @@ async function planCandidate(
   signal: AbortSignal,
 ): Promise<NetworkPlan> {
   const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
-  const source = late!.source(prepared.peers);
-  const { networks, joined, failures } = await inTurns(
-    planNetworks(prepared.panels, settings, folder, blocks, source),
-    signal,
-  );
-  late!.remove();
+  const joining = late!.join(prepared.peers, blocks, { lookback: settings.lookback });
+  const { panels: joined } = await writePanels(joining, folder, signal, () => ({}), "joined");
+  const plan = planNetworks([...prepared.panels, ...joined], settings, folder, blocks);
   const short = failuresWithout(
-    joined.map((ticker) => ({ ticker })),
+    plan.joined.map((ticker) => ({ ticker })),
     prepared.failures,
   );
-  return { networks, joined, failures: [...short, ...failures] };
+  return { ...plan, failures: [...short, ...plan.failures] };
 }
-
-/** The warning of a config that is switched off. */
-export const DISABLED: Warning = {
-  code: "disabled",
-  message: "config.NN params.Dot prediction.status is false: nothing was trained, and mu is empty.",
-};
 
 /**
  * Reads both blobs for a config that is switched off: the output shows their window and digests. Trains nothing.
  * @throws MucastError of reading them.
  */
-export async function readDisabled(
+async function readDisabled(
   request: JobRequest,
   context: JobContext,
   { delay }: Pick<DlSettings, "delay">,
-): Promise<ReadAndTrained> {
+): Promise<ReadAndFitted> {
   const work = openWorkFolder();
   try {
     const inputs = await openInputs(request, context, work.path, delay);
@@ -219,18 +233,13 @@ export async function readDisabled(
       for await (const _ of inputs.panels()) context.signal.throwIfAborted();
       return {
         inputs,
-        outcome: {
-          trained: [],
-          training: new Map(),
-          blockTraining: new Map(),
-          failures: [],
-          warnings: [],
-          blockRows: [],
-        },
-        device: "none",
-        warnings: [],
+        fits: { tickers: [], failures: [], training: new Map(), blockTraining: new Map() },
+        rows: "validation",
         blocks: ONE_BLOCK,
         exposures: undefined,
+        warnings: [],
+        listed: [],
+        device: "none",
       };
     } finally {
       await inputs.close();

@@ -1,5 +1,5 @@
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
+import { type RefitSettings, recordsRefits } from "../../contract/config/refit-settings.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerExposures } from "../../contract/market/ticker-series.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
@@ -8,6 +8,8 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";
+import { blockFactors } from "../../evaluate/block-factors.ts";
+import { type BlockSkill, blockSkills } from "../../evaluate/block-skill.ts";
 import { delayedOrders } from "../../evaluate/delayed-order.ts";
 import { exposureTable } from "../../evaluate/exposures.ts";
 import {
@@ -18,7 +20,7 @@ import {
   labelled,
 } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
-import type { Bounds } from "../../evaluate/intervals/conformal.ts";
+import { type Bounds, withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import {
   type IntervalChoice,
   type IntervalTables,
@@ -27,30 +29,16 @@ import {
   tickerIntervals,
 } from "../../evaluate/intervals/ticker-intervals.ts";
 import { commonLevels, type Levels, shrinkForecasts, withLevels } from "../../evaluate/levels.ts";
-import { type Factors, isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
+import { isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { deviation } from "../../evaluate/statistics.ts";
 import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/findings.ts";
 import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
+import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
-import type { JobContext } from "./job.ts";
-import { timed } from "./timings.ts";
-
-export interface ScoreRows {
-  /** Shape (n). */
-  readonly days: Int32Array;
-  /** Shape (n): log-return of one day, NaN if it is not known yet. */
-  readonly labels: Float64Array;
-  /** Shape (n): the date at whose close the label is known. */
-  readonly labelDays: Int32Array;
-  /** Shape (n): deviation of the last returns known at the date. */
-  readonly volatility: Float64Array;
-  /** Shape (n): log-return of the label. */
-  readonly predicted: Float64Array;
-  /** What these forecasts start from. */
-  readonly spans: Levels;
-}
+import type { ModelledTicker, ScoreRows } from "./modelled-ticker.ts";
+import { negativeSlope, verdictWarnings } from "./ticker-warnings.ts";
 
 /** The forecasts that a job derives from those of its models. */
 export interface ScoreSettings {
@@ -107,7 +95,7 @@ export interface ScoreTables {
  *   are judged; `residuals`: those that make the intervals; `parts`: its score rows, in time order; `hasZero`: whether a factor of any ticker
  *   is 0, so that all tickers of a date keep the model's forecasts. @param asOf the date of the forecasts.
  */
-export function* scoreTicker(
+function scoreTicker(
   facts: {
     readonly dates: PanelDates;
     readonly fitLabels: Float64Array;
@@ -120,7 +108,7 @@ export function* scoreTicker(
   },
   { intervals, shrinkage }: ScoreSettings,
   asOf: Day,
-): Pausable<ScoredTicker> {
+): ScoredTicker {
   const { dates, fitLabels, heldOut, residuals, parts, spread, hasZero } = facts;
   const { days, labels, labelDays, volatility, predicted: own, levels } = facts.score;
   const { ticker } = dates;
@@ -148,22 +136,12 @@ export function* scoreTicker(
     ...(isPooled && hasZero ? { model: own } : {}),
     ...(spread === undefined ? {} : { spread: factor * spread }),
     isWild: isWild({ fitLabels, heldOut: published(heldOut), score: predicted, mu }),
-    ...(yield* tickerIntervals(ticker, rows, published(residuals), intervals)),
+    ...tickerIntervals(ticker, rows, published(residuals), intervals),
   };
 }
 
-/** Whether shrinkage multiplies forecasts of a ticker by 0. @param tickers with the block of each of their models. */
-export function hasZeroFactor(
-  blocks: readonly Factors[],
-  tickers: readonly { readonly ticker: string; readonly models: readonly { readonly block: number }[] }[],
-): boolean {
-  return tickers.some(({ ticker, models }) =>
-    models.some(({ block }) => blocks[block]!.byTicker.get(ticker) === 0),
-  );
-}
-
 /** Score rows of one model: positions [from, to). */
-export interface ScorePart {
+interface ScorePart {
   readonly from: number;
   readonly to: number;
   /** The mean of the labels that the model learned from. */
@@ -190,7 +168,7 @@ export interface JobLevels {
 }
 
 /** The rows of a ticker with the levels of their dates, shape (n) each; absent if they are 0. */
-export interface LevelledTicker {
+interface LevelledTicker {
   readonly heldOut: HeldOutRows;
   readonly score: LevelledScore;
 }
@@ -198,12 +176,13 @@ export interface LevelledTicker {
 type LevelledScore = ScoreRows & Pick<DatedForecasts, "levels">;
 
 /** The rows of all tickers with the levels that those of a date share. @param tickers `spans`: what the ticker's own models started from. */
-export function* levelTickers(
-  tickers: readonly { readonly heldOut: HeldOutRows; readonly spans: Levels; readonly score: ScoreRows }[],
-): Pausable<{ readonly levels: JobLevels; readonly levelled: readonly LevelledTicker[] }> {
+function levelTickers(tickers: readonly Pick<ModelledTicker, "heldOut" | "score">[]): {
+  readonly levels: JobLevels;
+  readonly levelled: readonly LevelledTicker[];
+} {
   const levels = {
-    heldOut: yield* commonLevels(tickers.map(({ heldOut, spans }) => ({ ...heldOut, spans }))),
-    score: yield* commonLevels(tickers.map(({ heldOut: { ticker }, score }) => ({ ...score, ticker }))),
+    heldOut: commonLevels(tickers.map(({ heldOut }) => heldOut)),
+    score: commonLevels(tickers.map(({ heldOut: { ticker }, score }) => ({ ...score, ticker }))),
   };
   const levelled = tickers.map(({ heldOut, score }) => ({
     heldOut: withLevels(heldOut, levels.heldOut),
@@ -231,30 +210,106 @@ export interface HeldOutSet {
 
 export type Exposures = ReadonlyMap<string, TickerExposures>;
 
+export interface EvaluatedBlock extends BlockSkill {
+  readonly start: Day;
+  /** The factors by which shrinkage multiplies forecasts, by ticker. */
+  readonly factors: ReadonlyMap<string, number>;
+}
+
+export interface Evaluation {
+  /** In the given order. */
+  readonly tickers: readonly ScoredTicker[];
+  readonly tables: ScoreTables;
+  /** One entry per block; empty if neither refits nor a window were requested. */
+  readonly blocks: readonly EvaluatedBlock[];
+  /** Warnings about the intervals and the forecasts. */
+  readonly warnings: readonly Warning[];
+}
+
+/**
+ * Intervals, metrics, baselines, shrinkage and the verdict of the forecasts of all tickers.
+ * @param asOf the date of the forecasts. @param exposures as in `scoreTables`.
+ */
+export function evaluateForecasts(
+  modelled: readonly ModelledTicker[],
+  rows: HeldOutSet["rows"],
+  settings: ScoreSettings & RefitSettings,
+  asOf: Day,
+  blocks: readonly RefitBlock[] = ONE_BLOCK,
+  exposures?: Exposures,
+): Evaluation {
+  const { levels, levelled } = levelTickers(modelled);
+  const factors = blockFactors(settings.shrinkage, levelled, blocks);
+  const hasZero = modelled.some(({ ticker, models }) =>
+    models.some(({ block }) => factors[block]!.byTicker.get(ticker) === 0),
+  );
+  const tickers = modelled.map((own, i) => {
+    const parts = own.models.map((model) => ({
+      ...model,
+      factor: factors[model.block]!.byTicker.get(own.ticker)!,
+    }));
+    const residuals = withLevels(own.residuals, levels.heldOut);
+    return scoreTicker({ ...own, ...levelled[i]!, residuals, parts, hasZero }, settings, asOf);
+  });
+  const judged = rows === "out_of_fold" ? levelled.map(({ heldOut }) => heldOut) : partsOf(modelled, rows);
+  const tables = scoreTables(tickers, settings, { rows, forecasts: judged }, levels, exposures);
+  const starts = blocks.map(({ from }) => from);
+  const skills =
+    recordsRefits(settings) && tickers.length > 0
+      ? blockSkills(
+          tickers.map(({ score }) => score),
+          starts,
+        )
+      : [];
+  // `late_ticker` reports the others.
+  const without = modelled.filter(
+    ({ residuals, joins }) => residuals.days.length === 0 && joins === undefined,
+  );
+  return {
+    tickers,
+    tables,
+    blocks: skills.map((skill, b) => ({ ...skill, start: starts[b]!, factors: factors[b]!.byTicker })),
+    warnings: [
+      ...tickers.flatMap((ticker) => ticker.warnings),
+      ...(settings.intervals === undefined || rows === "out_of_fold"
+        ? []
+        : without.map(({ ticker }) => withoutResiduals(ticker))),
+      ...negativeSlope(factors),
+      ...verdictWarnings(tables, settings.shrinkage),
+    ],
+  };
+}
+
+/** The calibration part if there is one: the validation part chose the epochs. */
+function partsOf(modelled: readonly ModelledTicker[], rows: HeldOutSet["rows"]): HeldOutRows[] {
+  if (rows === "validation") return modelled.map(({ heldOut }) => heldOut);
+  return modelled.map(({ residuals }) => residuals).filter(({ days }) => days.length > 0);
+}
+
 /** The tables and the verdict of all tickers. @param exposures at the dates of all rows; absent if there are too few tickers. */
-export function* scoreTables(
+function scoreTables(
   tickers: readonly ScoredTicker[],
   { intervals, delay = 0 }: Pick<ScoreSettings, "intervals" | "delay">,
   heldOut: HeldOutSet,
   levels: JobLevels,
   exposures?: Exposures,
-): Pausable<ScoreTables> {
+): ScoreTables {
   const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
   const covered =
     intervals === undefined
       ? undefined
-      : yield* intervalTables(
+      : intervalTables(
           tickers.flatMap((ticker) => ticker.intervals ?? []),
           intervals.alpha,
         );
-  const scored = yield* setTables(tickers.map((ticker) => ticker.score));
-  const tested = outOfFold && (yield* setTables(outOfFold));
+  const scored = setTables(tickers.map((ticker) => ticker.score));
+  const tested = outOfFold && setTables(outOfFold);
   const tables = (name: keyof SetTables): ForecastTables =>
     tested === undefined ? { score: scored[name] } : { score: scored[name], out_of_fold: tested[name] };
-  const shrinkage = yield* shrinkageTable(tickers.map((ticker) => ticker.heldOut));
+  const shrinkage = shrinkageTable(tickers.map((ticker) => ticker.heldOut));
   const ranked = tickers.map(({ score }) => asRanked(score));
-  const score = { ...scored.model, ...(yield* orderWorth(ranked, delay, exposures)) };
-  const folds = tested && { ...tested.model, ...(yield* orderWorth(outOfFold!, delay, exposures)) };
+  const score = { ...scored.model, ...orderWorth(ranked, delay, exposures) };
+  const folds = tested && { ...tested.model, ...orderWorth(outOfFold!, delay, exposures) };
   const isOfModel = tickers.some(({ model }) => model !== undefined);
   const orders = { score: score.by_delay, out_of_fold: folds?.by_delay, isOfModel };
   return {
@@ -266,22 +321,22 @@ export function* scoreTables(
     ...(tickers.length === 0
       ? {}
       : {
-          verdict: withLater(yield* jobVerdict(tickers, intervals, covered?.by_volatility, heldOut), orders),
+          verdict: withLater(jobVerdict(tickers, intervals, covered?.by_volatility, heldOut), orders),
         }),
   };
 }
 
 /** @param rows with the models' own forecasts, whose order no factor changes. */
-function* orderWorth(
+function orderWorth(
   rows: readonly ForecastRows[],
   delay: number,
   exposures: Exposures | undefined,
-): Pausable<Pick<ModelTable, "by_delay" | "exposures">> {
+): Pick<ModelTable, "by_delay" | "exposures"> {
   if (rows.length === 0) return {};
-  const by_delay = yield* delayedOrders(rows, delay);
+  const by_delay = delayedOrders(rows, delay);
   const compared = rows.filter(({ days }) => days.length > 0).length;
   if (exposures === undefined || compared < MIN_ORDER_TICKERS) return { by_delay };
-  return { by_delay, exposures: yield* exposureTable(rows, exposures) };
+  return { by_delay, exposures: exposureTable(rows, exposures) };
 }
 
 function withLater(verdict: Verdict, orders: Parameters<typeof laterSentence>[0]): Verdict {
@@ -290,56 +345,25 @@ function withLater(verdict: Verdict, orders: Parameters<typeof laterSentence>[0]
   return later === undefined ? verdict : { ...headline, later, judged };
 }
 
-function* jobVerdict(
+function jobVerdict(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
   byVolatility: readonly Coverage[] | undefined,
   heldOut: HeldOutSet,
-): Pausable<Verdict> {
-  const tested = intervals && { byDate: yield* coverageByDate(tickers.flatMap(prequentialRows)) };
+): Verdict {
+  const tested = intervals && { byDate: coverageByDate(tickers.flatMap(prequentialRows)) };
   const sets: JudgedSet[] = [{ ...heldOut, coverage: tested }];
   const forecasts = tickers.map(({ score }) => labelled(score)).filter(({ days }) => days.length > 0);
   if (forecasts.length > 0) {
     const scored = tickers.map(({ score, bounds }) => ({ ...score, ...bounds }));
-    const coverage = intervals && { byDate: yield* coverageByDate(scored), byVolatility };
+    const coverage = intervals && { byDate: coverageByDate(scored), byVolatility };
     sets.push({ rows: "score", forecasts, coverage });
   }
-  return yield* verdictOf(sets, intervals);
+  return verdictOf(sets, intervals);
 }
 
 /** The held-out rows with the intervals that earlier residuals give them, for a method that has these. */
 function prequentialRows({ residuals, intervals }: ScoredTicker): BoundedRows[] {
   const tested = intervals?.requested.prequential;
   return tested === undefined ? [] : [{ ...tested, days: residuals.days }];
-}
-
-/**
- * Evaluates the forecasts of a job, turn by turn, and reports the progress.
- * @param units of progress that the work counts.
- * @throws the reason of the job's signal.
- */
-export async function evaluateInTurns<T>(
-  work: Pausable<T>,
-  units: number,
-  context: Pick<JobContext, "report" | "signal" | "onTiming">,
-): Promise<T> {
-  const total = Math.max(1, units);
-  const report = (done: number) => context.report({ kind: "progress", stage: "evaluate", done, total });
-  const evaluation = await timed(context, "evaluate", () =>
-    // The total is reported once: below, when the last table is ready.
-    inTurns(work, context.signal, (done) => report(Math.min(done, total - 1))),
-  );
-  report(total);
-  return evaluation;
-}
-
-/** Tables of each set of rows: those of the model and of the two baselines. */
-const TABLES_PER_SET = 3;
-
-/**
- * The units of progress for evaluating `tickers` tickers: one ticker of one table is a unit, and so is the scoring of a ticker.
- * @param sets of rows: score, and out of fold if there are folds.
- */
-export function evaluationUnits(tickers: number, sets: 1 | 2): number {
-  return tickers * (1 + sets * TABLES_PER_SET);
 }

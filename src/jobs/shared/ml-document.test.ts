@@ -5,19 +5,26 @@ import { seededRandom } from "../../../test/twins/random.ts";
 import type { Intervals } from "../../contract/config/intervals.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { type OutputBlob, outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { commonLevels } from "../../evaluate/levels.ts";
 import { outputDocument } from "../../outputs/outputs.testing.ts";
-import { NO_ENGINE, provenance } from "../shared/job-document.ts";
-import { listedWarnings } from "../shared/listed-warnings.ts";
-import { orderedPieces } from "../shared/ordered-json.ts";
-import { wildForecasts } from "../shared/ticker-warnings.ts";
-import type { FittedTicker } from "./fitted-ticker.ts";
-import { evaluateMl, mlOutput } from "./ml-output.ts";
+import type { FittedTicker } from "../ml/fitted-ticker.ts";
+import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
+import { jobDocument } from "./job-document.ts";
+import { listedWarnings } from "./listed-warnings.ts";
+import { foldedRows } from "./modelled-ticker.testing.ts";
+import { orderedPieces } from "./ordered-json.ts";
+import { NO_ENGINE, provenance } from "./provenance.ts";
+import { recordedMl } from "./recorded-settings.ts";
+import { wildForecasts } from "./ticker-warnings.ts";
+
+function evaluateMl(fitted: readonly FittedTicker[], settings: ScoreSettings, asOf: number) {
+  return evaluateForecasts(fitted, "out_of_fold", settings, asOf);
+}
 
 const SHA = "0".repeat(64);
+const RIDGE = '{"ML params": {"model": "ridge"}}';
 
 /** The output of a job; without tickers, only the parts that do not depend on them. */
 function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 100) {
@@ -28,10 +35,13 @@ function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 1
     createdAt: new Date(0),
     window: { start: 0, end: 100, cut: 100 },
     asOf,
-    settings,
-    evaluation: atOnce(evaluateMl(fitted, settings, asOf)),
+    operation: "run_ml_job" as const,
+    fits: { tickers: fitted, failures: [] },
+    evaluation: evaluateMl(fitted, settings, asOf),
+    intervals: settings.intervals,
+    shrinkage: settings.shrinkage,
+    model: recordedMl(settings),
     warnings: [],
-    failures: [],
     machine: null,
     provenance: provenance({
       operation: "run_ml_job",
@@ -42,7 +52,7 @@ function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 1
       device: "cpu",
     }),
   };
-  return outputBlobSchema.parse(JSON.parse([...orderedPieces(mlOutput(parts))].join("")));
+  return outputBlobSchema.parse(JSON.parse([...orderedPieces(jobDocument(parts))].join("")));
 }
 
 test("records the model with every default filled in and old names resolved", () => {
@@ -79,20 +89,21 @@ test("the digest of the config is the digest of its text, byte for byte", () => 
 });
 
 /** Two folds of two rows over fit rows labelled 0 ... 5, one score row; out of fold it misses by -1, 2, -3, 4. */
-const FITTED: FittedTicker = {
+const ROWS = {
   ticker: "AAA",
-  dates: { ticker: "AAA", days: Int32Array.of(1, 2, 3, 4, 5, 6, 7), lastPriceDay: 7, lastFeatureDay: 7 },
+  days: Int32Array.of(1, 2, 3, 4, 5, 6),
+  labels: Float64Array.of(0, 1, 2, 3, 4, 5),
+  labelDays: Int32Array.of(2, 3, 4, 5, 6, 7),
   folds: [
     { trainStart: 0, trainEnd: 2, testStart: 2, testEnd: 4 },
     { trainStart: 0, trainEnd: 4, testStart: 4, testEnd: 6 },
   ],
-  fit: {
-    days: Int32Array.of(1, 2, 3, 4, 5, 6),
-    labels: Float64Array.of(0, 1, 2, 3, 4, 5),
-    labelDays: Int32Array.of(2, 3, 4, 5, 6, 7),
-  },
   outOfFold: Float64Array.of(2 + 1, 3 - 2, 4 + 3, 5 - 4),
-  outOfFoldSpans: [],
+};
+const FITTED: FittedTicker = {
+  ...foldedRows(ROWS),
+  ticker: "AAA",
+  dates: { ticker: "AAA", days: Int32Array.of(1, 2, 3, 4, 5, 6, 7), lastPriceDay: 7, lastFeatureDay: 7 },
   score: {
     days: Int32Array.of(7),
     labels: Float64Array.of(Number.NaN),
@@ -118,7 +129,7 @@ const FITTED: FittedTicker = {
 };
 
 const evaluated = (intervals?: Intervals, shrinkage: ShrinkageChoice = "none", ticker = FITTED) =>
-  atOnce(evaluateMl([ticker], { ...(intervals && { intervals }), shrinkage }, 7));
+  evaluateMl([ticker], { ...(intervals && { intervals }), shrinkage }, 7);
 
 /** The ends of the one score row. */
 const ends = (alpha: number, bound: "both" | "lower" | "upper") => {
@@ -143,11 +154,11 @@ test("an alpha that four residuals do not support yields no end and one warning"
 });
 
 test("compares each out-of-fold row with the mean of its own fold's training labels", () => {
-  const { outOfFold, foldMetrics } = evaluated().tickers[0]!;
-  assert.deepEqual([...outOfFold.trainingMean], [0.5, 0.5, 1.5, 1.5]);
-  assert.deepEqual([...outOfFold.days], [3, 4, 5, 6]);
+  const { trainingMean, days } = evaluated().tickers[0]!.heldOut;
+  assert.deepEqual([...trainingMean], [0.5, 0.5, 1.5, 1.5]);
+  assert.deepEqual([...days], [3, 4, 5, 6]);
   assert.deepEqual(
-    foldMetrics.map(({ n, mae }) => [n, mae]),
+    outputOf(RIDGE, [FITTED]).cross_validation!.AAA!.folds.map(({ n, mae }) => [n, mae]),
     [
       [2, 1.5],
       [2, 3.5],
@@ -155,10 +166,13 @@ test("compares each out-of-fold row with the mean of its own fold's training lab
   );
 });
 
-const RIDGE = '{"ML params": {"model": "ridge"}}';
-
 test("writes mu and the date of its row, and neither for a ticker whose row is too old", () => {
-  const later = { ...FITTED, ticker: "BBB", dates: { ...FITTED.dates, ticker: "BBB" } };
+  const later = {
+    ...FITTED,
+    ...foldedRows({ ...ROWS, ticker: "BBB" }),
+    ticker: "BBB",
+    dates: { ...FITTED.dates, ticker: "BBB" },
+  };
   const { mu, mu_dates, window } = outputOf(RIDGE, [FITTED, later], 9);
   assert.deepEqual(mu, { AAA: 10, BBB: 10 });
   assert.deepEqual([mu_dates, window.as_of], [{ AAA: "1970-01-08", BBB: "1970-01-08" }, "1970-01-10"]);
@@ -167,7 +181,11 @@ test("writes mu and the date of its row, and neither for a ticker whose row is t
 });
 
 test("fits has the rows, the mean of the labels and the importances of each ticker, in order", () => {
-  const { importances: _, ...without } = { ...FITTED, ticker: "BBB" };
+  const { importances: _, ...without } = {
+    ...FITTED,
+    ...foldedRows({ ...ROWS, ticker: "BBB" }),
+    ticker: "BBB",
+  };
   const { fits } = outputOf(RIDGE, [FITTED, without]);
   const own = { fit_rows: 6, features: 2, label_mean: 2.5, label_deviation: Math.sqrt(35 / 12) };
   assert.deepEqual(fits, {
@@ -188,13 +206,13 @@ test("the median spacing covers the labels of all tickers; null without a ticker
 
 /** A ticker with these labels of its fit rows; its forecasts out of fold are 3, 1, 7 and 1, and its mu is 10. */
 const shareOf = (labels: readonly number[], shrinkage: ShrinkageChoice, openLabel = Number.NaN) => {
-  const fit = { ...FITTED.fit, labels: Float64Array.from(labels) };
+  const folded = foldedRows({ ...ROWS, labels: Float64Array.from(labels) });
   const score = { ...FITTED.score, labels: Float64Array.of(openLabel) };
-  const { tickers, tables } = evaluated(undefined, shrinkage, { ...FITTED, fit, score });
-  const { score: published, outOfFold } = tickers[0]!;
+  const { tickers, tables } = evaluated(undefined, shrinkage, { ...FITTED, ...folded, score });
+  const { score: published, heldOut } = tickers[0]!;
   return {
     mu: published.predicted[0]!,
-    outOfFold: [...outOfFold.predicted],
+    outOfFold: [...heldOut.predicted],
     worth: tables.shrinkage.by_ticker.get("AAA")!,
   };
 };
@@ -227,7 +245,7 @@ test("the label of a score row does not affect the shrinkage", () => {
 });
 
 test("a ticker without folds has no evidence, so its shrunk forecasts are 0", () => {
-  const alone = { ...FITTED, folds: [], outOfFold: new Float64Array() };
+  const alone = { ...FITTED, ...foldedRows({ ...ROWS, folds: [], outOfFold: new Float64Array() }) };
   const { tickers, tables, warnings } = evaluated(undefined, "own", alone);
   assert.deepEqual([...tickers[0]!.score.predicted], [0]);
   assert.deepEqual(tables.shrinkage.pooled, { n: 0, b: null, se: null, s: 0 });
@@ -240,10 +258,10 @@ test("a ticker without folds has no evidence, so its shrunk forecasts are 0", ()
 test("warns about forecasts once per job, with the names of the first tickers concerned", () => {
   const wild = Array.from({ length: 40 }, (_, i) => {
     const ticker = `T${i + 10}`;
-    const wrong = FITTED.outOfFold.map((value) => -value);
-    return { ...FITTED, ticker, dates: { ...FITTED.dates, ticker }, outOfFold: wrong };
+    const wrong = foldedRows({ ...ROWS, ticker, outOfFold: ROWS.outOfFold.map((value) => -value) });
+    return { ...FITTED, ...wrong, ticker, dates: { ...FITTED.dates, ticker } };
   });
-  const evaluation = atOnce(evaluateMl(wild, { shrinkage: "none" }, 7));
+  const evaluation = evaluateMl(wild, { shrinkage: "none" }, 7);
   const warnings = [...evaluation.warnings, ...listedWarnings(wildForecasts(evaluation.tickers))];
   assert.deepEqual(
     warnings.map(({ code, ticker, count }) => [code, ticker, count]),
@@ -274,8 +292,8 @@ test("warns no_skill of forecasts that only follow the drift, but not of those t
   const drift = outOfFoldMeans(labels, folds);
   const told = (outOfFold: Float64Array) => {
     const days = Int32Array.from(labels.keys());
-    const fit = { days, labels, labelDays: days.map((day) => day + 1) };
-    const drifting = { ...FITTED, fit, folds, outOfFold };
+    const rows = { ticker: "AAA", days, labels, labelDays: days.map((day) => day + 1) };
+    const drifting = { ...FITTED, ...foldedRows({ ...rows, folds, outOfFold }) };
     return evaluated(undefined, "none", drifting).warnings.filter(({ code }) => code === "no_skill");
   };
   const [warning, ...others] = told(drift);
@@ -288,7 +306,7 @@ test("warns no_skill of forecasts that only follow the drift, but not of those t
 });
 
 test("a job without a ticker has no warning", () => {
-  assert.deepEqual(atOnce(evaluateMl([], { shrinkage: "none" }, 7)).warnings, []);
+  assert.deepEqual(evaluateMl([], { shrinkage: "none" }, 7).warnings, []);
 });
 
 test("provenance keeps only the text of the config's own section", () => {
@@ -314,14 +332,15 @@ function levelled(skill: number): FittedTicker[] {
       ...FITTED,
       ticker: `T${t}`,
       dates: { ticker: `T${t}`, days: days(160, 40), lastPriceDay: 199, lastFeatureDay: 199 },
-      folds: [{ trainStart: 0, trainEnd: 60, testStart: 60, testEnd: 140 }],
-      fit: {
+      ...foldedRows({
+        ticker: `T${t}`,
         days: days(0, 140),
         labels: Float64Array.of(...new Float64Array(60), ...labels(outOfFold, LEVELS.outOfFold)),
         labelDays: days(1, 140),
-      },
-      outOfFold,
-      outOfFoldSpans: [{ from: 60, level: LEVELS.outOfFold }],
+        folds: [{ trainStart: 0, trainEnd: 60, testStart: 60, testEnd: 140 }],
+        outOfFold,
+        spans: [{ from: 60, level: LEVELS.outOfFold }],
+      }),
       score: {
         days: days(160, 40),
         labels: labels(score, LEVELS.score).fill(Number.NaN, 39),
@@ -382,7 +401,7 @@ test("if returns go against the forecasts, they are those of their level, and th
   }
   assert.deepEqual(output.metrics.score.cross_section, raw.metrics.score.cross_section);
   assert.deepEqual(output.verdict!.judged[0]!.order, raw.verdict!.judged[0]!.order);
-  const { warnings } = atOnce(evaluateMl(levelled(-0.5), { shrinkage: "pooled" }, 199));
+  const { warnings } = evaluateMl(levelled(-0.5), { shrinkage: "pooled" }, 199);
   const negative = warnings.filter(({ code }) => code === "negative_slope");
   assert.equal(negative.length, 1);
   assert.match(negative[0]!.message, /^The slope of returns on held-out forecasts is -0\.\d\d with/);
@@ -394,7 +413,7 @@ test("tickers of a date whose forecasts start from different levels share their 
     days: Int32Array.of(5, 6, 7 + t),
     spans: [{ from: 5 + t, level }],
   }));
-  assert.deepEqual(atOnce(commonLevels(rows)), [
+  assert.deepEqual(commonLevels(rows), [
     { from: 5, level: 0.05 },
     { from: 6, level: 0.25 },
     { from: 7, level: 0.1 },

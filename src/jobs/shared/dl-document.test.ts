@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
-import { NO_ENGINE, provenance } from "../shared/job-document.ts";
-import { orderedPieces } from "../shared/ordered-json.ts";
-import type { ScoreSettings } from "../shared/score-tables.ts";
-import { dlOutput, evaluateDl } from "./dl-output.ts";
-import type { TrainingRecord } from "./ensemble.ts";
-import type { TrainedTicker } from "./planned-network.ts";
+import type { TrainingRecord } from "../dl/ensemble.ts";
+import { modelledOf, type TrainedTicker } from "../dl/planned-network.ts";
+import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
+import { jobDocument, plain } from "./job-document.ts";
+import { orderedPieces } from "./ordered-json.ts";
+import { NO_ENGINE, provenance } from "./provenance.ts";
+import { recordedDl } from "./recorded-settings.ts";
+
+function evaluateDl(trained: readonly TrainedTicker[], settings: ScoreSettings, asOf: number) {
+  const rows = settings.intervals === undefined ? "validation" : "calibration";
+  return evaluateForecasts(trained.map(modelledOf), rows, settings, asOf);
+}
 
 const SHA = "0".repeat(64);
 
@@ -21,16 +26,18 @@ function outputOf(
   const config = `{"NN params":{"Dot prediction":${own}}}`;
   const { settings, warnings } = parseDlSettings(config);
   const blob = (name: string) => ({ name, sha256: SHA });
-  const document = dlOutput({
+  const document = jobDocument({
+    operation: "run_dl_job",
     id: "1",
     createdAt: new Date(0),
     window: { start: 0, end: 100, cut: 100 },
     asOf: 100,
-    settings,
-    evaluation: atOnce(evaluateDl(trained, settings, 100)),
-    training,
+    fits: { tickers: trained.map(modelledOf), failures: [], training: plain(training) },
+    evaluation: evaluateDl(trained, settings, 100),
+    intervals: settings.intervals,
+    shrinkage: settings.shrinkage,
+    model: recordedDl(settings),
     warnings,
-    failures: [],
     machine: null,
     provenance: provenance({
       operation: "run_dl_job",
@@ -157,13 +164,13 @@ test("intervals come from the calibration part, and their coverage from labelled
 test("a ticker without a row in the calibration part has no interval and the warning interval_unsupported", () => {
   const alone = [{ ...TICKER, calibration: rows([], [], []) }];
   const unsupported = (settings: ScoreSettings) =>
-    atOnce(evaluateDl(alone, settings, 100)).warnings.filter(({ code }) => code === "interval_unsupported");
+    evaluateDl(alone, settings, 100).warnings.filter(({ code }) => code === "interval_unsupported");
   const intervals = { method: "split", alpha: 0.1, bound: "both" } as const;
   assert.deepEqual(
     unsupported({ intervals, shrinkage: "none" }).map(({ ticker, count }) => [ticker, count]),
     [["10", 0]],
   );
-  const { tickers } = atOnce(evaluateDl(alone, { intervals, shrinkage: "none" }, 100));
+  const { tickers } = evaluateDl(alone, { intervals, shrinkage: "none" }, 100);
   assert.ok(tickers[0]!.bounds.lower.every(Number.isNaN));
   assert.deepEqual(unsupported({ shrinkage: "none" }), []);
 });
@@ -188,7 +195,8 @@ const DRIFTING = (() => {
 })();
 
 function noSkillMessages(trained: readonly TrainedTicker[]): string[] {
-  const { warnings } = atOnce(evaluateDl(trained, { shrinkage: "none" }, 100));
+  const rows = trained.some(({ calibration }) => calibration.days.length > 0) ? "calibration" : "validation";
+  const { warnings } = evaluateForecasts(trained.map(modelledOf), rows, { shrinkage: "none" }, 100);
   return warnings.filter(({ code }) => code === "no_skill").map(({ message }) => message);
 }
 

@@ -1,0 +1,120 @@
+import type { Day } from "../../contract/market/dates.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
+import type { Levels } from "../../evaluate/levels.ts";
+import type { PanelDates } from "../../panel/as-of.ts";
+import type { Fold } from "../../panel/folds.ts";
+import { fitSpans, latestSpan, medianSpan, type PriceSpans, pooledSpans } from "../../panel/labels.ts";
+import type { PanelRows, WarmUp } from "../../panel/ticker-panel.ts";
+import type { Listed } from "./listed-warnings.ts";
+
+export interface ScoreRows {
+  /** Shape (n). */
+  readonly days: Int32Array;
+  /** Shape (n): log-return of one day, NaN if it is not known yet. */
+  readonly labels: Float64Array;
+  /** Shape (n): the date at whose close the label is known. */
+  readonly labelDays: Int32Array;
+  /** Shape (n): deviation of the last returns known at the date. */
+  readonly volatility: Float64Array;
+  /** Shape (n): log-return of the label. */
+  readonly predicted: Float64Array;
+  /** What these forecasts start from. */
+  readonly spans: Levels;
+}
+
+/** A model, and the score rows of one block that it forecasts. */
+export interface ScoreModel {
+  readonly block: number;
+  /** Positions [from, to) in the score rows. */
+  readonly from: number;
+  readonly to: number;
+  /** The number of the ticker's rows that the model learned from. */
+  readonly fitRows: number;
+  /** Their mean label, log-return; 0 without a row. */
+  readonly labelMean: number;
+  /** Whether the fit of the block failed, so that this is the model of an earlier block. */
+  readonly isStandIn: boolean;
+}
+
+/** Rows that a model did not learn from, with what its forecasts start from. */
+export interface HeldOutPart extends HeldOutRows {
+  readonly spans: Levels;
+}
+
+/** The forecasts of one ticker by the models of either job. */
+export interface ModelledTicker {
+  readonly ticker: string;
+  readonly dates: PanelDates;
+  /** For a late ticker, the first date of the block that it joins. */
+  readonly joins?: Day;
+  /** Shape (n): labels of all fit rows. */
+  readonly fitLabels: Float64Array;
+  /** The models' own forecasts by which they are judged: out of fold, or a network's calibration or else its validation part. */
+  readonly heldOut: HeldOutPart;
+  /** Those whose residuals make the intervals: out of fold, or a network's calibration part. */
+  readonly residuals: HeldOutRows;
+  readonly score: ScoreRows;
+  /** The models that forecast the score rows, in time order. */
+  readonly models: readonly ScoreModel[];
+  /** For an ensemble, the standard deviation (ddof 1) of its members' forecasts of the last score row, log-return. */
+  readonly spread?: number;
+  readonly rows: RowFacts;
+  readonly warnings: readonly Warning[];
+  readonly listed: readonly Listed[];
+  /** run_ml_job: the folds, as positions in the fit rows, and the dates of these, shape (n). */
+  readonly folds?: readonly Fold[];
+  readonly fitDays?: Int32Array;
+  /** Importances of the fit on the fit rows, largest first; absent if its library has none. */
+  readonly importances?: readonly Importance[];
+  /** Importances of the last fit, with their deviations over the fits of all blocks. */
+  readonly lastImportances?: readonly SpreadImportance[];
+  /** run_dl_job. */
+  readonly splits?: Splits;
+}
+
+/** The weight of a feature in a model, by its library's own measure. */
+export interface Importance {
+  readonly feature: string;
+  readonly importance: number;
+}
+
+/** The first and the last date of a ticker's windows in each part; undefined if a part has none. */
+export type Splits = Readonly<Record<"train" | "validate" | "calibrate", DateSpan | undefined>>;
+
+export interface DateSpan {
+  readonly start: Day;
+  readonly end: Day;
+}
+
+/** An importance from the last of several fits. */
+export interface SpreadImportance extends Importance {
+  /** Standard deviation (ddof 1) over the fits; absent if one of them does not list the feature. */
+  readonly spread?: number;
+}
+
+/** The median number of calendar days from the fit rows of all tickers to their next prices; null without a ticker. */
+export function medianSpacing(tickers: readonly { readonly rows: RowFacts }[]): number | null {
+  return medianSpan(pooledSpans(tickers.map(({ rows }) => rows.spans)));
+}
+
+/** The facts about a ticker's rows that a job keeps for its final report. */
+export interface RowFacts {
+  readonly fitRows: number;
+  readonly features: number;
+  readonly spans: PriceSpans;
+  /** The median of the last spans before mu's row, in calendar days. */
+  readonly latestSpan: number;
+  readonly warmUp: WarmUp;
+}
+
+export function rowFacts(panel: PanelRows): RowFacts {
+  const { fit, columns, warmUp } = panel;
+  return {
+    fitRows: fit.length,
+    features: columns.length,
+    spans: fitSpans(panel),
+    latestSpan: latestSpan(panel),
+    warmUp,
+  };
+}
