@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { withKeys } from "../../src/cli/keys.ts";
 import { openDatabase } from "../../src/service/database/database.ts";
+import { newRow } from "../../src/service/database/databases.testing.ts";
 import { Api } from "../../test/service/api.testing.ts";
 import { payload, putInputs } from "../../test/service/inputs.testing.ts";
 import { serviceFolder, startServe } from "../../test/service/service.testing.ts";
@@ -58,31 +59,19 @@ async function fill(data_dir: string, ended: string): Promise<void> {
   }));
   const data = JSON.stringify({ points });
   await database.write(async (db) => {
-    const row = await db
-      .selectFrom("operations")
-      .selectAll()
-      .where("id", "=", ended)
-      .executeTakeFirstOrThrow();
-    const { caller, operation, feature_url, data_extractor_url, config_sha256, body_sha256, space } = row;
-    const copied = { caller, operation, feature_url, data_extractor_url, config_sha256, body_sha256, space };
-    const shared = { ...copied, options: "{}", tags: "[]", config: "{}" };
-    for (let nth = 0; nth < LONG_OPERATIONS; nth++)
+    const query = db.selectFrom("operations").select(["caller", "space"]).where("id", "=", ended);
+    const { caller, space } = await query.executeTakeFirstOrThrow();
+    const end = { status: "Canceled", finished_at: new Date(), warnings: listed, failures: listed } as const;
+    const later = { not_before: database.time(365 * 86_400), last_seq: EPOCH_EVENTS };
+    const rows = Array.from({ length: LONG_OPERATIONS }, (_, nth) => ({
+      ...newRow(`long-${nth}`, caller),
+      ...end,
+    }));
+    for (const row of [...rows, { ...newRow("waiting", caller), ...later }])
       await db
         .insertInto("operations")
-        .values({
-          ...shared,
-          id: `long-${nth}`,
-          status: "Canceled",
-          finished_at: new Date(),
-          warnings: listed,
-          failures: listed,
-        })
+        .values({ ...row, space })
         .execute();
-    const waiting = { id: "waiting", not_before: database.time(365 * 86_400), last_seq: EPOCH_EVENTS };
-    await db
-      .insertInto("operations")
-      .values({ ...shared, ...waiting })
-      .execute();
     for (let seq = 1; seq <= EPOCH_EVENTS; seq++)
       await db.insertInto("events").values({ operation_id: "waiting", seq, type: "epochs", data }).execute();
   });

@@ -124,15 +124,22 @@ export class StoredOperations implements Operations {
     const { settings, quota } = this.#parts;
     switch (inserted.kind) {
       case "conflict":
-        return otherBody();
-      case "full":
-        return queueFull(settings.queued_per_caller);
+        return new MucastError(
+          "idempotency_conflict",
+          "this Idempotency-Key was used for another request; take a new key for another body",
+          { path: "Idempotency-Key", sameBody: false },
+        );
+      case "full": {
+        const limit = settings.queued_per_caller;
+        const message = `${counted(limit, "operation")} of this caller ${limit === 1 ? "waits" : "wait"} to start already`;
+        return new MucastError("rate_limited", message, { retryAfter: FULL_RETRY_SECONDS, limit });
+      }
       case "over quota":
         return quotaExceeded(inserted.used, quota);
-      case "missing":
-        return new MucastError("url_not_allowed", `${inserted.blob.name} has just been removed`, {
-          value: inserted.blob.name,
-        });
+      case "missing": {
+        const { name } = inserted.blob;
+        return new MucastError("url_not_allowed", `${name} has just been removed`, { value: name });
+      }
     }
   }
 
@@ -143,8 +150,9 @@ export class StoredOperations implements Operations {
   async payload(caller: Caller, id: string): Promise<string> {
     const payload = await readKeptPayload(this.#parts.database.db, id, caller.subject);
     if (payload === undefined) throw noOperation(id);
-    if (payload === null) throw noPayload(id);
-    return payload;
+    if (payload !== null) return payload;
+    const message = `operation ${id} was submitted to an earlier version, which did not keep payloads`;
+    throw new MucastError("not_found", message, { path: "id" });
   }
 
   async forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView> {
@@ -237,28 +245,4 @@ function sha256(text: string): string {
 function noOperation(id: string): MucastError {
   const message = `there is no operation ${JSON.stringify(id.slice(0, 100))}`;
   return new MucastError("not_found", message, { path: "id" });
-}
-
-function noPayload(id: string): MucastError {
-  const message = `operation ${id} was submitted to an earlier version, which did not keep payloads`;
-  return new MucastError("not_found", message, { path: "id" });
-}
-
-function otherBody(): MucastError {
-  return new MucastError(
-    "idempotency_conflict",
-    "this Idempotency-Key was used for another request; take a new key for another body",
-    { path: "Idempotency-Key", sameBody: false },
-  );
-}
-
-function queueFull(most: number): MucastError {
-  return new MucastError(
-    "rate_limited",
-    `${counted(most, "operation")} of this caller ${most === 1 ? "waits" : "wait"} to start already`,
-    {
-      retryAfter: FULL_RETRY_SECONDS,
-      limit: most,
-    },
-  );
 }

@@ -44,7 +44,10 @@ export async function finishAttempt(
   const fields = { operation_id: row.id, attempt: row.attempt };
   if (ending === "drained") {
     if (!(await releaseOperation(database, row, "drained", 0))) return false;
-    log.info({ ...fields, reason: reasonOf(end) }, "an attempt ended with its service and will be repeated");
+    log.info(
+      { ...fields, ...(end.kind === "lost" && { reason: end.reason }) },
+      "an attempt ended with its service and will be repeated",
+    );
     return true;
   }
   if ("with" in ending) {
@@ -117,10 +120,6 @@ function executionLost({ lost, losses }: OperationRow, last: Loss): MucastError 
   const causes = [...losses, last].map(({ attempt, reason }) => `attempt ${attempt}: ${reason}`);
   const times = counted(lost + 1, "time");
   return new MucastError("execution_lost", `the job was lost ${times} (${causes.join("; ")})`);
-}
-
-function reasonOf(end: ExecutionEnd): string | undefined {
-  return end.kind === "lost" ? end.reason : undefined;
 }
 
 /**
