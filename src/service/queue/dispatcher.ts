@@ -75,7 +75,6 @@ export class Dispatcher {
     this.wake();
   }
 
-  /** Claims queued operations now. */
   wake(): void {
     this.#claimAgain = true;
     this.#claiming ??= this.#claim().finally(() => {

@@ -56,7 +56,6 @@ export class Leases {
     this.#seen.set(table, new SeenLeases());
   }
 
-  /** Looks at once, and then every 5 s. */
   start(): void {
     this.#stop = repeatSweep(
       () => this.look(),

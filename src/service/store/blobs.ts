@@ -43,16 +43,14 @@ export async function findBlob(
   caller: string,
   name: string,
 ): Promise<StorageKey | undefined> {
-  const recorded = await selectRecord(db, caller, name).where("state", "=", "stored").executeTakeFirst();
-  const space =
-    recorded?.space ??
-    (
-      await outputSpaces(db, name)
-        .where("caller", "=", caller)
-        .where("status", "in", ACTIVE_STATUSES)
-        .executeTakeFirst()
-    )?.space;
-  return space === undefined ? undefined : { name, space };
+  // First: an operation that ends between the statements has recorded its output by the second one.
+  const active = await selectOperation(db, name)
+    .where("caller", "=", caller)
+    .where("status", "in", ACTIVE_STATUSES)
+    .executeTakeFirst();
+  const found =
+    active ?? (await selectRecord(db, caller, name).where("state", "=", "stored").executeTakeFirst());
+  return found && { name, space: found.space };
 }
 
 function selectRecord(db: Statements, caller: string, name: string) {
@@ -63,7 +61,7 @@ function selectRecord(db: Statements, caller: string, name: string) {
 }
 
 /** The operation whose output has that name. */
-function outputSpaces(db: Statements, name: string) {
+function selectOperation(db: Statements, name: string) {
   return db
     .selectFrom("operations")
     .select(["caller", "space"])
@@ -75,11 +73,10 @@ export async function ownerOf(db: Statements, { name, space }: StorageKey): Prom
   const recorded = db
     .selectFrom("blobs")
     .select("caller")
-    .where(({ and }) => and({ space, name }));
-  const owner =
-    (await recorded.executeTakeFirst()) ??
-    (await outputSpaces(db, name).where("space", "=", space).executeTakeFirst());
-  return owner?.caller;
+    .where("space", "=", space)
+    .where("name", "=", name);
+  const made = selectOperation(db, name).where("space", "=", space);
+  return ((await recorded.executeTakeFirst()) ?? (await made.executeTakeFirst()))?.caller;
 }
 
 /** Whether a key belongs to another caller. */
@@ -198,20 +195,17 @@ async function count(db: Statements, caller: string, bytes: number, blobs: numbe
     .execute();
 }
 
-/** What a caller has stored, with one output for each active operation. */
+/** What a caller has stored, with one output for each active operation. One that ends between the statements counts twice. */
 export async function usageOf(db: Statements, caller: string): Promise<Usage> {
-  const stored = await db
-    .selectFrom("blob_usage")
-    .select(["bytes", "blobs"])
-    .where("caller", "=", caller)
-    .executeTakeFirst();
   const { active } = await db
     .selectFrom("operations")
     .select(({ fn }) => fn.countAll<number>().as("active"))
     .where("caller", "=", caller)
     .where("status", "in", ACTIVE_STATUSES)
     .executeTakeFirstOrThrow();
-  return { bytes: stored?.bytes ?? 0, blobs: (stored?.blobs ?? 0) + active };
+  const usage = db.selectFrom("blob_usage").select(["bytes", "blobs"]).where("caller", "=", caller);
+  const { bytes = 0, blobs = 0 } = (await usage.executeTakeFirst()) ?? {};
+  return { bytes, blobs: blobs + active };
 }
 
 /**

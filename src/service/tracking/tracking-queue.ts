@@ -61,7 +61,6 @@ export class TrackingQueue {
     this.wake();
   }
 
-  /** Looks for due outputs now. */
   wake(): void {
     this.#working ??= this.#work()
       .catch((error: unknown) => this.#parts.log.warn({ err: error }, "the jobs to record could not be read"))
