@@ -10,7 +10,7 @@ import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
 import { WARNING_TABLE } from "../src/contract/problems/warnings.ts";
 import { MUCAST_VERSION } from "../src/contract/version.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
-import { makeDocument } from "../src/service/http/build-http.ts";
+import { addOutput, makeDocument } from "../src/service/http/build-http.ts";
 import { configurationPage } from "../src/service/settings/configuration-page.ts";
 import { GENERATED, trackedFiles } from "./budgets.ts";
 import { pythonModels } from "./python-models.ts";
@@ -27,7 +27,7 @@ async function generated(): Promise<Map<string, string>> {
   }
   const document = await makeDocument();
   files.set("schemas/openapi.json", `${JSON.stringify(document, null, 2)}\n`);
-  files.set(`${PYTHON_CLIENT}/models.py`, pythonModels(document.components.schemas));
+  files.set(`${PYTHON_CLIENT}/models.py`, pythonModels(addOutput(document)));
   files.set(
     `${PYTHON_CLIENT}/version.py`,
     `"""Generated from package.json; do not edit."""\n\n__version__ = "${MUCAST_VERSION}"\n`,

@@ -104,10 +104,7 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   preparation: ["auth", "blobs", "request-process", "abort-error.ts"],
   tracking: ["blobs", "database", "queue", "request-process", "settings", "store", "telemetry"],
   report: ["auth", "blobs", "database", "forecast", "abort-error.ts"],
-  http: [
-    ...["auth", "blobs", "operations", "preparation", "report", "telemetry"],
-    ...["abort-error.ts", "free-turns.ts", "request-scope.ts"],
-  ],
+  http: [...["auth", "blobs", "operations", "preparation", "report", "telemetry"], "abort-error.ts"],
   mcp: ["auth", "http", "operations", "telemetry", "verdict", "abort-error.ts"],
 };
 

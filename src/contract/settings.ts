@@ -108,6 +108,9 @@ export const settingsSchema = z.strictObject({
   allowed_hosts: stringList(
     "Additional names that are accepted in a request's Host header, with the port unless it is the default. Loopback names, with any port, and the name in `public_url` are always accepted.",
   ).register(settingNames, { env: "MUCAST_ALLOWED_HOSTS" }),
+  trusted_proxies: stringList(
+    "Addresses or networks (CIDR) of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are believed, such as 127.0.0.1. Without it, all callers behind a proxy share its address.",
+  ).register(settingNames, { env: "MUCAST_TRUSTED_PROXIES" }),
   allowed_origins: stringList("Origins of web pages that may call the service.").register(settingNames, {
     env: "MUCAST_ALLOWED_ORIGINS",
   }),
@@ -298,7 +301,7 @@ export const settingsSchema = z.strictObject({
     .optional()
     .meta({ shownDefault: "half of the free descriptors, 10000 at most" })
     .describe(
-      "Maximum number of open connections. For the last one, the service closes the longest idle one; beyond it, it closes new ones without an answer. Each connection needs two file descriptors (`ulimit -n`), in addition to those of the rest of the service.",
+      "Maximum number of open connections. Beyond it, the service closes those that are idle, and new ones without an answer. Each connection needs two file descriptors (`ulimit -n`), in addition to those of the rest of the service.",
     )
     .register(settingNames, { env: "MUCAST_CONNECTIONS" }),
   downloads: count(1, 1_000_000)

@@ -124,7 +124,7 @@ export async function forecastsParquet(parts: readonly Rows[]): Promise<AsyncGen
   // Only an export to Parquet loads DuckDB.
   const { parquetBytes } = await import("../tables/write-parquet.ts");
   return parquetBytes(
-    { columns: COLUMNS, compression: "snappy", version: "v1", metadata: { mucast: MUCAST_VERSION } },
+    { columns: COLUMNS, compression: "snappy", metadata: { mucast: MUCAST_VERSION } },
     parts,
   );
 }

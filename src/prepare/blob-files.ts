@@ -75,7 +75,7 @@ export function blobFiles(
       { name: "ticker", kind: "text" },
       ...names.map((name) => ({ name, kind })),
     ],
-    ...{ compression, version: "v2", metadata },
+    ...{ compression, metadata },
   });
   const { start, end, learningEnd } = window;
   const metadata = {

@@ -19,7 +19,7 @@ const COLUMNS = [
 ] as const;
 
 function write(table: Partial<ParquetTable>, parts: Iterable<Rows>): Promise<ArrayBuffer> {
-  const whole = { columns: COLUMNS, compression: "snappy", version: "v2", metadata: {}, ...table } as const;
+  const whole = { columns: COLUMNS, compression: "snappy", metadata: {}, ...table } as const;
   return arrayBuffer(parquetBytes(whole, parts));
 }
 
@@ -53,7 +53,6 @@ const part: fc.Arbitrary<Rows> = fc.nat(5).chain((count) => {
 test("hyparquet reads the rows that were written, and writing them again gives the same bytes", async () => {
   const table = fc.record({
     compression: fc.constantFrom("snappy", "zstd"),
-    version: fc.constantFrom("v1", "v2"),
     metadata: fc.dictionary(fc.constantFrom("start", "it's"), fc.constantFrom("2020-01-01", "'")),
   });
   const compressors = { ZSTD: (page: Uint8Array) => new Uint8Array(zstdDecompressSync(page)) };
@@ -102,7 +101,7 @@ test("an error of the rows ends the table", async () => {
 test("names that DuckDB would change are refused", async () => {
   for (const names of [["x", "X"], [""], ["a\0"]]) {
     const columns = names.map((name) => ({ name, kind: "double" as const }));
-    const table = { columns, compression: "zstd" as const, version: "v1" as const, metadata: {} };
+    const table = { columns, compression: "zstd" as const, metadata: {} };
     await assert.rejects(parquetBytes(table, []).next(), { code: "invalid_data" });
   }
 });

@@ -106,7 +106,7 @@ export class ConsoleService {
       telemetry: noTelemetry,
       occupancy: () => this.queue.dispatcher.occupancy,
       ready: async () => [],
-      keyCheckMilliseconds: 100,
+      beatMilliseconds: 100,
     });
     await this.#app.listen({ host: "127.0.0.1", port: this.#port });
     this.#port = (this.#app.server.address() as AddressInfo).port;

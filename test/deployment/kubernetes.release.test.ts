@@ -108,7 +108,7 @@ test("detects a misspelt field, a field of another type and a repeated key", () 
 test("probes, the Service, the Ingress and the policy name the existing port and routes", () => {
   const port = { name: "http", containerPort: Number(config.MUCAST_PORT) };
   assert.deepEqual(container.ports, [port]);
-  const routes = readFileSync("src/service/http/health-routes.ts", "utf8");
+  const routes = readFileSync("src/service/http/service-routes.ts", "utf8");
   const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
   assert.deepEqual(
     probes.map(({ httpGet }) => httpGet.path),

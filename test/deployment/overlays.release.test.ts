@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, describe, test } from "node:test";
 import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
-import { AllowedHosts } from "../../src/service/http/guard/allowed-hosts.ts";
+import { AllowedHosts } from "../../src/service/http/guard/hosts-and-origins.ts";
 import {
   bytesOf,
   type Container,

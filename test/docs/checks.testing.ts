@@ -153,6 +153,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/deploying.md", "python3 -m venv", SYNTAX],
   ["docs/deploying.md", "sudo -u mucast mucast db status", SYNTAX],
   ["docs/deploying.md", "npm pack && sudo", SYNTAX],
+  ["docs/deploying.md", "MUCAST_SITE=", SYNTAX],
   ["docs/engine.md", "mucast (node) ── stdin/stdout, one message a line ── host", EYE],
   ["docs/engine.md", "mucast (node) ── stdin/stdout, one message a line ── gateway", EYE],
   ["docs/engine.md", "service ──", EYE],

@@ -22,6 +22,9 @@ class Progress(TypedDict):
     stage: str
     done: int
     total: int | None
+    percent: NotRequired[float]
+    seconds_left: NotRequired[int]
+    """At the stage's pace, once that is known."""
 
 
 class Warning(TypedDict):
@@ -1105,44 +1108,18 @@ class Finding(TypedDict):
     advice: str
 
 
-class AuditBlobInputsFeature(TypedDict):
-    url: str
-    """Without secrets; for a local file, its name."""
-    sha256: str
-
-
-class AuditBlobInputsDataExtractor(TypedDict):
-    url: str
-    """Without secrets; for a local file, its name."""
-    sha256: str
-
-
-class AuditBlobInputsPreviousFeature(TypedDict):
-    url: str
-    """Without secrets; for a local file, its name."""
-    sha256: str
-
-
-class AuditBlobInputsPreviousDataExtractor(TypedDict):
-    url: str
-    """Without secrets; for a local file, its name."""
-    sha256: str
-
-
-class AuditBlobInputsPrices(TypedDict):
-    """The price CSV of `preparation`."""
-
+class AuditInput(TypedDict):
     url: str
     """Without secrets; for a local file, its name."""
     sha256: str
 
 
 class AuditBlobInputs(TypedDict):
-    feature: AuditBlobInputsFeature
-    data_extractor: AuditBlobInputsDataExtractor
-    previous_feature: NotRequired[AuditBlobInputsPreviousFeature]
-    previous_data_extractor: NotRequired[AuditBlobInputsPreviousDataExtractor]
-    prices: NotRequired[AuditBlobInputsPrices]
+    feature: AuditInput
+    data_extractor: AuditInput
+    previous_feature: NotRequired[AuditInput]
+    previous_data_extractor: NotRequired[AuditInput]
+    prices: NotRequired[AuditInput]
     """The price CSV of `preparation`."""
     config_sha256: str
 

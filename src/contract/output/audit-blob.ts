@@ -40,10 +40,12 @@ const checkSchema = z
   })
   .meta({ id: "AuditCheck" });
 
-const inputSchema = z.strictObject({
-  url: z.string().describe("Without secrets; for a local file, its name."),
-  sha256: digest,
-});
+const inputSchema = z
+  .strictObject({
+    url: z.string().describe("Without secrets; for a local file, its name."),
+    sha256: digest,
+  })
+  .meta({ id: "AuditInput" });
 
 export const AUDIT_SCHEMA_NAME = "mucast.audit/1";
 

@@ -78,6 +78,8 @@ export const progressSchema = z
     stage: mayGrow(z.enum(STAGES)),
     done: z.int().nonnegative(),
     total: z.int().nonnegative().nullable(),
+    percent: z.number().min(0).max(100).optional(),
+    seconds_left: z.int().nonnegative().optional().describe("At the stage's pace, once that is known."),
   })
   .meta({ id: "Progress" });
 

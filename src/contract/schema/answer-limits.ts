@@ -29,8 +29,6 @@ export const SIZES = {
   features: 3 * 2 ** 20,
   /** The text for an agent that accompanies the structured answer of a tool. */
   toolText: 128 * 2 ** 10,
-  /** Any answer as JSON, of a route or a tool: less than 4 MB. */
-  answer: 3.5 * 2 ** 20,
   statusBlob: 2 ** 20,
 } as const;
 

@@ -3,7 +3,6 @@ import type { Caller } from "./caller.ts";
 
 /**
  * Identifies the caller by the `Authorization` header of a request.
- *
  * @throws MucastError unauthorized for a header that authenticates no caller; unavailable if the database or the issuer that has to
  * check it cannot be reached.
  */
@@ -31,15 +30,6 @@ export function bearerToken(authorization: string | undefined): string {
 
 export function unauthorized(message: string, options?: ErrorOptions): MucastError {
   return new MucastError("unauthorized", message, { path: "Authorization" }, options);
-}
-
-/**
- * The error for a token that no known key can check while the issuer is unreachable. Its message contains no URL, since callers
- * without a valid token get it.
- */
-export function uncheckable(retryAfter: number, cause: unknown): MucastError {
-  const message = "the keys of the OIDC issuer cannot be read now";
-  return new MucastError("unavailable", message, { path: "Authorization", retryAfter }, { cause });
 }
 
 /** Whether a request counts as a failed try: its token is wrong, or cannot be checked now. */

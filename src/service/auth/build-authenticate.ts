@@ -25,7 +25,6 @@ const ANYONE: Caller = {
 
 /**
  * Builds the authentication of the setting `auth`. It accepts the operator's token in every mode.
- *
  * @throws MucastError invalid_request for settings that `checkAuthAllowed` refuses.
  */
 export async function buildAuthenticate(settings: Settings, parts: AuthenticateParts): Promise<Authenticate> {
@@ -49,6 +48,16 @@ async function authenticateOthers(
     case "keys":
       return keyAuthenticate(keys);
     case "oidc": {
+      // The callers of the issuer keep the identities of its former URL.
+      const issuer = settings.oidc_former_issuer ?? settings.oidc_issuer!;
+      const first = await firstIssuer(issuer);
+      if (issuer !== first) {
+        log.warn(
+          { issuer, first_issuer: first },
+          "the callers of this OIDC issuer do not see the operations and blobs of the first one's; " +
+            "where it is the same issuer with a new URL, set oidc_former_issuer to the first one",
+        );
+      }
       // Only this mode loads jose.
       const { oidcAuthenticate } = await import("./oidc-authenticate.ts");
       return oidcAuthenticate({
@@ -56,7 +65,7 @@ async function authenticateOthers(
         audience: settings.oidc_audience!,
         jwksUrl: settings.oidc_jwks_url,
         scopes: { read: settings.oidc_read_scope, write: settings.oidc_write_scope },
-        subjectOf: await oidcSubjects(settings, firstIssuer, log),
+        subjectOf: subjectsOf(issuer, first),
         keysSeconds: settings.oidc_keys_seconds,
         log,
       });
@@ -66,76 +75,36 @@ async function authenticateOthers(
   }
 }
 
-/** The callers of the issuer, which keep the identities of its former URL. */
-async function oidcSubjects(
-  settings: Settings,
-  firstIssuer: AuthenticateParts["firstIssuer"],
-  log: Log,
-): Promise<(sub: string) => string> {
-  const issuer = settings.oidc_former_issuer ?? settings.oidc_issuer!;
-  const first = await firstIssuer(issuer);
-  if (issuer !== first) {
-    log.warn(
-      { issuer, first_issuer: first },
-      "the callers of this OIDC issuer do not see the operations and blobs of the first one's; " +
-        "where it is the same issuer with a new URL, set oidc_former_issuer to the first one",
-    );
-  }
-  return subjectsOf(issuer, first);
-}
-
 type AuthSettings = Pick<Settings, "auth" | "host" | "oidc_issuer" | "oidc_audience" | "oidc_jwks_url">;
 
 /**
  * Refuses settings with which any caller on the network could use the service: no authentication on an address other than loopback,
  * OIDC without an issuer or an audience, or an issuer's keys over plain http.
- *
  * @throws MucastError invalid_request.
  */
 export function checkAuthAllowed(settings: AuthSettings): void {
-  AUTH_CHECKS[settings.auth](settings);
-}
-
-const AUTH_CHECKS: Readonly<Record<Settings["auth"], (settings: AuthSettings) => void>> = {
-  none: checkLoopback,
-  keys: () => undefined,
-  oidc: checkOidc,
-};
-
-function checkLoopback({ auth, host }: AuthSettings): void {
-  if (isLoopbackName(host)) return;
-  throw refused(
-    "auth",
-    auth,
-    `auth is "none" and host is "${host}", which others can reach: set auth to "keys" ` +
-      "(`mucast keys create` makes one) or to oidc, or listen on 127.0.0.1",
-  );
-}
-
-function checkOidc(settings: AuthSettings): void {
+  const { auth, host } = settings;
+  const refuse = (path: string, value: unknown, message: string) => {
+    throw new MucastError("invalid_request", message, { path, value });
+  };
+  if (auth === "none" && !isLoopbackName(host)) {
+    refuse(
+      "auth",
+      auth,
+      `auth is "none" and host is "${host}", which others can reach: set auth to "keys" ` +
+        "(`mucast keys create` makes one) or to oidc, or listen on 127.0.0.1",
+    );
+  }
+  if (auth !== "oidc") return;
   for (const name of ["oidc_issuer", "oidc_audience"] as const) {
-    if (settings[name] === undefined || settings[name] === "") {
-      throw refused(name, settings[name], `auth is "oidc" and ${name} is missing`);
-    }
+    if (!settings[name]) refuse(name, settings[name], `auth is "oidc" and ${name} is missing`);
   }
   for (const name of ["oidc_issuer", "oidc_jwks_url"] as const) {
-    const url = settings[name];
-    if (url !== undefined && !isTrusted(new URL(url))) {
-      throw refused(
-        name,
-        url,
-        `${name} must be https: the keys at that address decide which callers have access`,
-      );
-    }
+    const { protocol, hostname } = new URL(settings[name] ?? "https://none");
+    if (protocol === "https:" || isLoopbackName(hostname)) continue;
+    const message = `${name} must be https: the keys at that address decide which callers have access`;
+    refuse(name, settings[name], message);
   }
-}
-
-function isTrusted({ protocol, hostname }: URL): boolean {
-  return protocol === "https:" || isLoopbackName(hostname);
-}
-
-function refused(path: string, value: unknown, message: string): MucastError {
-  return new MucastError("invalid_request", message, { path, value });
 }
 
 /** The hash of no secret. With it, an unknown key takes as long to refuse as a wrong secret. */

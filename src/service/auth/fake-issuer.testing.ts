@@ -1,5 +1,5 @@
 /** A fake OIDC provider: a local server with a discovery document, a key set, and tokens that it signs. */
-import { createServer, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from "jose";
@@ -17,12 +17,8 @@ export class FakeIssuer {
   readonly requestsByPath = new Map<string, number>();
   /** Members of the discovery document that replace the correct ones. */
   metadata: Record<string, unknown> = {};
-  /** Members that the key set has before the keys. */
-  members: readonly unknown[] = [];
   /** Status of every answer. */
   status = 200;
-  /** A path whose answer never ends, and the number of its bytes that a client has read. */
-  endless = { path: "", bytes: 0 };
   url = "";
   #keys: SigningKey[] = [];
   #count = 0;
@@ -35,7 +31,6 @@ export class FakeIssuer {
         const path = request.url!;
         issuer.requestsByPath.set(path, (issuer.requestsByPath.get(path) ?? 0) + 1);
         response.writeHead(issuer.status, { "content-type": "application/json", connection: "close" });
-        if (path === issuer.endless.path) return issuer.#sendEndlessly(response);
         response.end(JSON.stringify(await issuer.#answer(path)));
       }),
     );
@@ -82,16 +77,6 @@ export class FakeIssuer {
     return new SignJWT(payload).setProtectedHeader({ alg, kid, ...header }).sign(privateKey);
   }
 
-  #sendEndlessly(response: ServerResponse): void {
-    const piece = Buffer.alloc(2 ** 16, " ");
-    const more = () => {
-      if (response.destroyed) return;
-      this.endless.bytes += piece.length;
-      response.write(piece, more);
-    };
-    more();
-  }
-
   async #answer(path: string): Promise<unknown> {
     if (path === "/.well-known/openid-configuration") {
       return { issuer: this.url, jwks_uri: `${this.url}/keys`, ...this.metadata };
@@ -102,6 +87,6 @@ export class FakeIssuer {
       alg,
       use: "sig",
     }));
-    return { keys: [...this.members, ...(await Promise.all(keys))] };
+    return { keys: await Promise.all(keys) };
   }
 }

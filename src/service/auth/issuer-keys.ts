@@ -1,179 +1,103 @@
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  type ExportedJWKSCache,
+  errors,
+  type JWTVerifyGetKey,
+  jwksCache,
+} from "jose";
 import { z } from "zod";
-import { causeOf } from "../../contract/errors/system-error.ts";
-import { readWholeJson } from "../../contract/json/whole-json.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Log } from "../telemetry/log.ts";
-import { uncheckable } from "./authenticate.ts";
-import { type KeySet, readKeySet } from "./key-set.ts";
 
-interface IssuerKeysOptions {
-  /** Reads the issuer's keys. */
-  readonly read: () => Promise<KeySet>;
+export interface IssuerOptions {
+  readonly issuer: string;
+  /** URL of the issuer's keys; if missing, OpenID discovery finds it. */
+  readonly jwksUrl?: string | undefined;
   /** How long keys are used while the issuer is unreachable. */
   readonly keysSeconds: number;
   readonly log: Pick<Log, "info" | "warn">;
 }
 
-/** After this time the service reads the issuer's keys again, so that removed keys become invalid. */
-const FRESH_MILLISECONDS = 10 * 60_000;
-/** After a fetch, unknown keys cause no other fetch for this long. */
-const COOLDOWN_MILLISECONDS = 30_000;
-const MIN_RETRY_MILLISECONDS = 5_000;
-const MAX_RETRY_MILLISECONDS = 60_000;
-
-interface Failure {
-  readonly error: unknown;
-  readonly retryMilliseconds: number;
-  readonly retryAt: number;
-}
-
-/**
- * The keys of an OIDC issuer, cached for ten minutes, and longer while the issuer is unreachable. Only one fetch runs at a time.
- * After a failed one, the service does not ask again for 5 s, then 10, 20, 40 and 60 s.
- */
-export class IssuerKeys {
-  readonly #options: IssuerKeysOptions;
-  #known: { readonly keys: KeySet; readonly fetchedAt: number } | undefined;
-  #failure: Failure | undefined;
-  #fetching: Promise<KeySet> | undefined;
-
-  constructor(options: IssuerKeysOptions) {
-    this.#options = options;
-  }
-
-  /** The keys to check a token with. @throws MucastError unavailable if none are known and the issuer is unreachable. */
-  async current(): Promise<KeySet> {
-    const known = this.#known;
-    if (known === undefined || !this.#isUsable) return this.#fetched();
-    if (this.#age < FRESH_MILLISECONDS) return known.keys;
-    const isAway = this.#failedLately;
-    // A failed fetch is logged and repeated later.
-    const renewed = this.#fetched().catch(() => known.keys);
-    return isAway ? known.keys : renewed;
-  }
-
-  /**
-   * The keys for a token whose key is not in the set `tried`.
-   *
-   * @returns undefined if the issuer has no others.
-   * @throws MucastError unavailable if the issuer is unreachable.
-   */
-  async newerThan(tried: KeySet): Promise<KeySet | undefined> {
-    if (this.#known !== undefined && this.#known.keys !== tried) return this.#known.keys;
-    return this.#age < COOLDOWN_MILLISECONDS ? undefined : this.#fetched();
-  }
-
-  get #age(): number {
-    return this.#known === undefined ? Number.POSITIVE_INFINITY : performance.now() - this.#known.fetchedAt;
-  }
-
-  get #isUsable(): boolean {
-    return this.#age < this.#options.keysSeconds * 1_000;
-  }
-
-  /** Whether a request need not wait for the issuer. A failure before a period without requests says nothing about the issuer now. */
-  get #failedLately(): boolean {
-    return this.#failure !== undefined && performance.now() < this.#failure.retryAt + MAX_RETRY_MILLISECONDS;
-  }
-
-  /** The keys from the fetch in progress, or else from a new one. */
-  async #fetched(): Promise<KeySet> {
-    if (this.#fetching === undefined) {
-      const wait = this.#failure === undefined ? 0 : this.#failure.retryAt - performance.now();
-      if (wait > 0) throw uncheckable(Math.ceil(wait / 1_000), this.#failure!.error);
-      this.#fetching = this.#fetch().finally(() => {
-        this.#fetching = undefined;
-      });
-    }
-    return this.#fetching;
-  }
-
-  async #fetch(): Promise<KeySet> {
-    const { read, log } = this.#options;
-    let keys: KeySet;
-    try {
-      keys = await read();
-    } catch (error) {
-      const retryMilliseconds = this.#nextRetry();
-      this.#failure = { error, retryMilliseconds, retryAt: performance.now() + retryMilliseconds };
-      const effect = this.#isUsable ? "tokens are checked by the known keys" : "no token can be checked";
-      log.warn({ err: error }, `the keys of the OIDC issuer cannot be read; ${effect}`);
-      throw uncheckable(retryMilliseconds / 1_000, error);
-    }
-    if (this.#failure !== undefined) log.info({}, "the keys of the OIDC issuer can be read again");
-    if (keys.jwks().keys.length === 0) log.warn({}, "the OIDC issuer has no key that this service can use");
-    this.#failure = undefined;
-    this.#known = { keys, fetchedAt: performance.now() };
-    return keys;
-  }
-
-  #nextRetry(): number {
-    const last = this.#failure?.retryMilliseconds;
-    return last === undefined ? MIN_RETRY_MILLISECONDS : Math.min(last * 2, MAX_RETRY_MILLISECONDS);
-  }
-}
-
+/** After a failure, the issuer is not asked again for this long. */
+const RETRY_SECONDS = 30;
 const FETCH_MILLISECONDS = 5_000;
-/** Maximum size of an answer. A discovery document or a key set has some kilobytes. */
-const MAX_ANSWER_BYTES = 2 ** 20;
-
-export interface IssuerAddress {
-  readonly issuer: string;
-  /** URL of the issuer's keys; if missing, OpenID discovery finds it. */
-  readonly jwksUrl?: string | undefined;
-}
 
 /**
- * Creates a function that reads the issuer's keys. It keeps the discovered URL until the keys cannot be read there.
+ * Finds the key of a token among those of an OIDC issuer. jose caches them for ten minutes and reads them again for a token with an
+ * unknown key, at most every 30 s. While the issuer cannot be reached, the last known keys are used.
  *
- * The function throws an Error that names the URL and the cause, for the log and not for callers.
+ * It throws MucastError unavailable for a token that no known key can check while the issuer is unreachable.
  */
-export function keySetReader({ issuer, jwksUrl }: IssuerAddress): () => Promise<KeySet> {
-  let discovered: string | undefined;
-  return async () => {
-    const url = jwksUrl ?? discovered ?? (await discoverJwksUrl(issuer));
-    discovered = undefined;
-    const keys = await readJson(url, readKeySet);
-    discovered = url;
-    return keys;
+export function issuerKeys({ issuer, jwksUrl, keysSeconds, log }: IssuerOptions): JWTVerifyGetKey {
+  const cache: Partial<ExportedJWKSCache> = {};
+  let remote: Promise<ReturnType<typeof createRemoteJWKSet>> | undefined;
+  let failure: { readonly error: unknown; readonly retryAt: number } | undefined;
+
+  const findKnown: JWTVerifyGetKey = async (header, token) => {
+    const { uat = Number.NEGATIVE_INFINITY, jwks } = cache;
+    try {
+      if (jwks && Date.now() - uat < keysSeconds * 1_000) return await createLocalJWKSet(jwks)(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+    }
+    // Without a URL: callers without a valid token get this message.
+    throw new MucastError(
+      "unavailable",
+      "the keys of the OIDC issuer cannot be read now",
+      { path: "Authorization", retryAfter: RETRY_SECONDS },
+      { cause: failure?.error },
+    );
   };
+
+  return async (header, token) => {
+    if (failure !== undefined && performance.now() < failure.retryAt) return findKnown(header, token);
+    try {
+      remote ??= openRemote(jwksUrl ?? discoverJwksUrl(issuer), cache);
+      const key = await (await remote)(header, token);
+      if (failure !== undefined) log.info({}, "the keys of the OIDC issuer can be read again");
+      failure = undefined;
+      return key;
+    } catch (error) {
+      if (isAboutToken(error)) throw error;
+      // The issuer may have moved its keys.
+      remote = undefined;
+      failure = { error, retryAt: performance.now() + RETRY_SECONDS * 1_000 };
+      log.warn({ err: error }, "the keys of the OIDC issuer cannot be read; the known keys are used");
+      return findKnown(header, token);
+    }
+  };
+}
+
+async function openRemote(url: string | Promise<string>, cache: Partial<ExportedJWKSCache>) {
+  return createRemoteJWKSet(new URL(await url), {
+    timeoutDuration: FETCH_MILLISECONDS,
+    [jwksCache]: cache as ExportedJWKSCache,
+  });
+}
+
+/** Whether the issuer's keys could be read, and do not fit the token. */
+function isAboutToken(error: unknown): boolean {
+  return (
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWKSMultipleMatchingKeys ||
+    error instanceof errors.JOSENotSupported
+  );
 }
 
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
 
-/** The URL of an issuer's keys, from its OpenID Connect discovery document, which must belong to this issuer. */
-function discoverJwksUrl(issuer: string): Promise<string> {
+/** The URL of an issuer's keys, from its OpenID Connect discovery document. @throws Error with the URL and the cause. */
+async function discoverJwksUrl(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  return readJson(url, (document) => {
-    const metadata = metadataSchema.safeParse(document);
-    if (!metadata.success) throw new Error("it is not an OpenID discovery document");
-    const { issuer: named, jwks_uri } = metadata.data;
-    if (named !== issuer) throw new Error(`it belongs to the issuer ${named}, not to ${issuer}`);
-    // No downgrade: the keys of an https issuer must come over https.
-    if (url.startsWith("https:") && !jwks_uri.startsWith("https:"))
-      throw new Error("its jwks_uri is not https");
-    return jwks_uri;
-  });
-}
-
-/** Fetches a document of JSON and reads it. @throws Error with the URL and the cause. */
-async function readJson<T>(url: string, read: (document: unknown) => T): Promise<T> {
-  try {
-    const answer = await fetch(url, {
-      redirect: "error",
-      signal: AbortSignal.timeout(FETCH_MILLISECONDS),
-      headers: { accept: "application/json, application/jwk-set+json" },
-    });
-    if (!answer.ok) {
-      await answer.body?.cancel();
-      throw new Error(`it answers ${answer.status}`);
-    }
-    // A larger body is cancelled, which closes the connection.
-    const json = await readWholeJson(answer.body ?? [], MAX_ANSWER_BYTES);
-    if ("isTooLarge" in json) throw new Error(`it answers with more than ${MAX_ANSWER_BYTES} bytes`);
-    if ("fault" in json) throw new Error(json.fault);
-    return read(json.value);
-  } catch (error) {
-    const reason = error instanceof TypeError ? (error.cause ?? error) : error;
-    throw new Error(`${url} cannot be used: ${causeOf(reason)}`, { cause: error });
+  const signal = AbortSignal.timeout(FETCH_MILLISECONDS);
+  const answer = await fetch(url, { redirect: "error", signal });
+  if (!answer.ok) throw new Error(`${url} answers ${answer.status}`);
+  const { issuer: named, jwks_uri } = metadataSchema.parse(await answer.json());
+  if (named !== issuer) throw new Error(`${url} belongs to the issuer ${named}, not to ${issuer}`);
+  // No downgrade: the keys of an https issuer must come over https.
+  if (url.startsWith("https:") && !jwks_uri.startsWith("https:")) {
+    throw new Error(`the jwks_uri of ${url} is not https`);
   }
+  return jwks_uri;
 }

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { FakeIssuer } from "./fake-issuer.testing.ts";
-import { authenticateBy, base64url, fails, MINUTE, stoppedClock } from "./oidc-authenticate.testing.ts";
+import { authenticateBy, base64url, fails } from "./oidc-authenticate.testing.ts";
 
 test("a token of the issuer authenticates its subject, and the issuer's keys are fetched once", async (t) => {
   const issuer = await FakeIssuer.start(t);
@@ -89,56 +89,20 @@ test("a token that the issuer's keys have not signed is unauthorized, whatever i
   }
 });
 
-test("a token that is wrong regardless of its signature causes no request to the issuer", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  issuer.status = 503;
-  const authenticate = authenticateBy(issuer);
-  const [header, payload, signature] = (await issuer.token()).split(".") as [string, string, string];
-  const now = Math.floor(Date.now() / 1_000);
-  const wrong = [
-    ...["garbage", "a.b.c", `${payload}.${payload}.${signature}`, `${header}.${payload}.`, "..", "a.b.c.d.e"],
-    `${base64url({ alg: "HS256" })}.${payload}.${signature}`,
-    `${base64url({ alg: "none" })}.${payload}.${signature}`,
-    `${base64url({ alg: "RS256", crit: ["x"], x: 1 })}.${payload}.${signature}`,
-    `${header}.${base64url("text")}.${signature}`,
-    await issuer.token({}, { typ: "logout+jwt" }),
-    await issuer.token({}, { typ: "dpop+jwt" }),
-    await issuer.token({}, { typ: 7 }),
-    await issuer.token({ iss: "https://other.example" }),
-    await issuer.token({ aud: "another" }),
-    await issuer.token({ exp: now - 60 }),
-    await issuer.token({ exp: undefined }),
-    await issuer.token({ exp: "never" }),
-    await issuer.token({ nbf: now + 120 }),
-    await issuer.token({ sub: "" }),
-    await issuer.token({ sub: ["ann"] }),
-  ];
-  for (const token of wrong) await assert.rejects(authenticate(token), fails("unauthorized"), token);
-  for (let n = 0; n < 8_000; n++) await assert.rejects(authenticate(`garbage${n}`), fails("unauthorized"));
-  assert.equal(issuer.requests, 0);
-});
-
 test("a token without a key id is tried against all keys of its kind", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  const clock = stoppedClock(t);
   const authenticate = authenticateBy(issuer);
   const first = await issuer.token({}, { kid: undefined });
-  await authenticate(first);
   await issuer.rotate("RS256", { keepsOld: true });
   const second = await issuer.token({}, { kid: undefined });
-  await assert.rejects(authenticate(second), fails("unauthorized"), "its key is new");
-  clock.time += MINUTE / 2;
-  for (const token of [second, first]) assert.equal((await authenticate(token)).subject, "oidc:ann");
-  await issuer.rotate("RS256", { keepsOld: true });
   await issuer.rotate("ES256", { keepsOld: true });
-  clock.time += 10 * MINUTE;
   for (const token of [first, second, await issuer.token({}, { kid: undefined })]) await authenticate(token);
   const other = await FakeIssuer.start(t);
   const forged = await other.token({ iss: issuer.url }, { kid: undefined });
   await assert.rejects(authenticate(forged), fails("unauthorized"));
 });
 
-test("a token that is bound to a key of its holder is unauthorized", async (t) => {
+test("a token for another purpose, or that is bound to a key of its holder, is unauthorized", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const authenticate = authenticateBy(issuer);
   for (const cnf of [{ jkt: "a-thumbprint" }, { "x5t#S256": "a-thumbprint" }, {}, null]) {
@@ -146,6 +110,9 @@ test("a token that is bound to a key of its holder is unauthorized", async (t) =
       assert.ok(error instanceof MucastError && /claim cnf.*plain bearer token/.test(error.message));
       return error.code === "unauthorized";
     });
+  }
+  for (const typ of ["logout+jwt", "dpop+jwt"]) {
+    await assert.rejects(authenticate(await issuer.token({}, { typ })), fails("unauthorized"));
   }
   for (const typ of ["JWT", "at+jwt", "application/at+jwt", undefined])
     await authenticate(await issuer.token({}, { typ }));

@@ -8,10 +8,11 @@ const SCOPES = { read: "mucast.read", write: "mucast.write" };
 export const MINUTE = 60_000;
 export const DAY_SECONDS = 86_400;
 
-/** A clock in milliseconds that a test sets forward, in place of that of the process. */
+/** A clock in milliseconds that a test sets forward, in place of both of the process. */
 export function stoppedClock(t: TestContext): { time: number } {
-  const clock = { time: 0 };
+  const clock = { time: Date.now() };
   t.mock.method(performance, "now", () => clock.time);
+  t.mock.method(Date, "now", () => clock.time);
   return clock;
 }
 

@@ -1,43 +1,30 @@
-import {
-  decodeProtectedHeader,
-  errors,
-  type FlattenedJWSInput,
-  type JWTHeaderParameters,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  type JWTVerifyOptions,
-  jwtVerify,
-  UnsecuredJWT,
-} from "jose";
+import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from "jose";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Log } from "../telemetry/log.ts";
 import { type Authenticate, bearerToken, unauthorized } from "./authenticate.ts";
 import type { Scope } from "./caller.ts";
-import { type IssuerAddress, IssuerKeys, keySetReader } from "./issuer-keys.ts";
-import { ALGORITHMS, type KeySet } from "./key-set.ts";
+import { type IssuerOptions, issuerKeys } from "./issuer-keys.ts";
 
 type OidcScope = Exclude<Scope, "admin">;
 
-export interface OidcOptions extends IssuerAddress {
+export interface OidcOptions extends IssuerOptions {
   readonly audience: string;
   /** The names of this service's scopes in a token. No token gives `admin`. */
   readonly scopes: Readonly<Record<OidcScope, string>>;
   /** The caller of a `sub` of this issuer. */
   readonly subjectOf: (sub: string) => string;
-  /** How long the issuer's keys are used while it is unreachable. */
-  readonly keysSeconds: number;
-  readonly log: Pick<Log, "info" | "warn">;
 }
 
+/** Only asymmetric algorithms: the service can check tokens, but must not be able to create them. */
+const ALGORITHMS = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
 const CLOCK_SKEW_SECONDS = 30;
 const MAX_SUBJECT_LENGTH = 255;
 
-/**
- * Authentication by an access token (JWT) of an OIDC issuer. It asks the issuer for its keys only if a token is correct except for
- * its signature.
- */
+/** Authentication by an access token (JWT) of an OIDC issuer. */
 export function oidcAuthenticate(options: OidcOptions): Authenticate {
-  const keys = new IssuerKeys({ ...options, read: keySetReader(options) });
+  const keys = issuerKeys(options);
   const checks: JWTVerifyOptions = {
     issuer: options.issuer,
     audience: options.audience,
@@ -46,90 +33,28 @@ export function oidcAuthenticate(options: OidcOptions): Authenticate {
     requiredClaims: ["sub", "exp"],
   };
   return async (authorization) => {
-    const claims = await verified(bearerToken(authorization), keys, checks).catch((error: unknown) => {
-      throw refusal(error);
-    });
-    return { subject: options.subjectOf(claims.sub!), scopes: scopesOf(claims, options.scopes) };
+    const token = bearerToken(authorization);
+    try {
+      const { payload, protectedHeader } = await verifyToken(token, keys, checks);
+      checkUse(payload, protectedHeader.typ);
+      return { subject: options.subjectOf(payload.sub!), scopes: readScopes(payload, options.scopes) };
+    } catch (error) {
+      if (error instanceof MucastError || !(error instanceof errors.JOSEError)) throw error;
+      // jose's messages name claims, not values.
+      throw unauthorized(`the token is refused: ${error.message}`, { cause: error });
+    }
   };
 }
 
-/** The claims of a token that a key of the issuer has signed. */
-async function verified(token: string, keys: IssuerKeys, checks: JWTVerifyOptions): Promise<JWTPayload> {
-  let tried: KeySet | undefined;
-  const findKey: JWTVerifyGetKey = async (header, jws) => {
-    checkUnverified(header, jws, checks);
-    tried = await keys.current();
-    return tried(header, jws);
-  };
+/** Checks the token with the key that it names, or with each key of its kind. */
+async function verifyToken(token: string, keys: JWTVerifyGetKey, checks: JWTVerifyOptions) {
   try {
-    return await verifiedBy(findKey, token, checks);
-  } catch (error) {
-    if (tried === undefined || !isOfUnknownKey(error, token)) throw error;
-    const newer = await keys.newerThan(tried);
-    if (newer === undefined) throw error;
-    return await verifiedBy(newer, token, checks);
-  }
-}
-
-/**
- * Checks everything in a token except its algorithm, which jose has checked, and its signature. It needs no key, so a token that
- * fails here causes no request to the issuer.
- */
-function checkUnverified(
-  { typ }: JWTHeaderParameters,
-  { payload, signature }: FlattenedJWSInput,
-  checks: JWTVerifyOptions,
-): void {
-  if (!isAccessTokenType(typ))
-    throw unauthorized("the token is refused: its typ does not name an access token");
-  if (signature === "") throw unauthorized("the token is refused: it has no signature");
-  const claims: JWTPayload = UnsecuredJWT.decode(`${UNSECURED}.${payload}.`, checks).payload;
-  if (!isSubject(claims.sub)) throw unauthorized(SUBJECT);
-  if (claims.cnf !== undefined) throw unauthorized(BOUND);
-  // JSON allows numbers that are infinite in JavaScript: 1e999.
-  if (!Number.isFinite(claims.exp)) throw unauthorized("the token is refused: its exp is not a time");
-}
-
-/** The only header with which jose checks only the claims. */
-const UNSECURED = Buffer.from('{"alg":"none"}').toString("base64url");
-
-const SUBJECT =
-  `the token is refused: its sub is not a text of 1 to ${MAX_SUBJECT_LENGTH} characters without control characters, ` +
-  "line separators and lone surrogates";
-
-const BOUND =
-  "the token is refused: it is bound to a key of its holder (its claim cnf, as by DPoP or mutual TLS), which this " +
-  "service cannot check; ask the issuer for a plain bearer token";
-
-/** By RFC 8725, tokens for another purpose have a type such as `logout+jwt`; `at+jwt` is RFC 9068. */
-function isAccessTokenType(typ: unknown): boolean {
-  if (typ === undefined) return true;
-  return typeof typ === "string" && (!typ.includes("+") || /^(application\/)?at\+jwt$/i.test(typ));
-}
-
-/** jose accepts any JSON as `sub`. PostgreSQL stores no NUL, and stores all lone surrogates as the same character. */
-function isSubject(sub: unknown): boolean {
-  return (
-    typeof sub === "string" &&
-    sub !== "" &&
-    sub.length <= MAX_SUBJECT_LENGTH &&
-    !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(sub)
-  );
-}
-
-/** Checks the signature with the key that the token names, or with each key of its kind. */
-async function verifiedBy(
-  keys: JWTVerifyGetKey,
-  token: string,
-  checks: JWTVerifyOptions,
-): Promise<JWTPayload> {
-  try {
-    return (await jwtVerify(token, keys, checks)).payload;
+    return await jwtVerify(token, keys, checks);
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     for await (const key of error) {
       try {
-        return (await jwtVerify(token, key, checks)).payload;
+        return await jwtVerify(token, key, checks);
       } catch (failure) {
         if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
       }
@@ -138,27 +63,32 @@ async function verifiedBy(
   }
 }
 
-/** Whether the issuer may have signed the token with a key that it has added since. */
-function isOfUnknownKey(error: unknown, token: string): boolean {
-  if (error instanceof errors.JWKSNoMatchingKey) return true;
-  const isForged = error instanceof errors.JWSSignatureVerificationFailed;
-  return isForged && decodeProtectedHeader(token).kid === undefined;
-}
-
-/** unauthorized for a faulty token. jose's messages name claims, not values. */
-function refusal(error: unknown): unknown {
-  if (error instanceof MucastError || !(error instanceof errors.JOSEError)) return error;
-  return unauthorized(`the token is refused: ${error.message}`, { cause: error });
+/** Refuses a token for another purpose, of another holder, or whose `sub` a database cannot tell apart from others. */
+function checkUse({ sub, cnf }: JWTPayload, typ: unknown): void {
+  // By RFC 8725, tokens for another purpose have a type such as `logout+jwt`; `at+jwt` is RFC 9068.
+  const isAccessToken =
+    typ === undefined || !String(typ).includes("+") || /^(application\/)?at\+jwt$/i.test(String(typ));
+  if (!isAccessToken) throw unauthorized("the token is refused: its typ does not name an access token");
+  if (cnf !== undefined) {
+    throw unauthorized(
+      "the token is refused: it is bound to a key of its holder (its claim cnf, as by DPoP or mutual TLS), which this " +
+        "service cannot check; ask the issuer for a plain bearer token",
+    );
+  }
+  // jose accepts any JSON. PostgreSQL stores no NUL, and stores all lone surrogates as the same character.
+  const isText = typeof sub === "string" && sub !== "" && sub.length <= MAX_SUBJECT_LENGTH;
+  if (isText && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(sub)) return;
+  throw unauthorized(
+    `the token is refused: its sub is not a text of 1 to ${MAX_SUBJECT_LENGTH} characters without control characters, ` +
+      "line separators and lone surrogates",
+  );
 }
 
 /** Scopes are in the claim `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), space-separated or as a list. */
-function scopesOf(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet<Scope> {
-  const held = new Set([claims.scope, claims.scp, claims.roles].flatMap(stringList));
+function readScopes(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet<Scope> {
+  const words = [claims.scope, claims.scp, claims.roles].flatMap((claim) =>
+    typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [],
+  );
   const scopes = Object.keys(names) as OidcScope[];
-  return new Set(scopes.filter((scope) => held.has(names[scope])));
-}
-
-function stringList(claim: unknown): string[] {
-  if (typeof claim === "string") return claim.split(" ");
-  return Array.isArray(claim) ? claim.filter((word) => typeof word === "string") : [];
+  return new Set(scopes.filter((scope) => words.includes(names[scope])));
 }

@@ -20,7 +20,7 @@ interface Room {
 }
 
 /** The room of one upload. */
-export interface UploadRoom {
+interface UploadRoom {
   /** Takes room for that many bytes in all. @throws MucastError quota_exceeded. */
   take(bytes: number): void;
   /** Closes it after the upload was recorded: the blob counts as stored for the uploads that are still in progress. */

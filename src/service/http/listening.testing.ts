@@ -43,10 +43,7 @@ export interface Listening {
 export async function listen(
   given: Partial<Settings> = {},
   parts: Partial<
-    Pick<
-      HttpOptions,
-      "ready" | "authenticate" | "stallMilliseconds" | "keyCheckMilliseconds" | "headersMilliseconds"
-    > & {
+    Pick<HttpOptions, "ready" | "authenticate" | "beatMilliseconds"> & {
       store: BlobStore;
       /** By default draws a page that shows the number of pages drawn so far. */
       draw: DrawPage;
@@ -75,9 +72,7 @@ export async function listen(
     reportLinks: new FakeReportLinks(),
     preparations: new Preparations({ blobs, settings, run: parts.prepare ?? refusePreparation }),
     localToken: LOCAL_TOKEN,
-    stallMilliseconds: parts.stallMilliseconds,
-    keyCheckMilliseconds: parts.keyCheckMilliseconds,
-    headersMilliseconds: parts.headersMilliseconds,
+    beatMilliseconds: parts.beatMilliseconds,
     log,
     authenticate:
       parts.authenticate ??

@@ -32,10 +32,9 @@ for (const [mode, revision] of [
         tools.map(({ name }) => name),
         Object.keys(API_OPERATIONS),
       );
-      for (const { name, description, inputSchema, outputSchema } of tools) {
+      for (const { name, description, inputSchema } of tools) {
         assert.equal(description, API_OPERATIONS[name as keyof typeof API_OPERATIONS].description);
         assert.equal(inputSchema.type, "object");
-        assert.equal(outputSchema?.type, "object");
       }
       assert.ok(client.getInstructions()!.includes(`PUT ${service.origin}/data/<name>`));
       assert.deepEqual(client.getServerVersion()?.name, "mucast");
@@ -74,7 +73,7 @@ for (const [mode, revision] of [
       assert.deepEqual(value, { ...FORECAST, id, count: 2 });
       assert.match(
         text,
-        /^run_ml_job \S+ as of 2026-01-05: 1 of 2 tickers with a mu\.\nChosen among 2 candidates: .*\n(?:Candidate .*\n){2}"AAPL" mu 0\.00123, hit rate 0\.5139 ± 0\.0315 \(0\.5321 of the returns were up\)/,
+        /^run_ml_job \S+ as of 2026-01-05: 1 of 2 tickers with a mu\.\n"AAPL" mu 0\.00123, hit rate 0\.5139 ± 0\.0315 \(0\.5321 of the returns were up\)/,
       );
       assert.match(text, /, coverage 0\.897, shrinkage 0\.14 \(slope 0\.41 ± 0\.27\)\n/);
       assert.match(text, /\nAll tickers: .*; shrinkage 0\.11 \(slope 0\.19 ± 0\.08\)\.$/);
@@ -128,21 +127,6 @@ for (const [mode, revision] of [
         "feature_url",
       ]);
       assert.match(problem.advice, /Correct/);
-    });
-
-    test("gets the faults in arguments of the other tools", async () => {
-      const problem = await refused(client, "list_operations", { status: "Done", limit: 1_000 });
-      assert.deepEqual((problem.faults as { path: string }[]).map(({ path }) => path).sort(), [
-        "arguments.limit",
-        "arguments.status",
-      ]);
-      let nested: unknown = [];
-      for (let depth = 0; depth < 1_900; depth++) nested = [nested];
-      for (const tool of ["get_operation", "cancel_operation"]) {
-        assert.equal((await refused(client, tool, { id: nested })).code, "invalid_request");
-      }
-      assert.equal((await refused(client, "get_operation", { id: "nothing" })).code, "not_found");
-      assert.equal((await refused(client, "cancel_operation", {})).code, "invalid_request");
     });
 
     test("gets the same operation for the same idempotency key", async () => {

@@ -6,7 +6,7 @@ import {
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
-import { type Fault, MucastError } from "../../contract/errors/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -31,37 +31,34 @@ export async function callTool(
   operations: ToolOperations,
   { name, args, caller, traceparent, origin, signal }: ToolCall,
 ): Promise<OperationView | OperationPage | ForecastView | VerdictView> {
-  checkScope(name, caller);
+  const { scope } = API_OPERATIONS[name];
+  if (!caller.scopes.has(scope)) {
+    const held = [...caller.scopes].join(", ") || "none";
+    throw new MucastError("forbidden", `${name} needs the scope ${scope}; the credentials have: ${held}`, {
+      scope,
+    });
+  }
   switch (name) {
     case "run_ml_job":
     case "run_dl_job":
     case "audit":
     case "replay":
-      return (await operations.submit(caller, { ...submissionOf(name, args), traceparent, origin }))
+      return (await operations.submit(caller, { ...makeSubmission(name, args), traceparent, origin }))
         .operation;
     case "get_operation":
-      return operations.get(caller, checked(name, args).id);
+      return operations.get(caller, parseArguments(name, args).id);
     case "get_forecast":
-      return operations.forecast(caller, checked(name, args), signal);
+      return operations.forecast(caller, parseArguments(name, args), signal);
     case "get_verdict":
-      return operations.verdict(caller, checked(name, args).id, signal);
+      return operations.verdict(caller, parseArguments(name, args).id, signal);
     case "list_operations":
-      return operations.list(caller, checked(name, args));
+      return operations.list(caller, parseArguments(name, args));
     case "cancel_operation":
-      return operations.cancel(caller, checked(name, args).id);
+      return operations.cancel(caller, parseArguments(name, args).id);
   }
 }
 
-function checkScope(name: ApiOperationName, { scopes }: Caller): void {
-  const { scope } = API_OPERATIONS[name];
-  if (scopes.has(scope)) return;
-  const held = [...scopes].join(", ") || "none";
-  throw new MucastError("forbidden", `${name} needs the scope ${scope}; the credentials have: ${held}`, {
-    scope,
-  });
-}
-
-function checked<N extends Exclude<ApiOperationName, SubmittedOperation>>(
+function parseArguments<N extends Exclude<ApiOperationName, SubmittedOperation>>(
   name: N,
   args: ToolCall["args"],
 ): ReturnType<(typeof API_OPERATIONS)[N]["input"]["parse"]> {
@@ -71,38 +68,31 @@ function checked<N extends Exclude<ApiOperationName, SubmittedOperation>>(
   throw invalidRequest(faultsOf(parsed.error, input, "arguments", args));
 }
 
-/** The payload of a job, with the config as the caller's own text. */
-function submissionOf(operation: SubmittedOperation, args: ToolCall["args"]) {
+/**
+ * The payload of a job, with the config as the caller's own text.
+ * @throws MucastError invalid_request for a key or a text of a config that is faulty.
+ */
+function makeSubmission(operation: SubmittedOperation, args: ToolCall["args"]) {
   const { idempotency_key: key, config, ...others } = args;
-  const idempotencyKey = idempotencyKeySchema.optional().safeParse(key);
-  if (!idempotencyKey.success) throw invalidRequest([keyFault(key)]);
+  const { data: idempotencyKey, error } = idempotencyKeySchema.optional().safeParse(key);
+  if (error) throw invalidRequest([{ path: "idempotency_key", message: error.issues[0]!.message }]);
   const members = Object.entries(others).map(
     ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
   );
-  if (config !== undefined) members.push(`"config":${configText(config)}`);
-  return { operation, payload: `{${members.join(",")}}`, idempotencyKey: idempotencyKey.data };
+  if (typeof config === "string") checkJson(config);
+  if (config !== undefined) {
+    members.push(`"config":${typeof config === "string" ? config : JSON.stringify(config)}`);
+  }
+  return { operation, payload: `{${members.join(",")}}`, idempotencyKey };
 }
 
-/** @throws MucastError invalid_request for a text that is not JSON, with the line and column. */
-function configText(config: unknown): string {
-  if (typeof config !== "string") return JSON.stringify(config);
-  // Its other faults are found with those of the payload.
-  if (!isJson(config)) parseJson(config);
-  return config;
-}
-
-function isJson(text: string): boolean {
+/** Its other faults are found with those of the payload. @throws MucastError invalid_request, with the line and column. */
+function checkJson(text: string): void {
   try {
     JSON.parse(text);
-    return true;
   } catch {
-    return false;
+    parseJson(text);
   }
-}
-
-function keyFault(key: unknown): Fault {
-  const [issue] = idempotencyKeySchema.safeParse(key).error!.issues;
-  return { path: "idempotency_key", message: issue!.message };
 }
 
 /** The operations behind the tools: those of this service, or of another one over HTTP. */

@@ -8,7 +8,6 @@ import { closeName } from "../../contract/output/later-close.ts";
 import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
 import { summaryIc } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
-import { answerText } from "../http/server/answer-size.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
 import { verdictOperation } from "../verdict/verdicts.ts";
 
@@ -16,13 +15,11 @@ import { verdictOperation } from "../verdict/verdicts.ts";
 export function toolResult(
   answer: OperationView | OperationPage | ForecastView | VerdictView,
 ): CallToolResult {
-  const text = shortText(textOf(answer), SIZES.toolText);
-  // The SDK writes the answer; this throws if it is too large.
-  answerText(answer);
+  const text = shortText(describe(answer), SIZES.toolText);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
 }
 
-function textOf(answer: Parameters<typeof toolResult>[0]): string {
+function describe(answer: Parameters<typeof toolResult>[0]): string {
   if ("operations" in answer) return pageText(answer);
   if ("forecasts" in answer) return forecastText(answer);
   return "status" in answer ? operationText(answer) : verdictText(answer);
@@ -30,7 +27,6 @@ function textOf(answer: Parameters<typeof toolResult>[0]): string {
 
 /**
  * The answer of a tool to an error: the problem, with which the agent can correct its call.
- *
  * @param onDefect called for a defect, with the id in its problem.
  */
 export function toolError(error: unknown, onDefect: (error: unknown, id: unknown) => void): CallToolResult {
@@ -56,7 +52,9 @@ function sentences(operation: OperationView): string[] {
   ];
   if (result !== null) return [resultText(operation, result.output_url), ...worthText(operation), ...warned];
   if (error !== null) return [`${error.code}: ${printable(error.detail)}.`, error.advice, ...warned];
-  const done = progress === null ? [] : [`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}.`];
+  const left = progress?.seconds_left === undefined ? "" : `, about ${progress.seconds_left} s left`;
+  const done =
+    progress === null ? [] : [`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}${left}.`];
   return status === "NotStarted" ? [ASK_AGAIN] : [...done, ASK_AGAIN];
 }
 
@@ -74,19 +72,19 @@ function worthText({ summary }: OperationView): string[] {
   if (verdict === null) return [`${forecasts}.`];
   const { title, r2, dates, later } = verdict;
   const ic = summaryIc(summary);
-  const figures = [...(ic === null ? [] : [`IC ${rounded(ic)}`]), `R² ${rounded(r2)}`].join(", ");
+  const figures = [...(ic === null ? [] : [`IC ${round(ic)}`]), `R² ${round(r2)}`].join(", ");
   return [
     `${forecasts}. ${printable(title)}: ${figures} over ${counted(dates, "date")}.`,
     ...(later === undefined || later.ic === null
       ? []
-      : [`Traded ${closeName(later.delay)}: IC ${rounded(later.ic)}${netText(later)}.`]),
+      : [`Traded ${closeName(later.delay)}: IC ${round(later.ic)}${netText(later)}.`]),
   ];
 }
 
 function netText({ net_5bp: net }: LaterFigures): string {
   return net === null
     ? ""
-    : `, the top fifth minus the bottom fifth ${rounded(net)} bp a day after costs of 5 bp a side`;
+    : `, the top fifth minus the bottom fifth ${round(net)} bp a day after costs of 5 bp a side`;
 }
 
 /** Each code once, with its count. */
@@ -134,7 +132,7 @@ function forecastText(view: ForecastView): string {
     view;
   const { pooled } = metrics.score;
   const { zero, mean } = metrics.baselines;
-  const compared = [pooled, zero, mean].map(({ rmse }) => rounded(rmse)).join(", ");
+  const compared = [pooled, zero, mean].map(({ rmse }) => round(rmse)).join(", ");
   return [
     `${operation} ${id} as of ${window.as_of}: ${forecasts.length} of ${counted(count, "ticker")} with a mu.`,
     ...(verdict === undefined
@@ -157,10 +155,10 @@ function choiceLines(choice: NonNullable<ForecastView["choice"]>): string[] {
   const [key, name] = measure === "ic" ? (["ic", "mean IC"] as const) : (["r2", "R²"] as const);
   const claimed = candidates.find(({ number }) => number === best)?.[key] ?? null;
   return [
-    `Chosen among ${counted(count, "candidate")}: ${name} ${rounded(honest[key] ?? null)} on held-out rows as chosen in advance, ${rounded(claimed)} for candidate ${best}, the best afterwards; gain over candidate 0 ${gainText(honest)}.`,
+    `Chosen among ${counted(count, "candidate")}: ${name} ${round(honest[key] ?? null)} on held-out rows as chosen in advance, ${round(claimed)} for candidate ${best}, the best afterwards; gain over candidate 0 ${gainText(honest)}.`,
     ...candidates.map(
       ({ number, label, member, ...figures }) =>
-        `Candidate ${number}, ${show(label)}${member ? ", member" : ""}: R² ${rounded(figures.r2)}${icText(figures)}, gain ${gainText(figures)}`,
+        `Candidate ${number}, ${show(label)}${member ? ", member" : ""}: R² ${round(figures.r2)}${icText(figures)}, gain ${gainText(figures)}`,
     ),
     ...(candidates.length < count
       ? [`${count - candidates.length} further candidates are in the output.`]
@@ -170,16 +168,16 @@ function choiceLines(choice: NonNullable<ForecastView["choice"]>): string[] {
 
 /** Outputs of older versions have no IC. */
 function icText({ ic }: NonNullable<ForecastView["choice"]>["honest"]): string {
-  return ic === undefined ? "" : `, IC ${rounded(ic)}`;
+  return ic === undefined ? "" : `, IC ${round(ic)}`;
 }
 
 function gainText({ gain, gain_t }: NonNullable<ForecastView["choice"]>["honest"]): string {
-  return gain_t === null ? rounded(gain) : `${rounded(gain)} (t ${rounded(gain_t)})`;
+  return gain_t === null ? round(gain) : `${round(gain)} (t ${round(gain_t)})`;
 }
 
 function tickerLine({ ticker, mu, metrics, coverage, shrinkage }: TickerForecast): string {
-  const hit = metrics === null ? "" : `, hit rate ${hitRate(metrics)}, RMSE ${rounded(metrics.rmse)}`;
-  const covered = coverage === null ? "" : `, coverage ${rounded(coverage.coverage)}`;
+  const hit = metrics === null ? "" : `, hit rate ${hitRate(metrics)}, RMSE ${round(metrics.rmse)}`;
+  const covered = coverage === null ? "" : `, coverage ${round(coverage.coverage)}`;
   return `${show(ticker)} mu ${mu}${hit}${covered}${shrinkageText(shrinkage, ",")}`;
 }
 
@@ -187,17 +185,17 @@ function tickerLine({ ticker, mu, metrics, coverage, shrinkage }: TickerForecast
 function shrinkageText(shrinkage: TickerForecast["shrinkage"], mark = ";"): string {
   if (shrinkage === undefined) return "";
   const { s, b, se } = shrinkage;
-  return `${mark} shrinkage ${rounded(s)} (slope ${rounded(b)}${se === null ? "" : ` ± ${rounded(se)}`})`;
+  return `${mark} shrinkage ${round(s)} (slope ${round(b)}${se === null ? "" : ` ± ${round(se)}`})`;
 }
 
 /** With its error and the share of up days, if the output has them. */
 function hitRate({ hit_rate, hit_rate_se, up_share }: ForecastView["metrics"]["score"]["pooled"]): string {
-  if (hit_rate === null || hit_rate_se == null || up_share == null) return rounded(hit_rate);
-  return `${rounded(hit_rate)} ± ${rounded(hit_rate_se)} (${rounded(up_share)} of the returns were up)`;
+  if (hit_rate === null || hit_rate_se == null || up_share == null) return round(hit_rate);
+  return `${round(hit_rate)} ± ${round(hit_rate_se)} (${round(up_share)} of the returns were up)`;
 }
 
 const DIGITS = 4;
 
-function rounded(value: number | null): string {
+function round(value: number | null): string {
   return value === null ? "none" : String(Number(value.toPrecision(DIGITS)));
 }

@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { operationSchema } from "../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/api/operations.ts";
-import { samplesOf } from "../../contract/api/samples.testing.ts";
-import { type Listening, listen } from "../http/listening.testing.ts";
+import { ask, type Listening, listen } from "../http/listening.testing.ts";
 import { ML_PAYLOAD } from "../http/openapi/examples.ts";
 import { connect } from "./client.testing.ts";
 
@@ -37,21 +35,12 @@ describe("the tools", () => {
     assert.ok(!holds({ ...ML_PAYLOAD, seed: 1 }));
   });
 
-  test("publish output schemas that are open to a later version, except for the result record", async () => {
-    const client = await connect(service, "legacy");
-    const { tools } = await client.listTools();
-    await client.close();
-    const { outputSchema } = tools.find(({ name }) => name === "get_operation")!;
-    const holds = new Ajv2020({ strict: false, validateFormats: false }).compile(outputSchema as object);
-    const [operation] = samplesOf(operationSchema) as {
-      result: object;
-      progress: object;
-      warnings: object[];
-    }[];
-    const warnings = [{ ...operation!.warnings[0], code: "added_later", added_later: 1 }];
-    const progress = { ...operation!.progress, stage: "added_later", added_later: 1 };
-    assert.ok(holds({ ...operation, warnings, progress, added_later: 1 }), JSON.stringify(holds.errors));
-    assert.ok(!holds({ ...operation, result: { ...operation!.result, added_later: 1 } }));
+  test("take at most 40 KB of an agent's context", async () => {
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+    const { text } = await ask(service.port, { method: "POST", path: "/mcp", headers }, message);
+    assert.ok(text.includes('"cancel_operation"'), text);
+    assert.ok(text.length < 40_000, String(text.length));
   });
 
   test("have no name that every object has", async () => {

@@ -7,72 +7,29 @@ import {
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
 import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
-import { addDefault, openSchema } from "../../contract/schema/open-schema.ts";
+import { addDefault } from "../../contract/schema/open-schema.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
-
-/**
- * The JSON Schema of a zod schema without `$ref`, which not every model's host resolves.
- *
- * @param io `output` accepts fields of a newer service.
- */
-function completeSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
-  const {
-    $schema: _,
-    $defs: definitions = {},
-    ...root
-  } = z.toJSONSchema(io === "output" ? openSchema(schema) : schema, { io, override: addDefault }) as {
-    $schema?: string;
-    $defs?: Record<string, JsonSchema>;
-  };
-  return inlined(root, definitions) as JsonSchema;
-}
-
-const DEFINITION = /^#\/\$defs\/(.+)$/;
-
-function inlined(value: unknown, definitions: Record<string, JsonSchema>): unknown {
-  if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
-  if (typeof value !== "object" || value === null) return value;
-  const { $ref: reference, ...members } = value as Record<string, unknown>;
-  const name = typeof reference === "string" ? DEFINITION.exec(reference)?.[1] : undefined;
-  const all = name === undefined ? members : { ...definitions[name], ...members };
-  const kept = Object.entries(all).filter(([key]) => {
-    // The pattern takes half a kilobyte and adds nothing to the format.
-    return !(key === "pattern" && all.format === "date-time");
-  });
-  return Object.fromEntries(kept.map(([key, item]) => [key, inlined(item, definitions)]));
-}
-
-/**
- * A published schema that accepts every value: callTool checks the arguments, so that their faults become a problem like all others.
- */
-function publishedSchema(schema: JsonSchema): StandardSchemaWithJSON<Record<string, unknown>> {
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "mucast",
-      validate: (value) => ({ value: value as Record<string, unknown> }),
-      jsonSchema: { input: () => schema, output: () => schema },
-    },
-  };
-}
 
 /** An operation of the API as a tool of an agent. */
 export interface ToolDefinition {
   readonly title: string;
   readonly description: string;
   readonly annotations: ToolAnnotations;
-  readonly inputSchema: ReturnType<typeof publishedSchema>;
-  readonly outputSchema: ReturnType<typeof publishedSchema>;
+  readonly inputSchema: StandardSchemaWithJSON<Record<string, unknown>>;
 }
 
+/**
+ * An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much; the text
+ * of a result says what the structured content is.
+ */
 export const TOOLS = Object.fromEntries(
-  Object.values(API_OPERATIONS).map((operation) => [operation.name, toolOf(operation)]),
+  Object.values(API_OPERATIONS).map((operation) => [operation.name, makeTool(operation)]),
 ) as Readonly<Record<ApiOperationName, ToolDefinition>>;
 
-function toolOf(operation: ApiOperation): ToolDefinition {
-  const { title, description, method, name, config, input, output } = operation;
+function makeTool({ title, description, method, name, config, input }: ApiOperation): ToolDefinition {
   const isJob = config !== undefined;
+  const schema = completeSchema(isJob ? jobInput(name, input, config) : input);
   return {
     title,
     description,
@@ -85,21 +42,28 @@ function toolOf(operation: ApiOperation): ToolDefinition {
       // A job reads blobs from other hosts.
       openWorldHint: isJob,
     },
-    inputSchema: publishedSchema(completeSchema(isJob ? jobInput(name, input, config) : input, "input")),
-    outputSchema: publishedSchema(completeSchema(output, "output")),
+    inputSchema: {
+      "~standard": {
+        version: 1,
+        vendor: "mucast",
+        // callTool checks the arguments, so that their faults become a problem like all others.
+        validate: (value) => ({ value: value as Record<string, unknown> }),
+        jsonSchema: { input: () => schema, output: () => schema },
+      },
+    },
   };
 }
 
 function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObject {
   const text = z.string().describe("The same as JSON text, taken exactly as it is written.");
-  const given = z.union([config, text]);
+  const either = z.union([config, text]);
   const { config: described } = input.shape as { config: z.ZodType };
   return input.extend({
     // A replay usually takes the config that its output records.
     config: described.safeParse(undefined).success
-      ? given.optional().describe(described.description!)
-      : given.describe(
-          `What to train. Leave out whatever should have its default; unknown keys are refused.${recommended(name)}`,
+      ? either.optional().describe(described.description!)
+      : either.describe(
+          `What to train. Leave out whatever should have its default; unknown keys are refused.${recommendConfig(name)}`,
         ),
     idempotency_key: idempotencyKeySchema
       .optional()
@@ -111,9 +75,31 @@ function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObj
 }
 
 /** The first example config of a job, as a sentence. */
-function recommended(name: string): string {
+function recommendConfig(name: string): string {
   const example = EXAMPLE_CONFIGS.find(({ operation }) => operation === name);
   return example === undefined
     ? ""
     : ` For a hundred tickers or more, start from ${JSON.stringify(example.config)}`;
+}
+
+/** The JSON Schema of a zod schema without `$ref`, which not every model's host resolves. */
+function completeSchema(schema: z.ZodType): JsonSchema {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    io: "input",
+    override: ({ zodSchema, jsonSchema }) => {
+      addDefault({ zodSchema, jsonSchema });
+      // The pattern of a date takes half a kilobyte and adds nothing to the format.
+      if (jsonSchema.format?.startsWith("date")) delete jsonSchema.pattern;
+    },
+  });
+  return inline(json, (json.$defs ?? {}) as Record<string, JsonSchema>) as JsonSchema;
+}
+
+function inline(value: unknown, definitions: Record<string, JsonSchema>): unknown {
+  if (Array.isArray(value)) return value.map((item) => inline(item, definitions));
+  if (typeof value !== "object" || value === null) return value;
+  const { $ref: reference, $defs: _, ...members } = value as Record<string, unknown>;
+  const name = typeof reference === "string" ? reference.replace("#/$defs/", "") : "";
+  const all = Object.entries({ ...definitions[name], ...members });
+  return Object.fromEntries(all.map(([key, item]) => [key, inline(item, definitions)]));
 }

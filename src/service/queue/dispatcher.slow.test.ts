@@ -46,7 +46,7 @@ onEachDatabase((tested) => {
     const view = await tried.ended(caller, id);
     assert.equal(view.status, "Succeeded");
     assert.deepEqual(view.result, recordOf(id));
-    assert.deepEqual(view.progress, { stage: "fit", done: 3, total: 7 });
+    assert.deepEqual(view.progress, { stage: "fit", done: 3, total: 7, percent: 42.8 });
     assert.deepEqual(view.warnings, [{ code: "long_gap", message: "A: a gap" }]);
     const events = await tried.events(caller, id);
     assert.deepEqual(

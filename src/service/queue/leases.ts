@@ -11,7 +11,7 @@ export const LEASE_SECONDS = 20;
 const BEAT_MILLISECONDS = 5_000;
 
 /** Rows that one service at a time works on. */
-export type LeasedTable = "operations" | "webhook_deliveries" | "tracking";
+type LeasedTable = "operations" | "webhook_deliveries" | "tracking";
 
 /** A row that a service has claimed. `beat` changes with each renewal, and `attempt` with each claim. */
 export interface Lease {
@@ -173,12 +173,12 @@ export class SeenLeases {
 }
 
 /** A name for this service that identifies its process, so that another service on this machine can see when it is gone. */
-export function newOwner(): string {
+function newOwner(): string {
   return [machine(), process.pid, startTimeOf(process.pid), randomUUID()].join("/");
 }
 
 /** Whether an owner's process has ended; false for a process of another machine. */
-export function isProcessGone(owner: string): boolean {
+function isProcessGone(owner: string): boolean {
   const [where, pid, start] = owner.split("/");
   return where === machine() && startTimeOf(Number(pid)) !== start;
 }

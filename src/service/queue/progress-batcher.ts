@@ -1,5 +1,6 @@
 import type { EventBatch } from "../../contract/output/job-events.ts";
 import { EventGatherer } from "../../executors/event-gatherer.ts";
+import { StagePace } from "./stage-pace.ts";
 
 /**
  * Stores the batches of a job, one at a time, and gathers those that arrive meanwhile in bounded memory. It stores nothing before
@@ -9,6 +10,7 @@ export class ProgressBatcher {
   readonly #store: (batch: EventBatch) => Promise<void>;
   readonly #onError: (error: unknown) => void;
   readonly #gathered = new EventGatherer();
+  readonly #pace = new StagePace();
   #storing: Promise<void> | undefined;
   #hasBegun = false;
 
@@ -19,7 +21,10 @@ export class ProgressBatcher {
   }
 
   readonly take = (batch: EventBatch): void => {
-    this.#gathered.add(batch);
+    const { progress } = batch;
+    this.#gathered.add(
+      progress === undefined ? batch : { ...batch, progress: this.#pace.complete(progress) },
+    );
     this.#storeNext();
   };
 

@@ -179,7 +179,7 @@ export interface Usage {
 }
 
 /** Locks a caller's usage: no other transaction changes it before this one ends. */
-export async function lockUsage(db: Statements, caller: string): Promise<void> {
+async function lockUsage(db: Statements, caller: string): Promise<void> {
   await db
     .insertInto("blob_usage")
     .values({ caller })

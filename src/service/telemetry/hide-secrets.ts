@@ -1,4 +1,3 @@
-/** The replacement for a secret. */
 const HIDDEN = "…";
 
 /** Shorter texts are not hidden: they are not secrets, and would be replaced in every line. */
@@ -34,7 +33,6 @@ const RULES: readonly Replacement[] = [
     ),
     `$1${HIDDEN}`,
   ],
-  // Query strings of paths.
   [/\?[\w.~%$-]+=[^\s"'\\<>]*/g, `?${HIDDEN}`],
   // Pairs of connection strings, of signatures, of forms.
   [
@@ -73,10 +71,10 @@ function passwordsIn(secret: string): string[] {
   const keys = [...secret.matchAll(/(?:AccountKey|SharedAccessSignature)=([^;]*)/gi)].map(([, key]) => key!);
   if (!URL.canParse(secret)) return keys;
   const { password } = new URL(secret);
-  return [...keys, password, decoded(password)];
+  return [...keys, password, decode(password)];
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -4,10 +4,8 @@ import pino from "pino";
 /** Bytes of lines that wait for a slow reader or for room on the disk. */
 const MAX_WAITING_BYTES = 2 ** 20;
 
-/** Where the log goes. */
 export interface LogDestination {
   write(line: string): void;
-  /** The number of lines that were dropped. */
   readonly lost: number;
 }
 
@@ -24,7 +22,7 @@ export function openLogDestination(
   let lost = 0;
   let reported = 0;
   const destination = pino.destination({
-    dest: nonBlocking(descriptor),
+    dest: openNonBlocking(descriptor),
     sync: true,
     maxLength: MAX_WAITING_BYTES,
     retryEAGAIN: () => false,
@@ -54,7 +52,7 @@ export function openLogDestination(
  * non-blocking mode: a write then fails with EAGAIN. The given descriptor stays unchanged, since other processes may share it.
  * Returns the given one if the pipe cannot be reopened (no Linux, another user's pipe).
  */
-function nonBlocking(descriptor: number): number {
+function openNonBlocking(descriptor: number): number {
   try {
     if (!fstatSync(descriptor).isFIFO()) return descriptor;
     return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);

@@ -13,7 +13,6 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** Writes nothing, for tests. */
 export const noLog: Log = {
   debug: () => undefined,
   info: () => undefined,

@@ -1,10 +1,10 @@
+import { setTimeout as pauseFor } from "node:timers/promises";
 import {
   type Attributes,
   type Context,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
-  type SpanOptions,
   SpanStatusCode,
   type Tracer,
   trace,
@@ -21,6 +21,7 @@ import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentele
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { MUCAST_BUILD, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
+import { readTraceparent, type Traces, writeTraceparent } from "./open-telemetry.ts";
 import {
   METHODS,
   type RequestBegun,
@@ -28,10 +29,9 @@ import {
   type WatchedOperation,
   type WatchedRequest,
 } from "./telemetry.ts";
-import { readTraceparent, type Traces, writeTraceparent } from "./traces.ts";
 
-/** How long the service waits for its last spans to be sent. */
 const CLOSE_MILLISECONDS = 3_000;
+const MAX_TIMINGS = 500;
 
 /**
  * Sends spans over OTLP/HTTP (JSON) to OTEL_EXPORTER_OTLP_ENDPOINT, with the headers, time limits and resource of OpenTelemetry's
@@ -42,22 +42,27 @@ export function otlpTraces(log: Log): Traces {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ "service.name": "mucast", "service.version": MUCAST_BUILD }))
     .merge(env);
+  const { OTEL_BSP_SCHEDULE_DELAY: delay = "" } = process.env;
   const processor = new BatchSpanProcessor({
     exporter: loggingFailures(new OTLPTraceExporter(), log),
-    scheduledDelayMillis: scheduleDelay(process.env.OTEL_BSP_SCHEDULE_DELAY),
+    // Only full distributions of the SDK read this variable of OpenTelemetry.
+    scheduledDelayMillis: /^[1-9]\d{0,6}$/.test(delay) ? Number(delay) : 5_000,
   });
   const provider = new TracerProvider({ resource, spanProcessors: [processor] });
   const tracer = provider.getTracer("mucast", MUCAST_VERSION);
   return {
     request: (request) => recordRequest(tracer, request),
-    operation: (operation, timings) => recordOperation(tracer, operation, timings),
-    close: () => shutDown(provider, log),
+    ended: (operation, timings) => recordOperation(tracer, operation, timings),
+    async close() {
+      const late = pauseFor(CLOSE_MILLISECONDS, undefined, { ref: false }).then(() => {
+        throw new Error(`not sent within ${CLOSE_MILLISECONDS} ms`);
+      });
+      await Promise.race([provider.shutdown(), late]).catch((error: unknown) =>
+        log.warn({ err: error }, "the last traces were not sent"),
+      );
+      late.catch(() => undefined);
+    },
   };
-}
-
-/** Only full distributions of the SDK read this variable of OpenTelemetry. Milliseconds, 5 s by default. */
-function scheduleDelay(text: string | undefined): number {
-  return /^[1-9]\d{0,6}$/.test(text ?? "") ? Number(text) : 5_000;
 }
 
 /** Logs once when spans can no longer be sent, and once when they can again. */
@@ -76,35 +81,13 @@ function loggingFailures(exporter: SpanExporter, log: Log): SpanExporter {
   };
 }
 
-async function shutDown(provider: TracerProvider, log: Log): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`not sent within ${CLOSE_MILLISECONDS} ms`)),
-      CLOSE_MILLISECONDS,
-    );
-  });
-  try {
-    await Promise.race([provider.shutdown(), late]);
-  } catch (error) {
-    log.warn({ err: error }, "the last traces were not sent");
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Maximum number of child spans of one operation. */
-const MAX_TIMINGS = 500;
-
-/** Starts the span of a request, which ends with its answer. */
 function recordRequest(tracer: Tracer, { method, traceparent }: RequestBegun): WatchedRequest {
   const known = METHODS.has(method);
   const attributes = { "http.request.method": known ? method : "_OTHER" };
   const name = known ? method : "HTTP";
-  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, contextOf(traceparent));
-  const { traceId, spanId, traceFlags } = span.spanContext();
+  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, readContext(traceparent));
   return {
-    traceparent: writeTraceparent({ traceId, spanId, flags: traceFlags }),
+    traceparent: writeTraceparent(span.spanContext()),
     ended: (done) => endRequest(span, name, done),
   };
 }
@@ -125,15 +108,15 @@ function recordOperation(tracer: Tracer, operation: WatchedOperation, timings: r
   const { created_at, started_at, finished_at, status, error } = operation;
   const span = tracer.startSpan(
     operation.operation,
-    { startTime: started_at ?? created_at, attributes: attributesOf(operation) },
-    contextOf(operation.traceparent),
+    { startTime: started_at ?? created_at, attributes: describeOperation(operation) },
+    readContext(operation.traceparent),
   );
   if (status === "Failed") span.setStatus({ code: SpanStatusCode.ERROR, message: error?.code ?? "failed" });
   recordTimings(tracer, trace.setSpan(ROOT_CONTEXT, span), timings);
   span.end(finished_at ?? new Date());
 }
 
-function attributesOf({
+function describeOperation({
   id,
   operation,
   status,
@@ -141,35 +124,32 @@ function attributesOf({
   error,
   created_at,
   started_at,
-}: WatchedOperation): Attributes {
+}: WatchedOperation) {
+  const queued = started_at && (started_at.getTime() - created_at.getTime()) / 1_000;
   return {
     "mucast.operation.id": id,
     "mucast.operation.name": operation,
     "mucast.operation.status": status,
     "mucast.operation.attempt": attempt,
-    ...(started_at
-      ? { "mucast.operation.queue_seconds": (started_at.getTime() - created_at.getTime()) / 1_000 }
-      : {}),
+    ...(queued === null ? {} : { "mucast.operation.queue_seconds": queued }),
     ...(error ? { "error.type": error.code } : {}),
   };
 }
 
 function recordTimings(tracer: Tracer, parent: Context, timings: readonly Timing[]): void {
   for (const { name, start, end } of timings.slice(0, MAX_TIMINGS)) {
-    if (end >= start) tracer.startSpan(...named(name, start), parent).end(end);
+    if (!(end >= start)) continue;
+    // Spans of one kind have one name; the ticker of a fit is an attribute.
+    const ticker = /^fit (.{1,100})/.exec(name)?.[1];
+    const attributes: Attributes = ticker === undefined ? {} : { "mucast.ticker": ticker };
+    const span = ticker === undefined ? name : "fit ticker";
+    tracer.startSpan(span, { startTime: start, attributes }, parent).end(end);
   }
 }
 
-/** Spans of one kind have one name; the ticker of a fit is an attribute. */
-function named(name: string, startTime: number): [name: string, options: SpanOptions] {
-  const ticker = /^fit (.{1,100})/.exec(name)?.[1];
-  if (ticker === undefined) return [name, { startTime }];
-  return ["fit ticker", { startTime, attributes: { "mucast.ticker": ticker } }];
-}
-
-function contextOf(traceparent: string | null | undefined): Context {
+function readContext(traceparent: string | null | undefined): Context {
   const context = readTraceparent(traceparent);
   if (context === undefined) return ROOT_CONTEXT;
-  const { traceId, spanId, flags } = context;
-  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags & 1, isRemote: true });
+  const traceFlags = context.traceFlags & 1;
+  return trace.setSpanContext(ROOT_CONTEXT, { ...context, traceFlags, isRemote: true });
 }

@@ -26,37 +26,24 @@ export const REQUEST_KINDS = ["report", "prepare", "track"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 /** Methods with a label of their own. All others, which callers may invent, share one label. */
-export const METHODS: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
-]);
+export const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** What HTTP reports of a request at its start. */
 export interface RequestBegun {
   readonly method: string;
-  /** The header as received. */
   readonly traceparent?: string | undefined;
 }
 
-/** What HTTP reports about a request when its response or its connection has ended. */
 export interface RequestDone {
   /** The pattern of the route, such as `/v1/operations/:id`; undefined if none matched. Never a path. */
   readonly route: string | undefined;
   readonly status: number;
-  /** The code of a problem. */
   readonly code?: string | undefined;
 }
 
-/** A request in progress. */
 export interface WatchedRequest {
   /** Trace context to store with an operation and to pass on; undefined without a trace. */
   readonly traceparent: string | undefined;
-  /** Ends the request. Later calls change nothing. */
+  /** Ends the request; called once. */
   ended(done: RequestDone): void;
 }
 
@@ -64,10 +51,8 @@ export interface WatchedRequest {
 export interface Gauges {
   /** Waiting operations of all services on the database. */
   queueLength(): number | Promise<number>;
-  /** Jobs that this service runs. */
   runningJobs(): number;
   coresTaken(): number;
-  /** Processes that work on single requests. */
   requestProcesses(): number;
 }
 
@@ -75,17 +60,14 @@ export interface Gauges {
 export const DELIVERY_OUTCOMES = ["delivered", "retried", "failed"] as const;
 export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
 
-/** How a process that worked on one request ended. */
 export type RequestOutcome = "done" | ErrorCode;
 
 /** Receives what the parts of the service report, for traces and metrics. No method throws or waits. */
 export interface Telemetry {
   requestStarted(request: RequestBegun): WatchedRequest;
-  /** A stream of events opened. @returns a function that reports its end. */
+  /** A stream of events opened. @returns a function that reports its end, called once. */
   streamOpened(): () => void;
-  /** A connection was refused at the limit. */
   connectionRefused(): void;
-  /** A caller submitted an operation. */
   queued(operation: Pick<WatchedOperation, "operation">): void;
   /** An attempt starts. @param cores of its job. */
   started(operation: WatchedOperation, cores: number): void;
@@ -95,7 +77,6 @@ export interface Telemetry {
   delivery(target: string, outcome: DeliveryOutcome): void;
   /** A process that worked on one request ended. @param outcome `done`, or the code of its error. */
   requestProcessEnded(kind: RequestKind, outcome: RequestOutcome): void;
-  /** Sets the source of the gauges. */
   gauges(gauges: Gauges): void;
   /** The answer of `/metrics`, in Prometheus' text format. */
   metrics(): Promise<{ readonly contentType: string; readonly body: string }>;
@@ -103,7 +84,6 @@ export interface Telemetry {
   close(): Promise<void>;
 }
 
-/** Reports nothing, for tests. */
 export const noTelemetry: Telemetry = {
   requestStarted: ({ traceparent }) => ({ traceparent, ended: () => undefined }),
   streamOpened: () => () => undefined,

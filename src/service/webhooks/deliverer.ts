@@ -55,7 +55,7 @@ interface DelivererParts {
 }
 
 /** Sends stored events to the operator's targets, each at least once, in no guaranteed order. */
-export interface Deliverer {
+interface Deliverer {
   /** Claims due deliveries now. */
   wake(): void;
   /** Closes within a few seconds. Another service sends the rest, or this one after its next start. */

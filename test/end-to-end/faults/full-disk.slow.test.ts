@@ -31,7 +31,7 @@ async function withSmallDisk(
 "$@"
 code=$?
 echo "LEFT:"
-find '${folder}' -mindepth 1
+find '${folder}' -type f
 exit $code`;
   const through = [...NAMESPACE!, "sh", "-c", script, "sh"];
   const ended = await mucast(args, { through, ...(temporary === undefined ? {} : { temporary }) });

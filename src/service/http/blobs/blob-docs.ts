@@ -1,8 +1,14 @@
 import { z } from "zod";
+import {
+  type BlobPage,
+  blobListQuery,
+  blobPageSchema,
+  type StoredBlobView,
+} from "../../../contract/api/blob-page.ts";
 import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
 import { inputBlobSchema, type UploadedBlob, uploadedBlobSchema } from "../openapi/component-schemas.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
-import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { emptyAnswer, jsonAnswer } from "../openapi/route-docs.ts";
 
 export const blobParams = z.strictObject({
   name: z
@@ -25,11 +31,18 @@ function header(description: string) {
   return z.string().optional().describe(description);
 }
 
-const records = z.array(z.looseObject({}));
+/** A client that is generated from the whole schema would have 70 more models. */
+const outputMuSchema = outputBlobSchema.pick({ mu: true }).meta({
+  id: "OutputBlob",
+  title: "Output blob",
+  description: "The output of a job. schemas/output-blob.json of the package describes the rest of it.",
+});
+
+const records = z.array(z.unknown());
 
 const BYTES = { type: "string", format: "binary" } as const;
 
-export const readBlobDocs = {
+export const readDocs = {
   operationId: "read_blob",
   summary: "Read an input or output blob",
   description:
@@ -48,7 +61,7 @@ export const readBlobDocs = {
       description: "The whole blob.",
       headers: { ETag: ETAG, "Accept-Ranges": { type: "string", description: "`bytes`." } },
       content: {
-        "application/json": { schema: { anyOf: [outputBlobSchema, inputBlobSchema, records] } },
+        "application/json": { schema: { anyOf: [outputMuSchema, inputBlobSchema, records] } },
         "application/vnd.apache.parquet": { schema: BYTES },
       },
     },
@@ -61,16 +74,10 @@ export const readBlobDocs = {
       content: { "application/json": { schema: { description: "These bytes of the blob." } } },
     },
     304: emptyAnswer("The blob still has the version of `If-None-Match`.", { ETag: ETAG }),
-    ...problemAnswers("read", [
-      "not_found",
-      "precondition_failed",
-      "range_not_satisfiable",
-      "blob_unavailable",
-    ]),
   },
 } as const;
 
-export const writeBlobDocs = {
+export const writeDocs = {
   operationId: "write_blob",
   summary: "Upload an input blob",
   description:
@@ -87,20 +94,10 @@ export const writeBlobDocs = {
   response: {
     201: jsonAnswer("A new blob was created.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
     200: jsonAnswer("An existing blob was replaced.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
-    ...problemAnswers("write", [
-      "not_found",
-      "method_not_allowed",
-      "precondition_failed",
-      "too_large",
-      "quota_exceeded",
-      "storage_full",
-      "storage_failed",
-      "blob_unavailable",
-    ]),
   },
 } as const;
 
-export const removeBlobDocs = {
+export const removeDocs = {
   operationId: "delete_blob",
   summary: "Delete an input or output blob",
   description: "Frees the caller's quota. A blob that a queued or running operation uses is not deleted.",
@@ -109,12 +106,33 @@ export const removeBlobDocs = {
   headers: z.looseObject({ "if-match": header("Deletes only this version.") }),
   response: {
     204: emptyAnswer("The blob was deleted."),
-    ...problemAnswers("write", [
-      "not_found",
-      "precondition_failed",
-      "blob_in_use",
-      "storage_failed",
-      "blob_unavailable",
-    ]),
   },
+} as const;
+
+const CONTENTS = { ticker_count: 500, dates: 1510, start: "2020-01-02", end: "2026-01-05" };
+
+/** The example of a list: the blobs of a preparation, and an output. */
+const PAGE: BlobPage = {
+  blobs: [
+    example("ml_engine_5f0c2d1e", "output", 812_345),
+    { ...example("feature_engine_4f0c1a2b", "features", 96_104_233), ...CONTENTS },
+    { ...example("data_extractor_4f0c1a2b", "prices", 14_903_118), ...CONTENTS },
+  ],
+  next_cursor: null,
+};
+
+function example(stem: string, kind: StoredBlobView["kind"], size: number): StoredBlobView {
+  const name = `${stem}.json`;
+  return { name, url: `${EXAMPLE_BLOBS}/data/${name}`, kind, size, created_at: "2026-01-05T08:30:09.038Z" };
+}
+
+export const listDocs = {
+  operationId: "list_blobs",
+  summary: "List blobs, newest first",
+  description:
+    "Returns the caller's own blobs, one page at a time, optionally of one kind: inputs that were uploaded or prepared, and the " +
+    "outputs of operations that succeeded.",
+  tags: ["Blobs"],
+  querystring: blobListQuery,
+  response: { 200: jsonAnswer("A page of blobs.", blobPageSchema, PAGE) },
 } as const;

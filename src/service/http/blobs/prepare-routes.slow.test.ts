@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
@@ -213,30 +212,4 @@ test("a caller that leaves ends it, and a caller may have two at the same time",
   hold = undefined;
   await eventually(() => !existsSync(order.folder));
   assert.equal(await stored("data_extractor_left.json"), undefined);
-});
-
-test("a service that ends asks the caller to send it again", async () => {
-  const ending = await listen();
-  const headers = { "content-length": 10, expect: "100-continue" };
-  const sent = request({ port: ending.port, method: "POST", path: "/v1/prepare", agent: false, headers });
-  sent.flushHeaders();
-  await once(sent, "continue");
-  const closed = ending.close();
-  const [{ statusCode, headers: answered }] = await once(sent, "response");
-  assert.deepEqual([statusCode, answered["retry-after"]], [503, "10"]);
-  sent.destroy();
-  await closed;
-});
-
-test("a caller that leaves while it sends leaves nothing", async () => {
-  const count = orders.length;
-  const headers = { "content-length": 10, expect: "100-continue" };
-  const sent = request({ port: service.port, method: "POST", path: "/v1/prepare", agent: false, headers });
-  sent.on("error", () => undefined);
-  sent.flushHeaders();
-  await once(sent, "continue");
-  sent.write("x");
-  sent.destroy();
-  await eventually(async () => (await codeOf(post("?id=after", "x")))[0] === 200);
-  assert.equal(orders.length, count + 1);
 });

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, before, test } from "node:test";
-import { FolderStore } from "../../../blob/folder/folder-store.ts";
 import { ask, eventually, listenFor } from "../listening.testing.ts";
 import {
   closeWithoutDefects,
@@ -122,19 +121,6 @@ test("parallel downloads are limited for each caller and in total", async (t) =>
   }
 });
 
-test("the service closes a download whose reader reads nothing, and no other one", async (t) => {
-  const impatient = await listenFor(t, {}, { stallMilliseconds: 500 });
-  await impatient.store.put("data/feature_engine_long.json", LONG);
-  await impatient.store.put("data/feature_engine_short.json", "[]");
-  const { status, socket } = await unread(impatient.port, "feature_engine_long.json");
-  assert.equal(status, "200");
-  await eventually(() => impatient.done.length === 1);
-  socket.destroy();
-  assert.match(impatient.logged.at(-1)!, /"aborted":true/);
-  const whole = await ask(impatient.port, { path: "/data/feature_engine_short.json" });
-  assert.equal(whole.text, "[]");
-});
-
 test("the service closes the file of a download whose reader disconnects before the first piece", async (t) => {
   const name = "feature_engine_slow.json";
   const asked = Promise.withResolvers<void>();
@@ -161,28 +147,4 @@ test("the service closes the file of a download whose reader disconnects before 
   await eventually(() => slow.done.length === 1);
   gate.resolve();
   await eventually(() => isClosed);
-});
-
-test("a blob that its caller replaces before its first piece is read is looked up again", async (t) => {
-  const { stat } = FolderStore.prototype;
-  for (const range of [undefined, "bytes=1-1"]) {
-    const name = freshName();
-    await service.put(name, "[1]");
-    let isReplaced = false;
-    const { mock } = t.mock.method(
-      FolderStore.prototype,
-      "stat",
-      async function (this: FolderStore, key: string) {
-        const found = await stat.call(this, key);
-        if (!isReplaced) await this.put(key, "[2,3,4]");
-        isReplaced = true;
-        return found;
-      },
-    );
-    const answer = await service.get(name, range === undefined ? {} : { range });
-    mock.restore();
-    const whole = range === undefined;
-    assert.deepEqual([answer.status, answer.text], whole ? [200, "[2,3,4]"] : [206, "2"]);
-    assert.equal(answer.headers["content-range"], whole ? undefined : "bytes 1-1/7");
-  }
 });

@@ -1,226 +1,109 @@
 import { createHash } from "node:crypto";
-import { setTimeout as pauseFor } from "node:timers/promises";
+import { normalizeIP } from "@fastify/rate-limit";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import {
-  type Authenticate,
-  isFailedTry,
-  LOCAL_SUBJECT,
-  tokenIn,
-  unauthorized,
-} from "../../auth/authenticate.ts";
+import { isFailedTry, tokenIn } from "../../auth/authenticate.ts";
 import type { Caller } from "../../auth/caller.ts";
-import { inScope, type RequestScope } from "../../request-scope.ts";
-import { addressKey } from "../server/address-key.ts";
-import { connectionClosed } from "../server/request-abort.ts";
-import type { OpenAnswers, TokenBuckets } from "./caller-limits.ts";
-
-interface Authorization {
-  readonly authenticate: Authenticate;
-  /** Requests of a caller, or of an address without a valid token. */
-  readonly rates: TokenBuckets;
-  /** Unknown tokens from an address that were wrong or could not be checked. */
-  readonly failedTries: TokenBuckets;
-  /** Refusals that a caller, or an address, gets without delay. */
-  readonly refusals: TokenBuckets;
-  readonly known: KnownTokens;
-  readonly open: OpenAnswers;
-}
-
-/** As long as the shortest `Retry-After`. */
-const HELD_MILLISECONDS = 1_000;
-
-/**
- * Identifies the caller, counts the request, and checks that the caller has the scope of the route.
- *
- * An authenticated caller's requests count for that caller and not for the address, so that callers behind one proxy do not use up
- * each other's rate.
- *
- * @throws MucastError unauthorized, forbidden, rate_limited, unavailable.
- */
-export async function authorizeRequest(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  authorization: Authorization,
-): Promise<void> {
-  const { rates, open } = authorization;
-  const { access = "admin", isUncounted } = request.routeOptions.config;
-  if (access === "anyone") {
-    if (isUncounted) return;
-    count(rates, addressKey(request.ip));
-    open.begin(laneOf(undefined, request.ip), reply.raw);
-    return;
-  }
-  const caller = await authenticated(request, reply, authorization).catch(async (error: unknown) => {
-    await delayRefusal(error, request, reply, authorization);
-    throw error;
-  });
-  request.caller = caller;
-  open.begin(caller.subject, reply.raw);
-  if (caller.scopes.has(access)) return;
-  const held = [...caller.scopes].join(", ") || "none";
-  throw new MucastError("forbidden", `this needs the scope ${access}; the credentials have: ${held}`, {
-    scope: access,
-  });
-}
-
-/**
- * Delays a refusal to a caller with many refusals: a caller that sends the next request immediately would keep the event loop busy
- * with refusals.
- */
-async function delayRefusal(
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { refusals, known }: Authorization,
-): Promise<void> {
-  if (!(error instanceof MucastError) || error.code !== "rate_limited") return;
-  const token = tokenIn(request.headers.authorization);
-  const subject = token === undefined ? undefined : known.subjectOf(token);
-  if (refusals.take(laneOf(subject, request.ip)) === 0) return;
-  // The connection may close meanwhile; then the refusal has no reader.
-  await pauseFor(HELD_MILLISECONDS, undefined, { signal: connectionClosed(reply) }).catch(() => undefined);
-}
-
-/**
- * The scope of the work of a request, after its caller is known. A blob is written or removed in several steps, which run to their
- * end, so that nothing stays half done. Other requests end with their callers.
- */
-export function scopeOf(request: FastifyRequest, reply: FastifyReply): RequestScope {
-  const { caller, ip, method, routeOptions } = request;
-  if (caller === undefined) return { lane: laneOf(undefined, ip), signal: undefined };
-  const isWhole = routeOptions.config.isStreamed || method === "DELETE";
-  return { lane: laneOf(caller.subject, ip), signal: isWhole ? undefined : connectionClosed(reply) };
-}
-
-/** The caller, or the address of an unknown caller. */
-function laneOf(subject: string | undefined, address: string): string {
-  return subject === undefined ? `address ${addressKey(address)}` : callerKey(subject);
-}
-
-/**
- * The caller, whose request is counted.
- *
- * A check costs a database query or a signature verification, so it is counted before it runs: that of a known token as a request of
- * its caller, that of any other token as a try of the address.
- */
-async function authenticated(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  authorization: Authorization,
-): Promise<Caller> {
-  checkOneHeader(request, authorization.rates);
-  const { authorization: header } = request.headers;
-  const token = tokenIn(header);
-  const subject = token === undefined ? undefined : authorization.known.subjectOf(token);
-  const lane = laneOf(subject, request.ip);
-  return inScope({ lane, signal: connectionClosed(reply) }, () =>
-    token !== undefined && subject === undefined
-      ? firstSeen(request, token, authorization)
-      : checked(request, token, subject, authorization),
-  );
-}
-
-/** @param token undefined if the request has none. @param subject the caller for whom the token was valid before. */
-async function checked(
-  request: FastifyRequest,
-  token: string | undefined,
-  subject: string | undefined,
-  { authenticate, rates, known }: Authorization,
-): Promise<Caller> {
-  const { authorization: header } = request.headers;
-  if (subject !== undefined) count(rates, callerKey(subject));
-  const caller = await authenticate(header).catch((error: unknown) => {
-    if (token === undefined) count(rates, addressKey(request.ip));
-    else if (isUnauthorized(error)) known.remove(token);
-    throw error;
-  });
-  if (subject === undefined) count(rates, callerKey(caller.subject));
-  else known.add(token!, caller.subject);
-  return caller;
-}
-
-/**
- * Refuses a request with several Authorization headers: Node keeps the first, and a proxy in front may have checked another.
- *
- * @throws MucastError unauthorized.
- */
-function checkOneHeader({ raw, ip }: FastifyRequest, rates: TokenBuckets): void {
-  if ((raw.headersDistinct.authorization?.length ?? 0) <= 1) return;
-  count(rates, addressKey(ip));
-  throw unauthorized("the request has more than one Authorization header");
-}
-
-/** Takes a try of the address before the check, and refunds it unless the token fails. */
-async function firstSeen(
-  request: FastifyRequest,
-  token: string,
-  { authenticate, rates, failedTries, known }: Authorization,
-): Promise<Caller> {
-  const address = addressKey(request.ip);
-  count(failedTries, address, "too many wrong keys or tokens from this address");
-  const caller = await authenticate(request.headers.authorization).catch((error: unknown) => {
-    if (!isFailedTry(error)) failedTries.refund(address);
-    throw error;
-  });
-  failedTries.refund(address);
-  known.add(token, caller.subject);
-  count(rates, callerKey(caller.subject));
-  return caller;
-}
-
-function callerKey(subject: string): string {
-  return `caller ${subject}`;
-}
-
-/** Whether the token is wrong. Otherwise the database or the issuer was unreachable. */
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof MucastError && error.code === "unauthorized";
-}
-
-function count(buckets: TokenBuckets, key: string, what = "too many requests"): void {
-  const retryAfter = buckets.take(key);
-  if (retryAfter === 0) return;
-  throw new MucastError("rate_limited", `${what}; there is room again in ${retryAfter} s`, {
-    retryAfter,
-  });
-}
+import { connectionLimit } from "../server/connection-limit.ts";
+import type { HttpApp, HttpOptions } from "../server/http-app.ts";
+import { OpenAnswers } from "./open-answers.ts";
 
 /** A new token replaces the one that was valid longest ago. */
 const MAX_TOKENS = 20_000;
+/** Enough for one event stream for each job of a caller's full queue, and some more. */
+const MAX_OPEN_REQUESTS = 2_000;
+
+type Limiter = ReturnType<HttpApp["createRateLimit"]>;
 
 /**
- * The callers of recently valid tokens, by the SHA-256 of the token.
+ * Makes the check that identifies the caller of a request, counts the request, and requires the scope of its route. The rate of an
+ * authenticated caller is the caller's and not the address's, so that callers behind one proxy do not use up each other's.
  *
- * This authenticates no request: the service checks each token at each request. It only decides for whom a request is counted before
- * that check.
+ * The check throws MucastError unauthorized, forbidden, rate_limited or unavailable.
  */
-export class KnownTokens {
-  readonly #operatorsToken: string | undefined;
-  readonly #subjects = new Map<string, string>();
+export function requestAuthorizer(app: HttpApp, { settings, authenticate }: HttpOptions) {
+  const requests = app.createRateLimit({
+    max: settings.requests_per_minute,
+    timeWindow: "1 minute",
+    keyGenerator: (request) => (request.caller ? `caller ${request.caller.subject}` : readAddress(request)),
+  });
+  const failures = app.createRateLimit({
+    max: settings.failed_tries_per_minute,
+    timeWindow: "1 minute",
+    keyGenerator: readAddress,
+  });
+  const known = new KnownTokens();
+  const connections = connectionLimit(settings);
+  // Event streams and waits last, and each costs memory and queries.
+  const ofCaller = Math.min(MAX_OPEN_REQUESTS, Math.ceil(connections / 2));
+  const open = new OpenAnswers({ ofCaller, all: connections, what: "requests" });
+  app.decorate("countMessage", (request) => count(request, requests, "too many requests"));
 
-  /**
-   * @param operatorsToken token of the lock file. It is always known, because its check needs no query.
-   */
-  constructor(operatorsToken?: string) {
-    this.#operatorsToken = operatorsToken === undefined ? undefined : digest(operatorsToken);
+  /** Beyond its maximum of failures, only tokens that were valid before are checked for an address. */
+  async function identify(request: FastifyRequest): Promise<Caller> {
+    const { authorization } = request.headers;
+    const token = tokenIn(authorization);
+    if (token !== undefined && !known.has(token)) {
+      await count(request, failures, "too many wrong keys or tokens from this address", false);
+    }
+    try {
+      const caller = await authenticate(authorization);
+      if (token !== undefined) known.add(token);
+      return caller;
+    } catch (error) {
+      if (token === undefined) await app.countMessage(request);
+      else {
+        known.delete(token);
+        if (isFailedTry(error)) await failures(request);
+      }
+      throw error;
+    }
   }
 
-  subjectOf(token: string): string | undefined {
-    const key = digest(token);
-    return key === this.#operatorsToken ? LOCAL_SUBJECT : this.#subjects.get(key);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { access = "admin", isUncounted } = request.routeOptions.config;
+    if (isUncounted) return;
+    if (access !== "anyone") request.caller = await identify(request);
+    await app.countMessage(request);
+    open.begin(request.caller?.subject ?? readAddress(request), reply.raw);
+    if (access === "anyone" || request.caller!.scopes.has(access)) return;
+    const held = [...request.caller!.scopes].join(", ") || "none";
+    const message = `this needs the scope ${access}; the credentials have: ${held}`;
+    throw new MucastError("forbidden", message, { scope: access });
+  };
+}
+
+/** An IPv6 address counts as its /64 network, because one machine may own all of it. A closed connection has none. */
+function readAddress({ ip }: FastifyRequest): string {
+  return normalizeIP((ip as string | undefined) ?? "closed");
+}
+
+/** @param increment false only asks whether there is room. */
+async function count(request: FastifyRequest, limiter: Limiter, what: string, increment = true) {
+  const counted = await limiter(request, { increment });
+  if (counted.isAllowed) return;
+  const isOver = increment ? counted.isExceeded : counted.remaining === 0;
+  if (!isOver) return;
+  const retryAfter = Math.max(1, counted.ttlInSeconds);
+  throw new MucastError("rate_limited", `${what}; there is room again in ${retryAfter} s`, { retryAfter });
+}
+
+/** Digests of the tokens that were valid at their last check. This authenticates no request. */
+class KnownTokens {
+  readonly #digests = new Set<string>();
+
+  has(token: string): boolean {
+    return this.#digests.has(digest(token));
   }
 
-  /** Call it each time a check finds the token valid. */
-  add(token: string, subject: string): void {
-    const key = digest(token);
-    this.#subjects.delete(key);
-    if (this.#subjects.size >= MAX_TOKENS) this.#subjects.delete(this.#subjects.keys().next().value!);
-    this.#subjects.set(key, subject);
+  add(token: string): void {
+    this.delete(token);
+    if (this.#digests.size >= MAX_TOKENS) this.#digests.delete(this.#digests.values().next().value!);
+    this.#digests.add(digest(token));
   }
 
-  remove(token: string): void {
-    this.#subjects.delete(digest(token));
+  delete(token: string): void {
+    this.#digests.delete(digest(token));
   }
 }
 

@@ -1,15 +1,4 @@
 import { z } from "zod";
-import { blobPageSchema } from "../../../contract/api/blob-page.ts";
-import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
-import {
-  operationPageSchema,
-  operationSchema,
-  reportLinkSchema,
-  verdictViewSchema,
-} from "../../../contract/api/operation-view.ts";
-import { preparedBlobsSchema } from "../../../contract/api/prepared-blobs.ts";
-import { queueSchema } from "../../../contract/api/queue-view.ts";
-import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
 import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
 import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
 import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
@@ -18,11 +7,6 @@ import {
   payloadSchema,
   replayPayloadSchema,
 } from "../../../contract/config/payload-schemas.ts";
-import { progressSchema } from "../../../contract/output/job-events.ts";
-import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
-import { resultRecordSchema } from "../../../contract/output/result-record.ts";
-import { problemSchema } from "../../../contract/problems/problem.ts";
-import { warningSchema } from "../../../contract/problems/warnings.ts";
 import { addDefault, openSchema } from "../../../contract/schema/open-schema.ts";
 
 /** The payload schema of each operation, with the schema of its config. */
@@ -44,7 +28,6 @@ export const inputBlobSchema = z.looseObject({}).meta({
     "Prices or features, in one of the layouts of docs/blobs.md; another layout is a list of records.",
 });
 
-/** The answer to an upload. */
 export const uploadedBlobSchema = z
   .strictObject({
     name: z.string(),
@@ -56,62 +39,39 @@ export const uploadedBlobSchema = z
 
 export type UploadedBlob = z.infer<typeof uploadedBlobSchema>;
 
-const SENT: readonly z.ZodType[] = [
-  ...Object.values(JOB_PAYLOADS),
-  mlConfigSchema,
-  dlConfigSchema,
-  inputBlobSchema,
-];
-
-const RECEIVED: readonly z.ZodType[] = [
-  operationSchema,
-  operationPageSchema,
-  forecastViewSchema,
-  verdictViewSchema,
-  queueSchema,
-  progressSchema,
-  warningSchema,
-  resultRecordSchema,
-  problemSchema,
-  storedEventSchema,
-  snapshotSchema,
-  outputBlobSchema,
-  uploadedBlobSchema,
-  preparedBlobsSchema,
-  blobPageSchema,
-  reportLinkSchema,
-];
-
 type JsonSchema = Record<string, unknown>;
 /** `input`: callers send it, and may omit members with a default. `output`: callers receive it. */
 export type Direction = "input" | "output";
 
 const PREFIX = "#/components/schemas/";
 
-/** Every named schema of the document, by the name in its `.meta({ id })`. */
-export function componentSchemas(): Record<string, JsonSchema> {
-  const sent = SENT.map((schema) => namedSchemas(schema, "input"));
-  const received = RECEIVED.map((schema) => namedSchemas(schema, "output"));
-  return Object.assign({}, ...sent, ...received);
+/** The named schemas of a document, by the name in their `.meta({ id })`, as its parts refer to them. */
+export class ComponentSchemas {
+  readonly all: Record<string, JsonSchema> = {};
+
+  /** A reference to a named schema; the schema itself if it has no name. */
+  refer(schema: z.ZodType, direction: Direction): JsonSchema {
+    for (const [name, named] of Object.entries(namedSchemas(schema, direction))) {
+      // Of one that callers both send and receive, what they receive.
+      if (direction === "output" || this.all[name] === undefined) this.all[name] = named;
+    }
+    const name = schema.meta()?.id;
+    if (name !== undefined) return { $ref: `${PREFIX}${name}` };
+    const { $defs: _named, ...unnamed } = convert(schema, direction);
+    return unnamed;
+  }
 }
 
-/** A reference to a named schema; the schema itself if it has no name. */
-export function referenceTo(schema: z.ZodType, direction: Direction): JsonSchema {
+/** A schema and the schemas that it refers to, by name, without those that have none. */
+export function namedSchemas(schema: z.ZodType, direction: Direction = "output"): Record<string, JsonSchema> {
+  const { $defs = {}, ...own } = convert(schema, direction);
   const name = schema.meta()?.id;
-  if (name !== undefined) return { $ref: `${PREFIX}${name}` };
-  const { $defs: _named, ...unnamed } = converted(schema, direction);
-  return unnamed;
-}
-
-/** A schema and the schemas that it refers to, by name. */
-function namedSchemas(schema: z.ZodType, direction: Direction): Record<string, JsonSchema> {
-  const { $defs = {}, ...own } = converted(schema, direction);
   // A recursive schema is also in $defs, and `own` is then only a reference to it.
-  const all = { [schema.meta()!.id!]: own, ...($defs as Record<string, JsonSchema>) };
-  return Object.fromEntries(Object.entries(all).map(([name, { id: _name, ...rest }]) => [name, rest]));
+  const all = { ...(name === undefined ? {} : { [name]: own }), ...($defs as Record<string, JsonSchema>) };
+  return Object.fromEntries(Object.entries(all).map(([id, { id: _id, ...rest }]) => [id, rest]));
 }
 
-function converted(schema: z.ZodType, direction: Direction): JsonSchema {
+function convert(schema: z.ZodType, direction: Direction): JsonSchema {
   const { $schema: _dialect, ...json } = z.toJSONSchema(
     direction === "output" ? openSchema(schema) : schema,
     {

@@ -1,20 +1,19 @@
 import swagger, { type SwaggerTransform } from "@fastify/swagger";
 import { z } from "zod";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
+import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
 import { SUBMITTED_OPERATIONS } from "../../../contract/config/job-operations.ts";
+import { problemSchema } from "../../../contract/problems/problem.ts";
 import { MUCAST_VERSION } from "../../../contract/version.ts";
 import type { Scope } from "../../auth/caller.ts";
 import type { HttpApp } from "../server/http-app.ts";
-import { componentSchemas, type Direction, referenceTo } from "./component-schemas.ts";
+import { ComponentSchemas, type Direction } from "./component-schemas.ts";
 import { EXAMPLE_PAYLOADS } from "./examples.ts";
-import { titleCase } from "./route-docs.ts";
+import { problemAnswers, titleCase } from "./route-docs.ts";
 
-/** The parts of an OpenAPI 3.1 document that the service reads. */
 export interface OpenApiDocument {
-  readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Record<string, unknown>>> };
 }
@@ -22,33 +21,19 @@ export interface OpenApiDocument {
 export interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
-  readonly description: string;
   readonly tags: readonly string[];
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   /** The scope that a caller needs; missing if the operation is open to anyone. */
   readonly "x-scope"?: Scope;
-  readonly parameters?: readonly OpenApiParameter[];
+  readonly parameters?: readonly { readonly name: string; readonly in: "path" | "query" | "header" }[];
   readonly requestBody?: { content: Record<string, OpenApiMedia> };
-  readonly responses: Readonly<Record<string, OpenApiResponse>>;
-}
-
-export interface OpenApiParameter {
-  readonly name: string;
-  readonly in: "path" | "query" | "header";
-  readonly required?: boolean;
-  readonly description?: string;
-  readonly schema: Record<string, unknown>;
+  readonly responses: Readonly<
+    Record<string, { description: string; headers?: object; content?: Record<string, OpenApiMedia> }>
+  >;
 }
 
 export interface OpenApiMedia {
   readonly schema: Record<string, unknown>;
   examples?: Readonly<Record<string, { readonly value: unknown }>>;
-}
-
-export interface OpenApiResponse {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: object }>>;
-  readonly content?: Readonly<Record<string, OpenApiMedia>>;
 }
 
 const DESCRIPTION = `Trains return forecasts for portfolio optimization. Jobs are asynchronous: submitting a job returns 202 with an operation. Poll the operation or follow its events until it has ended. \`result.output_url\` is then the URL of the output blob with \`mu\`.
@@ -79,6 +64,9 @@ const SCOPED_SECURITY = [{}, { apiKey: [] }, { oidc: [] }];
 
 /** Collects the routes that are registered after this call. `app.swagger()` then returns their document. */
 export function collectRoutes(app: HttpApp): void {
+  const schemas = new ComponentSchemas();
+  // They are named in texts only: bodies of errors and of streams.
+  for (const schema of [problemSchema, storedEventSchema, snapshotSchema]) schemas.refer(schema, "output");
   void app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
@@ -94,48 +82,45 @@ export function collectRoutes(app: HttpApp): void {
       components: { securitySchemes: SECURITY_SCHEMES },
     },
     convertConstToEnum: false,
-    transform: transformRoute,
-    transformObject: (made) => withSchemas((made as { openapiObject: object }).openapiObject) as never,
+    transform: (given) => describeRoute(given, schemas),
+    transformObject: (made) => complete((made as { openapiObject: object }).openapiObject, schemas) as never,
   });
 }
 
-/** Writes the zod schemas of a route as JSON Schema, and the route's scope. */
-const transformRoute: SwaggerTransform = ({ schema, url, route }) => {
+/** Writes the zod schemas of a route as JSON Schema, and adds its scope and its problems. */
+function describeRoute({ schema, url, route }: Parameters<SwaggerTransform>[0], schemas: ComponentSchemas) {
   if (schema.hide || [route.method].flat().every((method) => method === "HEAD" || method === "OPTIONS")) {
     return { schema: { hide: true }, url };
   }
+  const convert = (value: unknown, direction: Direction): unknown => {
+    if (value instanceof z.ZodType) return schemas.refer(value, direction);
+    if (Array.isArray(value)) return value.map((item) => convert(item, direction));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, convert(item, direction)]));
+  };
   const { response, headers, ...sent } = schema;
-  const { access } = route.config!;
+  const { access = "admin", problems = [] } = route.config!;
   const documented = {
-    ...(written(sent, "input") as object),
-    ...(headers === undefined ? {} : { headers: titled(written(headers, "input") as HeaderSchema) }),
-    response: written(response, "output"),
+    ...(convert(sent, "input") as object),
+    ...(headers === undefined ? {} : { headers: withTitles(convert(headers, "input") as HeaderSchema) }),
+    response: convert({ ...(response as object), ...problemAnswers(access, problems) }, "output"),
     // `security` has no scopes: most tools interpret scopes there as those of OAuth 2.
     ...(access === "anyone" ? { security: [] } : { security: SCOPED_SECURITY, "x-scope": access }),
   };
   return { schema: documented, url };
-};
+}
 
 interface HeaderSchema {
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-function titled({ properties, ...rest }: HeaderSchema): object {
+function withTitles({ properties, ...rest }: HeaderSchema): object {
   const named = Object.entries(properties).map(([name, schema]) => [titleCase(name), schema]);
   return { ...rest, properties: Object.fromEntries(named) };
 }
 
-function written(value: unknown, direction: Direction): unknown {
-  if (value instanceof z.ZodType) return referenceTo(value, direction);
-  if (Array.isArray(value)) return value.map((item) => written(item, direction));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, written(item, direction)]));
-}
-
-/** Adds named schemas and examples of payloads to the document of the routes. */
-function withSchemas(made: object): OpenApiDocument {
+function complete(made: object, { all: schemas }: ComponentSchemas): OpenApiDocument {
   const document = made as OpenApiDocument;
-  const components = { ...document.components, schemas: componentSchemas() };
   const paths = structuredClone(document.paths);
   for (const operation of SUBMITTED_OPERATIONS) {
     const value = EXAMPLE_PAYLOADS[operation];
@@ -147,5 +132,5 @@ function withSchemas(made: object): OpenApiDocument {
   Object.assign(paths["/data/{name}"]!.put!.requestBody!, { required: false });
   // HEAD answers what GET answers, without a body. An entry for each HEAD would only repeat the one for GET.
   for (const methods of Object.values(paths)) delete (methods as Record<string, OpenApiOperation>).head;
-  return { ...document, components, paths };
+  return { ...document, components: { ...document.components, schemas }, paths };
 }

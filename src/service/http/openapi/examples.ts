@@ -74,7 +74,7 @@ export const RUNNING: OperationView = {
   ...WAITING,
   status: "Running",
   started_at: "2026-01-05T08:30:00.412Z",
-  progress: { stage: "fit", done: 12, total: 100 },
+  progress: { stage: "fit", done: 12, total: 100, percent: 12, seconds_left: 88 },
 };
 
 export const SUCCEEDED: OperationView = {
@@ -152,35 +152,6 @@ export const FORECAST: ForecastView = {
     learning_end: "2024-12-31",
     as_of: "2026-01-05",
     median_spacing_days: 1,
-  },
-  choice: {
-    candidates: [
-      {
-        label: "ridge alpha=100",
-        r2: 0.0021,
-        ic: 0.0214,
-        gain: 0.0014,
-        gain_t: 1.9,
-        tickers: 20,
-        member: true,
-        number: 1,
-      },
-      {
-        label: "ridge",
-        r2: 0.0007,
-        ic: 0.0181,
-        gain: 0,
-        gain_t: null,
-        tickers: 20,
-        member: false,
-        number: 0,
-      },
-    ],
-    count: 2,
-    measure: "squared_error",
-    honest: { r2: 0.0019, ic: 0.0203, gain: 0.0012, gain_t: 1.7 },
-    best: 1,
-    optimism: 0.0002,
   },
   count: 20,
   forecasts: [

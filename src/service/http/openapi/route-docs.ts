@@ -1,16 +1,10 @@
 import type { z } from "zod";
+import { API_OPERATIONS, type ApiOperationName } from "../../../contract/api/operations.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../../contract/errors/error-codes.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { RouteAccess } from "../server/http-app.ts";
-import {
-  PROBLEM_TYPE,
-  type ProblemAnswer,
-  type ProblemHeader,
-  problemAnswer,
-  unmetExpectation,
-} from "../server/problem-answer.ts";
+import { PROBLEM_TYPE, type ProblemHeader, problemAnswer } from "../server/problem-answer.ts";
 
-/** A header of an answer, as OpenAPI describes it. */
 export interface HeaderDoc {
   readonly type: "string" | "integer";
   readonly description: string;
@@ -22,6 +16,12 @@ export interface AnswerDoc {
   readonly content?: Readonly<
     Record<string, { schema: unknown; examples?: Record<string, { value: unknown }> }>
   >;
+}
+
+/** What the document says of a route for an operation of the API. @param note follows its description. */
+export function apiDocs(name: ApiOperationName, tag: string, note = "") {
+  const { title, description } = API_OPERATIONS[name];
+  return { operationId: name, summary: title, description: `${description}${note}`, tags: [tag] };
 }
 
 /** An answer of JSON, with an example that a test checks against the schema. */
@@ -43,7 +43,6 @@ export function emptyAnswer(description: string, headers: AnswerDoc["headers"] =
   return { type: "null", description, headers };
 }
 
-/** Codes that every route may answer. */
 const ALWAYS: readonly ErrorCode[] = [
   "invalid_request",
   "forbidden",
@@ -54,7 +53,6 @@ const ALWAYS: readonly ErrorCode[] = [
 
 /**
  * The problems that a route may answer, one entry per status.
- *
  * @param codes codes of this route in addition to those of every route.
  */
 export function problemAnswers(
@@ -62,10 +60,7 @@ export function problemAnswers(
   codes: readonly ErrorCode[] = [],
 ): Record<string, object> {
   const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
-  const byStatus = Map.groupBy(
-    [...[...all].flatMap(examplesOf), EXPECTATION_EXAMPLE],
-    ({ status }) => status,
-  );
+  const byStatus = Map.groupBy([...all].flatMap(makeExamples), ({ status }) => status);
   const problems = [...byStatus].map(([status, examples]) => [status, problemDoc(examples)]);
   return { ...SERVER_ANSWERS, ...Object.fromEntries(problems) };
 }
@@ -73,16 +68,15 @@ export function problemAnswers(
 /** The answers of Node's HTTP server to headers that it does not pass on. */
 const SERVER_ANSWERS = {
   408: emptyAnswer("The headers came too slowly."),
+  417: emptyAnswer("The only expectation that can be met is 100-continue."),
   431: emptyAnswer("The URL and the headers together are longer than 16 KiB."),
 };
 
 interface ProblemExample {
   readonly status: number;
   readonly code: ErrorCode;
-  /** The sentence for the code, or for the early refusal. */
-  readonly title: string;
   readonly value: unknown;
-  readonly headers: ProblemAnswer["headers"];
+  readonly headers: object;
 }
 
 /** Data of the examples, for the codes whose status or headers depend on the data. */
@@ -96,18 +90,14 @@ const EXAMPLE_DATA: Partial<Record<ErrorCode, readonly Record<string, unknown>[]
   ],
 };
 
-function examplesOf(code: ErrorCode): ProblemExample[] {
+function makeExamples(code: ErrorCode): ProblemExample[] {
   const { title } = ERROR_TABLE[code];
   return (EXAMPLE_DATA[code] ?? [{}]).map((data) => {
-    if (code === "internal") return { status: 500, code, title, value: problemOfDefect(), headers: {} };
     const { problem, headers } = problemAnswer(new MucastError(code, title, data));
-    return { status: problem.status, code, title, value: problem, headers };
+    // The id of a defect is random, and the generated document must not change.
+    const value = code === "internal" ? { ...problem, detail: title, id: "…" } : problem;
+    return { status: problem.status, code, value, headers };
   });
-}
-
-/** With a fixed id: the problem of a defect has a random one, and the generated document must not change. */
-function problemOfDefect(): unknown {
-  return { ...problemAnswer(new Error()).problem, detail: ERROR_TABLE.internal.title, id: "…" };
 }
 
 const HEADER_DOCS: Readonly<Record<ProblemHeader, HeaderDoc>> = {
@@ -121,7 +111,8 @@ const HEADER_DOCS: Readonly<Record<ProblemHeader, HeaderDoc>> = {
 };
 
 function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
-  const sentences = [...new Set(examples.map(({ code, title }) => `\`${code}\`: ${title}.`))];
+  const codes = new Set(examples.map(({ code }) => code));
+  const sentences = [...codes].map((code) => `\`${code}\`: ${ERROR_TABLE[code].title}.`);
   const names = [...new Set(examples.flatMap(({ headers }) => Object.keys(headers) as ProblemHeader[]))];
   return {
     description: sentences.join(" "),
@@ -134,11 +125,6 @@ function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
     },
   };
 }
-
-const EXPECTATION_EXAMPLE: ProblemExample = {
-  ...{ status: 417, code: "invalid_request", title: "The only expectation that can be met is 100-continue" },
-  ...{ value: problemAnswer(unmetExpectation()).problem, headers: {} },
-};
 
 /** A header's name in its usual spelling, such as `Retry-After`. */
 export function titleCase(name: string): string {

@@ -8,9 +8,113 @@ import type { Snapshot, StoredEvent } from "../../../contract/api/stored-event.t
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
 import { EVENTS } from "../openapi/examples.ts";
-import { emptyAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { emptyAnswer } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
-import { keyRevocation, requestAbort } from "../server/request-abort.ts";
+import { requestAbort } from "../server/request-abort.ts";
+
+const EVENT_STREAM_TYPE = "text/event-stream; charset=utf-8";
+const RECONNECT_MILLISECONDS = 2_000;
+const BEAT_MILLISECONDS = 15_000;
+
+/** `GET /v1/operations/{id}/events`. */
+export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
+  const { log, operations, telemetry, beatMilliseconds = BEAT_MILLISECONDS } = options;
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/v1/operations/:id/events",
+    config: { access: "read", problems: ["not_found"] },
+    schema: EVENT_DOCS,
+    handler: async (request, reply) => {
+      const { headers, params, query } = request;
+      const after = parseSeq(headers["last-event-id"] || query.last_event_id);
+      const { status } = await operations.get(request.caller!, params.id);
+      request.operationId = params.id;
+      if (request.method === "HEAD") return asStream(reply).send();
+      const revoked = new AbortController();
+      const signal = AbortSignal.any([requestAbort(reply, closing), revoked.signal]);
+      const events = operations.follow(request.caller!, params.id, after, signal);
+      // 204 makes a browser stop reconnecting. After an empty stream it would reconnect forever.
+      const first = isEnded(status) ? await events.next() : undefined;
+      if (first?.done) return reply.code(204).send();
+      const recordClose = telemetry.streamOpened();
+      const stream = new PassThrough();
+      const beat = setInterval(() => {
+        if (!stream.writableNeedDrain) stream.write(":\n\n");
+        checkKey(options, headers.authorization).catch(() => revoked.abort());
+      }, beatMilliseconds);
+      const known = first === undefined ? [] : [first.value];
+      void pumpEvents(known, events, stream, signal)
+        .catch((error: Error) => {
+          log.warn({ operation_id: params.id, err: error }, "an event stream failed");
+          stream.destroy();
+        })
+        .finally(() => {
+          clearInterval(beat);
+          recordClose();
+        });
+      return asStream(reply).send(stream);
+    },
+  });
+}
+
+/**
+ * Rejects if an API key is revoked. A token of an OIDC issuer is checked only when the request starts: it expires during a job that takes
+ * hours.
+ */
+async function checkKey(
+  { settings, authenticate }: HttpOptions,
+  authorization: string | undefined,
+): Promise<void> {
+  if (settings.auth !== "keys") return;
+  try {
+    await authenticate(authorization);
+  } catch (error) {
+    // A database that cannot be reached does not revoke keys.
+    if (error instanceof MucastError && error.code === "unauthorized") throw error;
+  }
+}
+
+/** Writes events no faster than the reader accepts them, and ends the stream after the last one, or when `signal` aborts. */
+async function pumpEvents(
+  first: readonly (StoredEvent | Snapshot)[],
+  following: AsyncIterable<StoredEvent | Snapshot>,
+  stream: PassThrough,
+  signal: AbortSignal,
+): Promise<void> {
+  const write = async (event: StoredEvent | Snapshot) => {
+    signal.throwIfAborted();
+    if (!stream.write(eventText(event))) await once(stream, "drain", { signal });
+  };
+  try {
+    stream.write(`retry: ${RECONNECT_MILLISECONDS}\n\n`);
+    for (const event of first) await write(event);
+    for await (const event of following) await write(event);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  stream.end();
+}
+
+/** An event in the format of a stream. JSON text has no raw line breaks, so `data` is one line. */
+function eventText(event: StoredEvent | Snapshot): string {
+  return `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+function asStream(reply: FastifyReply): FastifyReply {
+  return reply.type(EVENT_STREAM_TYPE).headers({
+    "cache-control": "no-store, no-transform",
+    // Nginx and proxies like it would buffer the events.
+    "x-accel-buffering": "no",
+  });
+}
+
+function parseSeq(text: string | undefined): number {
+  if (text === undefined || text === "") return 0;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new MucastError("invalid_request", `Last-Event-ID must be the id of an event, got ${show(text)}`, {
+    path: "Last-Event-ID",
+  });
+}
 
 const DESCRIPTION =
   "Server-sent events, numbered from 1 (`id`), each with its type (`event`) and an Event as one line of JSON (`data`). " +
@@ -44,126 +148,28 @@ const STREAM_SCHEMA = {
 
 const lastEventId = z.string().optional();
 
-/** `GET /v1/operations/{id}/events`. */
-export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
-  const { log, operations, telemetry } = options;
-  app.route({
-    method: ["GET", "HEAD"],
-    url: "/v1/operations/:id/events",
-    config: { access: "read" },
-    schema: eventDocs(),
-    handler: async (request, reply) => {
-      const { headers, params, query } = request;
-      const after = seqOf(headers["last-event-id"] || query.last_event_id);
-      const { status } = await operations.get(request.caller!, params.id);
-      request.operationId = params.id;
-      if (request.method === "HEAD") return asStream(reply).send();
-      const revoked = keyRevocation(request, reply, options);
-      const signal = AbortSignal.any([requestAbort(reply, closing), revoked]);
-      const events = operations.follow(request.caller!, params.id, after, signal);
-      // 204 makes a browser stop reconnecting. After an empty stream it would reconnect forever.
-      const first = isEnded(status) ? await events.next() : undefined;
-      if (first?.done) return reply.code(204).send();
-      const recordClose = telemetry.streamOpened();
-      const stream = new PassThrough();
-      const known: SentEvent[] = first === undefined ? [] : [first.value as SentEvent];
-      void pumpEvents(known, events, stream, signal)
-        .catch((error: Error) => {
-          log.warn({ operation_id: params.id, err: error }, "an event stream failed");
-          stream.destroy();
-        })
-        .finally(recordClose);
-      return asStream(reply).send(stream);
-    },
-  });
-}
-
-function asStream(reply: FastifyReply): FastifyReply {
-  return reply.type(EVENT_STREAM_TYPE).headers({
-    "cache-control": "no-store, no-transform",
-    // Nginx and proxies like it would buffer the events.
-    "x-accel-buffering": "no",
-  });
-}
-
-/** @throws MucastError invalid_request. */
-function seqOf(text: string | undefined): number {
-  if (text === undefined || text === "") return 0;
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new MucastError("invalid_request", `Last-Event-ID must be the id of an event, got ${show(text)}`, {
-    path: "Last-Event-ID",
-  });
-}
-
-function eventDocs() {
-  return {
-    operationId: "follow_operation",
-    summary: "Follow the events of an operation",
-    description: DESCRIPTION,
-    tags: ["Operations"],
-    params: API_OPERATIONS.get_operation.input,
-    querystring: z.strictObject({
-      last_event_id: lastEventId.describe("The same as the header, for clients that cannot set headers."),
-    }),
-    headers: z.looseObject({
-      "last-event-id": lastEventId.describe("`id` of the last event that you have received."),
-    }),
-    response: {
-      200: {
-        description: "The events after that one, then each new event as it happens.",
-        content: {
-          "text/event-stream": {
-            schema: STREAM_SCHEMA,
-            examples: { example: { value: EVENTS.map(eventText).join("") } },
-          },
+const EVENT_DOCS = {
+  operationId: "follow_operation",
+  summary: "Follow the events of an operation",
+  description: DESCRIPTION,
+  tags: ["Operations"],
+  params: API_OPERATIONS.get_operation.input,
+  querystring: z.strictObject({
+    last_event_id: lastEventId.describe("The same as the header, for clients that cannot set headers."),
+  }),
+  headers: z.looseObject({
+    "last-event-id": lastEventId.describe("`id` of the last event that you have received."),
+  }),
+  response: {
+    200: {
+      description: "The events after that one, then each new event as it happens.",
+      content: {
+        "text/event-stream": {
+          schema: STREAM_SCHEMA,
+          examples: { example: { value: EVENTS.map(eventText).join("") } },
         },
       },
-      204: emptyAnswer("The operation has ended and there are no events after that one."),
-      ...problemAnswers("read", ["not_found"]),
     },
-  };
-}
-
-export type SentEvent = StoredEvent | Snapshot;
-
-const EVENT_STREAM_TYPE = "text/event-stream; charset=utf-8";
-const RECONNECT_MILLISECONDS = 2_000;
-const HEARTBEAT_MILLISECONDS = 15_000;
-
-/** An event in the format of a stream. JSON text has no raw line breaks, so `data` is one line. */
-function eventText(event: SentEvent): string {
-  return `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
-}
-
-/**
- * Writes events into a stream, no faster than the reader accepts them, and ends the stream after the last one. A comment every 15 s
- * keeps the connection open.
- *
- * Rejects if `following` fails. Once `signal` aborts, it ends the stream and does not reject.
- */
-export async function pumpEvents(
-  first: readonly SentEvent[],
-  following: AsyncIterable<SentEvent>,
-  stream: PassThrough,
-  signal: AbortSignal,
-): Promise<void> {
-  const beat = setInterval(() => {
-    if (!stream.writableNeedDrain) stream.write(":\n\n");
-  }, HEARTBEAT_MILLISECONDS);
-  try {
-    stream.write(`retry: ${RECONNECT_MILLISECONDS}\n\n`);
-    for (const event of first) await write(stream, event, signal);
-    for await (const event of following) await write(stream, event, signal);
-    stream.end();
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    stream.end();
-  } finally {
-    clearInterval(beat);
-  }
-}
-
-async function write(stream: PassThrough, event: SentEvent, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  if (!stream.write(eventText(event))) await once(stream, "drain", { signal });
-}
+    204: emptyAnswer("The operation has ended and there are no events after that one."),
+  },
+};

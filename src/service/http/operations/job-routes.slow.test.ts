@@ -48,11 +48,6 @@ test("the payload is submitted as the text of the body", async () => {
   assert.equal(service.operations.submissionOf(id).payload, text);
 });
 
-test("the submission has the origin that the request names, by which uploads name blobs", async () => {
-  const { id } = operationSchema.parse(await (await post(JSON.stringify(ML_PAYLOAD))).json());
-  assert.equal(service.operations.submissionOf(id).origin, service.origin);
-});
-
 test("the operation gets the trace context of the request", async () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const { id } = operationSchema.parse(
@@ -137,12 +132,7 @@ test("a body that is not JSON is unsupported_media_type, and all types of JSON a
   for (const type of ["application/json; charset=utf-8", "APPLICATION/JSON", "application/vnd.acme+json"]) {
     assert.equal((await post(text, { "content-type": type })).status, 202, type);
   }
-  for (const type of [
-    "text/plain",
-    "application/x-www-form-urlencoded",
-    "application/jsonp",
-    "application/json;charset=latin1",
-  ]) {
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"]) {
     assert.deepEqual(
       await codeOf(post(text, { "content-type": type })),
       [415, "unsupported_media_type"],
@@ -155,8 +145,6 @@ test("a body that is not JSON is unsupported_media_type, and all types of JSON a
     "{}",
   );
   assert.equal(none.status, 415);
-  const zipped = { ...JSON_TYPE, "content-encoding": "gzip" };
-  assert.deepEqual(await codeOf(post(text, zipped)), [415, "unsupported_media_type"]);
 });
 
 test("an empty body, broken JSON and invalid UTF-8 are invalid_request", async () => {

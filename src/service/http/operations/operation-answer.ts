@@ -4,6 +4,7 @@ import { isEnded, type OperationView } from "../../../contract/api/operation-vie
 import type { HeaderDoc } from "../openapi/route-docs.ts";
 
 const POLL_SECONDS = "1";
+const MAX_WAIT_SECONDS = 60;
 
 /** Answers with an operation. The headers have its URL and, until it has ended, the seconds until the next poll. */
 export function answerOperation(
@@ -20,17 +21,11 @@ export function answerOperation(
   return operation;
 }
 
-const MAX_WAIT_SECONDS = 60;
-
 /** The seconds of `Prefer: wait=N` (RFC 7240), at most 60; undefined without it. A malformed or unknown preference has no effect. */
-export function waitOf(prefer: string | readonly string[] | undefined): number | undefined {
-  const text = [prefer ?? []].flat().join(",");
-  for (const preference of text.split(",")) {
-    const seconds = /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(;.*)?$/i.exec(preference)?.[1];
-    // If there are several, the first applies (RFC 7240, section 2).
-    if (seconds !== undefined) return Math.min(Number(seconds), MAX_WAIT_SECONDS);
-  }
-  return undefined;
+export function parseWait(prefer: string | undefined): number | undefined {
+  // If there are several, the first applies (RFC 7240, section 2).
+  const seconds = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[;,]|$)/i.exec(prefer ?? "")?.[1];
+  return seconds === undefined ? undefined : Math.min(Number(seconds), MAX_WAIT_SECONDS);
 }
 
 export const preferHeader = z
@@ -41,7 +36,6 @@ export const preferHeader = z
       "`Preference-Applied` confirms that it did.",
   );
 
-/** Headers of an answer that is an operation. */
 export const OPERATION_HEADERS: Readonly<Record<string, HeaderDoc>> = {
   "Operation-Location": { type: "string", description: "Absolute URL of the operation." },
   "Retry-After": {

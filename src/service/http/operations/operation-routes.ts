@@ -3,16 +3,23 @@ import { forecastParams, forecastQuery, forecastViewSchema } from "../../../cont
 import { isEnded } from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { FORECAST, ML_PAYLOAD, RUNNING, SUCCEEDED, VERDICT } from "../openapi/examples.ts";
-import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { apiDocs, jsonAnswer } from "../openapi/route-docs.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { requestAbort } from "../server/request-abort.ts";
-import { discardBodies } from "../server/request-bodies.ts";
-import { answerOperation, OPERATION_HEADERS, preferHeader, waitOf } from "./operation-answer.ts";
-import { listParameter } from "./query-lists.ts";
+import { discardBodies } from "../server/request-body.ts";
+import { answerOperation, OPERATION_HEADERS, parseWait, preferHeader } from "./operation-answer.ts";
 
-const { get_operation, list_operations, cancel_operation } = API_OPERATIONS;
+const { get_operation, list_operations, cancel_operation, get_forecast, get_verdict } = API_OPERATIONS;
 
-/** `GET /v1/operations`, `GET /v1/operations/{id}` and `POST /v1/operations/{id}/cancel`. */
+const RESULT_PROBLEMS = [
+  "not_found",
+  "no_result",
+  "other_result",
+  "blob_unavailable",
+  "invalid_data",
+] as const;
+
+/** `GET /v1/operations`; and below `/v1/operations/{id}` the operation, its forecast, verdict and payload, and `POST .../cancel`. */
 export function operationRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   discardBodies(app);
   getRoute(app, options, closing);
@@ -27,118 +34,59 @@ function getRoute(app: HttpApp, { settings, operations }: HttpOptions, closing: 
   app.route({
     method: "GET",
     url: "/v1/operations/:id",
-    config: { access: get_operation.scope },
+    config: { access: get_operation.scope, problems: ["not_found"] },
     schema: {
-      operationId: get_operation.name,
-      summary: get_operation.title,
-      description: get_operation.description,
-      tags: ["Operations"],
+      ...apiDocs("get_operation", "Operations"),
       params: get_operation.input,
       headers: z.looseObject({ prefer: preferHeader }),
       response: {
         200: jsonAnswer("The operation as it is.", get_operation.output, SUCCEEDED, OPERATION_HEADERS),
-        ...problemAnswers(get_operation.scope, ["not_found"]),
       },
     },
     handler: async (request, reply) => {
-      const caller = request.caller!;
-      const seconds = request.method === "HEAD" ? undefined : waitOf(request.headers.prefer);
+      const { caller, params } = request;
+      const seconds = request.method === "HEAD" ? undefined : parseWait(request.headers.prefer);
       if (seconds !== undefined) reply.header("preference-applied", `wait=${seconds}`);
       const operation =
         seconds === undefined
-          ? await operations.get(caller, request.params.id)
-          : await operations.wait(caller, request.params.id, seconds, requestAbort(reply, closing));
+          ? await operations.get(caller!, params.id)
+          : await operations.wait(caller!, params.id, seconds, requestAbort(reply, closing));
       return answerOperation(reply, operation, publicOrigin(settings, request), 200);
     },
   });
 }
 
-function listRoute(app: HttpApp, { operations }: HttpOptions): void {
+function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: AbortSignal): void {
   app.route({
     method: "GET",
-    url: list_operations.path,
-    config: { access: list_operations.scope },
+    url: "/v1/operations/:id/forecast",
+    config: { access: get_forecast.scope, problems: [...RESULT_PROBLEMS, "unreadable_blob"] },
     schema: {
-      operationId: list_operations.name,
-      summary: list_operations.title,
-      description: `${list_operations.description} Repeat \`tag\` for each tag.`,
-      tags: ["Operations"],
-      querystring: list_operations.input,
+      ...apiDocs("get_forecast", "Operations", " Repeat `tickers` for each ticker."),
+      params: forecastParams,
+      querystring: forecastQuery,
       response: {
-        200: jsonAnswer("A page of operations.", list_operations.output, {
-          operations: [SUCCEEDED, RUNNING],
-          next_cursor: null,
-        }),
-        ...problemAnswers(list_operations.scope),
-      },
-    },
-    preValidation: listParameter("tag"),
-    handler: async ({ caller, query }) => operations.list(caller!, query),
-  });
-}
-
-function cancelRoute(app: HttpApp, { settings, operations }: HttpOptions): void {
-  app.route({
-    method: "POST",
-    url: "/v1/operations/:id/cancel",
-    config: { access: cancel_operation.scope },
-    schema: {
-      operationId: cancel_operation.name,
-      summary: cancel_operation.title,
-      description: `${cancel_operation.description} No body is needed.`,
-      tags: ["Operations"],
-      params: cancel_operation.input,
-      response: {
-        200: jsonAnswer(
-          "The operation, which has ended.",
-          cancel_operation.output,
-          SUCCEEDED,
-          OPERATION_HEADERS,
-        ),
-        202: jsonAnswer(
-          "The operation, which is still to stop.",
-          cancel_operation.output,
-          RUNNING,
-          OPERATION_HEADERS,
-        ),
-        ...problemAnswers(cancel_operation.scope, ["not_found", "too_large"]),
+        200: jsonAnswer("What the output says of them.", forecastViewSchema, FORECAST),
       },
     },
     handler: async (request, reply) => {
-      const operation = await operations.cancel(request.caller!, request.params.id);
-      return answerOperation(
-        reply,
-        operation,
-        publicOrigin(settings, request),
-        isEnded(operation.status) ? 200 : 202,
-      );
+      const { params, query } = request;
+      request.operationId = params.id;
+      return operations.forecast(request.caller!, { ...params, ...query }, requestAbort(reply, closing));
     },
   });
 }
 
-const { get_forecast, get_verdict } = API_OPERATIONS;
-
-/** `GET /v1/operations/{id}/verdict`. */
 function verdictRoute(app: HttpApp, { operations }: HttpOptions, closing: AbortSignal): void {
   app.route({
     method: "GET",
     url: "/v1/operations/:id/verdict",
-    config: { access: get_verdict.scope },
+    config: { access: get_verdict.scope, problems: RESULT_PROBLEMS },
     schema: {
-      operationId: get_verdict.name,
-      summary: get_verdict.title,
-      description: get_verdict.description,
-      tags: ["Operations"],
+      ...apiDocs("get_verdict", "Operations"),
       params: get_verdict.input,
       response: {
         200: jsonAnswer("The verdict.", get_verdict.output, VERDICT),
-        ...problemAnswers(get_verdict.scope, [
-          "not_found",
-          "no_result",
-          "other_result",
-          "blob_unavailable",
-          "invalid_data",
-        ]),
       },
     },
     handler: async (request, reply) => {
@@ -149,48 +97,12 @@ function verdictRoute(app: HttpApp, { operations }: HttpOptions, closing: AbortS
   });
 }
 
-/** `GET /v1/operations/{id}/forecast`. */
-function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: AbortSignal): void {
-  app.route({
-    method: "GET",
-    url: "/v1/operations/:id/forecast",
-    config: { access: get_forecast.scope },
-    schema: {
-      operationId: get_forecast.name,
-      summary: get_forecast.title,
-      description: `${get_forecast.description} Repeat \`tickers\` for each ticker.`,
-      tags: ["Operations"],
-      params: forecastParams,
-      querystring: forecastQuery,
-      response: {
-        200: jsonAnswer("What the output says of them.", forecastViewSchema, FORECAST),
-        ...problemAnswers(get_forecast.scope, [
-          "not_found",
-          "no_result",
-          "other_result",
-          "blob_unavailable",
-          "unreadable_blob",
-          "invalid_data",
-        ]),
-      },
-    },
-    preValidation: listParameter("tickers"),
-    handler: async (request, reply) => {
-      const { params, query } = request;
-      request.operationId = params.id;
-      return operations.forecast(request.caller!, { ...params, ...query }, requestAbort(reply, closing));
-    },
-  });
-}
-
-const anyPayload = z.looseObject({}).describe("The members of the payload of its operation.");
-
-/** `GET /v1/operations/{id}/payload`. */
 function payloadRoute(app: HttpApp, { operations }: HttpOptions): void {
+  const anyPayload = z.looseObject({}).describe("The members of the payload of its operation.");
   app.route({
     method: "GET",
     url: "/v1/operations/:id/payload",
-    config: { access: "read" },
+    config: { access: "read", problems: ["not_found"] },
     schema: {
       operationId: "get_payload",
       summary: "Get the payload of an operation",
@@ -201,7 +113,6 @@ function payloadRoute(app: HttpApp, { operations }: HttpOptions): void {
       params: get_operation.input,
       response: {
         200: jsonAnswer("The payload.", anyPayload, ML_PAYLOAD),
-        ...problemAnswers("read", ["not_found"]),
       },
     },
     handler: async (request, reply) => {
@@ -210,6 +121,47 @@ function payloadRoute(app: HttpApp, { operations }: HttpOptions): void {
       const payload = await operations.payload(request.caller!, id);
       // The text itself, since a number such as 1.0 has to stay as its caller wrote it.
       return reply.type("application/json").send(payload);
+    },
+  });
+}
+
+function listRoute(app: HttpApp, { operations }: HttpOptions): void {
+  app.route({
+    method: "GET",
+    url: list_operations.path,
+    config: { access: list_operations.scope },
+    schema: {
+      ...apiDocs("list_operations", "Operations", " Repeat `tag` for each tag."),
+      querystring: list_operations.input,
+      response: {
+        200: jsonAnswer("A page of operations.", list_operations.output, {
+          operations: [SUCCEEDED, RUNNING],
+          next_cursor: null,
+        }),
+      },
+    },
+    handler: async ({ caller, query }) => operations.list(caller!, query),
+  });
+}
+
+function cancelRoute(app: HttpApp, { settings, operations }: HttpOptions): void {
+  const { scope, input, output } = cancel_operation;
+  app.route({
+    method: "POST",
+    url: "/v1/operations/:id/cancel",
+    config: { access: scope, problems: ["not_found", "too_large"] },
+    schema: {
+      ...apiDocs("cancel_operation", "Operations", " No body is needed."),
+      params: input,
+      response: {
+        200: jsonAnswer("The operation, which has ended.", output, SUCCEEDED, OPERATION_HEADERS),
+        202: jsonAnswer("The operation, which is still to stop.", output, RUNNING, OPERATION_HEADERS),
+      },
+    },
+    handler: async (request, reply) => {
+      const operation = await operations.cancel(request.caller!, request.params.id);
+      const status = isEnded(operation.status) ? 200 : 202;
+      return answerOperation(reply, operation, publicOrigin(settings, request), status);
     },
   });
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import {
   comparedOperationsSchema,
@@ -10,14 +10,12 @@ import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page-policy.ts";
 import type { OpenedLink } from "../../report/report-links.ts";
-import type { ReportedOutputs } from "../../report/reports.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
-import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { emptyAnswer, jsonAnswer } from "../openapi/route-docs.ts";
 import { matchesNone } from "../server/conditional-requests.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
-import { requestAbort, whileIdle } from "../server/request-abort.ts";
-import { discardBodies } from "../server/request-bodies.ts";
-import { listParameter } from "./query-lists.ts";
+import { requestAbort } from "../server/request-abort.ts";
+import { discardBodies } from "../server/request-body.ts";
 
 /** A report has a separate origin: its script cannot access this service. */
 const PAGE_POLICY = {
@@ -25,27 +23,60 @@ const PAGE_POLICY = {
 };
 const PAGE_HEADERS = { ...PAGE_POLICY, "content-type": "text/html; charset=utf-8" };
 
-const ETAG = {
-  type: "string",
-  description: "Identifies the output and the version and commit of mucast.",
-} as const;
+const LINK: ReportLink = {
+  url: `${EXAMPLE_BLOBS}/reports/RHEqWv0yRr8cZ5c9p1nR5uQ2yqFz4Jm0bV3eX7tLk1s`,
+  expires_at: "2026-01-05T08:31:00.000Z",
+};
+
+const LINK_ANSWERS = { 200: jsonAnswer("The link.", reportLinkSchema, LINK) };
+
+const PROBLEMS = ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"] as const;
+const DRAWING_PROBLEMS = ["unreadable_blob", "invalid_data", "timed_out", "process_lost"] as const;
 
 /** `GET /v1/operations/{id}/report`, `POST` of both links to reports, and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   discardBodies(app);
-  const parts = { options, closing };
-  reportRoute(app, parts);
-  linkRoute(app, options);
-  comparisonLinkRoute(app, options);
-  openLinkRoute(app, parts);
+  reportRoute(app, options, closing);
+  app.route({
+    method: "POST",
+    url: "/v1/operations/:id/report-link",
+    config: { access: "read", problems: PROBLEMS },
+    schema: {
+      operationId: "create_report_link",
+      summary: "Create a link that opens the report once",
+      description:
+        "For browsers, which send no key when they open a page. The URL needs no credentials and works once, within a minute, on every " +
+        "service of this database. It opens the page of get_report. No body is needed.",
+      tags: ["Operations"],
+      params: API_OPERATIONS.get_operation.input,
+      response: LINK_ANSWERS,
+    },
+    handler: (request) => createLink(request, [request.params.id], options),
+  });
+  app.route({
+    method: "POST",
+    url: "/v1/report-link",
+    config: { access: "read", problems: PROBLEMS },
+    schema: {
+      operationId: "create_comparison_link",
+      summary: "Create a link that opens a report of several operations once",
+      description:
+        "Like create_report_link, for the page that `mucast report` writes about several outputs: it compares them side by side on the rows " +
+        "that all of them have. All operations are the caller's, each a run_ml_job or run_dl_job that Succeeded.",
+      tags: ["Operations"],
+      querystring: comparedOperationsSchema,
+      response: LINK_ANSWERS,
+    },
+    handler: (request) => createLink(request, request.query.id, options),
+  });
+  openLinkRoute(app, options, closing);
 }
 
-function reportRoute(app: HttpApp, parts: ReportParts): void {
-  const { operations, reports } = parts.options;
+function reportRoute(app: HttpApp, { operations, reports }: HttpOptions, closing: AbortSignal): void {
   app.route({
     method: ["GET", "HEAD"],
     url: "/v1/operations/:id/report",
-    config: { access: "read" },
+    config: { access: "read", problems: [...PROBLEMS, ...DRAWING_PROBLEMS] },
     schema: reportDocs(),
     handler: async (request, reply) => {
       const { id } = request.params;
@@ -56,45 +87,9 @@ function reportRoute(app: HttpApp, parts: ReportParts): void {
       const headers = { ...PAGE_POLICY, etag: found.etag, "cache-control": "private, no-cache" };
       if (!matchesNone(request.headers, found.etag)) return reply.code(304).headers(headers).send();
       if (request.method === "HEAD") return reply.headers({ ...PAGE_HEADERS, ...headers }).send();
-      const page = await drawn(request, reply, found, parts);
+      const page = await reports.page(found, requestAbort(reply, closing));
       return reply.headers({ ...PAGE_HEADERS, ...headers }).send(page);
     },
-  });
-}
-
-interface ReportParts {
-  readonly options: HttpOptions;
-  readonly closing: AbortSignal;
-}
-
-/** The page of the outputs. */
-function drawn(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  found: ReportedOutputs,
-  { options, closing }: ReportParts,
-): Promise<Buffer> {
-  return whileIdle(request, options.reports.page(found, requestAbort(reply, closing)));
-}
-
-function linkRoute(app: HttpApp, options: HttpOptions): void {
-  app.route({
-    method: "POST",
-    url: "/v1/operations/:id/report-link",
-    config: { access: "read" },
-    schema: linkDocs(),
-    handler: (request) => createLink(request, [request.params.id], options),
-  });
-}
-
-function comparisonLinkRoute(app: HttpApp, options: HttpOptions): void {
-  app.route({
-    method: "POST",
-    url: "/v1/report-link",
-    config: { access: "read" },
-    schema: comparisonLinkDocs(),
-    preValidation: listParameter("id"),
-    handler: (request) => createLink(request, request.query.id, options),
   });
 }
 
@@ -125,16 +120,17 @@ async function readAll(
   return found;
 }
 
-const linkParams = z.strictObject({ token: z.string() });
-
-/** Not in the document: a caller has the URL from the route above. */
-function openLinkRoute(app: HttpApp, parts: ReportParts): void {
-  const { operations, reports, reportLinks } = parts.options;
+/** Not in the document: a caller has the URL from one of the routes above. */
+function openLinkRoute(
+  app: HttpApp,
+  { operations, reports, reportLinks }: HttpOptions,
+  closing: AbortSignal,
+): void {
   app.route({
     method: ["GET", "HEAD"],
     url: "/reports/:token",
     config: { access: "anyone", isPage: true, hasSecretPath: true },
-    schema: { hide: true, params: linkParams },
+    schema: { hide: true, params: z.strictObject({ token: z.string() }) },
     handler: async (request, reply) => {
       checkOpened(request);
       const { token } = request.params;
@@ -149,7 +145,7 @@ function openLinkRoute(app: HttpApp, parts: ReportParts): void {
       // Used up before the page is drawn: a second request in the meantime gets none.
       const link = await reportLinks.take(token);
       try {
-        const page = await drawn(request, reply, await find(link), parts);
+        const page = await reports.page(await find(link), requestAbort(reply, closing));
         return reply.headers(PAGE_HEADERS).send(page);
       } catch (error) {
         if (error instanceof MucastError && error.code === "unavailable") await link.restore();
@@ -173,44 +169,9 @@ function checkOpened({ headers }: FastifyRequest): void {
   throw new MucastError("unavailable", message, { path: "Sec-Purpose", retryAfter: 1 });
 }
 
-const LINK: ReportLink = {
-  url: `${EXAMPLE_BLOBS}/reports/RHEqWv0yRr8cZ5c9p1nR5uQ2yqFz4Jm0bV3eX7tLk1s`,
-  expires_at: "2026-01-05T08:31:00.000Z",
-};
-
-function linkDocs() {
-  return {
-    operationId: "create_report_link",
-    summary: "Create a link that opens the report once",
-    description:
-      "For browsers, which send no key when they open a page. The URL needs no credentials and works once, within a minute, on every " +
-      "service of this database. It opens the page of get_report. No body is needed.",
-    tags: ["Operations"],
-    params: API_OPERATIONS.get_operation.input,
-    response: {
-      200: jsonAnswer("The link.", reportLinkSchema, LINK),
-      ...problemAnswers("read", ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"]),
-    },
-  };
-}
-
-function comparisonLinkDocs() {
-  return {
-    operationId: "create_comparison_link",
-    summary: "Create a link that opens a report of several operations once",
-    description:
-      "Like create_report_link, for the page that `mucast report` writes about several outputs: it compares them side by side on the rows " +
-      "that all of them have. All operations are the caller's, each a run_ml_job or run_dl_job that Succeeded.",
-    tags: ["Operations"],
-    querystring: comparedOperationsSchema,
-    response: {
-      200: jsonAnswer("The link.", reportLinkSchema, LINK),
-      ...problemAnswers("read", ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"]),
-    },
-  };
-}
-
 function reportDocs() {
+  const etag = "Identifies the output and the version and commit of mucast.";
+  const headers = { ETag: { type: "string", description: etag } } as const;
   return {
     operationId: "get_report",
     summary: "Get the report of an operation as HTML",
@@ -225,21 +186,10 @@ function reportDocs() {
     response: {
       200: {
         description: "The page.",
-        headers: { ETag: ETAG },
+        headers,
         content: { "text/html": { schema: { type: "string" } } },
       },
-      304: emptyAnswer("The page is still the one of `If-None-Match`.", { ETag: ETAG }),
-      ...problemAnswers("read", [
-        "not_found",
-        "no_result",
-        "other_result",
-        "blob_unavailable",
-        "unreadable_blob",
-        "invalid_data",
-        "too_large",
-        "timed_out",
-        "process_lost",
-      ]),
+      304: emptyAnswer("The page is still the one of `If-None-Match`.", headers),
     },
   };
 }

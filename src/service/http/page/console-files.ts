@@ -80,16 +80,17 @@ export function formSchemasText(): string {
   const schemas: FormSchemas = {
     payloads: Object.fromEntries(payloads),
     models: Object.fromEntries(MODEL_NAMES.map((name) => [name, findModel(name).name])),
-    parameters: Object.fromEntries(MODELS.map((model) => [model.name, offered(model)])),
+    parameters: Object.fromEntries(MODELS.map((model) => [model.name, listParameters(model)])),
     examples: EXAMPLE_CONFIGS,
   };
   return JSON.stringify(schemas);
 }
 
 /** The parameters of a model that a config may set. */
-function offered({ name, library }: Model): ModelParameter[] {
-  const isOffered = ({ name: own }: Parameter) =>
-    refusalReason(library, own, own, false) === undefined && !asksForGpu(library, own, "any value", false);
+function listParameters({ name, library }: Model): ModelParameter[] {
+  const isOffered = ({ name: argument }: Parameter) =>
+    refusalReason(library, argument, argument, false) === undefined &&
+    !asksForGpu(library, argument, "any value", false);
   return [...parametersOf(name).byName.values()].filter(isOffered).map((parameter) => ({
     name: parameter.name,
     takes: parameter.types === undefined ? "" : typesText(parameter.types),

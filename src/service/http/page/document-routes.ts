@@ -1,14 +1,12 @@
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import type { Settings } from "../../../contract/settings.ts";
+import { ERROR_TABLE } from "../../../contract/errors/error-codes.ts";
+import { counted } from "../../../contract/errors/wording.ts";
+import { type LimitUnit, type Settings, settingNames, settingsSchema } from "../../../contract/settings.ts";
 import type { OpenApiDocument } from "../openapi/document.ts";
 import { EXAMPLE_BLOBS, EXAMPLE_NAMES } from "../openapi/examples.ts";
-import { problemAnswers } from "../openapi/route-docs.ts";
-import { addressKey } from "../server/address-key.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
-import { CachedPages } from "./cached-pages.ts";
-import { errorTable, limitTable } from "./document-text.ts";
-import { quickStart } from "./quick-start.ts";
+import { quickStart, section } from "./quick-start.ts";
 
 /** Four folders up, both from src and from the compiled package. */
 const ROOT = new URL("../../../../", import.meta.url);
@@ -23,7 +21,7 @@ export function documentRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "se
   const docs = new URL("docs/", ROOT);
   const pages = readdirSync(docs).filter((name) => name.endsWith(".md"));
   fileRoutes(app, "/docs", docs, pages, "text/plain; charset=utf-8");
-  const document = new CachedPages(documentWriter(app, settings));
+  const write = documentWriter(app, settings);
   app.route({
     method: "GET",
     url: "/openapi.json",
@@ -36,15 +34,12 @@ export function documentRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "se
       response: {
         200: {
           description: "The document.",
-          content: { "application/json": { schema: { type: "object" } } },
+          content: { "application/json": { schema: {} } },
         },
-        ...problemAnswers("anyone"),
       },
     },
     handler: async (request, reply) =>
-      reply
-        .type("application/json; charset=utf-8")
-        .send(await document.for(publicOrigin(settings, request), addressKey(request.ip))),
+      reply.type("application/json; charset=utf-8").send(write(publicOrigin(settings, request))),
   });
 }
 
@@ -62,7 +57,7 @@ const DESCRIPTION_PLACE = "(description)";
 
 /**
  * @returns a function that writes the document of this service: with an origin, so that a reader can run the examples without a change,
- *   and with its limits. Host has many spellings, so what takes milliseconds of the event loop is done once, for all origins.
+ *   and with its limits. What takes milliseconds is done once, for all origins.
  */
 function documentWriter(app: HttpApp, settings: Settings): (origin: string) => string {
   let general: { readonly description: string; readonly text: string } | undefined;
@@ -89,4 +84,40 @@ function generalDocument(app: HttpApp) {
     description: document.info.description,
     text: JSON.stringify({ ...document, info, servers: [{ url: EXAMPLE_BLOBS }] }),
   };
+}
+
+/** Every error code, in Markdown. */
+function errorTable(): string {
+  const rows = Object.entries(ERROR_TABLE).map(([code, { status, title, advice }]) => [
+    `\`${code}\``,
+    String(status),
+    title,
+    advice,
+  ]);
+  const intro =
+    "If a job fails, the operation's `error` holds the problem, and requests for the operation still return 200.";
+  return section("Errors", `${intro}\n\n${table(["code", "status", "title", "what to do"], rows)}`);
+}
+
+const IN_UNIT: Readonly<Record<LimitUnit, (value: number) => string>> = {
+  bytes: (value) => counted(value, "byte"),
+  seconds: (value) => `${value} s`,
+  days: (value) => counted(value, "day"),
+  count: String,
+};
+
+/** The settings of a service that are marked as limits, in their order, in Markdown. */
+function limitTable(settings: Settings): string {
+  const rows = Object.entries(settingsSchema.shape).flatMap(([key, field]) => {
+    const unit = settingNames.get(field)?.limit;
+    if (unit === undefined) return [];
+    return [[`\`${key}\``, IN_UNIT[unit](settings[key as keyof Settings] as number), field.description!]];
+  });
+  return section("Limits of this service", table(["setting", "value", "description"], rows));
+}
+
+function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [headings, headings.map(() => "---"), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
+    .join("\n");
 }

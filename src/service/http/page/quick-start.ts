@@ -1,6 +1,5 @@
 import { curlLine } from "../../../contract/curl-line.ts";
 import { EXAMPLE_BLOBS, EXAMPLE_NAMES, ML_PAYLOAD } from "../openapi/examples.ts";
-import { section } from "./document-text.ts";
 
 /** What a curl command needs to know about a service. */
 export interface ServiceAddress {
@@ -59,4 +58,9 @@ export function quickStart(service: ServiceAddress): string {
   const key = hasCredentials ? ["First set the variable `MUCAST_API_KEY` to your key or token."] : [];
   const texts = steps.map(([what, lines]) => `${what}\n\n\`\`\`sh\n${lines}\n\`\`\``);
   return section("Quick start", [...key, ...texts].join("\n\n"));
+}
+
+/** A part of the document's description that a reader opens: HTML, as Markdown allows. The blank lines make the inside Markdown again. */
+export function section(title: string, text: string): string {
+  return `<details>\n<summary>${title}</summary>\n\n${text}\n\n</details>`;
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 
 /** A file that a page loads, as the service sends it. */
 export interface WebFile {
@@ -39,4 +40,28 @@ export function webFiles(files: ReadonlyMap<string, WebFile>): WebFiles {
   const hash = createHash("sha256");
   for (const [path, { etag }] of files) hash.update(`${path}\0${etag}\0`);
   return { files, version: hash.digest("hex").slice(0, 16) };
+}
+
+/**
+ * Swagger UI, as `@fastify/swagger-ui` packages it. `npm run build` copies these files into the package, so that a user installs
+ * neither the plugin nor its dependencies.
+ */
+export const SWAGGER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js"] as const;
+
+/** Reads the scripts and styles of the page `/docs`: Swagger UI, and what starts it with the document of the service. */
+export function readDocsFiles(): WebFiles {
+  const web = new URL("../web/", SOURCES);
+  const packed = new URL("../node_modules/@fastify/swagger-ui/static/", SOURCES);
+  const swagger = IS_CLONE ? packed : new URL("swagger-ui/", web);
+  const read = (name: string, folder: URL) => {
+    const type = name.endsWith(".css") ? WEB_TYPES.css : WEB_TYPES.js;
+    return [name, webFile(type, readFileSync(new URL(name, folder)))] as const;
+  };
+  return webFiles(
+    new Map([
+      ...SWAGGER_FILES.map((name) => read(name, swagger)),
+      read("docs.css", web),
+      read("docs.js", web),
+    ]),
+  );
 }

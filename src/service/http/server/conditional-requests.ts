@@ -8,14 +8,13 @@ const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
 /**
  * Checks that `If-Match` names the blob (RFC 9110, 13.1.1). A weak tag matches no blob.
- *
  * @param etag of the blob; undefined if there is no blob.
  * @throws MucastError precondition_failed.
  */
 export function checkIfMatch(headers: IncomingHttpHeaders, etag: string | undefined): void {
   const wanted = headers["if-match"];
   if (wanted === undefined) return;
-  const matches = etag !== undefined && (wanted.trim() === "*" || tagsOf(wanted).includes(etag));
+  const matches = etag !== undefined && (wanted.trim() === "*" || parseTags(wanted).includes(etag));
   if (matches) return;
   const found = etag === undefined ? "there is no such blob" : `its ETag is ${etag}`;
   throw new MucastError("precondition_failed", `the blob does not match If-Match ${show(wanted)}: ${found}`, {
@@ -28,14 +27,13 @@ export function matchesNone(headers: IncomingHttpHeaders, etag: string | undefin
   const unwanted = headers["if-none-match"];
   if (unwanted === undefined || etag === undefined) return true;
   if (unwanted.trim() === "*") return false;
-  return !tagsOf(unwanted).some((tag) => tag.replace(/^W\//, "") === etag);
+  return !parseTags(unwanted).some((tag) => tag.replace(/^W\//, "") === etag);
 }
 
-function tagsOf(header: string): string[] {
+function parseTags(header: string): string[] {
   return header.match(ENTITY_TAG) ?? [];
 }
 
-/** A part of a blob, in bytes; `end` exclusive. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -46,7 +44,6 @@ const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 /**
  * The part that `Range` and `If-Range` request (RFC 9110, 14.2). Undefined, which means the whole blob, for no range, several ranges,
  * a range in another unit, or one of another version of the blob.
- *
  * @throws MucastError range_not_satisfiable.
  */
 export function byteRange(headers: IncomingHttpHeaders, { size, etag }: StoredBlob): ByteRange | undefined {

@@ -7,9 +7,10 @@ import type {
   FastifyTypeProvider,
   RawServerDefault,
 } from "fastify";
-import type { z } from "zod";
+import { z } from "zod";
 import type { BlobStore } from "../../../blob/store.ts";
 import type { QueueView } from "../../../contract/api/queue-view.ts";
+import type { ErrorCode } from "../../../contract/errors/error-codes.ts";
 import { faultsOf, invalidRequest } from "../../../contract/errors/faults.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import type { Authenticate } from "../../auth/authenticate.ts";
@@ -22,14 +23,12 @@ import type { ReportLinks } from "../../report/report-links.ts";
 import type { Reports } from "../../report/reports.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry, WatchedRequest } from "../../telemetry/telemetry.ts";
-import { answerText } from "./answer-size.ts";
 
 /** Gives a handler the output type of the zod schema that its route has for a part of the request. */
 interface ZodTypes extends FastifyTypeProvider {
   validator: this["schema"] extends z.ZodType ? z.output<this["schema"]> : unknown;
 }
 
-/** Fastify whose routes name zod schemas for path, query and headers. */
 export type HttpApp = FastifyInstance<
   RawServerDefault,
   IncomingMessage,
@@ -45,16 +44,17 @@ declare module "fastify" {
     watched: WatchedRequest | undefined;
     /** Operation that the request names or creates, for the log line. */
     operationId: string | undefined;
-    /** Code of the problem that the service answered. */
     problemCode: string | undefined;
   }
 
   interface FastifyContextConfig {
     /** Scope that a caller needs. The service does not start with a route that lacks it. */
     access?: RouteAccess;
+    /** Codes that the route may answer in addition to those of every route, for the document. */
+    problems?: readonly ErrorCode[];
     /** A page that a browser may open from a link on another site. */
     isPage?: true;
-    /** The handler reads the body piece by piece, without the time limit of small bodies. */
+    /** The handler reads the body piece by piece, and says when it begins to. */
     isStreamed?: true;
     /** The last part of the path is a secret, which never appears in the log. */
     hasSecretPath?: true;
@@ -65,6 +65,11 @@ declare module "fastify" {
     /** Answers whatever its Host is, as probes send it: the answer has nothing that a page of another site may not see. */
     isOnAnyHost?: true;
   }
+
+  interface FastifyInstance {
+    /** Counts a further message of a request towards the rate of its caller. @throws MucastError rate_limited. */
+    countMessage: (request: FastifyRequest) => Promise<void>;
+  }
 }
 
 /** `anyone`: the route requires no credentials. */
@@ -73,7 +78,6 @@ export type RouteAccess = Scope | "anyone";
 /** What the service needs to accept jobs. */
 export const READY_CHECKS = ["data_folder", "database", "storage", "accepting"] as const;
 
-/** The state of one thing that the service needs. */
 export interface ReadyCheck {
   readonly name: (typeof READY_CHECKS)[number];
   readonly ok: boolean;
@@ -81,7 +85,6 @@ export interface ReadyCheck {
   readonly message?: string | undefined;
 }
 
-/** What the routes and checks of HTTP need from the service. */
 export interface HttpOptions {
   readonly settings: Settings;
   readonly operations: Operations;
@@ -90,15 +93,10 @@ export interface HttpOptions {
   readonly reportLinks: Pick<ReportLinks, "create" | "find" | "take">;
   readonly preparations: Pick<Preparations, "prepare">;
   readonly authenticate: Authenticate;
-  /** The operator's token, from the lock file. */
   readonly localToken?: string | undefined;
   readonly keys: Pick<KeyStore, "create" | "page" | "revoke">;
-  /** Milliseconds in which a reader must take 64 KiB of an answer, if so much is left; 60 s by default. */
-  readonly stallMilliseconds?: number | undefined;
-  /** Milliseconds between two checks of the key of an open stream; 15 s by default. */
-  readonly keyCheckMilliseconds?: number | undefined;
-  /** Milliseconds that the headers of a request may take; 15 s by default. */
-  readonly headersMilliseconds?: number | undefined;
+  /** Milliseconds between two comments of an event stream, each of which checks its key; 15 s by default. */
+  readonly beatMilliseconds?: number | undefined;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
   /** How busy this service is; returns at once. */
@@ -107,33 +105,45 @@ export interface HttpOptions {
   ready(): Promise<readonly ReadyCheck[]>;
 }
 
-/** Makes a Fastify instance check requests by the zod schemas of its routes, and answer objects as JSON of a bounded size. */
+/** Makes a Fastify instance check requests by the zod schemas of its routes, and answer objects as JSON. */
 export function withZod(app: FastifyInstance): HttpApp {
   const typed = app.withTypeProvider<ZodTypes>();
   typed.setValidatorCompiler(checkInput);
-  typed.setSerializerCompiler(() => answerText);
-  // Also for routes without a schema of their answer.
-  typed.setReplySerializer(answerText);
+  // The schemas describe answers for the document; they are not run.
+  typed.setSerializerCompiler(() => JSON.stringify);
+  typed.setReplySerializer((answer) => JSON.stringify(answer));
   return typed;
 }
 
-/** First part of a fault's path, by the part of the request that holds the fault. */
 const ROOTS: Readonly<Record<string, string>> = { params: "path", querystring: "query", headers: "headers" };
 
 /** Checks path, query and headers. A handler that takes a JSON body parses and checks its text. */
 const checkInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const root = ROOTS[httpPart ?? ""];
   if (root === undefined) return (value) => ({ value });
+  const lists = httpPart === "querystring" ? findLists(schema) : [];
   return (input) => {
+    for (const name of lists) if (typeof input[name] === "string") input[name] = [input[name]];
     const checked = schema.safeParse(input);
     if (checked.success) return { value: checked.data };
     return { error: invalidRequest(faultsOf(checked.error, schema, root, input)) };
   };
 };
 
+/** The parameters that are lists: Fastify parses one that occurs once as text. */
+function findLists(schema: z.ZodType): string[] {
+  const { properties = {} } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return Object.entries(properties).flatMap(([name, part]) =>
+    typeof part === "object" && part.type === "array" ? [name] : [],
+  );
+}
+
+/** Where MCP clients find the OIDC issuer (RFC 9728). */
+export const METADATA_PATH = "/.well-known/oauth-protected-resource";
+
 /** The part of this service's URLs before the path, as the sender of a request can reach it. */
 export function publicOrigin({ public_url }: Pick<Settings, "public_url">, request: FastifyRequest): string {
-  return public_url?.replace(/\/+$/, "") ?? `http://${request.headers.host}`;
+  return public_url?.replace(/\/+$/, "") ?? `${request.protocol}://${request.headers.host}`;
 }
 
 /** The part of a blob's URL before `/data/<name>`: the store's URL, or for a folder the origin of this service. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AllowedHosts } from "./allowed-hosts.ts";
+import { AllowedHosts } from "./hosts-and-origins.ts";
 
 const hosts = new AllowedHosts({ public_url: "https://a.example/path", allowed_hosts: ["b.example:8443"] });
 

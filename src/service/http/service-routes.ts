@@ -1,0 +1,171 @@
+import { z } from "zod";
+import { queueSchema } from "../../contract/api/queue-view.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
+import { parseJson } from "../../contract/json/json-text.ts";
+import { SCOPES } from "../auth/caller.ts";
+import { newKeySchema } from "../auth/key-store.ts";
+import { QUEUE } from "./openapi/examples.ts";
+import { jsonAnswer } from "./openapi/route-docs.ts";
+import {
+  type HttpApp,
+  type HttpOptions,
+  METADATA_PATH,
+  publicOrigin,
+  READY_CHECKS,
+} from "./server/http-app.ts";
+import { bodyText, readBodiesAsText } from "./server/request-body.ts";
+
+const PROBE = { access: "anyone", isUncounted: true, isOnAnyHost: true } as const;
+
+/**
+ * `GET /v1/queue`, `/healthz`, `/readyz` and `/metrics`; `/admin/keys`, for `mucast keys`; with OIDC, the metadata by which MCP clients
+ * find the issuer.
+ */
+export function serviceRoutes(app: HttpApp, options: HttpOptions): void {
+  readBodiesAsText(app);
+  queueRoute(app, options);
+  app.route({
+    method: "GET",
+    url: "/healthz",
+    config: PROBE,
+    schema: {
+      operationId: "alive",
+      summary: "Whether the process answers",
+      description: "For liveness probes. Checks nothing else.",
+      tags: ["Service"],
+      response: {
+        200: jsonAnswer("The process answers.", z.strictObject({ status: z.literal("ok") }), {
+          status: "ok",
+        }),
+      },
+    },
+    handler: async () => ({ status: "ok" }),
+  });
+  readyRoute(app, options);
+  metricsRoute(app, options);
+  keyRoutes(app, options);
+  if (options.settings.auth === "oidc") metadataRoutes(app, options);
+}
+
+function queueRoute(app: HttpApp, { operations, occupancy }: HttpOptions): void {
+  app.route({
+    method: "GET",
+    url: "/v1/queue",
+    config: { access: "read" },
+    schema: {
+      operationId: "get_queue",
+      summary: "How busy the service is",
+      description:
+        "Returns how many operations are queued and running, in total and for the caller, the cores for jobs, and the scopes of the caller. Other callers appear only in the totals.",
+      tags: ["Operations"],
+      response: { 200: jsonAnswer("The current state.", queueSchema, QUEUE) },
+    },
+    handler: async ({ caller }) => ({
+      ...(await operations.queue(caller!)),
+      service: occupancy(),
+      scopes: SCOPES.filter((scope) => caller!.scopes.has(scope)),
+    }),
+  });
+}
+
+const readinessSchema = z.strictObject({
+  checks: z.array(z.strictObject({ name: z.string(), ok: z.literal(true) })),
+});
+
+function readyRoute(app: HttpApp, { ready, log }: HttpOptions): void {
+  /** The checks that failed at the last probe: only a change is logged. */
+  let logged = "";
+  app.route({
+    method: "GET",
+    url: "/readyz",
+    config: { ...PROBE, isProbe: true },
+    schema: {
+      operationId: "ready",
+      summary: "Whether the service accepts jobs",
+      description:
+        "For readiness probes. The service is ready if the data folder, the database and the storage are writable, which it checks every five seconds, or every second while a check fails, and if it is not shutting down. A PostgreSQL database, and a storage in Azure or S3, may fail for 30 seconds before that. Otherwise it returns 503 with the reasons. The probe itself writes nothing.",
+      tags: ["Service"],
+      response: {
+        200: jsonAnswer("The service accepts jobs.", readinessSchema, {
+          checks: READY_CHECKS.map((name) => ({ name, ok: true })),
+        }),
+      },
+    },
+    handler: async () => {
+      const checks = await ready();
+      const failed = checks.filter(({ ok }) => !ok);
+      const names = failed.map(({ name }) => name).join();
+      const detail = failed.map(({ name, message }) => `${name}: ${message ?? "not ready"}`).join("; ");
+      if (names !== logged) {
+        // That a service starts or drains is expected; anything else that fails is not.
+        const level = names === "" || names === "accepting" ? "info" : "warn";
+        const state = names === "" ? "the service is ready" : "the service is not ready";
+        log[level](names === "" ? {} : { detail }, state);
+      }
+      logged = names;
+      if (failed.length === 0) return { checks: checks.map(({ name }) => ({ name, ok: true })) };
+      throw new MucastError("unavailable", detail, { checks });
+    },
+  });
+}
+
+function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void {
+  app.route({
+    method: "GET",
+    url: "/metrics",
+    // The address does not matter: a service on loopback may be behind a public proxy.
+    config: { access: settings.auth === "none" ? "anyone" : "read", problems: ["unauthorized"] },
+    schema: {
+      operationId: "metrics",
+      summary: "Metrics for Prometheus",
+      description: "Needs no credentials only if the service requires none (`auth` none).",
+      tags: ["Service"],
+      response: {
+        200: {
+          description: "Prometheus text format.",
+          content: { "text/plain": { schema: { type: "string" } } },
+        },
+      },
+    },
+    handler: async (_request, reply) => {
+      const { contentType, body } = await telemetry.metrics();
+      return reply.type(contentType).send(body);
+    },
+  });
+}
+
+/** They need the scope `admin` and are not in the published API. */
+function keyRoutes(app: HttpApp, { keys }: HttpOptions): void {
+  const config = { access: "admin" } as const;
+  const querystring = z.strictObject({ cursor: z.string().max(200).optional() });
+  app.get("/admin/keys", { config, schema: { hide: true, querystring } }, async ({ query }) =>
+    keys.page(query.cursor),
+  );
+  app.post("/admin/keys", { config, schema: { hide: true } }, async (request, reply) => {
+    const plain = parseJson(bodyText(request), "body");
+    const checked = newKeySchema.safeParse(plain);
+    if (!checked.success) throw invalidRequest(faultsOf(checked.error, newKeySchema, "body", plain));
+    reply.code(201);
+    return keys.create(checked.data.name, checked.data.scopes);
+  });
+  const params = z.strictObject({ id: z.string() });
+  app.delete("/admin/keys/:id", { config, schema: { hide: true, params } }, async ({ params: { id } }) => {
+    const key = await keys.revoke(id);
+    if (key !== undefined) return key;
+    throw new MucastError("not_found", "there is no such key; `mucast keys list` shows them", { path: "id" });
+  });
+}
+
+/** RFC 9728. A client may also ask for the metadata of `/mcp` alone. */
+function metadataRoutes(app: HttpApp, { settings }: HttpOptions): void {
+  for (const path of ["", "/mcp"]) {
+    const schema = { hide: true } as const;
+    app.get(`${METADATA_PATH}${path}`, { config: { access: "anyone" }, schema }, async (request) => ({
+      resource: `${publicOrigin(settings, request)}${path}`,
+      authorization_servers: [settings.oidc_issuer],
+      scopes_supported: [settings.oidc_read_scope, settings.oidc_write_scope],
+      bearer_methods_supported: ["header"],
+    }));
+  }
+}
