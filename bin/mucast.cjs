@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 // Every Node since 14 reads this file, so an old one gets as far as the sentence below.
-const version = process.versions.node.split(".").map(Number);
-if (version[0] < 22 || (version[0] === 22 && version[1] < 12)) {
-  process.stderr.write(`mucast needs Node 22.12 or later; this is Node ${process.versions.node}\n`);
+if (Number(process.versions.node.split(".")[0]) < 24) {
+  process.stderr.write(`mucast needs Node 24 or later; this is Node ${process.versions.node}\n`);
   process.exit(1);
 }
 import("../dist/cli/main.js").catch((error) => {

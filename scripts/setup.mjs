@@ -20,7 +20,6 @@ import { withLock } from "./setup-lock.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_FOLDER = join(ROOT, "tools/node");
-const NODE_22_FOLDER = join(ROOT, "tools/node-22");
 const BIOME_FOLDER = join(ROOT, "tools/biome");
 const OPENAPI_LINTERS_FOLDER = join(ROOT, "tools/openapi-linters");
 const TEST_SERVERS_FOLDER = join(ROOT, "tools/test-servers");
@@ -61,7 +60,6 @@ function nodePackages(node, environments) {
     add(TEST_SERVERS_FOLDER, installTestServers);
     add(OPENAPI_LINTERS_FOLDER, () => install(OPENAPI_LINTERS_FOLDER, "linters of OpenAPI documents"));
     add(BROWSER_FOLDER, () => installBrowser(node));
-    add(NODE_22_FOLDER, () => install(NODE_22_FOLDER, "Node 22, for testing the package on it"));
   }
   if (environments.includes("lint")) add(BIOME_FOLDER, () => install(BIOME_FOLDER, "Biome"));
   return steps;

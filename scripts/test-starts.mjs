@@ -27,8 +27,6 @@ if (isMainThread && mode !== undefined) {
     for (const name of ["spawnSync", "execSync", "execFileSync"]) refuse(childProcess, name, "a process");
     refuse(net.Server.prototype, "listen", "a server");
     syncBuiltinESMExports();
-    const { PGlite } = await import("@electric-sql/pglite");
-    refuse(PGlite, "create", "a database");
   }
   process.on("exit", () =>
     writeSync(REPORT, `${JSON.stringify({ processorSeconds: processorSeconds() })}\n`),

@@ -14,17 +14,16 @@ const LONGEST: readonly string[] = [
   "test/service/core",
   "test/service/restarts",
   "test/service/shared-database",
-  "src/service/store/record-progress",
-  "src/service/queue/lease-recovery",
+  "src/service/store/operations",
+  "src/service/queue/recovery",
   "src/engine/pool/pool",
   "src/service/database/database",
   "src/executors/process/job-deaths",
-  "src/service/queue/losses",
 ];
 
 /**
- * Slow files that share a process, including what takes longer to start than most of their tests: the modules of the service, PGlite's
- * compiled code, or the engines of test/end-to-end/jobs/shared-engines.ts. A path that ends with / is all slow files below that
+ * Slow files that share a process, including what takes longer to start than most of their tests: the modules of the service
+ * or the engines of test/end-to-end/jobs/shared-engines.ts. A path that ends with / is all slow files below that
  * folder. Their `before` and `after` outside of a `describe` apply to the whole process.
  */
 const TOGETHER: readonly (readonly string[])[] = [

@@ -86,29 +86,25 @@ const REPORT_FOLDERS: Record<string, readonly string[]> = {
 
 /** The folders of src/service: from the log and the tables over blobs and operations up to HTTP and the tools for agents. */
 const SERVICE_FOLDERS: Record<string, readonly string[]> = {
-  lock: [],
   settings: [],
   telemetry: [],
-  database: ["lock", "telemetry", "abort-error.ts", "free-turns.ts", "request-scope.ts", "row-sweep.ts"],
+  database: ["settings"],
   auth: ["database", "telemetry"],
   store: ["database"],
-  webhooks: ["database", "telemetry"],
-  queue: ["database", "store", "telemetry", "request-scope.ts"],
+  queue: ["database", "store", "telemetry", "row-sweep.ts"],
+  webhooks: ["database", "queue", "telemetry"],
   blobs: ["auth", "database", "settings", "store", "telemetry", "row-sweep.ts"],
   verdict: ["auth", "blobs"],
   forecast: ["auth", "blobs", "verdict"],
   operations: [
     ...["auth", "blobs", "database", "forecast", "queue", "store", "telemetry", "verdict"],
-    ...["abort-error.ts", "request-scope.ts", "row-sweep.ts"],
+    ...["abort-error.ts", "row-sweep.ts"],
   ],
   "request-process": ["auth", "blobs", "settings", "telemetry", "abort-error.ts"],
   preparation: ["auth", "blobs", "request-process", "abort-error.ts"],
-  tracking: ["blobs", "request-process", "settings", "store", "telemetry"],
-  report: ["auth", "blobs", "database", "forecast", "store", "abort-error.ts"],
-  http: [
-    ...["auth", "blobs", "operations", "preparation", "report", "telemetry"],
-    ...["abort-error.ts", "free-turns.ts", "request-scope.ts"],
-  ],
+  tracking: ["blobs", "database", "queue", "request-process", "settings", "store", "telemetry"],
+  report: ["auth", "blobs", "database", "forecast", "abort-error.ts"],
+  http: [...["auth", "blobs", "operations", "preparation", "report", "telemetry"], "abort-error.ts"],
   mcp: ["auth", "http", "operations", "telemetry", "verdict", "abort-error.ts"],
 };
 

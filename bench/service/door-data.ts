@@ -1,7 +1,8 @@
 /** A service with all data that a caller needs to keep it busy, and another caller. */
 import { randomBytes } from "node:crypto";
-import { withKeys } from "../../src/cli/access/key-access.ts";
-import { openPglite } from "../../src/service/database/pglite.ts";
+import { withKeys } from "../../src/cli/keys.ts";
+import { openDatabase } from "../../src/service/database/database.ts";
+import { newRow } from "../../src/service/database/databases.testing.ts";
 import { Api } from "../../test/service/api.testing.ts";
 import { payload, putInputs } from "../../test/service/inputs.testing.ts";
 import { serviceFolder, startServe } from "../../test/service/service.testing.ts";
@@ -27,7 +28,7 @@ export async function prepareDoors(): Promise<DoorData> {
   const [busy, other] = [await keyOf("busy"), await keyOf("other")];
   const [ended, others] = [await run(serving.url, busy.token), await run(serving.url, other.token)];
   await serving.terminate();
-  await fill(`${dataDir}/database`, ended);
+  await fill(dataDir, ended);
   return {
     folder,
     port,
@@ -45,42 +46,34 @@ async function run(url: string, token: string): Promise<string> {
 }
 
 /** Adds operations with very long names, one that waits forever, and events as large as those of a network job. */
-async function fill(folder: string, ended: string): Promise<void> {
-  const database = await openPglite(folder);
+async function fill(data_dir: string, ended: string): Promise<void> {
+  const database = await openDatabase({ data_dir });
   const long = (nth: number) => ({
     code: "no_prices",
     ticker: `${nth}`,
     message: `${nth}${"x".repeat(3_000)}`,
   });
   const listed = JSON.stringify(Array.from({ length: 15 }, (_, nth) => long(nth)));
-  const copied = "caller, operation, feature_url, data_extractor_url, config_sha256, body_sha256, space";
-  await database.query(
-    `insert into mucast.operations (id, config, status, finished_at, warnings, failures, ${copied})
-     select 'long-' || nth, '', 'Canceled', now(), $2::json, $2::json, ${copied}
-     from mucast.operations, generate_series(1, $3::int) nth where id = $1`,
-    [ended, listed, LONG_OPERATIONS],
-  );
-  await database.query(
-    `insert into mucast.operations (id, config, not_before, ${copied})
-     select 'waiting', '{}', now() + interval '1 year', ${copied} from mucast.operations where id = $1`,
-    [ended],
-  );
-  const points = Array.from({ length: 700 }, (_, nth) => {
-    return {
-      ticker: randomBytes(75).toString("hex"),
-      epoch: nth + 1,
-      train_loss: null,
-      validation_loss: null,
-    };
+  const points = Array.from({ length: 700 }, (_, nth) => ({
+    ...{ ticker: randomBytes(75).toString("hex"), epoch: nth + 1, train_loss: null, validation_loss: null },
+  }));
+  const data = JSON.stringify({ points });
+  await database.write(async (db) => {
+    const query = db.selectFrom("operations").select(["caller", "space"]).where("id", "=", ended);
+    const { caller, space } = await query.executeTakeFirstOrThrow();
+    const end = { status: "Canceled", finished_at: new Date(), warnings: listed, failures: listed } as const;
+    const later = { not_before: database.time(365 * 86_400), last_seq: EPOCH_EVENTS };
+    const rows = Array.from({ length: LONG_OPERATIONS }, (_, nth) => ({
+      ...newRow(`long-${nth}`, caller),
+      ...end,
+    }));
+    for (const row of [...rows, { ...newRow("waiting", caller), ...later }])
+      await db
+        .insertInto("operations")
+        .values({ ...row, space })
+        .execute();
+    for (let seq = 1; seq <= EPOCH_EVENTS; seq++)
+      await db.insertInto("events").values({ operation_id: "waiting", seq, type: "epochs", data }).execute();
   });
-  await database.query(
-    `insert into mucast.events (operation_id, seq, type, data)
-     select id, last_seq + nth, 'epochs', $2::json from mucast.operations, generate_series(1, $3::int) nth where id = 'waiting'
-       and $1::text is not null`,
-    [ended, JSON.stringify({ points }), EPOCH_EVENTS],
-  );
-  await database.query("update mucast.operations set last_seq = $1::int where id = 'waiting'", [
-    EPOCH_EVENTS,
-  ]);
   await database.close();
 }

@@ -1,7 +1,7 @@
 /** What unread event streams cost: the service's resident memory with this many of them open. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { openPglite } from "../../src/service/database/pglite.ts";
+import { openDatabase } from "../../src/service/database/database.ts";
 import { Api } from "../../test/service/api.testing.ts";
 import { payload, putInputs } from "../../test/service/inputs.testing.ts";
 import { endServices, serviceFolder, startServe } from "../../test/service/service.testing.ts";
@@ -38,7 +38,7 @@ async function measure(ticker: () => string): Promise<string[]> {
   try {
     const folder = await serviceFolder();
     const id = await endedOperation(folder);
-    await addEpochs(`${folder}/data/database`, id, ticker);
+    await addEpochs(`${folder}/data`, id, ticker);
     const { pid, port } = await startServe({ folder, env: { MUCAST_LOG_LEVEL: "error" } });
     const before = residentMiB(pid);
     resetPeakMemory(pid);
@@ -65,29 +65,26 @@ async function endedOperation(folder: string): Promise<string> {
 }
 
 /** Adds epochs before the last event, as a job of networks reports them. */
-async function addEpochs(database: string, id: string, ticker: () => string): Promise<void> {
-  const opened = await openPglite(database);
+async function addEpochs(data_dir: string, operation_id: string, ticker: () => string): Promise<void> {
+  const database = await openDatabase({ data_dir });
   const points = Array.from({ length: POINTS_AT_ONCE }, (_, i) => ({
-    ticker: ticker(),
-    epoch: i + 1,
-    train_loss: null,
-    validation_loss: null,
+    ...{ ticker: ticker(), epoch: i + 1, train_loss: null, validation_loss: null },
   }));
   const data = JSON.stringify({ points });
   const count = Math.ceil(BYTES / data.length);
-  await opened.query(
-    `update mucast.events set seq = seq + $2::int
-     where operation_id = $1 and seq = (select last_seq from mucast.operations where id = $1)`,
-    [id, count],
-  );
-  await opened.query(
-    `insert into mucast.events (operation_id, seq, type, data)
-     select $1, last_seq - 1 + nth, 'epochs', $3::json
-     from mucast.operations, generate_series(1, $2::int) nth where id = $1`,
-    [id, count, data],
-  );
-  await opened.query("update mucast.operations set last_seq = last_seq + $2::int where id = $1", [id, count]);
-  await opened.close();
+  await database.write(async (db) => {
+    const { last_seq } = await db
+      .updateTable("operations")
+      .set(({ eb }) => ({ last_seq: eb("last_seq", "+", count) }))
+      .where("id", "=", operation_id)
+      .returning("last_seq")
+      .executeTakeFirstOrThrow();
+    const last = db.updateTable("events").set({ seq: last_seq }).where("operation_id", "=", operation_id);
+    await last.where("seq", "=", last_seq - count).execute();
+    for (let seq = last_seq - count; seq < last_seq; seq++)
+      await db.insertInto("events").values({ operation_id, seq, type: "epochs", data }).execute();
+  });
+  await database.close();
 }
 
 async function openAll(port: number, path: string): Promise<UnreadAnswer[]> {

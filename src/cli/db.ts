@@ -1,21 +1,16 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Command } from "commander";
 import type { ListedBlob } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Database } from "../service/database/database.ts";
-import type { Migration } from "../service/database/open-database.ts";
-import type { DataLock } from "../service/lock/data-lock.ts";
+import type { Migration } from "../service/database/schema.ts";
 import type { ServiceSettings } from "../service/settings/load-settings.ts";
 
 /** Adds `mucast db`. The database is loaded only when it is opened. */
 export function addDb(program: Command): void {
   const db = program
     .command("db")
-    .description(
-      "show and migrate the database of a service, find orphaned blobs; dump, restore and unlock the embedded one",
-    )
+    .description("show, migrate and back up the database of a service, and find orphaned blobs")
     .addHelpText("after", HELP);
   withSettings(db.command("status"))
     .description("show the version of the database, and what this program would change; changes nothing")
@@ -23,19 +18,13 @@ export function addDb(program: Command): void {
   withSettings(db.command("migrate"))
     .description("bring the tables to the version of this program, as a service does when it starts")
     .action(migrate);
-  withSettings(db.command("dump"))
-    .description("dump the database while no service has it open; stdout carries the path of the dump")
-    .action(dump);
-  withSettings(db.command("restore"))
-    .description("restore the database from a dump; the current one is moved aside, never removed")
-    .option("--from <file>", "the dump (default: the newest in the data folder)")
-    .action(restore);
-  withSettings(db.command("unlock"))
-    .description("unlock a data folder whose holder ran on another host and is gone for good")
-    .action(unlock);
+  withSettings(db.command("backup"))
+    .description("copy the embedded database into a new file, also while services run")
+    .argument("<file>", "the new file; an existing one is refused")
+    .action(backup);
   withSettings(db.command("orphans"))
     .description(
-      "list the blobs that the database does not name, as after a restore; PostgreSQL services may run meanwhile",
+      "list the blobs that the database does not name, as after a restore; services may run meanwhile",
     )
     .option("--remove", "remove the listed blobs")
     .option(
@@ -54,15 +43,11 @@ function withSettings(command: Command): Command {
 const HELP = `
 Examples:
   DATABASE_URL=postgres://… mucast db status
-  sudo -u mucast mucast db migrate --data-dir /var/lib/mucast
-  sudo -u mucast mucast db dump --data-dir /var/lib/mucast
-  sudo -u mucast mucast db restore --data-dir /var/lib/mucast
-  sudo -u mucast mucast db unlock --data-dir /var/lib/mucast
+  sudo -u mucast mucast db backup /backup/mucast.db --data-dir /var/lib/mucast
   DATABASE_URL=postgres://… BLOB_URL=s3://… mucast db orphans --remove
 
-A service dumps its own database to backups/ in its data folder when it starts, every hour and when it ends, if something
-has changed. Dumps do not contain blobs. For PostgreSQL (DATABASE_URL), use its own tools instead of dump, restore and unlock. The embedded
-database is shown and migrated only while no service has it open, and by the user that owns it.`;
+Services may run meanwhile, except for migrate. For an embedded database, run the commands as the user of the data folder. Back up
+PostgreSQL (DATABASE_URL) with its own tools, such as pg_dump. docs/backup.md shows how to restore.`;
 
 interface DbFlags {
   readonly dataDir?: string;
@@ -70,19 +55,13 @@ interface DbFlags {
 }
 
 async function status(flags: DbFlags): Promise<void> {
-  const { version, known, name } = await withDatabase(flags, async (options) => {
-    const { openUnmigrated } = await import("../service/database/open-database.ts");
-    const { MIGRATIONS, schemaVersion } = await import("../service/database/schema.ts");
-    const database = await openUnmigrated(options);
-    try {
-      const name = await nameOf(options);
-      return { version: await schemaVersion(database), known: MIGRATIONS.length, name };
-    } finally {
-      await database.close();
-    }
-  });
+  const { VERSION, schemaVersion } = await import("../service/database/schema.ts");
+  const [name, version] = await withDatabase(flags, async (database, shown) => [
+    shown,
+    await schemaVersion(database),
+  ]);
   process.stdout.write(
-    `${name}, version ${version}; this mucast has version ${known}\n${advice(version, known)}\n`,
+    `${name}, version ${version}; this mucast has version ${VERSION}\n${advice(version, VERSION)}\n`,
   );
 }
 
@@ -91,101 +70,31 @@ function advice(version: number, known: number): string {
   if (version === known) return "Nothing to migrate.";
   if (version === 0)
     return "The database is new. The service creates its tables when it starts, and so does mucast db migrate.";
-  const steps = known - version;
-  return `${counted(steps, "step")} to apply, by mucast db migrate or by the next service that starts. Back up the database first: there is no way back.`;
+  return "mucast db migrate, or the next service that starts, brings it up to date. Stop all services and back up the database first: there is no way back.";
 }
 
 async function migrate(flags: DbFlags): Promise<void> {
-  let done: Migration | undefined;
-  const name = await withDatabase(flags, async (options) => {
-    const { openDatabase } = await import("../service/database/open-database.ts");
-    const database = await openDatabase(options, (migration) => {
-      done = migration;
-    });
-    await database.close();
-    return nameOf(options);
-  });
+  const { migrate: migrateTables } = await import("../service/database/schema.ts");
+  const [name, { from, to, seconds }] = await withDatabase(
+    flags,
+    async (database, shown): Promise<[string, Migration]> => [shown, await migrateTables(database)],
+  );
   process.stdout.write(
-    done === undefined
+    from === to
       ? `Nothing to migrate in the ${name}.\n`
-      : `Migrated the ${name} from version ${done.from} to ${done.to} in ${done.seconds} s.\n`,
+      : `Migrated the ${name} from version ${from} to ${to} in ${seconds} s.\n`,
   );
 }
 
-interface DatabaseOptions {
-  readonly databaseUrl: string | undefined;
-  readonly dataDir: string;
-  readonly lock?: DataLock;
-}
-
-/** Which database a command has used, without its user and password. */
-async function nameOf({ databaseUrl, dataDir }: DatabaseOptions): Promise<string> {
-  if (databaseUrl === undefined) return `embedded database in ${dataDir}`;
-  const { postgresName } = await import("../service/database/postgres.ts");
-  return postgresName(databaseUrl);
-}
-
-/** @param body gets what opens the database; nothing else has the embedded one open meanwhile. */
-async function withDatabase<T>(flags: DbFlags, body: (options: DatabaseOptions) => Promise<T>): Promise<T> {
+async function backup(file: string, flags: DbFlags): Promise<void> {
   const settings = await settingsOf(flags);
-  const { database_url: databaseUrl, data_dir: dataDir } = settings;
-  if (databaseUrl !== undefined) return await body({ databaseUrl, dataDir });
-  return await withFolder(flags, (folder, lock) => {
-    const path = join(folder, "database");
-    if (!existsSync(path)) throw new MucastError("invalid_request", `there is no ${path}`, { path });
-    return body({ databaseUrl: undefined, dataDir: folder, lock });
-  });
-}
-
-async function dump(flags: DbFlags): Promise<void> {
-  const path = await withFolder(flags, async (dataDir, lock) => {
-    const { openDatabase } = await import("../service/database/open-database.ts");
-    const { dumpDatabase } = await import("../service/database/database-dumps.ts");
-    const database = await openDatabase({ databaseUrl: undefined, dataDir, lock });
-    try {
-      const dumped = await dumpDatabase(dataDir, (write) => database.dump!(write));
-      return dumped.path;
-    } finally {
-      await database.close();
-    }
-  });
-  process.stdout.write(`${path}\n`);
-}
-
-async function restore({ from, ...flags }: DbFlags & { from?: string }): Promise<void> {
-  await withFolder(flags, async (dataDir, lock) => {
-    const { dumpFolder, listDumps, readDump } = await import("../service/database/database-dumps.ts");
-    const { checkOwner } = await import("../service/lock/folder-owner.ts");
-    const { restoreDatabase } = await import("../service/database/restore-database.ts");
-    const { lockFile } = await import("../service/lock/lock-holder.ts");
-    // The database itself may be gone.
-    checkOwner(dumpFolder(dataDir), lockFile(dataDir));
-    const path = from ?? listDumps(dataDir)[0];
-    if (path === undefined) {
-      const folder = dumpFolder(dataDir);
-      throw new MucastError("invalid_request", `there is no dump in ${folder}; give one with --from`, {
-        path: folder,
-      });
-    }
-    const read = await readDump(path);
-    const { taken_at, operations } = read.header;
-    const aside = await restoreDatabase(dataDir, read, () => lock.endIfLost());
-    process.stdout.write(`restored the database of ${taken_at} with ${counted(operations, "operation")}, from ${path}
-${aside === undefined ? "" : `the previous database is in ${aside}\n`}
-It does not contain anything from after ${taken_at}:
-  operations submitted since then are unknown, though their outputs are still there;
-  for operations that ended since then, the next start looks for their outputs, and runs them again if there are none;
-  blobs uploaded since then must be uploaded again;
-  API keys created since then are refused, and keys revoked since then are valid again: revoke them now.
-`);
-  });
-}
-
-async function unlock(flags: DbFlags): Promise<void> {
-  const dataDir = await dataFolder(flags);
-  const { unlockDataFolder } = await import("../service/lock/unlock.ts");
-  const { pid, host } = unlockDataFolder(dataDir);
-  process.stdout.write(`unlocked ${dataDir}; process ${pid} on ${host} held the lock\n`);
+  if (settings.database_url !== undefined) {
+    const message = "the database is PostgreSQL (DATABASE_URL); back it up with pg_dump, see docs/backup.md";
+    throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
+  }
+  const { backUpSqlite } = await import("../service/database/backup.ts");
+  await backUpSqlite(settings.data_dir, file);
+  process.stdout.write(`${file}\n`);
 }
 
 async function orphans({
@@ -204,23 +113,24 @@ async function orphans({
   };
   let name: string;
   try {
-    name = await withCurrentTables(flags, async (database, options) => {
-      const name = await nameOf(options);
-      const mayRemove = removes && (await namesAnyBlob(database, store));
-      for await (const orphan of findOrphans(database, store, { onYoung })) {
+    name = await withDatabase(flags, async (database, shown) => {
+      await requireCurrent(database);
+      const { db } = database;
+      const mayRemove = removes && (await namesAnyBlob(db, store));
+      for await (const orphan of findOrphans(db, store, { onYoung })) {
         const { space, key, size, modifiedAt, isAtRoot } = orphan;
         if (isAtRoot && !withRoot) {
           found.left++;
           continue;
         }
-        if (removes && !mayRemove) throw isOfOtherStorage(name);
-        if (removes && !(await removeOrphan(database, store, orphan))) continue;
+        if (removes && !mayRemove) throw isOfOtherStorage(shown);
+        if (removes && !(await removeOrphan(db, store, orphan))) continue;
         found.blobs++;
         found.bytes += size;
         const path = space === "" ? key : `${space}/${key}`;
         process.stdout.write(`${path}\t${size}\t${modifiedAt.toISOString()}\n`);
       }
-      return name;
+      return shown;
     });
   } finally {
     await store.close();
@@ -250,50 +160,33 @@ function orphanSummary(
 }
 
 /** @throws MucastError unavailable if the tables have another version: a change of them is not what was asked for. */
-async function withCurrentTables<T>(
-  flags: DbFlags,
-  body: (database: Database, options: DatabaseOptions) => Promise<T>,
-): Promise<T> {
-  return withDatabase(flags, async (options) => {
-    const { openUnmigrated } = await import("../service/database/open-database.ts");
-    const { MIGRATIONS, schemaVersion } = await import("../service/database/schema.ts");
-    const database = await openUnmigrated(options);
-    try {
-      const version = await schemaVersion(database);
-      if (version !== MIGRATIONS.length) {
-        const message = `the database has version ${version}, and this mucast ${MIGRATIONS.length}; see mucast db status`;
-        throw new MucastError("unavailable", message, { value: version });
-      }
-      return await body(database, options);
-    } finally {
-      await database.close();
-    }
-  });
+async function requireCurrent(database: Database): Promise<void> {
+  const { VERSION, schemaVersion } = await import("../service/database/schema.ts");
+  const version = await schemaVersion(database);
+  if (version === VERSION) return;
+  const message = `the database has version ${version}, and this mucast ${VERSION}; see mucast db status`;
+  throw new MucastError("unavailable", message, { value: version });
 }
 
-/** Locks the data folder, which no service may have open meanwhile. */
-async function withFolder<T>(
+/** @param body gets the existing database with the tables that it has, and its name without user and password. */
+async function withDatabase<T>(
   flags: DbFlags,
-  body: (dataDir: string, lock: DataLock) => Promise<T>,
+  body: (database: Database, name: string) => Promise<T>,
 ): Promise<T> {
-  const dataDir = await dataFolder(flags);
-  if (!existsSync(dataDir))
-    throw new MucastError("invalid_request", `there is no ${dataDir}`, { path: dataDir });
-  const { lockDataFolder } = await import("../service/lock/data-lock.ts");
-  const lock = lockDataFolder(dataDir);
-  try {
-    return await body(dataDir, lock);
-  } finally {
-    lock.release();
-  }
-}
-
-/** @throws MucastError invalid_request if the database is PostgreSQL. */
-async function dataFolder(flags: DbFlags): Promise<string> {
   const settings = await settingsOf(flags);
-  if (settings.database_url === undefined) return settings.data_dir;
-  const message = "the database is PostgreSQL (DATABASE_URL); use its own tools, such as pg_dump";
-  throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
+  const { database_url: url, data_dir: dataDir } = settings;
+  const { openUnmigrated } = await import("../service/database/database.ts");
+  if (url === undefined) (await import("../service/database/sqlite.ts")).requireSqlite(dataDir);
+  const database = await openUnmigrated(settings);
+  try {
+    const name =
+      url === undefined
+        ? `embedded database in ${dataDir}`
+        : (await import("../service/database/postgres.ts")).postgresName(url);
+    return await body(database, name);
+  } finally {
+    await database.close();
+  }
 }
 
 async function settingsOf({ dataDir, settings: file }: DbFlags): Promise<ServiceSettings> {

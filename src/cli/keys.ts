@@ -2,12 +2,11 @@ import type { Command } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
-import { type ApiKey, newKeySchema } from "../service/auth/key-store.ts";
-import type { Keys } from "./access/key-access.ts";
+import { type ApiKey, type KeyStore, newKeySchema } from "../service/auth/key-store.ts";
 import { addRequiredOption } from "./arguments/required-option.ts";
 import { table } from "./terminal/output-table.ts";
 
-/** Adds `mucast keys`. The database is loaded only if no service has it open. */
+/** Adds `mucast keys`. The database is loaded only when a command opens it. */
 export function addKeys(program: Command): void {
   const keys = program
     .command("keys")
@@ -47,8 +46,8 @@ Examples:
   mucast keys create --name dashboard --scopes read
   mucast keys revoke 0123456789abcdef
 
-Keys are stored in PostgreSQL (DATABASE_URL) if it is set, otherwise in the data folder. If a service has the data folder open,
-the command asks that service. You run this command as the operator; operations and blobs belong to the key that created them.`;
+Keys are stored in the database of the service: PostgreSQL (DATABASE_URL) if it is set, otherwise the file in the data folder. The
+service may run meanwhile. Run the command as the user of the data folder. Operations and blobs belong to the key that created them.`;
 
 interface KeyFlags {
   readonly dataDir?: string;
@@ -83,10 +82,21 @@ async function revokeKey(id: string, flags: KeyFlags): Promise<void> {
   process.stderr.write(`revoked ${about(key)}\n`);
 }
 
-/** The database, and everything that connects to a service, is loaded only by a command that needs it. */
-async function withKeys<T>(flags: KeyFlags, body: (keys: Keys) => Promise<T>): Promise<T> {
-  const access = await import("./access/key-access.ts");
-  return access.withKeys(flags, body);
+/** Calls `body` with the keys of the database that the settings select, beside any service. */
+export async function withKeys<T>(
+  { dataDir, settings: file }: Pick<KeyFlags, "dataDir" | "settings">,
+  body: (keys: KeyStore) => Promise<T>,
+): Promise<T> {
+  const { loadSettings } = await import("../service/settings/load-settings.ts");
+  const { openDatabase } = await import("../service/database/database.ts");
+  const { KeyStore } = await import("../service/auth/key-store.ts");
+  const settings = loadSettings({ data_dir: dataDir, settings: file }, process.env);
+  const database = await openDatabase({ ...settings, database_connections: 1 });
+  try {
+    return await body(new KeyStore(database));
+  } finally {
+    await database.close();
+  }
 }
 
 function asFlag<F extends { readonly path: string }>(fault: F): F {

@@ -57,6 +57,11 @@ const flag = z.preprocess(
   z.boolean(),
 );
 
+const postgresUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://")
+  .optional();
+
 /** A receiver of events, which only the operator can configure. */
 const webhookSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9-]{1,40}$/),
@@ -135,14 +140,14 @@ export const settingsSchema = z.strictObject({
     )
     .register(settingNames, { env: BLOB_BOUNDS.nameBytes.env, limit: "bytes" }),
 
-  database_url: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://")
-    .optional()
+  database_url: postgresUrl
     .describe(
-      "PostgreSQL 14 or later, which several services can share. Default: the embedded PGlite in `data_dir`.",
+      "PostgreSQL 14 or later, shared by services. Default: the SQLite file `mucast.db` in `data_dir`.",
     )
     .register(settingNames, { env: "DATABASE_URL", secret: true }),
+  database_listen_url: postgresUrl
+    .describe("Direct URL for notifications, if `database_url` is a pooler's. Default: `database_url`.")
+    .register(settingNames, { env: "DATABASE_LISTEN_URL", secret: true }),
   database_connections: count(1, 100)
     .default(10)
     .describe("Maximum number of connections to PostgreSQL, besides the one that listens.")

@@ -12,13 +12,12 @@ for (const seconds of [0.5, 2, 3.5, 4.9]) {
     t.mock.method(performance, "now", () => now);
     t.mock.timers.enable({ apis: ["setTimeout"] });
     let isAway = false;
-    const query = async () => {
+    const write = async () => {
       if (isAway) throw new MucastError("unavailable", "the database cannot be reached");
-      return { rows: [] };
     };
     const [put, remove] = [async () => undefined, async () => undefined];
     const readiness = new Readiness({
-      database: { kind: "postgres", query } as unknown as Database,
+      database: { kind: "postgres", write } as unknown as Database,
       store: { url: "", put, remove } as unknown as BlobStore,
       blobFolder: undefined,
       isOneCaller: true,

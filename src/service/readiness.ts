@@ -1,11 +1,10 @@
 import { type BigIntStats, statSync } from "node:fs";
-import { open, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 import type { Database } from "./database/database.ts";
+import { sqliteFile } from "./database/sqlite.ts";
 import type { ReadyCheck } from "./http/server/http-app.ts";
 
 /** A name that only these checks use. */
@@ -33,34 +32,36 @@ interface ReadyParts {
   readonly blobFolder: string | undefined;
   /** Whether inputs and outputs are in `data` of the storage itself. With authentication, each caller has a folder. */
   readonly isOneCaller: boolean;
-  /** The folder of the embedded database and the lock; undefined with PostgreSQL. */
+  /** The folder of the embedded database; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
-  /** Ends a process that has lost its data folder, before a check writes anything there. */
-  readonly checkLock?: () => void;
-  readonly phase: () => ServicePhase;
+  readonly phase: () => "starting" | "accepting" | "draining";
   /** The time after which a check has failed; 10 s. */
   readonly timeoutMilliseconds?: number | undefined;
 }
 
-/** A service accepts jobs from the moment it has a dispatcher until it drains. */
-export type ServicePhase = "starting" | "accepting" | "draining";
+/** The checks that a submission needs. */
+const STORES: Partial<Record<ReadyCheck["name"], string>> = {
+  storage: "storage of the blobs",
+  data_folder: "data folder",
+};
 
 /** What one round found, and when it ended. */
 interface Round {
-  readonly found: readonly ReadyCheck[];
-  /** The same, in which a shared part that passed a moment ago passes. */
-  readonly checks: readonly ReadyCheck[];
+  readonly results: readonly CheckResult[];
   readonly at: number;
 }
 
+interface CheckResult extends ReadyCheck {
+  /** Whether the service stays ready in spite of a failure, because the part is shared and passed a moment ago. */
+  readonly isTolerated: boolean;
+}
+
 /**
- * Checks whether the service can do its work: it writes and syncs in the data folder and in the storage, makes the database write to
- * its disk, and asks it for the locks and permissions of a request. Only its own timer starts these checks. Probes and submissions
- * read the result of the last round, and write nothing.
+ * Checks whether the service can do its work: it writes to the storage and to the database, which sync to their disks. Only its own
+ * timer starts these checks. Probes and submissions read the result of the last round, and write nothing.
  */
 export class Readiness {
   readonly #parts: ReadyParts;
-  readonly #timeout: number;
   readonly #checks: readonly Check[];
   #round: Promise<void> | undefined;
   #latest: Round | undefined;
@@ -69,14 +70,13 @@ export class Readiness {
 
   constructor(parts: ReadyParts) {
     this.#parts = parts;
-    this.#timeout = parts.timeoutMilliseconds ?? TIMEOUT_MILLISECONDS;
     this.#checks = checksOf(parts);
   }
 
   /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
   start(): void {
     void this.look().then(() => {
-      const hasFailed = this.#latest?.found.some(({ ok }) => !ok);
+      const hasFailed = this.#latest?.results.some(({ ok }) => !ok);
       const milliseconds = hasFailed ? FAILED_PAUSE_MILLISECONDS : PAUSE_MILLISECONDS;
       if (!this.#closed) this.#timer = setTimeout(() => this.start(), milliseconds).unref();
     });
@@ -91,31 +91,37 @@ export class Readiness {
   }
 
   async #look(): Promise<void> {
-    this.#parts.checkLock?.();
-    const found = await Promise.all(this.#checks.map((check) => check.run(this.#timeout)));
-    const at = performance.now();
-    const checks = found.map((check, index) =>
-      this.#checks[index]!.isTolerated(at) ? { name: check.name, ok: true } : check,
-    );
-    this.#latest = { found, checks, at };
+    const timeout = this.#parts.timeoutMilliseconds ?? TIMEOUT_MILLISECONDS;
+    const results = await Promise.all(this.#checks.map((check) => check.run(timeout)));
+    this.#latest = { results, at: performance.now() };
   }
 
   /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
   async checks(): Promise<readonly ReadyCheck[]> {
     if (this.#latest === undefined) await this.#round;
-    const { checks, at } = this.#latest ?? { checks: [], at: performance.now() };
+    const { results, at } = this.#latest ?? { results: [], at: performance.now() };
     const age = performance.now() - at;
+    const old = `it was last checked ${Math.round(age / 1_000)} s ago`;
+    const phase = this.#parts.phase();
     return [
-      ...(age > STALE_MILLISECONDS ? checks.map((check) => outdatedCheck(check, age)) : checks),
-      this.#acceptance(),
+      ...results.map(({ name, ok, message, isTolerated }): ReadyCheck => {
+        if (age > STALE_MILLISECONDS) return { name, ok: false, message: old };
+        return ok || isTolerated ? { name, ok: true } : { name, ok, message };
+      }),
+      phase === "accepting"
+        ? { name: "accepting", ok: true }
+        : { name: "accepting", ok: false, message: NOT_ACCEPTING[phase] },
     ];
   }
 
-  /** @throws MucastError unavailable if the last round could not write to the storage, since every job would fail. */
+  /**
+   * @throws MucastError unavailable if the last round could not write to the storage, since every job would fail, or if the file of the
+   * database was moved away, since no start would find what is written to it.
+   */
   requireStorage(): void {
-    const storage = this.#latest?.found.find(({ name }) => name === "storage");
-    if (storage === undefined || storage.ok) return;
-    const message = `the storage of the blobs cannot be used: ${storage.message}`;
+    const failed = this.#latest?.results.find(({ name, ok }) => !ok && STORES[name] !== undefined);
+    if (failed === undefined) return;
+    const message = `the ${STORES[failed.name]} cannot be used: ${failed.message}`;
     throw new MucastError("unavailable", message, { retryAfter: PAUSE_MILLISECONDS / 1_000 });
   }
 
@@ -125,97 +131,43 @@ export class Readiness {
     clearTimeout(this.#timer);
     await this.#round;
   }
-
-  #acceptance(): ReadyCheck {
-    const phase = this.#parts.phase();
-    return phase === "accepting"
-      ? { name: "accepting", ok: true }
-      : { name: "accepting", ok: false, message: NOT_ACCEPTING[phase] };
-  }
 }
 
-function outdatedCheck({ name }: ReadyCheck, age: number): ReadyCheck {
-  return { name, ok: false, message: `it was last checked ${Math.round(age / 1_000)} s ago` };
-}
+const NOT_ACCEPTING = { starting: "the service is about to start", draining: "the service is about to end" };
 
 function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
-  const blobs = blobFolder === undefined ? undefined : new PinnedPath(blobFolder, "the folder of the blobs");
+  const isShared = { database: dataDir === undefined, storage: blobFolder === undefined };
+  const blobs = blobFolder === undefined ? undefined : pin(blobFolder, "the folder of the blobs");
   const blobKeys = [...(isOneCaller ? ["data"] : []), "status"].map((place) => `${place}/${PROBE_NAME}`);
-  const storage = new Check("storage", () => writeBlobs(store, blobKeys, blobs), {
-    isShared: blobs === undefined,
-  });
-  if (dataDir === undefined)
-    return [new Check("database", () => writeToDatabase(database), { isShared: true }), storage];
-  const folder = new PinnedPath(dataDir, "the data folder");
-  const control = new PinnedPath(join(dataDir, "database/global/pg_control"), "the database");
-  return [
-    new Check("data_folder", () => writeIn(dataDir, folder)),
-    new Check("database", () => writeToDatabase(database, control)),
-    storage,
+  const checks = [
+    new Check("database", () => writeToDatabase(database), isShared.database),
+    new Check("storage", () => writeBlobs(store, blobKeys, blobs), isShared.storage),
   ];
+  if (dataDir === undefined) return checks;
+  const pinned = [pin(dataDir, "the data folder"), pin(sqliteFile(dataDir), "the database")];
+  const checkFiles = async () => {
+    for (const check of pinned) check();
+  };
+  return [new Check("data_folder", checkFiles, false), ...checks];
 }
 
-const NOT_ACCEPTING = {
-  starting: "the service is about to start",
-  draining: "the service is about to end",
-} as const;
-
-async function writeIn(folder: string, pinned: PinnedPath): Promise<void> {
-  pinned.check();
-  const path = join(folder, PROBE_NAME);
-  try {
-    const file = await open(path, "w", 0o600);
-    try {
-      await file.write(PROBE);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-  } catch (cause) {
-    throw new MucastError(
-      "unavailable",
-      `the data folder cannot be written: ${causeOf(cause)}`,
-      {},
-      { cause },
-    );
-  } finally {
-    await rm(path, { force: true }).catch(() => undefined);
-  }
+/** Commits a row, as a request does. */
+async function writeToDatabase(database: Database): Promise<void> {
+  await database.write((db) =>
+    db
+      .insertInto("readiness")
+      .values({ id: 1 })
+      .onConflict((conflict) => conflict.column("id").doUpdateSet({ checked_at: database.time() }))
+      .execute(),
+  );
 }
 
-/** Every table that a request writes, or may write. */
-const TABLES = [
-  "operations",
-  "events",
-  "blobs",
-  "blob_usage",
-  "webhook_deliveries",
-  "api_keys",
-  "report_links",
-];
-
-/** Takes the locks of a write and needs a server that is not read-only, but changes no row and leaves nothing behind. */
-const WRITE_NOTHING = `with ${TABLES.map((table) => `on_${table} as (delete from ${table} where false)`).join(", ")} select 1`;
-
-/**
- * Makes the database do what it does for a request. Then writes a message to PostgreSQL's write-ahead log, which the commit syncs: a
- * hundred bytes until the log is recycled. An embedded database also creates and removes a temporary file of 68 KiB, as operations
- * may need a new file at any time.
- */
-async function writeToDatabase(database: Database, control?: PinnedPath): Promise<void> {
-  control?.check();
-  await database.query(WRITE_NOTHING);
-  await database.query("select pg_logical_emit_message(true, 'mucast', 'readiness')");
-  if (database.kind !== "pglite") return;
-  await database.transaction(async (statements) => {
-    // The minimum that PostgreSQL allows; more rows than that go to a file.
-    await statements.query("set local work_mem = '64kB'");
-    await statements.query("select count(*) from generate_series(1, 5000)");
-  });
-}
-
-async function writeBlobs(store: BlobStore, keys: readonly string[], folder?: PinnedPath): Promise<void> {
-  folder?.check();
+async function writeBlobs(
+  store: BlobStore,
+  keys: readonly string[],
+  checkFolder?: () => void,
+): Promise<void> {
+  checkFolder?.();
   for (const key of keys) {
     await store.put(key, PROBE).catch((error: unknown) => {
       throw withoutUrl(error, store.url);
@@ -223,7 +175,7 @@ async function writeBlobs(store: BlobStore, keys: readonly string[], folder?: Pi
     // The storage may allow writes but no removals; then the next check replaces the blob.
     await store.remove(key).catch(() => undefined);
   }
-  folder?.check();
+  checkFolder?.();
 }
 
 /** Anyone may read the answer, which says what failed, and not where the storage is. */
@@ -242,22 +194,18 @@ class Check {
   #pending: Promise<unknown> | undefined;
   #passedAt: number | undefined;
 
-  constructor(name: ReadyCheck["name"], ask: () => Promise<unknown>, { isShared = false } = {}) {
+  constructor(name: ReadyCheck["name"], ask: () => Promise<unknown>, isShared: boolean) {
     this.#name = name;
     this.#ask = ask;
     this.#isShared = isShared;
   }
 
-  /** Whether a failure of this check leaves the service ready, because the shared part passed a moment ago. */
-  isTolerated(now: number): boolean {
-    return this.#isShared && this.#passedAt !== undefined && now - this.#passedAt < TOLERATED_MILLISECONDS;
-  }
-
   /** Waits for the running check, or starts one. */
-  async run(milliseconds: number): Promise<ReadyCheck> {
+  async run(milliseconds: number): Promise<CheckResult> {
     this.#pending ??= this.#ask().finally(() => {
       this.#pending = undefined;
     });
+    const name = this.#name;
     const over = new AbortController();
     const late = pause(milliseconds, undefined, { signal: over.signal }).then(
       () => Promise.reject(new Error("late")),
@@ -266,44 +214,36 @@ class Check {
     try {
       await Promise.race([this.#pending, late]);
       this.#passedAt = performance.now();
-      return { name: this.#name, ok: true };
+      return { name, ok: true, isTolerated: false };
     } catch (error) {
       const message = error instanceof MucastError ? error.message : "it does not answer";
-      return { name: this.#name, ok: false, message };
+      const passed = this.#isShared ? this.#passedAt : undefined;
+      const isTolerated = passed !== undefined && performance.now() - passed < TOLERATED_MILLISECONDS;
+      return { name, ok: false, message, isTolerated };
     } finally {
       over.abort();
     }
   }
 }
 
-/** A file or folder that must remain the one that was seen first, by its device and inode. */
-class PinnedPath {
-  readonly #path: string;
-  readonly #shown: string;
-  #first: BigIntStats | undefined;
-
-  /** @param shown its name in errors, which callers read: no path of the machine. */
-  constructor(path: string, shown: string) {
-    this.#path = path;
-    this.#shown = shown;
-  }
-
-  /** @throws MucastError unavailable if the one seen before is gone or replaced. The first call remembers it. */
-  check(): void {
+/**
+ * Remembers a file or folder by its device and inode.
+ * @param shown its name in errors, which callers read: no path of the machine.
+ * @returns a check that throws MucastError unavailable if it is gone or replaced since the first check.
+ */
+function pin(path: string, shown: string): () => void {
+  let first: BigIntStats | undefined;
+  return () => {
     let now: BigIntStats | undefined;
     try {
-      now = statSync(this.#path, { bigint: true, throwIfNoEntry: false });
+      now = statSync(path, { bigint: true, throwIfNoEntry: false });
     } catch (cause) {
-      throw new MucastError(
-        "unavailable",
-        `${this.#shown} cannot be looked at: ${causeOf(cause)}`,
-        {},
-        { cause },
-      );
+      const message = `${shown} cannot be looked at: ${causeOf(cause)}`;
+      throw new MucastError("unavailable", message, {}, { cause });
     }
-    this.#first ??= now;
-    if (now?.ino === this.#first?.ino && now?.dev === this.#first?.dev) return;
+    first ??= now;
+    if (now?.ino === first?.ino && now?.dev === first?.dev) return;
     const what = now === undefined ? "is gone" : "is not the one that it was";
-    throw new MucastError("unavailable", `${this.#shown} ${what}; put it back, and start the service again`);
-  }
+    throw new MucastError("unavailable", `${shown} ${what}; put it back, and start the service again`);
+  };
 }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/outputs/outputs.testing.ts";
+import { newRow } from "../../src/service/database/databases.testing.ts";
 import { HANG_MS, judge, type Page, type Route } from "./browser.testing.ts";
 import {
   beyondRefusals,
@@ -34,14 +35,20 @@ async function checkOtherMedia(page: Page): Promise<void> {
 
 test("a page of operations lists 25 of 10,000, filters by status and kind, and leads to older ones", async () => {
   const many = await service.signedWith("read");
-  await service.database.query(
-    `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256,
-       body_sha256, status, finished_at)
-     select 'many-' || n, $1, case when n % 100 = 0 then 'run_dl_job' else 'run_ml_job' end, '', '', '{}', '', '',
-       case when n % 1000 = 0 then 'Failed' else 'Canceled' end, now()
-     from generate_series(1, 10000) n`,
-    [many.caller.subject],
-  );
+  for (let from = 0; from < 10_000; from += 1_000)
+    await service.database.write((db) =>
+      db
+        .insertInto("operations")
+        .values(
+          Array.from({ length: 1_000 }, (_, n) => ({
+            ...newRow(`many-${from + n + 1}`, many.caller.subject),
+            operation: (from + n + 1) % 100 === 0 ? ("run_dl_job" as const) : ("run_ml_job" as const),
+            status: (from + n + 1) % 1_000 === 0 ? ("Failed" as const) : ("Canceled" as const),
+            finished_at: new Date(),
+          })),
+        )
+        .execute(),
+    );
   const { page, unwanted, close } = await openAs(many);
   const names = `[...document.querySelectorAll("tbody th a")].map((link) => link.title.slice(5))`;
   const first = (place: string) => `(${names})[0] === ${JSON.stringify(place)}`;

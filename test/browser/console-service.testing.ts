@@ -11,8 +11,7 @@ import { buildAuthenticate } from "../../src/service/auth/build-authenticate.ts"
 import type { Caller, Scope } from "../../src/service/auth/caller.ts";
 import { firstIssuer } from "../../src/service/auth/issuer-store.ts";
 import { KeyStore } from "../../src/service/auth/key-store.ts";
-import type { Database } from "../../src/service/database/database.ts";
-import { openDatabase } from "../../src/service/database/open-database.ts";
+import { type Database, openDatabase } from "../../src/service/database/database.ts";
 import { FakeBlobs } from "../../src/service/http/blobs/fake-blobs.testing.ts";
 import { buildHttp } from "../../src/service/http/build-http.ts";
 import type { HttpApp } from "../../src/service/http/server/http-app.ts";
@@ -22,7 +21,6 @@ import { ReportLinks } from "../../src/service/report/report-links.ts";
 import { Reports } from "../../src/service/report/reports.ts";
 import { noLog } from "../../src/service/telemetry/log.ts";
 import { noTelemetry } from "../../src/service/telemetry/telemetry.ts";
-import { copyNewDatabase } from "../servers/database-template.testing.ts";
 
 const URLS = {
   feature_url: "https://blobs.example/feature_engine_1.json",
@@ -67,8 +65,7 @@ export class ConsoleService {
 
   static async start(given: Partial<Settings> = { auth: "keys" }): Promise<ConsoleService> {
     const folder = mkdtempSync(join(tmpdir(), "mucast-console-"));
-    await copyNewDatabase(folder);
-    const database = await openDatabase({ databaseUrl: undefined, dataDir: folder });
+    const database = await openDatabase({ data_dir: folder });
     const service = new ConsoleService(folder, database, {
       ...settingsSchema.parse({}),
       ...given,

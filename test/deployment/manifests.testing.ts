@@ -55,7 +55,6 @@ export interface PodSpec {
   readonly securityContext: object;
   readonly terminationGracePeriodSeconds: number;
   readonly containers: readonly [Container];
-  readonly hostname?: string;
   readonly volumes: readonly {
     readonly name: string;
     readonly emptyDir?: { readonly sizeLimit: string };

@@ -1,7 +1,7 @@
 /** The Python client with a real service. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { withKeys } from "../../src/cli/access/key-access.ts";
+import { withKeys } from "../../src/cli/keys.ts";
 import type { OperationPage } from "../../src/client/index.ts";
 import { eventuallyTrue } from "../service/eventually.testing.ts";
 import { endServices, startServe } from "../service/service.testing.ts";

@@ -1,7 +1,7 @@
-/** The drills of docs/backup.md: a dump amid a job, a restore, the adopted output, and the blobs that nothing names any more. */
+/** The drills of docs/backup.md: a backup amid a job, a restore, the adopted output, and the blobs that nothing names any more. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, globSync, readdirSync, utimesSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { mucast } from "../end-to-end/commands/command.ts";
@@ -40,7 +40,7 @@ test("pg_dump amid a job: the restored service adopts its output, and finds the 
   const postgres = await startPostgres(DEBIAN);
   const storage = await startFakeStorage();
   try {
-    const folder = await serviceFolder({ isFirstStart: true });
+    const folder = await serviceFolder();
     const blobs = join(folder, "blobs");
     const [before, restored] = [await postgres.newDatabase(), await postgres.newDatabase()];
     const env = (database: string) => ({
@@ -101,7 +101,7 @@ test("pg_dump amid a job: the restored service adopts its output, and finds the 
     assert.equal(young.stdout, "");
     assert.match(
       young.stderr,
-      /^No orphaned blobs according to the PostgreSQL database \S+ on \S+\.\nLeft out 4 blobs without a record, less than an hour old: .* after \S+Z\.\n$/,
+      /^No orphaned blobs according to the PostgreSQL database \S+ on \S+\.\nLeft out 3 blobs without a record, less than an hour old: .* after \S+Z\.\n$/,
     );
     age(blobs);
     const listed = await command(restored, "db", "orphans");
@@ -116,12 +116,11 @@ test("pg_dump amid a job: the restored service adopts its output, and finds the 
         "data/data_extractor_unknown.json",
         "data/feature_engine_unknown.json",
         `data/ml_engine_${lost.id}.json`,
-        `status/${lost.id}.1.json`,
       ].toSorted(),
     );
     assert.match(
       listed.stderr,
-      /^4 blobs that the PostgreSQL database \S+ on \S+ does not name, \d+ bytes\. --remove removes them\.\n$/,
+      /^3 blobs that the PostgreSQL database \S+ on \S+ does not name, \d+ bytes\. --remove removes them\.\n$/,
     );
     const other = await postgres.newDatabase();
     assert.equal((await command(other, "db", "migrate")).code, 0);
@@ -144,7 +143,7 @@ test("pg_dump amid a job: the restored service adopts its output, and finds the 
   }
 });
 
-test("a copy of a stopped service's folder is whole; a copy of backups and blobs lacks what came after the dump", {
+test("mucast db backup amid a job, and a copy of the blobs: the restored service adopts its output, and lacks what came after", {
   timeout: 600_000,
 }, async () => {
   const storage = await startFakeStorage();
@@ -152,42 +151,37 @@ test("a copy of a stopped service's folder is whole; a copy of backups and blobs
     const folder = await serviceFolder();
     const data = join(folder, "data");
     const first = await startServe({ folder, env: storage.env });
-    await putInputs(new Api(first.url), "small");
-    const done = await new Api(first.url).submit(payload(first.url, "small"));
-    assert.equal((await new Api(first.url).ended(done.id)).status, "Succeeded");
+    const api = new Api(first.url);
+    await putInputs(api, "small");
+    const done = await api.submit(payload(first.url, "small"));
+    assert.equal((await api.ended(done.id)).status, "Succeeded");
+    const amid = await heldJob(api, storage, "amid");
+    const restored = await serviceFolder();
+    mkdirSync(join(restored, "data"));
+    const file = join(restored, "data/mucast.db");
+    const backup = () => mucast(["db", "backup", file, "--data-dir", data]);
+    const made = await backup();
+    assert.deepEqual([made.code, made.stdout, made.stderr], [0, `${file}\n`, ""]);
+    const again = await backup();
+    assert.deepEqual([again.code, again.stdout], [2, ""]);
+    assert.match(again.stderr, /mucast\.db exists already/);
+    release(storage, "amid");
+    assert.equal((await api.ended(amid)).status, "Succeeded");
+    const late = await api.submit(payload(first.url, "small"));
+    assert.equal((await api.ended(late.id)).status, "Succeeded");
+    cpSync(join(data, "blobs"), join(restored, "data/blobs"), { recursive: true });
     assert.deepEqual(await first.terminate(), { code: 0, signal: null });
 
-    const [dump] = readdirSync(join(data, "backups")).toSorted().reverse();
-    const second = await startServe({ folder, port: first.port, env: storage.env });
-    const amid = await heldJob(new Api(second.url), storage, "amid");
-    const running = await serviceFolder({ isFirstStart: true });
-    const copy = (name: string) => cpSync(join(data, name), join(running, "data", name), { recursive: true });
-    copy("backups");
-    release(storage, "amid");
-    assert.equal((await new Api(second.url).ended(amid)).status, "Succeeded");
-    copy("blobs");
-    assert.deepEqual(await second.terminate(), { code: 0, signal: null });
-    const stopped = await serviceFolder({ isFirstStart: true });
-    cpSync(data, join(stopped, "data"), { recursive: true });
-
     // No job can end with this engine.
-    const silent = await silentEngine(folder);
-    const whole = await startServe({ folder: stopped, env: silent });
-    for (const id of [done.id, amid]) assert.equal((await new Api(whole.url).ended(id)).status, "Succeeded");
-    await whole.terminate();
-
-    const db = (...words: string[]) => mucast(["db", ...words, "--data-dir", join(running, "data")]);
-    const restored = await db("restore", "--from", join(running, "data/backups", dump!));
-    assert.equal(restored.code, 0, restored.stderr);
-    const part = await startServe({ folder: running, env: silent });
-    const api = new Api(part.url);
-    assert.equal((await api.ended(done.id)).status, "Succeeded");
-    assert.equal((await api.ask("GET", `/v1/operations/${amid}`)).status, 404);
-    assert.deepEqual(await part.terminate(), { code: 0, signal: null });
-    age(join(running, "data/blobs"));
+    const second = await startServe({ folder: restored, env: await silentEngine(folder) });
+    const part = new Api(second.url);
+    for (const id of [done.id, amid]) assert.equal((await part.ended(id)).status, "Succeeded");
+    assert.equal((await part.ask("GET", `/v1/operations/${late.id}`)).status, 404);
+    age(join(restored, "data/blobs"));
+    const db = (...words: string[]) => mucast(["db", ...words, "--data-dir", join(restored, "data")]);
     // Without authentication, all blobs are directly in data/.
     const few = await db("orphans");
-    assert.equal(few.stdout.split("\t")[0], `status/${amid}.1.json`, few.stderr);
+    assert.equal(few.stdout, "");
     assert.match(few.stderr, /^1 blob directly in data\/ without a record.*--root includes them\.$/m);
     const all = await db("orphans", "--root", "--remove");
     assert.deepEqual(
@@ -195,7 +189,7 @@ test("a copy of a stopped service's folder is whole; a copy of backups and blobs
         .split("\n")
         .map((line) => line.split("\t")[0])
         .toSorted(),
-      ["", `data/ml_engine_${amid}.json`, `status/${amid}.1.json`],
+      ["", `data/ml_engine_${late.id}.json`],
     );
     assert.match((await db("orphans", "--root")).stderr, /^No orphaned blobs according to the .*\.\n$/);
   } finally {

@@ -1,5 +1,5 @@
 /**
- * What a service promises while it runs: about operations on both databases (in `npm test` on PGlite), and about everything that is the
+ * What a service promises while it runs: about operations on both databases (in `npm test` on SQLite), and about everything that is the
  * same on both, where the suites share a service that runs one job at a time.
  */
 import { after, before, describe } from "node:test";
@@ -8,7 +8,7 @@ import { cancelling } from "./cancelling.testing.ts";
 import { typedClient } from "./client.testing.ts";
 import { type Core, startCore } from "./core.testing.ts";
 import { blobs } from "./data.testing.ts";
-import { DATABASES, PGLITE } from "./databases.testing.ts";
+import { DATABASES, SQLITE } from "./databases.testing.ts";
 import { following } from "./following.testing.ts";
 import { killedJobs } from "./killed-jobs.testing.ts";
 import { limits } from "./limits.testing.ts";
@@ -23,7 +23,7 @@ import { verdicts } from "./verdicts.testing.ts";
 const OF_OPERATIONS = [submitting, listing, cancelling, following];
 
 const SUITES = {
-  PGlite: [
+  SQLite: [
     ...OF_OPERATIONS,
     // In `npm test`, who-may.slow.test.ts starts a service and follows its quick start, with keys.
     ...(WHOLE_MATRIX ? [trainingNetworks, quickStart] : []),
@@ -38,7 +38,7 @@ const SUITES = {
   PostgreSQL: OF_OPERATIONS,
 };
 
-for (const database of WHOLE_MATRIX ? DATABASES : [PGLITE]) {
+for (const database of WHOLE_MATRIX ? DATABASES : [SQLITE]) {
   describe(`on ${database.name}`, { timeout: 900_000 }, () => {
     let core: Core;
     before(async () => {

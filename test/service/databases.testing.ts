@@ -2,7 +2,7 @@
 import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";
 
 export interface DatabaseChoice {
-  readonly name: "PGlite" | "PostgreSQL";
+  readonly name: "SQLite" | "PostgreSQL";
   /** Before the tests of a suite. */
   begin(): Promise<void>;
   /** @returns the environment of a service with a new, empty database. */
@@ -12,7 +12,7 @@ export interface DatabaseChoice {
 
 const nothing = async () => undefined;
 
-export const PGLITE: DatabaseChoice = { name: "PGlite", begin: nothing, env: async () => ({}), end: nothing };
+export const SQLITE: DatabaseChoice = { name: "SQLite", begin: nothing, env: async () => ({}), end: nothing };
 
 function postgresChoice(): DatabaseChoice {
   let postgres: Postgres | undefined;
@@ -26,4 +26,4 @@ function postgresChoice(): DatabaseChoice {
   };
 }
 
-export const DATABASES: readonly DatabaseChoice[] = [PGLITE, postgresChoice()];
+export const DATABASES: readonly DatabaseChoice[] = [SQLITE, postgresChoice()];

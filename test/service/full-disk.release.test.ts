@@ -78,56 +78,54 @@ describe("a full disk for the output", options, () => {
   });
 });
 
-const PGLITE = new URL("../../src/service/database/pglite.ts", import.meta.url).href;
+const DATABASE = new URL("../../src/service/database/database.ts", import.meta.url).href;
 
-/** In its namespace: a database is created and opened on a disk without room, once each, and then with room. */
+/** In its namespace: a database is filled until the disk is full, and written to again once there is room. */
 const ON_A_FULL_DISK = `
   import { spawnSync } from "node:child_process";
-  import { readdirSync, rmSync } from "node:fs";
-  import { openPglite } from ${JSON.stringify(PGLITE)};
+  import { rmSync } from "node:fs";
+  import { openDatabase } from ${JSON.stringify(DATABASE)};
   const [folder] = process.argv.slice(1);
-  async function opened() {
-    try {
-      const database = await openPglite(folder + "/database");
-      await database.query("select 1");
-      await database.close();
-      return "opened";
-    } catch (error) {
-      return [error.code, error.message, readdirSync(folder)].join(" ");
-    }
+  const database = await openDatabase({ data_dir: folder });
+  const store = (caller) => database.write((db) => db.insertInto("blob_usage").values({ caller }).execute());
+  spawnSync("sh", ["-c", 'cat /dev/zero > "$0/rest"', folder]);
+  const stored = [];
+  let refusal;
+  for (let n = 0; refusal === undefined; n++) {
+    const caller = n + "x".repeat(10_000);
+    await store(caller).then(() => stored.push(caller), (error) => { refusal = error.code + " " + error.message; });
   }
-  const told = [await opened()];
-  spawnSync("mount", ["-o", "remount,size=100m", folder]);
-  told.push(await opened());
-  spawnSync("sh", ["-c", 'head -c 200m /dev/zero > "$0/rest"', folder]);
-  told.push(await opened());
   rmSync(folder + "/rest");
-  told.push(await opened());
-  process.stdout.write(JSON.stringify(told));
-  process.exit();
+  await store("again");
+  const rows = await database.db.selectFrom("blob_usage").select("caller").execute();
+  const isWhole = rows.length === stored.length + 1 && stored.every((caller) => rows.some((row) => row.caller === caller));
+  process.stdout.write(JSON.stringify({ refusal, isWhole }));
 `;
 
 test(
-  "a database that no room is left for is refused in words, and opened once there is",
+  "a database that no room is left for refuses in words, loses nothing, and is written to again once there is",
   options,
   async () => {
-    const folder = join(await serviceFolder({ isFirstStart: true }), "data");
+    const folder = join(await serviceFolder(), "data");
     mkdirSync(folder);
     const [command, ...args] = NAMESPACE!.make;
     const script = `mount -t tmpfs -o size=8m,mode=700 none '${folder}' && exec "$@"`;
-    const node = [process.execPath, "--input-type=module", "-e", ON_A_FULL_DISK, folder];
+    const node = [
+      process.execPath,
+      "--conditions=mucast-source",
+      "--input-type=module",
+      "-e",
+      ON_A_FULL_DISK,
+      folder,
+    ];
     const run = spawnSync(command!, [...args, "sh", "-c", script, "sh", ...node], {
       encoding: "utf8",
       timeout: 600_000,
     });
     assert.equal(run.status, 0, run.stderr);
-    const [first, second, third, fourth] = JSON.parse(run.stdout) as string[];
-    assert.match(
-      first!,
-      /^output_failed .*cannot be made in .*no space left on the device \(ENOSPC\).*--data-dir $/,
-    );
-    assert.equal(second, "opened");
-    assert.match(third!, /^unavailable .*cannot be opened: .*its disk has 0 MiB left/);
-    assert.equal(fourth, "opened");
+    assert.deepEqual(JSON.parse(run.stdout), {
+      refusal: "unavailable the database cannot be used: look at the disk of the data folder",
+      isWhole: true,
+    });
   },
 );

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { withKeys } from "../../src/cli/access/key-access.ts";
+import { withKeys } from "../../src/cli/keys.ts";
 import { keys, TOKEN } from "./keys-command.testing.ts";
 import { endServices, serviceFolder } from "./service.testing.ts";
 
@@ -12,7 +12,7 @@ after(endServices);
 test("mucast keys on a folder that no service has opened yet names faulty flags of a new key and creates nothing; creates, lists and revokes a key", {
   timeout: 600_000,
 }, async () => {
-  const dataDir = join(await serviceFolder({ isFirstStart: true }), "data");
+  const dataDir = join(await serviceFolder(), "data");
   const wrong = await keys(dataDir, "create", "--name", " ", "--scopes", "read,all");
   assert.deepEqual([wrong.code, wrong.stdout], [2, ""]);
   assert.match(wrong.stderr, /--name: must not be empty/);

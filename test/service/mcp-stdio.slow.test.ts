@@ -58,13 +58,13 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     assert.equal(
       (await agent.call("get_operation", { id: further.id })).id,
       further.id,
-      "both use the same one",
+      "both use the same one, or share a folder",
     );
     const done = await agent.ended(further.id);
     assert.equal(done.status, "Succeeded", JSON.stringify(done.error));
     await Promise.all([agent.close(), second.close()]);
     await untilFolderIsUnused(serving.dataDir);
-    assert.ok(!(await readdir(serving.dataDir)).includes("service.lock"));
+    assert.ok(!(await readdir(serving.dataDir)).includes("service.json"));
   });
 
   test("keeps the numbers of a config that is text, stdout clean, and the key of a service elsewhere secret", async () => {

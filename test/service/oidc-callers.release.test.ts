@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { FakeIssuer } from "../../src/service/auth/fake-issuer.testing.ts";
 import { spaceOf } from "../../src/service/blobs/blobs.ts";
-import type { Database } from "../../src/service/database/database.ts";
-import { openDatabase } from "../../src/service/database/open-database.ts";
-import { MIGRATIONS } from "../../src/service/database/schema.ts";
+import { type Database, openDatabase } from "../../src/service/database/database.ts";
+import { newRow } from "../../src/service/database/databases.testing.ts";
 import { Api, problemOf } from "./api.testing.ts";
 import { DATABASES } from "./databases.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe } from "./service.testing.ts";
@@ -15,26 +14,15 @@ import { endServices, type Serving, serviceFolder, startServe } from "./service.
 const BLOB = "feature_engine_old.json";
 const OLD_SPACE = spaceOf("oidc:ann");
 
-/** The migration that creates the table of the first issuer. An older version has those before it. */
-const OWN_STEP = MIGRATIONS.findIndex((steps) => steps.some((step) => step.includes("first_oidc_issuer")));
-
-/** Data from a service of an older version: an operation and a blob of `oidc:ann`, and no issuer. */
-const OLD_ROWS = `
-  insert into mucast.operations
-    (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256, idempotency_key, status, finished_at)
-  values
-    ('old', 'oidc:ann', 'run_ml_job', '', '', '{}', '', '', 'once', 'Canceled', now());
-  insert into mucast.blobs (name, caller, space, bytes) values ('${BLOB}', 'oidc:ann', '${OLD_SPACE}', 3);
-  insert into mucast.blob_usage (caller, bytes, blobs) values ('oidc:ann', 3, 1)`;
-
-/** Creates the tables of an older version in place of the new ones. */
-async function makeOld(database: Database): Promise<void> {
-  await database.exec(`
-    drop schema mucast cascade; create schema mucast;
-    create table mucast.migrations (version int primary key, applied_at timestamptz not null default now());
-    insert into mucast.migrations (version) select * from generate_series(1, ${OWN_STEP})`);
-  for (const step of MIGRATIONS.slice(0, OWN_STEP).flat()) await database.query(step);
-  await database.exec(OLD_ROWS);
+/** Rows of a service that knew no issuer: an operation and a blob of `oidc:ann`. */
+async function storeOld(database: Database): Promise<void> {
+  const caller = "oidc:ann";
+  await database.write(async (db) => {
+    const row = { ...newRow("old", caller), status: "Canceled", finished_at: new Date() } as const;
+    await db.insertInto("operations").values(row).execute();
+    await db.insertInto("blobs").values({ name: BLOB, caller, space: OLD_SPACE, bytes: 3 }).execute();
+    await db.insertInto("blob_usage").values({ caller, bytes: 3, blobs: 1 }).execute();
+  });
 }
 
 for (const database of DATABASES) {
@@ -45,10 +33,10 @@ for (const database of DATABASES) {
     before(async () => {
       await database.begin();
       env = await database.env();
-      folder = await serviceFolder({ isFirstStart: env.DATABASE_URL !== undefined });
+      folder = await serviceFolder();
       blobs = join(folder, "blobs");
-      const old = await openDatabase({ databaseUrl: env.DATABASE_URL, dataDir: join(folder, "data") });
-      await makeOld(old);
+      const old = await openDatabase({ data_dir: join(folder, "data"), database_url: env.DATABASE_URL });
+      await storeOld(old);
       await old.close();
       await mkdir(join(blobs, OLD_SPACE, "data"), { recursive: true });
       await writeFile(join(blobs, OLD_SPACE, "data", BLOB), "old");

@@ -34,13 +34,13 @@ describe("a service that cannot start", { timeout: 600_000 }, () => {
   let port: number;
   before(async () => {
     postgres = await startPostgres();
-    folder = await serviceFolder({ isFirstStart: true });
+    folder = await serviceFolder();
     writeFileSync(join(folder, "file"), "x");
     writeFileSync(join(folder, "settings.json"), `{"databse_url": "postgresql://u:${PASSWORD}@h/d"}`);
     mkdirSync(join(folder, "broken/data/database"), { recursive: true });
     writeFileSync(join(folder, "broken/data/database/PG_VERSION"), "17");
-    mkdirSync(join(folder, "locked"));
-    writeFileSync(join(folder, "locked/service.lock"), "");
+    mkdirSync(join(folder, "damaged"));
+    writeFileSync(join(folder, "damaged/mucast.db"), "x".repeat(10_000));
     taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     ({ port } = taken.address() as { port: number });
@@ -132,7 +132,11 @@ describe("a service that cannot start", { timeout: 600_000 }, () => {
       () => ({ env: { BLOB_URL: "/proc/x" } }),
       /the folder of the blobs, \/proc\/x, cannot be created: /,
     ],
-    ["with a lock that is not one", () => ({ flags: { data_dir: join(folder, "locked") } }), /service\.lock/],
+    [
+      "with a file that is no database",
+      () => ({ flags: { data_dir: join(folder, "damaged") } }),
+      /mucast\.db cannot be opened: file is not a database/,
+    ],
     [
       "with a database that the server does not have",
       () =>

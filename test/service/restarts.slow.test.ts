@@ -1,5 +1,5 @@
 /**
- * What happens to operations when the service ends, by kill -9 or by SIGTERM, on both databases (in `npm test` on PGlite). A storage that
+ * What happens to operations when the service ends, by kill -9 or by SIGTERM, on both databases (in `npm test` on SQLite). A storage that
  * holds their blobs stops jobs in the middle, never a clock.
  */
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { MucastClient } from "../../src/client/index.ts";
 import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
 import { problemOf } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";
-import { DATABASES, PGLITE } from "./databases.testing.ts";
+import { DATABASES, SQLITE } from "./databases.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload } from "./inputs.testing.ts";
 import { Restarted } from "./restarted.testing.ts";
@@ -50,7 +50,7 @@ describe("SIGTERM", { timeout: 600_000 }, () => {
   });
 
   test("lets running jobs end within the time limit, accepts no new ones, and leaves queued ones", async () => {
-    const service = await Restarted.start(PGLITE, DRAINING);
+    const service = await Restarted.start(SQLITE, DRAINING);
     storage = service.storage;
     const { api, serving, small } = service;
     const id = await service.heldRunning("drained");
@@ -70,7 +70,7 @@ describe("SIGTERM", { timeout: 600_000 }, () => {
   });
 });
 
-for (const database of WHOLE_MATRIX ? DATABASES : [PGLITE]) {
+for (const database of WHOLE_MATRIX ? DATABASES : [SQLITE]) {
   describe(`kill -9 on ${database.name}`, { timeout: 600_000 }, () => {
     let service: Restarted;
     let [released, canceled, twice, taken, written] = ["", "", "", "", ""];

@@ -4,7 +4,6 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { copyNewDatabase } from "../servers/database-template.testing.ts";
 import { claimPort } from "../servers/port.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { type ProcessInfo, processesNaming, stillRunning, treeOf } from "./processes.testing.ts";
@@ -18,12 +17,6 @@ const OWN =
 
 /** One job at a time, so that no second job process loads its libraries; and a drain that waits for none. */
 export const ONE_JOB = { MUCAST_CORES: "1", MUCAST_CONCURRENT_JOBS: "1", MUCAST_DRAIN_SECONDS: "0" };
-
-/**
- * V8 runs PGlite as its first compiler leaves it. Recompiling it takes most of a processor second at each start, more than the statements
- * of a test. The test of the package starts its service without this.
- */
-const UNOPTIMISED = "--liftoff-only";
 
 /** Reads what an engine receives, and answers nothing; it ends with its input, like an engine. */
 const SILENT = "#!/bin/sh\nexec cat >/dev/null\n";
@@ -76,11 +69,10 @@ export interface Serving {
 const started = new Set<Serving>();
 const folders = new Set<string>();
 
-/** @param options.isFirstStart lets the service create the database. @returns a folder that `endServices` removes. */
-export async function serviceFolder({ isFirstStart = false } = {}): Promise<string> {
+/** @returns a new folder, which `endServices` removes. */
+export async function serviceFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "mucast-service-"));
   folders.add(folder);
-  if (!isFirstStart) await copyNewDatabase(join(folder, "data"));
   return folder;
 }
 
@@ -102,12 +94,12 @@ export async function startServe(options: ServeOptions = {}): Promise<Serving> {
 /** The same, without waiting for an answer: it may refuse to start. */
 export async function launchServe(options: ServeOptions = {}): Promise<Serving> {
   const { args = [], through = [], env = {} } = options;
-  const folder = options.folder ?? (await serviceFolder({ isFirstStart: env.DATABASE_URL !== undefined }));
+  const folder = options.folder ?? (await serviceFolder());
   const [dataDir, temporary] = [join(folder, "data"), join(folder, "tmp")];
   await mkdir(temporary, { recursive: true });
   const port = options.port ?? (await claimPort());
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
-  const words = [...through, process.execPath, UNOPTIMISED, MAIN, "serve", "--port", String(port)];
+  const words = [...through, process.execPath, MAIN, "serve", "--port", String(port)];
   if (!args.includes("--data-dir")) words.push("--data-dir", dataDir);
   const child = spawn(words[0]!, [...words.slice(1), ...args], {
     cwd: ROOT,

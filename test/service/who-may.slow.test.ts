@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { withKeys } from "../../src/cli/access/key-access.ts";
+import { withKeys } from "../../src/cli/keys.ts";
 import { blobPageSchema } from "../../src/contract/api/blob-page.ts";
 import type { Scope } from "../../src/service/auth/caller.ts";
 import type { ApiKey } from "../../src/service/auth/key-store.ts";

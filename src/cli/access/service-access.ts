@@ -1,26 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
 import { MucastApiError, MucastClient } from "../../client/index.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { type Holder, readHolder } from "../../service/lock/lock-holder.ts";
 import type { ToolOperations } from "../../service/mcp/call-tool.ts";
 import type { RunningService } from "../../service/service.ts";
+import { type AnnouncedService, readAnnounced } from "../../service/service-file.ts";
 import type { ServiceSettings } from "../../service/settings/load-settings.ts";
 
-export interface ServiceAddress {
-  readonly address: string;
-  readonly token: string | undefined;
-}
-
-const POLL_MILLISECONDS = 100;
-const STARTING_MILLISECONDS = 60_000;
+const ANSWER_MILLISECONDS = 5_000;
 
 /**
- * The service of a data folder: the process that holds its lock, or else one that this process starts, reachable only from this machine.
+ * The service of a data folder: one that has announced itself there and answers, or else one that this process starts, reachable only
+ * from this machine. Services on one folder share its jobs.
  */
 export class FolderService {
   readonly #settings: ServiceSettings;
@@ -31,20 +25,17 @@ export class FolderService {
   }
 
   /** Its current address: the process of an earlier call may have ended. */
-  async find(): Promise<ServiceAddress> {
-    for (;;) {
-      const holder =
-        this.#settings.database_url === undefined ? readHolder(this.#settings.data_dir) : undefined;
-      if (holder !== undefined && this.#own === undefined) return answering(this.#settings.data_dir);
-      try {
-        this.#own ??= startOwn(this.#settings);
-        const { address } = await this.#own;
-        return { address, token: readHolder(this.#settings.data_dir)?.token };
-      } catch (error) {
-        this.#own = undefined;
-        // Another process was faster.
-        if (readHolder(this.#settings.data_dir) === undefined) throw error;
-      }
+  async find(): Promise<AnnouncedService> {
+    if (this.#own === undefined && this.#settings.database_url === undefined) {
+      const announced = readAnnounced(this.#settings.data_dir);
+      if (announced !== undefined && (await doesAnswer(announced))) return announced;
+    }
+    this.#own ??= startOwn(this.#settings);
+    try {
+      return await this.#own;
+    } catch (error) {
+      this.#own = undefined;
+      throw error;
     }
   }
 
@@ -54,17 +45,16 @@ export class FolderService {
   }
 }
 
-/** The service that holds a data folder, once it answers. @throws MucastError unavailable if it never does. */
-export async function answering(dataDir: string): Promise<ServiceAddress> {
-  const until = Date.now() + STARTING_MILLISECONDS;
-  for (;;) {
-    const holder: Holder | undefined = readHolder(dataDir);
-    if (holder === undefined) throw new MucastError("unavailable", `the service of ${dataDir} has ended`);
-    if (holder.address !== null) return { address: holder.address, token: holder.token };
-    if (Date.now() > until) {
-      throw new MucastError("unavailable", `process ${holder.pid} holds ${dataDir} and does not answer`);
-    }
-    await pause(POLL_MILLISECONDS);
+/** Whether a service accepts that token at that address; another program may have the address by now. */
+async function doesAnswer({ address, token }: AnnouncedService): Promise<boolean> {
+  try {
+    const headers = { authorization: `Bearer ${token}` };
+    const signal = AbortSignal.timeout(ANSWER_MILLISECONDS);
+    const answer = await fetch(`${address}/admin/keys`, { headers, signal });
+    await answer.body?.cancel();
+    return answer.ok;
+  } catch {
+    return false;
   }
 }
 

@@ -5,14 +5,14 @@ import { MucastError } from "../errors/errors.ts";
 
 /**
  * Creates a folder and its missing parents. Node's own recursive mkdir never returns if a file system reports an existing parent folder as
- * missing, as /proc does.
+ * missing, as /proc.
  * @param mode of each new folder, reduced by the umask.
  * @param root must exist: neither it nor its parents are created.
  * @returns the topmost folder that was created; undefined if the folder existed.
- * @throws the system's error.
  */
 export function makeFolder(path: string, mode = 0o777, root?: string): string | undefined {
-  if (path === root) return isFolder(path) ? undefined : missing(path);
+  if (path === root && isFolder(path)) return undefined;
+  if (path === root) throw Object.assign(new Error(`${path} is not there`), { code: "ENOENT" });
   const code = tried(path, mode);
   if (code === undefined) return path;
   if (code === "EEXIST") return undefined;
@@ -36,10 +36,6 @@ function tried(path: string, mode: number): "EEXIST" | "ENOENT" | undefined {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-function missing(path: string): never {
-  throw Object.assign(new Error(`${path} is not there`), { code: "ENOENT" });
 }
 
 /** The folders of the XDG Base Directory Specification, below the user's home. */

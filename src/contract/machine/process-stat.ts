@@ -2,22 +2,20 @@ import { readFileSync } from "node:fs";
 
 /**
  * When a process started, in clock ticks since boot (field 22 of /proc/pid/stat). Pid and start time together identify a process. "0" if
- * the system has no /proc and the process is alive; undefined if no such process runs. A process that has ended and whose parent has not
- * waited for it (state Z or X) counts as ended: it holds nothing.
+ * the system has no /proc and the process is alive; undefined if no such process runs. A zombie (state Z or X) counts as ended.
  */
 export function startTimeOf(pid: number): string | undefined {
   if (process.platform !== "linux") return takesSignals(pid) ? "0" : undefined;
   return fieldsOf(pid)?.[START];
 }
 
-/** Whether a process with that pid is running. */
 export function isRunning(pid: number): boolean {
   return startTimeOf(pid) !== undefined;
 }
 
 /**
  * Whether a process is stopped, as by SIGSTOP, on Linux. A process under a debugger (state t) does not count, nor does one that cannot be
- * looked up, such as without a free descriptor.
+ * looked up.
  */
 export function isStopped(pid: number): boolean {
   try {

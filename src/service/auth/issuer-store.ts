@@ -1,13 +1,17 @@
 import { createHash } from "node:crypto";
-import type { Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 
 /** The first issuer of a database, whose callers have rows without an issuer; if none is recorded, the given one becomes the first. */
-export async function firstIssuer(database: Queryable, issuer: string): Promise<string> {
-  await database.query("insert into mucast.first_oidc_issuer (issuer) values ($1) on conflict do nothing", [
-    issuer,
-  ]);
-  const { rows } = await database.query<{ issuer: string }>("select issuer from mucast.first_oidc_issuer");
-  return rows[0]!.issuer;
+export async function firstIssuer(database: Database, issuer: string): Promise<string> {
+  await database.write((db) =>
+    db
+      .insertInto("first_oidc_issuer")
+      .values({ issuer })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute(),
+  );
+  return (await database.db.selectFrom("first_oidc_issuer").select("issuer").executeTakeFirstOrThrow())
+    .issuer;
 }
 
 /**

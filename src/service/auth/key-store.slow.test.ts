@@ -69,7 +69,7 @@ onEachDatabase(({ database }) => {
   test("the database stores only a hash of a token's secret", async () => {
     const keys = new KeyStore(database());
     const { token } = await keys.create("x", ["read"]);
-    const { rows } = await database().query("select * from api_keys");
+    const rows = await database().db.selectFrom("api_keys").selectAll().execute();
     assert.ok(!JSON.stringify(rows).includes(parseApiKey(token)!.secret));
   });
 });

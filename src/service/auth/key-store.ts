@@ -1,6 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Selectable } from "kysely";
 import { z } from "zod";
-import type { Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Tables } from "../database/tables.ts";
 import { SCOPES, type Scope } from "./caller.ts";
 
 /** A key as the operator sees it, without its secret and its hash. */
@@ -46,82 +48,101 @@ export interface KeyPage {
 /** Of less than 2 KiB each. */
 export const MAX_KEYS_OF_PAGE = 500;
 
-interface KeyRow {
-  readonly id: string;
-  readonly name: string;
-  readonly subject: string;
-  readonly scopes: Scope[];
-  readonly created_at: Date;
-  readonly revoked_at: Date | null;
-  readonly last_used_at: Date | null;
-}
-
-const COLUMNS = "id, name, subject, scopes, created_at, revoked_at, last_used_at";
+const COLUMNS = ["id", "name", "subject", "scopes", "created_at", "revoked_at", "last_used_at"] as const;
 
 /** API keys in the table `api_keys`. Every method throws MucastError unavailable if the database is unreachable. */
 export class KeyStore {
-  readonly #database: Queryable;
+  readonly #database: Database;
 
-  constructor(database: Queryable) {
+  constructor(database: Database) {
     this.#database = database;
   }
 
   /** @returns the key and its token, `mucast_<id>_<secret>`, which no other call returns. */
   async create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }> {
     const { id, secret, token } = newApiKey();
-    const { rows } = await this.#database.query<KeyRow>(
-      `insert into api_keys (id, name, hash, subject, scopes) values ($1, $2, $3, $4, $5) returning ${COLUMNS}`,
-      [id, name, secretHash(secret), `key:${id}`, scopes],
+    const row = await this.#database.write((db) =>
+      db
+        .insertInto("api_keys")
+        .values({ id, name, hash: secretHash(secret), subject: `key:${id}`, scopes: JSON.stringify(scopes) })
+        .returning(COLUMNS)
+        .executeTakeFirstOrThrow(),
     );
-    return { key: apiKeyOf(rows[0]!), token };
+    return { key: apiKeyOf(row), token };
   }
 
   /** All keys, newest first, revoked ones included. */
   async list(): Promise<ApiKey[]> {
-    const { rows } = await this.#database.query<KeyRow>(
-      `select ${COLUMNS} from api_keys order by created_at desc, id`,
-    );
-    return rows.map(apiKeyOf);
+    return (await this.#newestFirst().execute()).map(apiKeyOf);
   }
 
   /** The same, one page at a time. @param after the last key of the previous page; undefined for the first page. */
   async page(after: string | undefined): Promise<KeyPage> {
-    const { rows } = await this.#database.query<KeyRow>(
-      `select ${COLUMNS} from api_keys
-       where $1::text is null or exists (
-         select 1 from api_keys last where last.id = $1
-           and (api_keys.created_at < last.created_at or (api_keys.created_at = last.created_at and api_keys.id > last.id))
-       )
-       order by created_at desc, id limit $2`,
-      [after ?? null, MAX_KEYS_OF_PAGE + 1],
-    );
-    return pageOf(rows.map(apiKeyOf));
+    const last =
+      after === undefined ? undefined : await this.#newestFirst().where("id", "=", after).executeTakeFirst();
+    if (after !== undefined && last === undefined) return { keys: [], next_cursor: null };
+    let query = this.#newestFirst().limit(MAX_KEYS_OF_PAGE + 1);
+    if (last !== undefined) {
+      query = query.where(({ eb, or, and }) =>
+        or([
+          eb("created_at", "<", last.created_at),
+          and([eb("created_at", "=", last.created_at), eb("id", ">", last.id)]),
+        ]),
+      );
+    }
+    return pageOf((await query.execute()).map(apiKeyOf));
+  }
+
+  #newestFirst() {
+    return this.#database.db
+      .selectFrom("api_keys")
+      .select(COLUMNS)
+      .orderBy("created_at", "desc")
+      .orderBy("id");
   }
 
   /** Revokes a key. A repeated call changes nothing. @returns undefined for an unknown key. */
   async revoke(id: string): Promise<ApiKey | undefined> {
-    const { rows } = await this.#database.query<KeyRow>(
-      `update api_keys set revoked_at = coalesce(revoked_at, now()) where id = $1 returning ${COLUMNS}`,
-      [id],
+    const row = await this.#database.write((db) =>
+      db
+        .updateTable("api_keys")
+        .set(({ fn }) => ({ revoked_at: fn.coalesce("revoked_at", this.#database.time()) }))
+        .where("id", "=", id)
+        .returning(COLUMNS)
+        .executeTakeFirst(),
     );
-    return rows[0] && apiKeyOf(rows[0]);
+    return row && apiKeyOf(row);
   }
 
   /** @returns undefined for an unknown or revoked key. */
   async find(id: string): Promise<StoredKey | undefined> {
-    const { rows } = await this.#database.query<StoredKey>(
-      "select hash, subject, scopes from api_keys where id = $1 and revoked_at is null",
-      [id],
-    );
-    return rows[0];
+    const row = await this.#database.db
+      .selectFrom("api_keys")
+      .select(["hash", "subject", "scopes"])
+      .where("id", "=", id)
+      .where("revoked_at", "is", null)
+      .executeTakeFirst();
+    return row && { ...row, scopes: row.scopes as Scope[] };
   }
 
   /** Stores when a key was used, at most once a minute. */
   async recordUse(id: string): Promise<void> {
-    await this.#database.query(
-      `update api_keys set last_used_at = now()
-       where id = $1 and (last_used_at is null or last_used_at not between now() - interval '1 minute' and now())`,
-      [id],
+    const database = this.#database;
+    const stale = await database.db
+      .selectFrom("api_keys")
+      .select("id")
+      .where("id", "=", id)
+      .where(({ eb, or }) =>
+        or([
+          eb("last_used_at", "is", null),
+          eb("last_used_at", "<", database.time(-60)),
+          eb("last_used_at", ">", database.time()),
+        ]),
+      )
+      .executeTakeFirst();
+    if (stale === undefined) return;
+    await database.write((db) =>
+      db.updateTable("api_keys").set({ last_used_at: database.time() }).where("id", "=", id).execute(),
     );
   }
 }
@@ -132,9 +153,10 @@ export function pageOf(keys: readonly ApiKey[]): KeyPage {
   return { keys: page, next_cursor: keys.length > page.length ? page.at(-1)!.id : null };
 }
 
-function apiKeyOf(row: KeyRow): ApiKey {
+function apiKeyOf(row: Pick<Selectable<Tables["api_keys"]>, (typeof COLUMNS)[number]>): ApiKey {
   return {
     ...row,
+    scopes: row.scopes as Scope[],
     created_at: row.created_at.toISOString(),
     revoked_at: row.revoked_at?.toISOString() ?? null,
     last_used_at: row.last_used_at?.toISOString() ?? null,

@@ -12,7 +12,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
 import { webhookTypes } from "../store/events.ts";
-import { insertOperation } from "../store/insert-operation.ts";
+import { insertOperation } from "../store/operations.ts";
 import { noLog } from "../telemetry/log.ts";
 import { spaceOf } from "./blobs.ts";
 import { StoredBlobs, type StoredBlobsParts } from "./stored-blobs.ts";
@@ -65,11 +65,8 @@ export function blobFixture(tested: TestDatabase) {
   }
 
   async function used(caller: Caller): Promise<unknown> {
-    const { rows } = await database.query(
-      "select bytes::float8 as bytes, blobs::float8 as blobs from blob_usage where caller = $1",
-      [caller.subject],
-    );
-    return rows[0];
+    const usage = database.db.selectFrom("blob_usage").select(["bytes", "blobs"]);
+    return usage.where("caller", "=", caller.subject).executeTakeFirst();
   }
 
   /** The store, in which `changed` replaces functions of a caller's space. */
@@ -89,6 +86,17 @@ export function blobFixture(tested: TestDatabase) {
       return { ...all, ...changed(own) };
     };
     return within("");
+  }
+
+  /** As if every removal and reservation had begun long ago. */
+  async function interruptAll(): Promise<void> {
+    await database.write((db) =>
+      db
+        .updateTable("blobs")
+        .set({ removed_at: new Date(0) })
+        .where("removed_at", "is not", null)
+        .execute(),
+    );
   }
 
   /** Finishes interrupted removals, as every service does each hour. */
@@ -112,22 +120,24 @@ export function blobFixture(tested: TestDatabase) {
   }
 
   const submit = (caller: Caller, feature: string, options?: PayloadOptions) =>
-    insertOperation(
-      database,
-      operationOf(caller, feature, options),
-      { queued: 10, quota: QUOTA },
-      NO_WEBHOOKS,
-    );
+    insertOperation({ database, webhooks: NO_WEBHOOKS }, operationOf(caller, feature, options), {
+      queued: 10,
+      quota: QUOTA,
+    });
 
   return {
     service,
     put,
     used,
     storeThat,
+    interruptAll,
     sweep,
     submit,
     get store() {
       return store;
+    },
+    get eventParts() {
+      return { database, webhooks: NO_WEBHOOKS, settings: { events_kept: 10 } };
     },
     get database() {
       return database;

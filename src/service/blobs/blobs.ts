@@ -5,7 +5,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { LOCAL_SUBJECT } from "../auth/authenticate.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { ListedBlob } from "../store/list-blobs.ts";
+import type { ListedBlob } from "../store/blobs.ts";
 
 /** The store, and the key of a blob in it. */
 export interface BlobAddress {

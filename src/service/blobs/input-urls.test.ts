@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { policyOf } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { StorageKey } from "../store/blob-records.ts";
+import type { StorageKey } from "../store/blobs.ts";
 import { InputUrls, type ServiceUrls, serviceBases } from "./input-urls.ts";
 
 const ADDRESS = "http://127.0.0.1:8080";

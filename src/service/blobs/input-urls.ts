@@ -5,7 +5,7 @@ import type { ParsedPayload, UrlFault } from "../../contract/config/payload.ts";
 import { OPTION_URL_MEMBERS, type PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
-import { type StorageKey, storageKeyOf, storagePathOf } from "../store/blob-records.ts";
+import { type StorageKey, storageKeyOf, storagePathOf } from "../store/blobs.ts";
 import { spaceOf } from "./blobs.ts";
 
 /** The URLs of this service's own blobs, and where the blobs are stored. */

@@ -5,8 +5,7 @@ import { test } from "node:test";
 import type { BlobStore } from "../../blob/store.ts";
 import type { Caller } from "../auth/caller.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { ownerOf } from "../store/blob-records.ts";
-import { markAllInterrupted } from "../store/blob-removals.ts";
+import { ownerOf } from "../store/blobs.ts";
 import { blobFixture, fail, isCode, NAME, newCaller } from "./blob-fixture.testing.ts";
 import type { StoredBlobs } from "./stored-blobs.ts";
 
@@ -69,14 +68,14 @@ onEachDatabase((tested) => {
     await killed("put", "after", (blobs) => put(blobs, local, name, 20));
     assert.equal((await fixture.store.stat(`data/${name}`))?.size, 20);
     assert.equal(await alive.find(local, name), undefined);
-    assert.equal(await ownerOf(fixture.database, key), "local");
-    // As at the next start.
-    await markAllInterrupted(fixture.database);
+    assert.equal(await ownerOf(fixture.database.db, key), "local");
+    // As a week later.
+    await fixture.interruptAll();
     await fixture.sweep();
     assert.equal(await fixture.store.stat(`data/${name}`), undefined);
     const broken = service({ store: fixture.storeThat(() => ({ put: fail })) });
     await assert.rejects(put(broken, local, name, 20), isCode("output_failed"));
-    assert.equal(await ownerOf(fixture.database, key), undefined);
+    assert.equal(await ownerOf(fixture.database.db, key), undefined);
     await killed("put", "before", (blobs) => put(blobs, local, name, 20));
     await put(alive, local, name, 30);
     assert.ok(await alive.find(local, name));
@@ -93,10 +92,10 @@ onEachDatabase((tested) => {
     await upload.store.put(upload.key, "x".repeat(20));
     // As if its client, or the database, had failed before the record.
     await upload.close();
-    assert.equal(await ownerOf(fixture.database, { name, space: "" }), "local");
+    assert.equal(await ownerOf(fixture.database.db, { name, space: "" }), "local");
     const other = (await alive.beginUpload(local, name, 30))!;
     await other.close();
-    assert.equal(await ownerOf(fixture.database, { name, space: "" }), "local", "its bytes are there");
+    assert.equal(await ownerOf(fixture.database.db, { name, space: "" }), "local", "its bytes are there");
     await put(alive, local, name, 30);
     assert.equal(await alive.remove(local, name), true);
   });
@@ -109,8 +108,8 @@ onEachDatabase((tested) => {
       assert.equal(await sizeFor(alive, caller), undefined);
       assert.equal((await submit(caller, NAME)).kind, "missing");
       await assert.rejects(alive.beginUpload(caller, NAME, 1), isCode("unavailable"));
-      // As at the next start, or ten minutes later.
-      await markAllInterrupted(fixture.database);
+      // As ten minutes later.
+      await fixture.interruptAll();
       await fixture.sweep();
       assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
       await put(alive, caller, NAME, 20);
@@ -125,7 +124,7 @@ onEachDatabase((tested) => {
     await put(alive, caller, NAME, 10);
     assert.equal((await submit(caller, NAME)).kind, "created");
     await assert.rejects(alive.remove(caller, NAME), isCode("blob_in_use"));
-    await markAllInterrupted(fixture.database);
+    await fixture.interruptAll();
     await fixture.sweep();
     assert.equal(await sizeFor(alive, caller), 10);
   });

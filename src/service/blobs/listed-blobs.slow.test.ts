@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { BlobListQuery } from "../../contract/api/blob-page.ts";
 import type { Caller } from "../auth/caller.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { recordBlob } from "../store/blob-records.ts";
+import { recordBlob } from "../store/blobs.ts";
 import { blobFixture, fail, isCode, NAME, newCaller } from "./blob-fixture.testing.ts";
 import { type BlobUpload, spaceOf } from "./blobs.ts";
 import type { StoredBlobs } from "./stored-blobs.ts";
@@ -43,7 +43,7 @@ onEachDatabase((tested) => {
       name: "ml_engine_1.json",
       bytes: null,
     };
-    await fixture.database.transaction((statements) => recordBlob(statements, record));
+    await fixture.database.write((db) => recordBlob(fixture.database, db, record));
     const { blobs: listed, cursor } = await blobs.list(ann, { limit: 20 });
     assert.equal(cursor, undefined);
     assert.deepEqual(
@@ -95,14 +95,22 @@ onEachDatabase((tested) => {
     const [blobs, caller] = [service(), newCaller()];
     const expected = [1, 2, 3, 4, 5].map((id) => `feature_engine_${id}.json`).toReversed();
     for (const name of expected.toReversed()) await put(blobs, caller, name, 1);
-    await fixture.database.query(
-      "update blobs set created_at = '2026-01-05 08:30:09.123456Z' where caller = $1 and name > $2",
-      [caller.subject, "feature_engine_2.json"],
-    );
-    await fixture.database.query(
-      "update blobs set created_at = '2026-01-05 08:30:09.123455Z' where caller = $1 and name <= $2",
-      [caller.subject, "feature_engine_2.json"],
-    );
+    for (const [ids, time] of [
+      [[1, 2], "2026-01-05T08:30:09.122Z"],
+      [[3, 4, 5], "2026-01-05T08:30:09.123Z"],
+    ] as const)
+      await fixture.database.write((db) =>
+        db
+          .updateTable("blobs")
+          .set({ created_at: new Date(time) })
+          .where("caller", "=", caller.subject)
+          .where(
+            "name",
+            "in",
+            ids.map((id) => `feature_engine_${id}.json`),
+          )
+          .execute(),
+      );
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
@@ -122,7 +130,7 @@ onEachDatabase((tested) => {
     for (const name of [NAME, "feature_engine_2.json"]) await put(blobs, ann, name, 1);
     const { cursor } = await blobs.list(ann, { limit: 1 });
     assert.deepEqual(await names(blobs, ben, { cursor: cursor! }), []);
-    const last = Buffer.from(`${"9".repeat(16)} z`).toString("base64url");
+    const last = Buffer.from(`${"9".repeat(13)} z`).toString("base64url");
     assert.equal((await names(blobs, ann, { cursor: last })).length, 2);
   });
 });

@@ -6,9 +6,8 @@ import { after, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
 import type { ListedBlob } from "../../blob/store.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Queryable } from "../database/database.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { recordBlob } from "../store/blob-records.ts";
+import { recordBlob } from "../store/blobs.ts";
 import { blobFixture, newCaller } from "./blob-fixture.testing.ts";
 import { spaceOf } from "./blobs.ts";
 import { findOrphans, namesAnyBlob, type Orphan, removeOrphan } from "./orphans.ts";
@@ -41,11 +40,11 @@ onEachDatabase((tested) => {
     const space = spaceOf(caller.subject);
     const own = store.within(space);
     const record = { caller: caller.subject, space, name: "feature_engine_kept.json", bytes: 5 };
-    await database.transaction((statements) => recordBlob(statements, record));
+    await database.write((db) => recordBlob(database, db, record));
     const [active, ended] = [await submitted(caller, record.name), await submitted(caller, record.name)];
-    await database.query("update operations set status = 'Failed', finished_at = now() where id = $1", [
-      ended,
-    ]);
+    await database.write((db) =>
+      db.updateTable("operations").set({ status: "Failed" }).where("id", "=", ended).execute(),
+    );
     for (const key of [
       "data/feature_engine_kept.json",
       "data/feature_engine_lost.json",
@@ -64,7 +63,7 @@ onEachDatabase((tested) => {
     symlinkSync(join(folder, "elsewhere"), join(blobs, "key-0000000000000000"));
 
     const found = async (now: number, onYoung: (blob: ListedBlob) => void = () => assert.fail()) => {
-      const all = await collect(findOrphans(database, store, { now, onYoung }));
+      const all = await collect(findOrphans(database.db, store, { now, onYoung }));
       return all.map(({ space, key, size, isAtRoot }) => [space, key, size, isAtRoot]).toSorted();
     };
     assert.deepEqual(
@@ -97,7 +96,7 @@ onEachDatabase((tested) => {
     const caller = newCaller();
     const space = spaceOf(caller.subject);
     const feature = { caller: caller.subject, space, name: "feature_engine_1.json", bytes: 5 };
-    await database.transaction((statements) => recordBlob(statements, feature));
+    await database.write((db) => recordBlob(database, db, feature));
     for (const statementsBefore of [0, 1, 2]) {
       const id = await submitted(caller, feature.name);
       const name = `ml_engine_${id}.json`;
@@ -106,19 +105,20 @@ onEachDatabase((tested) => {
       }
       let left = statementsBefore;
       const end = async () => {
-        await database.transaction(async (statements) => {
-          await recordBlob(statements, { caller: caller.subject, space, name, bytes: 1 });
-          await statements.query(
-            "update operations set status = 'Failed', finished_at = now() where id = $1",
-            [id],
-          );
+        await database.write(async (db) => {
+          await recordBlob(database, db, { caller: caller.subject, space, name, bytes: 1 });
+          await db.updateTable("operations").set({ status: "Failed" }).where("id", "=", id).execute();
         });
       };
-      const query: Queryable["query"] = async (text, values) => {
-        if (left-- === 0) await end();
-        return database.query(text, values);
-      };
-      assert.deepEqual(await collect(findOrphans({ query }, { list })), [], `${statementsBefore} before`);
+      if (left === 0) await end();
+      const db = database.db.withPlugin({
+        transformQuery: ({ node }) => node,
+        transformResult: async ({ result }) => {
+          if (--left === 0) await end();
+          return result;
+        },
+      });
+      assert.deepEqual(await collect(findOrphans(db, { list })), [], `${statementsBefore} before`);
     }
   });
 
@@ -129,13 +129,13 @@ onEachDatabase((tested) => {
     const space = spaceOf(caller.subject);
     const [again, lost] = ["feature_engine_again.json", "feature_engine_lost.json"];
     for (const name of [again, lost]) await store.within(space).put(`data/${name}`, "old");
-    const orphans = await collect(findOrphans(database, store, { now: Date.now() + 2 * HOUR }));
+    const orphans = await collect(findOrphans(database.db, store, { now: Date.now() + 2 * HOUR }));
     assert.equal(orphans.length, 2);
     await store.within(space).put(`data/${again}`, "new");
     const record = { caller: caller.subject, space, name: again, bytes: 3 };
-    await database.transaction((statements) => recordBlob(statements, record));
+    await database.write((db) => recordBlob(database, db, record));
     const removed = new Map<string, boolean>();
-    for (const orphan of orphans) removed.set(orphan.key, await removeOrphan(database, store, orphan));
+    for (const orphan of orphans) removed.set(orphan.key, await removeOrphan(database.db, store, orphan));
     assert.deepEqual([removed.get(`data/${again}`), removed.get(`data/${lost}`)], [false, true]);
     assert.notEqual(await store.within(space).stat(`data/${again}`), undefined);
     assert.equal(await store.within(space).stat(`data/${lost}`), undefined);
@@ -151,10 +151,10 @@ onEachDatabase((tested) => {
       yield { space: "", key: "status/readiness.0.json", size: 1, modifiedAt: new Date() };
       yield { space, key: "status/unknown.1.json", size: 1, modifiedAt: new Date() };
     }
-    assert.equal(await namesAnyBlob(database, { list }), false);
+    assert.equal(await namesAnyBlob(database.db, { list }), false);
     const record = { caller: caller.subject, space, name: "feature_engine_other550.json", bytes: 1 };
-    await database.transaction((statements) => recordBlob(statements, record));
-    assert.equal(await namesAnyBlob(database, { list }), true);
+    await database.write((db) => recordBlob(database, db, record));
+    assert.equal(await namesAnyBlob(database.db, { list }), true);
   });
 
   test("many blobs are compared in batches", async () => {
@@ -165,9 +165,9 @@ onEachDatabase((tested) => {
     }
     for (const i of [0, 500, 1_200]) {
       const record = { caller: `many:${i}`, space: "", name: `feature_engine_many${i}.json`, bytes: 1 };
-      await database.transaction((statements) => recordBlob(statements, record));
+      await database.write((db) => recordBlob(database, db, record));
     }
-    const all = await collect(findOrphans(database, { list }));
+    const all = await collect(findOrphans(database.db, { list }));
     assert.equal(all.length, 1_198);
     assert.ok(all.every(({ isAtRoot }) => isAtRoot));
   });

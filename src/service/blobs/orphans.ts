@@ -1,7 +1,7 @@
 import { outputIdIn } from "../../blob/names.ts";
 import type { BlobStore, JobStore, ListedBlob } from "../../blob/store.ts";
-import type { Queryable } from "../database/database.ts";
-import { ACTIVE_STATUSES } from "../store/operation-rows.ts";
+import { isEnded } from "../../contract/api/operation-view.ts";
+import type { Statements } from "../database/tables.ts";
 
 /** An upload or an output has no record while it is being stored, so a newer blob is left alone. */
 const MIN_AGE_MILLISECONDS = 3_600_000;
@@ -23,12 +23,12 @@ export interface Orphan extends ListedBlob {
  * @throws MucastError blob_unavailable, unavailable.
  */
 export async function* findOrphans(
-  database: Queryable,
+  db: Statements,
   store: Pick<JobStore, "list">,
   { now = Date.now(), onYoung }: FindOptions = {},
 ): AsyncGenerator<Orphan> {
   for await (const batch of batchesOf(store)) {
-    for (const blob of await unnamed(database, batch)) {
+    for (const blob of await unnamed(db, batch)) {
       if (now >= oldAt(blob).getTime()) yield blob;
       else onYoung?.(blob);
     }
@@ -50,9 +50,9 @@ export function oldAt({ modifiedAt }: ListedBlob): Date {
  * count as an orphan.
  * @throws MucastError blob_unavailable, unavailable.
  */
-export async function namesAnyBlob(database: Queryable, store: Pick<JobStore, "list">): Promise<boolean> {
+export async function namesAnyBlob(db: Statements, store: Pick<JobStore, "list">): Promise<boolean> {
   for await (const batch of batchesOf(store)) {
-    if ((await lookUp(database, batch)).some(({ isRecorded }) => isRecorded)) return true;
+    if ((await lookUp(db, batch)).some(({ isRecorded }) => isRecorded)) return true;
   }
   return false;
 }
@@ -74,17 +74,17 @@ async function* batchesOf(store: Pick<JobStore, "list">): AsyncGenerator<ListedB
  * @throws MucastError output_failed, unavailable.
  */
 export async function removeOrphan(
-  database: Queryable,
+  db: Statements,
   store: Pick<BlobStore, "remove" | "within">,
   orphan: Orphan,
 ): Promise<boolean> {
-  if ((await unnamed(database, [orphan])).length === 0) return false;
+  if ((await unnamed(db, [orphan])).length === 0) return false;
   await store.within(orphan.space).remove(orphan.key);
   return true;
 }
 
-async function unnamed(database: Queryable, blobs: readonly ListedBlob[]): Promise<Orphan[]> {
-  const found = await lookUp(database, blobs);
+async function unnamed(db: Statements, blobs: readonly ListedBlob[]): Promise<Orphan[]> {
+  const found = await lookUp(db, blobs);
   return found.flatMap(({ blob, isRecorded, mayBeOrphan }) => {
     const isAtRoot = blob.space === "" && blob.key.startsWith("data/");
     return isRecorded || !mayBeOrphan ? [] : [{ ...blob, isAtRoot }];
@@ -99,22 +99,22 @@ interface LookedUp {
   readonly mayBeOrphan: boolean;
 }
 
-async function lookUp(database: Queryable, blobs: readonly ListedBlob[]): Promise<LookedUp[]> {
+async function lookUp(db: Statements, blobs: readonly ListedBlob[]): Promise<LookedUp[]> {
   // First: an operation that ends between the statements has recorded its output by the second one.
-  const { rows: operations } = await database.query<{ id: string; space: string; is_active: boolean }>(
-    `select id, space, status in ${ACTIVE_STATUSES} as is_active from operations where id = any($1::text[])`,
-    [blobs.flatMap(({ key }) => idIn(key) ?? [])],
-  );
-  const data = blobs.flatMap(({ space, key }) =>
-    key.startsWith("data/") ? [{ space, name: nameIn(key) }] : [],
-  );
-  const { rows: recorded } = await database.query<{ space: string; name: string }>(
-    "select space, name from blobs where (space, name) in (select * from unnest($1::text[], $2::text[]))",
-    [data.map(({ space }) => space), data.map(({ name }) => name)],
-  );
+  const operations = await db
+    .selectFrom("operations")
+    .select(["id", "space", "status"])
+    .where("id", "in", ["", ...blobs.flatMap(({ key }) => idIn(key) ?? [])])
+    .execute();
+  const names = blobs.flatMap(({ key }) => (key.startsWith("data/") ? [nameIn(key)] : []));
+  const recorded = await db
+    .selectFrom("blobs")
+    .select(["space", "name"])
+    .where("name", "in", ["", ...names])
+    .execute();
   const records = new Set(recorded.map(({ space, name }) => `${space}/data/${name}`));
   const outputs = new Set(
-    operations.flatMap(({ id, space, is_active }) => (is_active ? [`${space}/${id}`] : [])),
+    operations.flatMap(({ id, space, status }) => (isEnded(status) ? [] : [`${space}/${id}`])),
   );
   const known = new Set(operations.map(({ id, space }) => `${space}/${id}`));
   return blobs.map((blob) => {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import type { Caller } from "../auth/caller.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
-import { recordBlob } from "../store/blob-records.ts";
+import { onEachDatabase, withMembers } from "../database/databases.testing.ts";
+import { recordBlob } from "../store/blobs.ts";
 import { blobFixture, isCode, NAME, newCaller, QUOTA } from "./blob-fixture.testing.ts";
 import { spaceOf } from "./blobs.ts";
 
@@ -27,7 +27,7 @@ onEachDatabase((tested) => {
     const name = `feature_engine_${randomUUID()}.json`;
     await fixture.store.put(`data/${name}`, "old");
     const record = { caller: ann.subject, name, space: "", bytes: null };
-    await fixture.database.transaction((statements) => recordBlob(statements, record));
+    await fixture.database.write((db) => recordBlob(fixture.database, db, record));
     const found = (await blobs.find(ann, name))!;
     assert.equal((await found.store.stat(found.key))?.size, 3);
     const local: Caller = { subject: "local", scopes: new Set(["write"]) };
@@ -56,12 +56,14 @@ onEachDatabase((tested) => {
         let statements = 0;
         const second = service({
           settings: { auth },
-          database: Object.assign(Object.create(database), {
-            query: async (...statement: Parameters<typeof database.query>) => {
-              const result = await database.query(...statement);
-              if (statements++ === after) await put(first, local, name, 3);
-              return result;
-            },
+          database: withMembers(database, {
+            db: database.db.withPlugin({
+              transformQuery: ({ node }) => node,
+              transformResult: async ({ result }) => {
+                if (statements++ === after) await put(first, local, name, 3);
+                return result;
+              },
+            }),
           }),
         });
         assert.ok(await second.uploadAddress(local, name), `after statement ${after}`);

@@ -3,9 +3,18 @@ import type { BlobListQuery } from "../../contract/api/blob-page.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
-import { type Quota, usageOf } from "../store/blob-quota.ts";
-import { findBlob, isTaken, ownerOf, recordOf, reserveBlob, type StorageKey } from "../store/blob-records.ts";
-import { blobPageEnd, listBlobs } from "../store/list-blobs.ts";
+import {
+  blobPageEnd,
+  findBlob,
+  isTaken,
+  listBlobs,
+  ownerOf,
+  type Quota,
+  recordOf,
+  reserveBlob,
+  type StorageKey,
+  usageOf,
+} from "../store/blobs.ts";
 import {
   type BlobAddress,
   type Blobs,
@@ -15,8 +24,7 @@ import {
   spaceOf,
 } from "./blobs.ts";
 import { finishRemoval, removeStored } from "./stored-removals.ts";
-import { StoredUpload } from "./stored-upload.ts";
-import { UploadRooms } from "./upload-rooms.ts";
+import { startUpload, UploadRooms } from "./uploads.ts";
 
 export interface StoredBlobsParts {
   readonly database: Database;
@@ -38,12 +46,12 @@ export class StoredBlobs implements Blobs {
   async list({ subject }: Caller, { cursor: given, ...query }: BlobListQuery): Promise<ListedBlobs> {
     const { database, store } = this.#parts;
     const after = given === undefined ? undefined : blobPageEnd(given);
-    const { blobs, cursor } = await listBlobs(database, subject, { ...query, after });
+    const { blobs, cursor } = await listBlobs(database.db, subject, { ...query, after });
     return { blobs: blobs.map((blob) => ({ ...blob, store: store.within(blob.space) })), cursor };
   }
 
   async find({ subject }: Caller, name: string): Promise<FoundBlob | undefined> {
-    const found = await findBlob(this.#parts.database, subject, name);
+    const found = await findBlob(this.#parts.database.db, subject, name);
     if (found) return this.#addressOf(found);
     // Without authentication there is one caller, who may also use the operator's own files.
     const open = { name, space: "" };
@@ -53,12 +61,12 @@ export class StoredBlobs implements Blobs {
 
   async uploadAddress({ subject }: Caller, name: string): Promise<BlobAddress | undefined> {
     const { database, settings } = this.#parts;
-    const record = await recordOf(database, subject, name);
+    const record = await recordOf(database.db, subject, name);
     const address = this.#addressOf(record ?? { name, space: spaceOf(subject) });
     if (record !== undefined || spaceOf(subject) !== "") return address;
     // Before its owner, because a concurrent upload reserves its name before its bytes are stored.
     const isStored = settings.auth !== "none" && (await address.store.stat(address.key)) !== undefined;
-    const owner = await ownerOf(database, { name, space: "" });
+    const owner = await ownerOf(database.db, { name, space: "" });
     if (owner !== undefined) return owner === subject ? address : undefined;
     // With authentication, an unrecorded blob belongs to the operator and all callers may read it.
     return isStored ? undefined : address;
@@ -71,19 +79,19 @@ export class StoredBlobs implements Blobs {
   ): Promise<BlobUpload | undefined> {
     const { database, quota, settings } = this.#parts;
     if (bytes !== undefined && bytes > quota.bytes) throw tooLargeForQuota(name, bytes, quota);
-    const record = await recordOf(database, caller, name);
+    const record = await recordOf(database.db, caller, name);
     if (record?.isRemoved) await finishRemoval(this.#parts, record);
     const isNew = record === undefined || record.isRemoved;
     const space = isNew ? spaceOf(caller) : record.space;
-    if (isNew && (await isTaken(database, { name, space }, caller))) return undefined;
-    const room = await this.#rooms.open(caller, isNew, () => usageOf(database, caller));
+    if (isNew && (await isTaken(database.db, { name, space }, caller))) return undefined;
+    const room = await this.#rooms.open(caller, isNew, () => usageOf(database.db, caller));
     try {
       room.take(bytes ?? 0);
       // Without an owner, blobs at the root belong to the operator, and jobs of all callers may read them.
       const isReserved = isNew && space === "" && settings.auth !== "none";
       if (isReserved) await reserveBlob(database, { caller, name, space });
       const address = this.#addressOf({ name, space });
-      return new StoredUpload({ database, ...address, room, isReserved }, { caller, name, space });
+      return startUpload({ database, ...address, room, isReserved }, { caller, name, space });
     } catch (error) {
       room.close();
       throw error;
@@ -92,9 +100,9 @@ export class StoredBlobs implements Blobs {
 
   async remove({ subject: caller }: Caller, name: string): Promise<boolean> {
     const { database } = this.#parts;
-    const record = await recordOf(database, caller, name);
+    const record = await recordOf(database.db, caller, name);
     const found =
-      record ?? (await findBlob(database, caller, name)) ?? (await this.#unrecorded(caller, name));
+      record ?? (await findBlob(database.db, caller, name)) ?? (await this.#unrecorded(caller, name));
     if (found === undefined) return false;
     return removeStored(this.#parts, { caller, name, space: found.space }, record !== undefined);
   }
@@ -110,7 +118,7 @@ export class StoredBlobs implements Blobs {
 
   /** @param but a caller whose ownership does not count. */
   async #isUnowned(key: StorageKey, but?: string): Promise<boolean> {
-    const owner = await ownerOf(this.#parts.database, key);
+    const owner = await ownerOf(this.#parts.database.db, key);
     return owner === undefined || owner === but;
   }
 

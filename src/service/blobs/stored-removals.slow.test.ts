@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
-import { markAllInterrupted } from "../store/blob-removals.ts";
-import { endOperation } from "../store/end-operation.ts";
-import { blobFixture, fail, isCode, NAME, NO_WEBHOOKS, newCaller } from "./blob-fixture.testing.ts";
+import { endOperation } from "../store/attempts.ts";
+import { blobFixture, fail, isCode, NAME, newCaller } from "./blob-fixture.testing.ts";
 import { spaceOf } from "./blobs.ts";
 
 onEachDatabase((tested) => {
@@ -35,7 +35,7 @@ onEachDatabase((tested) => {
       execution_name: "ml-worker-job-1",
     } as const;
     const ending = { status: "Succeeded", record, bytes: 7 } as const;
-    await endOperation(fixture.database, submitted.row, ending, { events: 10, webhooks: NO_WEBHOOKS });
+    await endOperation(fixture.eventParts, submitted.row, ending);
     assert.deepEqual(await used(caller), { bytes: 17, blobs: 2 });
     assert.equal(await blobs.remove(caller, NAME), true);
     assert.ok(await blobs.find(caller, record.output_name));
@@ -58,8 +58,7 @@ onEachDatabase((tested) => {
     await assert.rejects(blobs.remove(caller, earlier), isCode("blob_in_use"));
     assert.equal(await blobs.remove(caller, other), true);
     const ending = { status: "Canceled", problem: canceledProblem() } as const;
-    const kept = { events: 10, webhooks: NO_WEBHOOKS };
-    const ended = await endOperation(fixture.database, submitted.row, ending, kept);
+    const ended = await endOperation(fixture.eventParts, submitted.row, ending);
     assert.deepEqual(ended?.options, {});
     assert.equal(await blobs.remove(caller, earlier), true);
   });
@@ -80,11 +79,15 @@ onEachDatabase((tested) => {
     }
   });
 
-  /** As if every removal had begun an hour ago. */
-  const age = (caller: Caller) =>
-    fixture.database.query(
-      "update blobs set removed_at = now() - interval '1 h' where caller = $1 and removed_at is not null",
-      [caller.subject],
+  /** As if every removal of the caller had begun so many seconds ago. */
+  const age = (caller: Caller, seconds = 3_600) =>
+    fixture.database.write((db) =>
+      db
+        .updateTable("blobs")
+        .set({ removed_at: fixture.database.time(-seconds), state: "removing" })
+        .where("caller", "=", caller.subject)
+        .where(({ eb, or }) => or([eb("state", "=", "removing"), eb(sql.lit(seconds), "=", 0)]))
+        .execute(),
     );
 
   test("a removal that the storage refused is done by the next request, upload or sweep", async () => {
@@ -168,7 +171,7 @@ onEachDatabase((tested) => {
     const blobs = service();
     const names = Array.from({ length: 3 }, (_, i) => `feature_engine_${i}.json`);
     for (const name of names) await put(blobs, caller, name, 10);
-    await fixture.database.query("update blobs set removed_at = now() where caller = $1", [caller.subject]);
+    await age(caller, 0);
     await age(caller);
     const stuck = fixture.storeThat((own) => ({
       remove: (key) => (key.endsWith("_0.json") ? fail() : own.remove(key)),
@@ -182,10 +185,10 @@ onEachDatabase((tested) => {
   test("a service that is alone finishes an interrupted removal at its start", async () => {
     const [blobs, caller] = [service(), newCaller()];
     await put(blobs, caller, NAME, 10);
-    await fixture.database.query("update blobs set removed_at = now() where caller = $1", [caller.subject]);
+    await age(caller, 0);
     await fixture.sweep();
     assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 }, "another service may be doing it");
-    await markAllInterrupted(fixture.database);
+    await fixture.interruptAll();
     await fixture.sweep();
     assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
   });

@@ -1,15 +1,15 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
-import { RowSweep, repeatSweep } from "../row-sweep.ts";
-import { type RecordKey, removeRecord } from "../store/blob-records.ts";
+import { logFirst, repeatSweep, sweepRows } from "../row-sweep.ts";
 import {
   claimRemoval,
   interruptedRemovals,
   markInterrupted,
   markRemoved,
   type RemovedBlob,
-} from "../store/blob-removals.ts";
+  removeRecord,
+} from "../store/blobs.ts";
 import type { Log } from "../telemetry/log.ts";
 import { storageFailed } from "./blobs.ts";
 
@@ -31,7 +31,7 @@ export async function removeStored(
   blob: RemovedBlob,
   isRecorded: boolean,
 ): Promise<boolean> {
-  if (!(await markRemoved(parts.database, blob.caller, blob, isRecorded))) return false;
+  if (!(await markRemoved(parts.database, blob, isRecorded))) return false;
   await removeMarked(parts, blob);
   return true;
 }
@@ -57,7 +57,7 @@ async function removeMarked(
       await markInterrupted(database, { caller, name }).catch(() => undefined);
       throw storageFailed(error, `${name} could not be removed`);
     });
-  await database.transaction((statements) => removeRecord(statements, caller, name));
+  await database.write((db) => removeRecord(db, { caller, name }, "removing"));
 }
 
 /** The error of an upload during a removal. */
@@ -76,14 +76,15 @@ export function keepFinishingRemovals(parts: RemovalParts & { readonly log: Log 
 export function removalSweep(
   parts: RemovalParts & { readonly log: Log },
 ): (signal: AbortSignal) => Promise<void> {
-  const sweep = new RowSweep<RemovedBlob>({
-    next: (after) => interruptedRemovals(parts.database, after),
-    act: async (blob) => {
-      if (await claimRemoval(parts.database, blob)) await removeMarked(parts, blob);
-    },
-    log: parts.log,
-    fields: ({ name }: RecordKey) => ({ name }),
-    failure: "a blob could not be removed yet",
-  });
-  return async (signal) => void (await sweep.run(signal));
+  return async (signal) => {
+    const warn = logFirst(parts.log, "a blob could not be removed yet");
+    await sweepRows<RemovedBlob>({
+      next: (after) => interruptedRemovals(parts.database, after),
+      act: async (blob) => {
+        if (await claimRemoval(parts.database, blob)) await removeMarked(parts, blob);
+      },
+      onFailure: ({ name }, error) => warn({ err: error, name }),
+      signal,
+    });
+  };
 }

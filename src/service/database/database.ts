@@ -1,39 +1,74 @@
-import type { DumpRows } from "./pglite-dump.ts";
+import type { RawBuilder, SqlBool } from "kysely";
+import type { ServiceSettings } from "../settings/load-settings.ts";
+import { type Migration, migrate } from "./schema.ts";
+import type { Statements } from "./tables.ts";
 
-/** Runs one statement. Parameters are `$1`, `$2`, …; `timestamptz` comes back as Date, `json` parsed. */
-export interface Queryable {
-  query<T = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<{ rows: T[] }>;
+/** The channel of the notifications of operations; the payload is `<event type>:<operation id>`. */
+export const CHANNEL = "mucast_operations";
+
+export interface Listener {
+  onNotification(payload: string): void;
+  /** Notifications may have been missed: look again. */
+  onMissed(): void;
 }
 
-/** The time limit of a statement in a transaction: `long` is an hour, for changes of tables. */
-export type StatementTime = "usual" | "long";
-
 /**
- * The database of operations: the embedded PGlite or a PostgreSQL server, with the same SQL. Its tables are in the schema `mucast`,
- * which is first in the search path.
- *
- * Every method throws MucastError unavailable if the database is unreachable; a later call may succeed.
+ * The database: one SQLite file, which several processes of one machine can open, or a PostgreSQL server. Every statement throws
+ * MucastError unavailable if the database cannot answer now; a later call may succeed.
  */
-export interface Database extends Queryable {
-  readonly kind: "pglite" | "postgres";
-  /** Runs several statements, separated by semicolons, without parameters. */
-  exec(text: string): Promise<void>;
+export interface Database extends Differences {
+  readonly kind: "sqlite" | "postgres";
+  /** For statements that change nothing. */
+  readonly db: Statements;
   /**
-   * Runs `body` in a transaction, which commits, or rolls back if `body` throws. On PGlite all other statements wait meanwhile, so a
-   * `body` that uses the database other than through its `statements` waits forever.
+   * Runs `body` in a transaction that may write, and commits it to the disk. `body` awaits nothing but its statements: with SQLite, every
+   * other writer waits meanwhile.
    */
-  transaction<T>(body: (statements: Queryable) => Promise<T>, time?: StatementTime): Promise<T>;
-  /**
-   * Calls `onNotification` with the payload of every notification on a channel, from any service on this database. Calls
-   * `onMissed` after a lost connection, during which notifications may have been missed.
-   * @returns a function that stops listening.
-   */
-  listen(
-    channel: string,
-    onNotification: (payload: string) => void,
-    onMissed: () => void,
-  ): Promise<() => Promise<void>>;
-  /** Reads all tables of a PGlite. For PostgreSQL, use its own tools. */
-  dump?(...args: Parameters<DumpRows>): ReturnType<DumpRows>;
+  write<T>(body: (db: Statements) => Promise<T>): Promise<T>;
+  /** Sends a notification to every service when the transaction commits. */
+  notify(db: Statements, payloads: readonly string[]): Promise<void>;
+  /** @returns a function that stops listening. */
+  listen(listener: Listener): Promise<() => Promise<void>>;
   close(): Promise<void>;
+}
+
+/** What differs in the SQL of the two databases. */
+export interface Differences {
+  /** The time by the clock of the database, `seconds` from now. */
+  time(seconds?: number): RawBuilder<Date>;
+  /** Seconds since a time, 0 if it is in the future. */
+  secondsSince(column: string): RawBuilder<number>;
+  /** Ends a select that locks its rows of `table` for the transaction, or skips those that are locked. SQLite has one writer at a time. */
+  lock(table: string, others: "wait" | "skip"): RawBuilder<unknown>;
+  /** Whether a JSON list of texts has all of `values`. */
+  hasAll(column: string, values: readonly string[]): RawBuilder<SqlBool>;
+  /** Bytes of JSON columns as text. */
+  jsonBytes(...columns: string[]): RawBuilder<number>;
+}
+
+export type DatabaseSettings = Pick<ServiceSettings, "data_dir"> &
+  Partial<Pick<ServiceSettings, "database_url" | "database_listen_url" | "database_connections">>;
+
+/** Opens the database of the settings and brings its tables up to date. @param onMigrated called if they had another version. */
+export async function openDatabase(
+  settings: DatabaseSettings,
+  onMigrated: (migration: Migration) => void = () => undefined,
+): Promise<Database> {
+  const database = await openUnmigrated(settings);
+  try {
+    const migration = await migrate(database);
+    if (migration.from < migration.to) onMigrated(migration);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Opens the database of the settings with the tables that it has. */
+export async function openUnmigrated(settings: DatabaseSettings): Promise<Database> {
+  const { database_url: url, database_listen_url: listenUrl, database_connections: connections } = settings;
+  if (url === undefined) return (await import("./sqlite.ts")).openSqlite(settings.data_dir);
+  const { openPostgres } = await import("./postgres.ts");
+  return openPostgres(url, { listenUrl, connections });
 }

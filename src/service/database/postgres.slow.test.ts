@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer } from "node:net";
-import { after, before, test } from "node:test";
+import { connect, createServer } from "node:net";
+import { after, before, type TestContext, test } from "node:test";
+import { sql } from "kysely";
 import pg from "pg";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "./database.ts";
-import { openPostgres, type PostgresOptions } from "./postgres.ts";
+import { openPostgres } from "./postgres.ts";
 import { migrate, schemaVersion } from "./schema.ts";
 
 let server: Postgres;
@@ -25,46 +27,103 @@ after(async () => {
   await server.stop();
 });
 
-async function open(at: string, options: PostgresOptions): Promise<Database> {
-  const database = await openPostgres(at, options);
+async function open(at: string, connections: number, listenUrl?: string): Promise<Database> {
+  const database = await openPostgres(at, { connections, listenUrl });
   opened.push(database);
   await migrate(database);
   return database;
 }
 
 const isUnavailable = (error: unknown) => error instanceof MucastError && error.code === "unavailable";
+const storeUsage = (database: Database, caller: string) =>
+  database.write((db) => db.insertInto("blob_usage").values({ caller }).execute());
 
-/** Sessions of services at the server, whether or not the service still waits for an answer. */
-async function backends(): Promise<number> {
-  const { rows } = await operator.query(
-    "select count(*)::int as n from pg_stat_activity where application_name = 'mucast'",
+test("the server ends a transaction that waits for a lock, and its connection is used again", {
+  timeout: 60_000,
+}, async () => {
+  const database = await open(url, 1);
+  await operator.query("begin; lock table mucast.blob_usage in access exclusive mode");
+  await assert.rejects(storeUsage(database, "locked"), (error: MucastError) =>
+    /\(55P03\)/.test(error.message),
   );
-  return rows[0].n;
+  await operator.query("rollback");
+  await storeUsage(database, "free");
+  const { rows } = await operator.query("select caller from mucast.blob_usage");
+  assert.deepEqual(rows, [{ caller: "free" }]);
+});
+
+/** A fake of a pooler, which records the parameters that sessions ask for at their start: PgBouncer refuses those that it does not know. */
+async function startPooler(t: TestContext) {
+  const target = new URL(url);
+  const parameters: string[] = [];
+  const pooler = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    client.once("data", (start) => {
+      const words = start.subarray(8).toString().split("\0");
+      parameters.push(...words.filter((word, index) => index % 2 === 0 && word !== ""));
+      upstream.write(start);
+      client.pipe(upstream);
+    });
+    upstream.pipe(client);
+    for (const socket of [client, upstream])
+      socket.on("error", () => undefined).on("close", () => client.destroy());
+  });
+  await once(pooler.listen(0, "127.0.0.1"), "listening");
+  t.after(() => pooler.close());
+  const { port } = pooler.address() as { port: number };
+  return { parameters, url: Object.assign(new URL(url), { port: String(port) }).href };
 }
 
-test("the server ends statements that wait for a lock, so that its connections do not grow", async () => {
-  const times = { lock: 50, statement: 60_000, answer: 60_000 };
-  const database = await open(url, { connections: 4, times });
-  await operator.query("begin; lock table mucast.operations in access exclusive mode");
-  for (let round = 0; round < 5; round++) {
-    const asked = Array.from({ length: 8 }, () => database.query("select count(*) from operations"));
-    for (const answer of await Promise.allSettled(asked)) {
-      assert.ok(answer.status === "rejected" && isUnavailable(answer.reason));
-    }
-    assert.ok((await backends()) <= 4, `${await backends()}`);
-  }
-  await operator.query("rollback");
-  assert.equal((await database.query("select count(*)::int as n from operations")).rows.length, 1);
+test("a session asks for nothing that PgBouncer refuses, and keeps no setting after its transaction", async (t) => {
+  const pooler = await startPooler(t);
+  const database = await open(pooler.url, 1);
+  await storeUsage(database, "pooled");
+  const allowed = ["user", "database", "client_encoding", "application_name"];
+  assert.deepEqual(
+    pooler.parameters.filter((name) => !allowed.includes(name)),
+    [],
+  );
+  const show = async (name: string) =>
+    Object.values((await sql.raw<object>(`show ${name}`).execute(database.db)).rows[0]!)[0];
+  assert.deepEqual([await show("lock_timeout"), await show("search_path")], ["0", '"$user", public']);
+  await database.close();
+  opened.splice(opened.indexOf(database), 1);
+});
+
+test("a listener that hears nothing of its own notification asks every second", {
+  timeout: 60_000,
+}, async () => {
+  // A pooler accepts LISTEN and loses it; so does another database.
+  const database = await open(url, 1, await server.newDatabase());
+  const asked = Promise.withResolvers<void>();
+  const end = await database.listen({ onNotification: () => undefined, onMissed: () => asked.resolve() });
+  await asked.promise;
+  await end();
+});
+
+test("a listener reconnects after the server was restarted, and looks for what it missed", {
+  timeout: 60_000,
+}, async () => {
+  const database = await open(url, 2);
+  const heard = Promise.withResolvers<string>();
+  const notify = () => database.write((db) => database.notify(db, ["queued:1"]));
+  // It looks every second until it listens again, and once more then.
+  const end = await database.listen({ onNotification: heard.resolve, onMissed: () => void notify() });
+  await operator.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mucast' and query like 'listen%'",
+  );
+  assert.equal(await heard.promise, "queued:1");
+  await end();
 });
 
 test("a server that is read-only for a while is unavailable, and takes writes again without a restart", async () => {
   const own = await server.newDatabase();
-  const database = await open(own, { connections: 1 });
+  const database = await open(own, 1);
   const name = new URL(own).pathname.slice(1);
-  const write = () => database.exec("insert into blob_usage (caller) values ('a') on conflict do nothing");
+  const write = () => storeUsage(database, randomUUID());
   await write();
   await operator.query(`alter database ${name} set default_transaction_read_only = on`);
-  await database.query("select pg_terminate_backend(pg_backend_pid())").catch(() => undefined);
+  await sql`select pg_terminate_backend(pg_backend_pid())`.execute(database.db).catch(() => undefined);
   await assert.rejects(write, (error: MucastError) => {
     assert.deepEqual([error.code, error.data.retryAfter], ["unavailable", 5]);
     assert.equal(error.message, "the database is read-only (25006)");
@@ -75,41 +134,10 @@ test("a server that is read-only for a while is unavailable, and takes writes ag
   await write();
 });
 
-test("the server ends a statement that runs too long, and its connection is used again", async () => {
-  const database = await open(url, { connections: 1, times: { lock: 50, statement: 1_000, answer: 60_000 } });
-  const backend = async () => (await database.query("select pg_backend_pid() as pid")).rows[0]!.pid;
-  const before = await backend();
-  await assert.rejects(database.query("select pg_sleep(600)"), isUnavailable);
-  const asleep = database.transaction(({ query }) => query("select pg_sleep(600)"));
-  await assert.rejects(asleep, isUnavailable);
-  assert.equal(await backend(), before);
-});
-
-test("migrations may take long, also while another service migrates", async () => {
-  const own = await server.newDatabase();
-  const times = { lock: 50, statement: 200, answer: 300 };
-  const database = await openPostgres(own, { connections: 1, times });
-  opened.push(database);
-  const slow = new pg.Client({ connectionString: own });
-  await slow.connect();
-  await slow.query("begin; select pg_advisory_xact_lock(7283115001)");
-  const migrated = Promise.allSettled([migrate(database)]);
-  // Longer than each of the times above.
-  await slow.query("select pg_sleep(0.6)");
-  await slow.query("commit");
-  await slow.end();
-  assert.equal((await migrated)[0].status, "fulfilled");
-  await assert.rejects(
-    database.query("select pg_sleep(600)"),
-    isUnavailable,
-    "others are as quick as before",
-  );
-});
-
 test("services that start at the same moment on a new database all find its schema", async () => {
   for (let round = 0; round < 4; round++) {
     const own = await server.newDatabase();
-    const starts = Array.from({ length: 8 }, () => open(own, { connections: 1 }));
+    const starts = Array.from({ length: 8 }, () => open(own, 1));
     const ends = await Promise.allSettled(starts);
     assert.deepEqual(
       ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : [])),
@@ -129,27 +157,19 @@ test("a connection alone creates no schema, and a user who may not create one is
     assert.match(error.message, /refuses to create the schema mucast: permission denied for database/);
     return true;
   });
-  const { rows } = await reader.query("select 1 from pg_namespace where nspname = 'mucast'");
-  assert.deepEqual(rows, []);
+  assert.equal(await schemaVersion(reader), 0);
 });
 
 test("two services on a server with few connections wait for one and lose no request", async () => {
   await operator.query("create role few login password 'few' connection limit 5");
   await operator.query("grant all on schema mucast to few; grant all on all tables in schema mucast to few");
   const few = url.replace(/\/\/[^@]*@/, "//few:few@");
-  const services = [await open(few, { connections: 10 }), await open(few, { connections: 10 })];
-  const ends = [];
-  for (const service of services) {
-    ends.push(
-      await service.listen(
-        "few",
-        () => undefined,
-        () => undefined,
-      ),
-    );
-  }
+  const services = [await open(few, 10), await open(few, 10)];
+  const ends: (() => Promise<void>)[] = [];
+  for (const service of services)
+    ends.push(await service.listen({ onNotification: () => undefined, onMissed: () => undefined }));
   const asked = Array.from({ length: 24 }, (_, n) =>
-    services[n % 2]!.transaction(({ query }) => query("select pg_sleep(0.01)")),
+    services[n % 2]!.write((db) => sql`select pg_sleep(0.01)`.execute(db)),
   );
   const answers = await Promise.allSettled(asked);
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set(["fulfilled"]));

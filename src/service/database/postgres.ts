@@ -1,94 +1,78 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from "kysely";
 import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { printable } from "../../contract/errors/wording.ts";
-import type { Database, Queryable, StatementTime } from "./database.ts";
-import { connectWhenFree, endsConnection, listenOn, mapPassing } from "./postgres-connection.ts";
-import { StatementQueue } from "./statement-queue.ts";
+import { CHANNEL, type Database, type Listener } from "./database.ts";
+import { endsConnection, isFull, mapErrors } from "./postgres-errors.ts";
+import type { Statements, Tables } from "./tables.ts";
 
-const POOL = {
-  connectionTimeoutMillis: 10_000,
-  // Short, since another service may wait for a connection of a server with few.
-  idleTimeoutMillis: 2_000,
-  keepAlive: true,
-} as const;
+/** Milliseconds. */
+const TIMES = {
+  connect: 10_000,
+  /** Short, since another service may wait for a connection of a server with few. */
+  idle: 2_000,
+  /** The server aborts a statement that has waited this long for a lock; leases last 20 s. */
+  lock: 5_000,
+  statement: 10_000,
+  /** The service stops waiting for an answer, since a broken network may report nothing for minutes. */
+  answer: 15_000,
+  reconnect: 1_000,
+  poll: 1_000,
+};
+const DEFAULT_CONNECTIONS = 10;
 
-/** Time limits of a statement, milliseconds. */
-export interface StatementTimes {
-  /** The server aborts a statement that has waited this long for a lock. */
-  readonly lock: number;
-  /** The server aborts a statement that has run this long, and a session that is idle in a transaction for this long. */
-  readonly statement: number;
-  /** The service stops waiting for an answer after this long, since a broken network may report nothing for minutes. */
-  readonly answer: number;
-}
+/** A transaction's own limits: a pooler gives each transaction another session. */
+const BEGIN =
+  `begin; set local lock_timeout = ${TIMES.lock}; set local statement_timeout = ${TIMES.statement}; ` +
+  `set local idle_in_transaction_session_timeout = ${TIMES.statement}`;
 
-/** Leases last 20 s. */
-const TIMES: StatementTimes = { lock: 5_000, statement: 10_000, answer: 15_000 };
-/** For a long statement: an index on millions of rows takes minutes, and another service may be creating it. */
-const LONG_MILLISECONDS = 3_600_000;
-
-export interface PostgresOptions {
+interface PostgresOptions {
+  /** A direct URL for notifications, where `url` leads through a pooler. */
+  readonly listenUrl?: string | undefined;
   /** Maximum number of connections, in addition to the one that listens. */
-  readonly connections: number;
-  readonly times?: StatementTimes;
+  readonly connections?: number | undefined;
 }
 
-/** Connects to a PostgreSQL server, which several services can share, and changes nothing. @param url `postgresql://…`; no message shows it. */
+/**
+ * Connects to a PostgreSQL server, directly or through a pooler such as PgBouncer in transaction mode, and changes nothing.
+ * @param url `postgresql://…`; no message shows it.
+ */
 export async function openPostgres(
   url: string,
-  { connections, times = TIMES }: PostgresOptions,
+  { listenUrl = url, connections = DEFAULT_CONNECTIONS }: PostgresOptions = {},
 ): Promise<Database> {
-  const config = {
-    connectionString: url,
-    application_name: "mucast",
-    options: "-c search_path=mucast,public",
-  };
-  checkUrl(config);
+  checkUrl(url, "DATABASE_URL");
+  checkUrl(listenUrl, "DATABASE_LISTEN_URL");
   const pool = new pg.Pool({
-    ...config,
-    ...POOL,
+    ...configOf(url),
     max: connections,
-    query_timeout: times.answer,
-    // Limits on the server too: a statement that only the service stopped waiting for would keep its connection busy.
-    statement_timeout: times.statement,
-    lock_timeout: times.lock,
-    idle_in_transaction_session_timeout: times.statement,
+    connectionTimeoutMillis: TIMES.connect,
+    idleTimeoutMillis: TIMES.idle,
+    query_timeout: TIMES.answer,
   });
   // The pool replaces an idle connection that breaks; a statement that needs one reports the error.
   pool.on("error", () => undefined);
-  // The pool listens for errors of an idle connection, and a statement for errors of its own. An error that arrives with the
-  // same bytes as the connection's readiness comes between the two, and would end the process without this listener.
+  // An error that arrives with the same bytes as the connection's readiness has no other listener, and would end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  // The pool lends connections in the order of requests; the queue lets callers take turns.
-  const queue = new StatementQueue({ atOnce: connections, patience: POOL.connectionTimeoutMillis });
-  const inTurn = <T>(body: Parameters<typeof connected<T>>[1]) =>
-    mapPassing(() => queue.run(() => connected(pool, body)));
-  const database: Database = {
-    kind: "postgres",
-    query: (text, params) => inTurn((client) => run(client, text, params)),
-    exec: (text) => inTurn(async (client) => void (await client.query(text))),
-    transaction: (body, time) => inTurn((client, onBroken) => transaction(client, body, onBroken, time)),
-    listen: (channel, onNotification, onMissed) =>
-      mapPassing(() => listenOn(config, channel, { onNotification, onMissed })),
-    close: () => pool.end(),
-  };
+  const database = new ServerDatabase(pool, listenUrl);
   try {
-    await database.query("select 1");
-  } catch (error) {
-    await pool.end();
-    throw error instanceof MucastError ? error : refused(error);
+    await sql`select 1`.execute(database.db);
+    return database;
+  } catch (cause) {
+    await database.close();
+    if (cause instanceof MucastError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new MucastError("unavailable", `the database of DATABASE_URL refuses: ${reason}`, {}, { cause });
   }
-  return database;
 }
 
-/** @throws MucastError invalid_request, in which no part of the URL is shown. */
-function checkUrl(config: pg.ClientConfig): void {
+function checkUrl(url: string, path: string): void {
   try {
-    new pg.Client(config);
+    new pg.Client(configOf(url));
   } catch {
-    const message =
-      "DATABASE_URL is not a PostgreSQL URL; write postgresql://user:password@host:port/database";
-    throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
+    const message = `${path} is not a PostgreSQL URL; write postgresql://user:password@host:port/database`;
+    throw new MucastError("invalid_request", message, { path });
   }
 }
 
@@ -99,67 +83,171 @@ export function postgresName(url: string): string {
   return printable(`PostgreSQL database ${database} on ${shown}:${port}`);
 }
 
-/** The error of the first statement: a wrong password, no such database. */
-function refused(cause: unknown): MucastError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new MucastError("unavailable", `the database of DATABASE_URL refuses: ${reason}`, {}, { cause });
+function configOf(connectionString: string): pg.ClientConfig {
+  return { connectionString, application_name: "mucast", keepAlive: true, types: { getTypeParser } };
 }
 
-async function run<T>(
-  client: pg.PoolClient,
-  text: string,
-  params?: readonly unknown[],
-  time: StatementTime = "usual",
-) {
-  const { rows } = await client.query({
-    text,
-    ...(params && { values: [...params] }),
-    ...(time === "long" && { query_timeout: LONG_MILLISECONDS }),
-  });
-  return { rows: rows as T[] };
-}
+/** bigint and numeric, which hold counts and sizes here. */
+const NUMBERS = new Set([20, 1700]);
 
-/** Lends a connection to `body`. Does not reuse one that is broken or still owes an answer. */
-async function connected<T>(
-  pool: pg.Pool,
-  body: (client: pg.PoolClient, onBroken: (error: Error) => void) => Promise<T>,
-): Promise<T> {
-  const client = await connectWhenFree(() => pool.connect());
-  let broken: Error | undefined;
-  const onBroken = (error: Error) => {
-    broken ??= error;
-  };
-  client.on("error", onBroken);
-  try {
-    return await body(client, onBroken);
-  } catch (error) {
-    if (endsConnection(error)) onBroken(error);
-    throw error;
-  } finally {
-    client.off("error", onBroken);
-    client.release(broken);
+const getTypeParser = ((oid: number, format?: "text" | "binary") =>
+  NUMBERS.has(oid) ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;
+
+class ServerDatabase implements Database {
+  readonly kind = "postgres";
+  readonly db: Statements;
+  readonly #listenUrl: string;
+
+  constructor(pool: pg.Pool, listenUrl: string) {
+    const dialect = new PostgresDialect({
+      pool: { connect: () => mapErrors(() => lend(pool)), end: () => pool.end(), options: {} },
+    });
+    this.db = new Kysely<Tables>({ dialect }).withSchema("mucast");
+    this.#listenUrl = listenUrl;
+  }
+
+  write<T>(body: (db: Statements) => Promise<T>): Promise<T> {
+    return this.db.transaction().execute(body);
+  }
+
+  async notify(db: Statements, payloads: readonly string[]): Promise<void> {
+    await sql`select pg_notify(${CHANNEL}, payload) from unnest(${payloads}::text[]) as payload`.execute(db);
+  }
+
+  async listen(listener: Listener): Promise<() => Promise<void>> {
+    const probe = () => this.notify(this.db, [PROBE]);
+    const listening = new Listening(configOf(this.#listenUrl), listener, probe);
+    await listening.connect();
+    return () => listening.close();
+  }
+
+  time(seconds = 0) {
+    return sql<Date>`now() + make_interval(secs => ${seconds})`;
+  }
+
+  secondsSince(column: string) {
+    return sql<number>`greatest(0, extract(epoch from now() - ${sql.ref(column)}))::float8`;
+  }
+
+  lock(table: string, others: "wait" | "skip") {
+    return sql`for update of ${sql.id(table)} ${sql.raw(others === "skip" ? "skip locked" : "")}`;
+  }
+
+  hasAll(column: string, values: readonly string[]) {
+    return sql<boolean>`${sql.ref(column)} @> ${JSON.stringify(values)}::jsonb`;
+  }
+
+  jsonBytes(...columns: string[]) {
+    return sql<number>`${sql.join(
+      columns.map((column) => sql`coalesce(octet_length(${sql.ref(column)}::text), 0)`),
+      sql` + `,
+    )}`;
+  }
+
+  close(): Promise<void> {
+    return this.db.destroy();
   }
 }
 
-/** Valid until the transaction ends. */
-const LONG_LIMITS = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]
-  .map((name) => `set local ${name} = ${LONG_MILLISECONDS}`)
-  .join("; ");
+/** A connection for one statement or transaction. One that is broken or still owes an answer is not used again. */
+async function lend(pool: pg.Pool): Promise<PostgresPoolClient> {
+  const client = await connectWhenFree(() => pool.connect());
+  let isBroken = false;
+  const onError = () => {
+    isBroken = true;
+  };
+  client.on("error", onError);
+  const query = (text: string, parameters: readonly unknown[]) =>
+    mapErrors(() => client.query(text === "begin" ? BEGIN : text, [...parameters])).catch(
+      (error: unknown) => {
+        isBroken ||= endsConnection(error);
+        throw error;
+      },
+    );
+  return {
+    query: query as unknown as PostgresPoolClient["query"],
+    release: (isDiscarded) => {
+      client.off("error", onError);
+      client.release(isBroken || isDiscarded === true);
+    },
+  };
+}
 
-async function transaction<T>(
-  client: pg.PoolClient,
-  body: (statements: Queryable) => Promise<T>,
-  onBroken: (error: Error) => void,
-  time: StatementTime = "usual",
-): Promise<T> {
-  try {
-    await client.query("begin");
-    if (time === "long") await client.query(LONG_LIMITS);
-    const result = await body({ query: (text, params) => run(client, text, params, time) });
-    await client.query("commit");
-    return result;
-  } catch (error) {
-    await client.query("rollback").catch(onBroken);
-    throw error;
+/** Retries while the server has no free connection, ten seconds at most: other services release theirs within milliseconds. */
+async function connectWhenFree<T>(connect: () => Promise<T>): Promise<T> {
+  const began = performance.now();
+  for (;;) {
+    try {
+      return await connect();
+    } catch (error) {
+      if (!isFull(error) || performance.now() - began > TIMES.connect) throw error;
+      await pause(20 + 100 * Math.random());
+    }
+  }
+}
+
+/** A notification that a service sends to itself: behind a pooler, LISTEN succeeds and hears nothing. */
+const PROBE = "probe:";
+
+/** Listens over a connection of its own, and reconnects if it breaks. Until the first notification arrives, it asks every second. */
+class Listening {
+  readonly #config: pg.ClientConfig;
+  readonly #listener: Listener;
+  readonly #probe: () => Promise<void>;
+  #client: pg.Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #polling: NodeJS.Timeout;
+  #hears = false;
+  #closed = false;
+
+  constructor(config: pg.ClientConfig, listener: Listener, probe: () => Promise<void>) {
+    this.#config = { ...config, connectionTimeoutMillis: TIMES.connect };
+    this.#listener = listener;
+    this.#probe = probe;
+    this.#polling = setInterval(() => this.#hears || listener.onMissed(), TIMES.poll);
+  }
+
+  async connect(): Promise<void> {
+    await mapErrors(() => connectWhenFree(() => this.#connect())).catch(async (error: unknown) => {
+      await this.close();
+      throw error;
+    });
+  }
+
+  async #connect(): Promise<void> {
+    const client = new pg.Client(this.#config);
+    this.#client = client;
+    client.on("notification", ({ payload = "" }) => {
+      this.#hears = true;
+      if (payload !== PROBE) this.#listener.onNotification(payload);
+    });
+    client.on("error", () => this.#reconnectLater(client));
+    client.on("end", () => this.#reconnectLater(client));
+    await client.connect();
+    await client.query(`listen ${CHANNEL}`);
+    await this.#probe();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    clearInterval(this.#polling);
+    await this.#client?.end();
+  }
+
+  /** Once for each broken client. */
+  #reconnectLater(client: pg.Client): void {
+    if (this.#closed || this.#client !== client) return;
+    this.#client = undefined;
+    this.#hears = false;
+    client.end().catch(() => undefined);
+    this.#timer = setTimeout(async () => {
+      try {
+        await this.#connect();
+        this.#listener.onMissed();
+      } catch {
+        if (this.#client) this.#reconnectLater(this.#client);
+      }
+    }, TIMES.reconnect);
   }
 }

@@ -1,242 +1,322 @@
+import { sql } from "kysely";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { codeOf } from "../../contract/errors/system-error.ts";
-import type { Database, Queryable } from "./database.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import type { Database } from "./database.ts";
+import type { Statements } from "./tables.ts";
 
-/** The lock of migrations: one program at a time changes the tables. The number is arbitrary. */
-const ADVISORY_LOCK = 7_283_115_001;
+/** The version of the tables. Versions 1 to 13 were those of mucast 0.1 and 0.2, on PostgreSQL. */
+export const VERSION = 14;
+const OLDEST = 13;
 
-/**
- * Brings the tables to this program's version with numbered steps, forward only, in one transaction. On large tables a step takes
- * minutes, and services that start meanwhile wait for it.
- * @param version of the tables of a dump, into which its rows fit.
- * @returns the version before; 0 for a new database.
- * @throws MucastError unavailable if a newer program has migrated the tables.
- */
-export function migrate(database: Database, version = MIGRATIONS.length): Promise<number> {
-  return database.transaction(async (statements) => {
-    await statements.query("select pg_advisory_xact_lock($1)", [ADVISORY_LOCK]);
-    await createSchema(statements);
-    await statements.query(
-      "create table if not exists mucast.migrations (version int primary key, applied_at timestamptz not null default now())",
-    );
-    const { rows } = await statements.query<{ version: number | null }>(
-      "select max(version) as version from mucast.migrations",
-    );
-    const done = rows[0]?.version ?? 0;
-    if (done > MIGRATIONS.length) throw tooNew(done);
-    for (const [index, steps] of MIGRATIONS.entries()) {
-      if (index < done || index >= version) continue;
-      for (const step of steps) await statements.query(step);
-      await statements.query("insert into mucast.migrations (version) values ($1)", [index + 1]);
-    }
-    return done;
-  }, "long");
+/** A change of the tables. */
+export interface Migration {
+  /** The version before; 0 for a new database. */
+  readonly from: number;
+  readonly to: number;
+  readonly seconds: number;
 }
 
 /**
- * Creates the schema if there is none: `create schema if not exists` needs the right to create one even then.
- * @throws MucastError unavailable if the user of the database may not create one.
+ * Brings the tables to this program's version in one transaction. On large tables it takes minutes, and services that start meanwhile
+ * wait for it.
+ * @throws MucastError unavailable if another version of mucast is needed first, or a service of an earlier version still runs.
  */
-async function createSchema(statements: Queryable): Promise<void> {
-  const { rows } = await statements.query<{ exists: boolean }>(
-    "select to_regnamespace('mucast') is not null as exists",
-  );
-  if (rows[0]!.exists) return;
+export async function migrate(database: Database): Promise<Migration> {
+  const began = performance.now();
+  const from = await schemaVersion(database);
+  if (from > VERSION) throw tooNew(from);
+  if (from < VERSION)
+    await database.write((db) => (database.kind === "sqlite" ? migrateSqlite(db) : migratePostgres(db)));
+  return { from, to: VERSION, seconds: Number(((performance.now() - began) / 1_000).toFixed(1)) };
+}
+
+/** The version of the tables; 0 for a new database. Changes nothing. */
+export async function schemaVersion({ kind, db }: Database): Promise<number> {
+  const exists =
+    kind === "sqlite"
+      ? sql<{ found: number }>`select count(*) as found from sqlite_schema where name = 'migrations'`
+      : sql<{ found: number }>`select count(to_regclass('mucast.migrations')) as found`;
+  const { rows } = await exists.execute(db);
+  return rows[0]!.found === 0 ? 0 : await recordedVersion(db);
+}
+
+async function recordedVersion(db: Statements): Promise<number> {
+  const row = await db
+    .selectFrom("migrations")
+    .select(({ fn }) => fn.max("version").as("version"))
+    .executeTakeFirst();
+  return row?.version ?? 0;
+}
+
+async function migrateSqlite(db: Statements): Promise<void> {
+  await run(db, [
+    "create table if not exists migrations (version integer primary key, applied_at text not null)",
+  ]);
+  // Another process may have been faster.
+  if ((await recordedVersion(db)) === VERSION) return;
+  await run(db, tablesOf(SQLITE));
+  await db.insertInto("migrations").values({ version: VERSION, applied_at: new Date() }).execute();
+}
+
+/** The lock of migrations: one program at a time changes the tables. The number is arbitrary. */
+const ADVISORY_LOCK = 7_283_115_001;
+const LONG_MILLISECONDS = 3_600_000;
+
+async function migratePostgres(db: Statements): Promise<void> {
+  // An index on millions of rows takes minutes, and another service may be creating it.
+  for (const limit of ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"])
+    await sql`set local ${sql.raw(limit)} = ${sql.lit(LONG_MILLISECONDS)}`.execute(db);
+  await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(db);
+  await createSchema(db);
+  await run(db, [
+    "create table if not exists mucast.migrations (version int primary key, applied_at timestamptz not null default now())",
+  ]);
+  const from = await recordedVersion(db);
+  if (from === VERSION) return;
+  if (from > VERSION) throw tooNew(from);
+  if (from > 0 && from < OLDEST) {
+    const message = `the database has version ${from}; start mucast 0.2.0 on it once, which brings it to version ${OLDEST}, and stop that again`;
+    throw new MucastError("unavailable", message, { value: from });
+  }
+  if (from === OLDEST) await checkNoEarlierService(db);
+  await run(db, from === OLDEST ? FROM_13 : tablesOf(POSTGRES));
+  await db.insertInto("migrations").values({ version: VERSION, applied_at: new Date() }).execute();
+}
+
+/** `create schema if not exists` needs the right to create one even if it exists. */
+async function createSchema(db: Statements): Promise<void> {
+  const { rows } = await sql<{
+    is_there: boolean;
+  }>`select to_regnamespace('mucast') is not null as is_there`.execute(db);
+  if (rows[0]!.is_there) return;
   try {
-    await statements.query("create schema mucast");
+    await sql`create schema mucast`.execute(db);
   } catch (cause) {
+    const INSUFFICIENT_PRIVILEGE = "42501";
     if (codeOf(cause) !== INSUFFICIENT_PRIVILEGE) throw cause;
     const message = `the database of DATABASE_URL refuses to create the schema mucast: ${(cause as Error).message}`;
     throw new MucastError("unavailable", message, {}, { cause });
   }
 }
 
-/** A code of PostgreSQL. */
-const INSUFFICIENT_PRIVILEGE = "42501";
+/** Version 13 has leases with an end. @throws MucastError unavailable while a service of 0.2.0 holds one. */
+async function checkNoEarlierService(db: Statements): Promise<void> {
+  const { rows } = await sql<{ held: number }>`select count(*) as held from mucast.operations
+    where status = 'Running' and owner is not null and lease_until > now()`.execute(db);
+  const { held } = rows[0]!;
+  if (held === 0) return;
+  const message = `a service of mucast 0.2.0 still runs ${counted(held, "operation")} of this database: stop all services of earlier versions, wait half a minute, and start this one again`;
+  throw new MucastError("unavailable", message, { value: held });
+}
 
-/** The version of the tables; 0 for a new database. Changes nothing. */
-export async function schemaVersion(statements: Queryable): Promise<number> {
-  const { rows: found } = await statements.query<{ exists: boolean }>(
-    "select to_regclass('mucast.migrations') is not null as exists",
-  );
-  if (!found[0]!.exists) return 0;
-  const { rows } = await statements.query<{ version: number | null }>(
-    "select max(version) as version from mucast.migrations",
-  );
-  return rows[0]!.version ?? 0;
+async function run(db: Statements, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db);
 }
 
 function tooNew(version: number): MucastError {
-  return new MucastError(
-    "unavailable",
-    `the database has version ${version}, made by a newer mucast; this one knows versions up to ${MIGRATIONS.length}. ` +
-      "Start the newer program, or give this one its own database",
-    { value: version },
-  );
+  const message =
+    `the database has version ${version}, made by a newer mucast; this one knows versions up to ${VERSION}. ` +
+    "Start the newer program, or give this one its own database";
+  return new MucastError("unavailable", message, { value: version });
 }
 
-/**
- * The tables, as numbered steps: step n brings version n - 1 to n. A released step never changes. No step drops or renames what the
- * version before uses: during an update, its services run beside the first new one. (So `blob_uploads`, which nothing uses any more, stays.)
- */
-export const MIGRATIONS: readonly (readonly string[])[] = [
-  [
-    `create table mucast.operations (
-       id text primary key,
-       ordinal bigint generated always as identity unique,
+/** How a database writes what both have. */
+interface Types {
+  readonly schema: string;
+  readonly time: string;
+  readonly now: string;
+  readonly json: string;
+  /** A list of texts that statements look into. */
+  readonly list: string;
+  readonly emptyList: string;
+  /** A number that grows with each row. */
+  readonly serial: string;
+  /** The row's only key, or beside another one: SQLite counts in the primary key alone. */
+  readonly key: string;
+  readonly besideSerial: string;
+}
+
+const SQLITE: Types = {
+  schema: "",
+  time: "text",
+  now: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+  json: "text",
+  list: "text",
+  emptyList: "'[]'",
+  serial: "integer primary key autoincrement",
+  key: "integer primary key autoincrement",
+  besideSerial: "text not null unique",
+};
+
+const POSTGRES: Types = {
+  schema: "mucast.",
+  // As precise as the times of JavaScript, so that a time that was read finds its row.
+  time: "timestamptz(3)",
+  now: "now()",
+  json: "json",
+  list: "jsonb",
+  emptyList: "'[]'",
+  serial: "bigint generated always as identity unique",
+  key: "bigint generated always as identity primary key",
+  besideSerial: "text primary key",
+};
+
+function tablesOf(t: Types): string[] {
+  const leased = "owner text, beat int not null default 0, attempt int not null default 0";
+  const operation = `text not null references ${t.schema}operations (id) on delete cascade`;
+  return [
+    `create table ${t.schema}operations (
+       ordinal ${t.serial},
+       id ${t.besideSerial},
+       ${leased},
        caller text not null,
+       space text not null default '',
        operation text not null,
        feature_url text not null,
        data_extractor_url text not null,
        config text not null,
+       options ${t.json} not null default '{}',
+       tags ${t.list} not null default ${t.emptyList},
+       model text,
+       payload text,
        config_sha256 text not null,
        idempotency_key text,
        body_sha256 text not null,
        traceparent text,
        status text not null default 'NotStarted',
-       attempt int not null default 0,
+       not_before ${t.time} not null default ${t.now},
        lost int not null default 0,
-       not_before timestamptz not null default now(),
-       owner text,
-       lease_until timestamptz,
+       losses ${t.json} not null default '[]',
+       drained_attempt int not null default 0,
        handle text,
-       cancel_requested_at timestamptz,
-       created_at timestamptz not null default now(),
-       started_at timestamptz,
-       attempt_started_at timestamptz,
-       finished_at timestamptz,
-       progress json,
-       warnings json not null default '[]',
-       result json,
-       error json,
+       cancel_requested_at ${t.time},
+       created_at ${t.time} not null default ${t.now},
+       started_at ${t.time},
+       attempt_started_at ${t.time},
+       finished_at ${t.time},
+       progress ${t.json},
+       warnings ${t.json} not null default '[]',
+       failures ${t.json} not null default '[]',
+       warning_counts ${t.json},
+       failure_counts ${t.json},
+       summary ${t.json},
+       result ${t.json},
+       error ${t.json},
        last_seq int not null default 0,
        pruned_seq int not null default 0
      )`,
-    `create unique index operations_idempotency on mucast.operations (caller, idempotency_key)
+    `create unique index operations_idempotency on ${t.schema}operations (caller, idempotency_key)
        where idempotency_key is not null`,
-    "create index operations_waiting on mucast.operations (ordinal) where status = 'NotStarted'",
-    "create index operations_running on mucast.operations (lease_until) where status = 'Running'",
-    "create index operations_of_caller on mucast.operations (caller, ordinal desc)",
-    "create index operations_finished on mucast.operations (finished_at) where finished_at is not null",
-    `create table mucast.events (
-       operation_id text not null references mucast.operations (id) on delete cascade,
+    `create index operations_waiting on ${t.schema}operations (ordinal) where status = 'NotStarted'`,
+    `create index operations_running on ${t.schema}operations (owner) where status = 'Running'`,
+    `create index operations_unended on ${t.schema}operations (caller) where status in ('NotStarted', 'Running')`,
+    `create index operations_of_caller on ${t.schema}operations (caller, ordinal desc)`,
+    `create index operations_finished on ${t.schema}operations (finished_at) where finished_at is not null`,
+    `create table ${t.schema}events (
+       operation_id ${operation},
        seq int not null,
        type text not null,
-       data json not null,
-       created_at timestamptz not null default now(),
+       data ${t.json} not null,
+       created_at ${t.time} not null default ${t.now},
        primary key (operation_id, seq)
      )`,
-    `create table mucast.webhook_deliveries (
-       id bigint generated always as identity primary key,
-       operation_id text not null references mucast.operations (id) on delete cascade,
+    `create table ${t.schema}webhook_deliveries (
+       id ${t.key},
+       operation_id ${operation},
        seq int not null,
        target text not null,
-       attempts int not null default 0,
-       next_at timestamptz not null default now(),
-       delivered_at timestamptz,
-       failed_at timestamptz,
+       ${leased},
+       next_at ${t.time} not null default ${t.now},
+       delivered_at ${t.time},
+       failed_at ${t.time},
        last_error text
      )`,
-    `create index webhook_deliveries_due on mucast.webhook_deliveries (next_at)
+    `create index webhook_deliveries_due on ${t.schema}webhook_deliveries (next_at)
        where delivered_at is null and failed_at is null`,
-    "create index webhook_deliveries_of_operation on mucast.webhook_deliveries (operation_id)",
-    `create table mucast.api_keys (
+    `create index webhook_deliveries_of_operation on ${t.schema}webhook_deliveries (operation_id)`,
+    `create index webhook_deliveries_held on ${t.schema}webhook_deliveries (owner) where owner is not null`,
+    `create table ${t.schema}api_keys (
        id text primary key,
        name text not null,
        hash text not null,
        subject text not null,
-       scopes text[] not null,
-       created_at timestamptz not null default now(),
-       revoked_at timestamptz,
-       last_used_at timestamptz
+       scopes ${t.list} not null,
+       created_at ${t.time} not null default ${t.now},
+       revoked_at ${t.time},
+       last_used_at ${t.time}
      )`,
-    `create table mucast.blobs (
-       name text primary key,
-       caller text not null,
-       created_at timestamptz not null default now()
-     )`,
-  ],
-  [
-    "alter table mucast.operations add column failures json not null default '[]'",
-    "alter table mucast.operations add column warning_counts json",
-    "alter table mucast.operations add column failure_counts json",
-  ],
-  // Every caller gets a space of the storage, empty for blobs at its root, and a quota.
-  [
-    "alter table mucast.operations add column space text not null default ''",
-    `create index operations_unended on mucast.operations (caller)
-       where status in ('NotStarted', 'Running')`,
-    `insert into mucast.blobs (name, caller)
-       select (case operation when 'run_ml_job' then 'ml' else 'nn' end) || '_engine_' || id || '.json', caller
-       from mucast.operations where status = 'Succeeded'
-       on conflict (name) do nothing`,
-    "alter table mucast.blobs drop constraint blobs_pkey",
-    "alter table mucast.blobs add primary key (caller, name)",
-    "alter table mucast.blobs add column space text not null default ''",
-    // `bytes` is null until it is read from the storage; `removed_at` is set until the storage has removed the blob.
-    "alter table mucast.blobs add column bytes bigint",
-    "alter table mucast.blobs add column removed_at timestamptz",
-    "create unique index blobs_place on mucast.blobs (space, name)",
-    "create index blobs_unmeasured on mucast.blobs (caller) where bytes is null",
-    "create index blobs_removed on mucast.blobs (removed_at) where removed_at is not null",
-    `create table mucast.blob_usage (
-       caller text primary key,
-       bytes bigint not null default 0,
-       blobs bigint not null default 0
-     )`,
-    `insert into mucast.blob_usage (caller, blobs)
-       select caller, count(*) from mucast.blobs group by caller`,
-    // An upload in progress, with its reserved bytes.
-    `create table mucast.blob_uploads (
-       id text primary key,
+    `create table ${t.schema}blobs (
        caller text not null,
        name text not null,
-       space text not null,
-       bytes bigint not null,
-       lease_until timestamptz not null
+       space text not null default '',
+       bytes bigint,
+       contents ${t.json},
+       created_at ${t.time} not null default ${t.now},
+       state text not null default 'stored',
+       removed_at ${t.time},
+       primary key (caller, name)
      )`,
-    "create index blob_uploads_of_caller on mucast.blob_uploads (caller, name)",
-  ],
-  // The members of a payload besides its inputs and its config.
-  ["alter table mucast.operations add column options json not null default '{}'"],
-  // Links to reports, each removed when it is used. `hash` is that of its token.
-  [
-    `create table mucast.report_links (
-       hash text primary key,
-       ordinal bigint generated always as identity,
+    `create unique index blobs_place on ${t.schema}blobs (space, name)`,
+    `create index blobs_removed on ${t.schema}blobs (removed_at) where removed_at is not null`,
+    `create index blobs_of_caller on ${t.schema}blobs (caller, created_at desc, name desc)`,
+    `create table ${t.schema}blob_usage (
+       caller text primary key,
+       bytes bigint not null default 0,
+       blobs bigint not null default 0,
+       served_at ${t.time}
+     )`,
+    `create table ${t.schema}report_links (
+       ordinal ${t.serial},
+       hash ${t.besideSerial},
        caller text not null,
-       operation_id text not null references mucast.operations (id) on delete cascade,
-       expires_at timestamptz not null
+       operation_id ${operation},
+       further_ids ${t.list} not null default ${t.emptyList},
+       expires_at ${t.time} not null
      )`,
-    "create index report_links_of_caller on mucast.report_links (caller, ordinal)",
-    "create index report_links_of_operation on mucast.report_links (operation_id)",
-    "create index report_links_expired on mucast.report_links (expires_at)",
-  ],
-  // The issuer of the callers `oidc:<sub>`, in one row. Callers of another issuer name theirs.
-  [
-    `create table mucast.first_oidc_issuer (
-       is_only boolean primary key default true check (is_only),
-       issuer text not null
+    `create index report_links_of_caller on ${t.schema}report_links (caller, ordinal)`,
+    `create index report_links_of_operation on ${t.schema}report_links (operation_id)`,
+    `create table ${t.schema}first_oidc_issuer (is_only boolean primary key default true check (is_only), issuer text not null)`,
+    ...tablesSince14(t),
+  ];
+}
+
+function tablesSince14(t: Types): string[] {
+  return [
+    `create table ${t.schema}tracking (
+       id text primary key references ${t.schema}operations (id) on delete cascade,
+       owner text,
+       beat int not null default 0,
+       attempt int not null default 0,
+       next_at ${t.time} not null default ${t.now}
      )`,
-  ],
-  // The newest attempt that ran while its service drained, and every lost attempt with its cause.
-  [
-    "alter table mucast.operations add column drained_attempt int not null default 0",
-    "alter table mucast.operations add column losses json not null default '[]'",
-  ],
-  // What the forecasts of a job are worth.
-  ["alter table mucast.operations add column summary json"],
-  // Tags outlive the options of an operation, so that a caller finds it by them after it has ended.
-  ["alter table mucast.operations add column tags text[] not null default '{}'"],
-  // The name of the model or the network, likewise. Operations of earlier versions have none.
-  ["alter table mucast.operations add column model text"],
-  // The operations of a link after the first. A service of an earlier version opens the report of the first alone.
-  ["alter table mucast.report_links add column further_ids text[] not null default '{}'"],
-  // The payload without secrets, so that its caller can submit it again after the end. Operations of earlier versions have none.
-  ["alter table mucast.operations add column payload text"],
-  // What is known of a blob's contents, and the order in which a list shows the blobs of a caller.
-  [
-    "alter table mucast.blobs add column contents json",
-    "create index blobs_of_caller on mucast.blobs (caller, created_at desc, name desc)",
-  ],
+    `create table ${t.schema}readiness (id int primary key, checked_at ${t.time} not null default ${t.now})`,
+  ];
+}
+
+/** PostgreSQL from the last version of 0.2.0. */
+const FROM_13: readonly string[] = [
+  "drop index mucast.operations_running",
+  `alter table mucast.operations
+     add column beat int not null default 0, drop column lease_until,
+     alter column tags drop default, alter column tags type jsonb using to_jsonb(tags), alter column tags set default '[]',
+     alter column created_at type timestamptz(3) using date_trunc('milliseconds', created_at)`,
+  "create index operations_running on mucast.operations (owner) where status = 'Running'",
+  "alter table mucast.webhook_deliveries rename column attempts to attempt",
+  "alter table mucast.webhook_deliveries add column owner text, add column beat int not null default 0",
+  "create index webhook_deliveries_held on mucast.webhook_deliveries (owner) where owner is not null",
+  `alter table mucast.api_keys alter column scopes type jsonb using to_jsonb(scopes),
+     alter column created_at type timestamptz(3) using date_trunc('milliseconds', created_at)`,
+  `alter table mucast.report_links
+     alter column further_ids drop default, alter column further_ids type jsonb using to_jsonb(further_ids),
+     alter column further_ids set default '[]'`,
+  `alter table mucast.blobs add column state text not null default 'stored',
+     alter column created_at type timestamptz(3) using date_trunc('milliseconds', created_at)`,
+  `update mucast.blobs set state = case when removed_at = 'infinity' then 'reserved' else 'removing' end,
+     removed_at = case when removed_at = 'infinity' then now() else removed_at end
+   where removed_at is not null`,
+  "drop index mucast.blobs_unmeasured",
+  "drop table mucast.blob_uploads",
+  "alter table mucast.blob_usage add column served_at timestamptz(3)",
+  ...tablesSince14(POSTGRES),
 ];

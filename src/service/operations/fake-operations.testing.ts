@@ -14,7 +14,8 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import { FORECAST, VERDICT } from "../http/openapi/examples.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
-import { cursorAfter, type ListQuery, pageEndOf } from "../store/operation-rows.ts";
+import { cursorAfter, pageEndOf } from "../store/operation-view.ts";
+import type { ListQuery } from "../store/operations.ts";
 import { keptPayload } from "./kept-payload.ts";
 import type { Operations, Submission } from "./operations.ts";
 

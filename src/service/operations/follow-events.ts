@@ -1,9 +1,9 @@
 import { isEnded } from "../../contract/api/operation-view.ts";
 import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/stored-event.ts";
 import type { Database } from "../database/database.ts";
-import type { OperationNotifications } from "../queue/operation-notifications.ts";
+import type { OperationNotifications } from "../queue/notifications.ts";
 import { readEvents } from "../store/events.ts";
-import { type ViewedRow, viewOf } from "../store/operation-rows.ts";
+import { type ViewedRow, viewOf } from "../store/operation-view.ts";
 
 /** Maximum memory for one slow reader; there are many readers. */
 const PORTION = { events: 200, bytes: 2 ** 17 };

@@ -4,7 +4,7 @@ import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { ListQuery } from "../store/operation-rows.ts";
+import type { ListQuery } from "../store/operations.ts";
 
 /** A job, an audit or a replay that a caller submits. */
 export interface Submission {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { statusKey } from "../../contract/output/status-blob.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
+import { newRow, onEachDatabase } from "../database/databases.testing.ts";
 import { noLog } from "../telemetry/log.ts";
 import { retentionSweep } from "./retention.ts";
 
@@ -19,13 +19,12 @@ onEachDatabase((tested) => {
 
   /** Stores operations that ended so many days ago, each with a status blob. */
   async function ended(store: FolderStore, prefix: string, days: number, count = 1): Promise<void> {
-    const { rows } = await tested.database().query<{ id: string }>(
-      `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256,
-         status, attempt, finished_at)
-       select $1 || n, 'local', 'run_ml_job', '', '', '{}', '', '', 'Failed', 1, now() - make_interval(days => $2)
-       from generate_series(1, $3::int) n returning id`,
-      [prefix, days, count],
-    );
+    const finished_at = new Date(Date.now() - days * 86_400_000);
+    const rows = Array.from({ length: count }, (_, n) => ({
+      ...newRow(`${prefix}${n + 1}`, "local"),
+      ...({ status: "Failed", attempt: 1, finished_at } as const),
+    }));
+    await tested.database().write((db) => db.insertInto("operations").values(rows).execute());
     for (const { id } of rows) await store.put(statusKey(id, 1), "{}");
   }
 
@@ -40,15 +39,9 @@ onEachDatabase((tested) => {
       return remove.call(this, key);
     });
     await retentionSweep({ database: tested.database(), store, days: 30, log: noLog })(never);
-    const { rows } = await tested
-      .database()
-      .query(
-        "select split_part(id, '-', 1) as kind, count(*)::int as n from operations group by 1 order by 1",
-      );
-    assert.deepEqual(rows, [
-      { kind: "kept", n: KEPT },
-      { kind: "young", n: 1 },
-    ]);
+    const rows = await tested.database().db.selectFrom("operations").select("id").execute();
+    const kinds = Object.groupBy(rows, ({ id }) => id.split("-")[0]!);
+    assert.deepEqual([rows.length, kinds.kept?.length, kinds.young?.length], [KEPT + 1, KEPT, 1]);
     assert.equal(await store.stat(statusKey("old-1", 1)), undefined);
     assert.ok(await store.stat(statusKey("young-1", 1)));
   });

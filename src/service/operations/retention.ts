@@ -1,7 +1,7 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { statusKey } from "../../contract/output/status-blob.ts";
-import type { Database, Queryable } from "../database/database.ts";
-import { RowSweep, repeatSweep } from "../row-sweep.ts";
+import type { Database } from "../database/database.ts";
+import { logFirst, repeatSweep, sweepRows } from "../row-sweep.ts";
 import type { Log } from "../telemetry/log.ts";
 
 const HOUR = 3_600_000;
@@ -30,19 +30,18 @@ export function retentionSweep({
   days,
   log,
 }: RetentionParts): (signal: AbortSignal) => Promise<void> {
-  const sweep = new RowSweep({
-    next: (after: Expired | undefined) => expiredOperations(database, days, after),
-    act: async (operation) => {
-      // Before the row: without it, nothing names the status blobs.
-      await removeStatusBlobs(store, operation);
-      await removeOperation(database, operation.id);
-    },
-    log,
-    fields: ({ id }) => ({ operation_id: id }),
-    failure: "an old operation could not be removed yet",
-  });
   return async (signal) => {
-    const operations = await sweep.run(signal);
+    const warn = logFirst(log, "an old operation could not be removed yet");
+    const operations = await sweepRows<ExpiredRow>({
+      next: (after) => expiredOperations(database, days, after),
+      act: async (operation) => {
+        // Before the row: without it, nothing names the status blobs.
+        await removeStatusBlobs(store, operation);
+        await removeOperation(database, operation.id);
+      },
+      onFailure: ({ id }, error) => warn({ err: error, operation_id: id }),
+      signal,
+    });
     if (operations > 0) log.info({ operations }, "removed old operations");
   };
 }
@@ -59,33 +58,38 @@ interface Expired {
   readonly space: string;
   /** The number of attempts, each of which may have written a status blob. */
   readonly attempt: number;
-  /** In UTC, to the microsecond. */
-  readonly finishedAt: string;
 }
 
 const BATCH = 50;
 
 /** The next operations that ended more than `days` ago, oldest first. @param after undefined for the first batch. */
-async function expiredOperations(
-  statements: Queryable,
+function expiredOperations(
+  database: Database,
   days: number,
-  after: Expired | undefined,
-): Promise<Expired[]> {
-  const { rows } = await statements.query<Expired>(
-    `select id, attempt, space,
-       to_char(finished_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "finishedAt"
-     from operations
-     where finished_at < now() - make_interval(days => $1) and (finished_at, id) > ($2::timestamptz, $3)
-     order by finished_at, id limit $4`,
-    [days, after?.finishedAt ?? "-infinity", after?.id ?? "", BATCH],
-  );
-  return rows;
+  after: ExpiredRow | undefined,
+): Promise<ExpiredRow[]> {
+  const query = database.db
+    .selectFrom("operations")
+    .select(["id", "attempt", "space", "finished_at"])
+    .where("finished_at", "<", database.time(-days * 86_400))
+    .$narrowType<{ finished_at: Date }>()
+    .orderBy("finished_at")
+    .orderBy("id")
+    .limit(BATCH);
+  if (after === undefined) return query.execute();
+  return query
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple("finished_at", "id"), ">", tuple(after.finished_at, after.id)),
+    )
+    .execute();
 }
+
+type ExpiredRow = Expired & { readonly finished_at: Date };
 
 /**
  * Removes an operation with its events, deliveries and idempotency key. Its output stays with its caller, since the output has a
  * separate record. Has no effect if another service has removed the operation.
  */
-async function removeOperation(statements: Queryable, id: string): Promise<void> {
-  await statements.query("delete from operations where id = $1", [id]);
+function removeOperation(database: Database, id: string): Promise<unknown> {
+  return database.write((db) => db.deleteFrom("operations").where("id", "=", id).execute());
 }

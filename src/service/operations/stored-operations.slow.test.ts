@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, type TestContext, test } from "node:test";
+import type { Updateable } from "kysely";
 import { type OperationView, operationPageSchema } from "../../contract/api/operation-view.ts";
 import { EVENT_TYPES, type StoredEventType, storedEventSchema } from "../../contract/api/stored-event.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
+import { newRow, onEachDatabase, removeOperations } from "../database/databases.testing.ts";
+import type { Tables } from "../database/tables.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import {
   failedWith,
@@ -16,10 +18,9 @@ import {
   startQueue,
   TestedQueue,
 } from "../queue/queue.testing.ts";
-import { claimOperation, recordStart } from "../store/claim-operation.ts";
-import { endOperation } from "../store/end-operation.ts";
+import { claimOperation, endOperation, recordProgress, recordStart } from "../store/attempts.ts";
 import { appendEvents, type NewEvent, pruneEvents } from "../store/events.ts";
-import { readOperation } from "../store/operation-rows.ts";
+import { readOperation } from "../store/operations.ts";
 import { operationsSuite } from "./operations-suite.testing.ts";
 
 /** An event of each type. */
@@ -40,7 +41,7 @@ const EXAMPLES: Readonly<Record<StoredEventType, (operation: OperationView) => N
 };
 
 onEachDatabase((tested) => {
-  beforeEach(() => tested.database().exec("truncate operations cascade"));
+  beforeEach(() => removeOperations(tested.database()));
 
   describe("the suite of operations", () =>
     operationsSuite(async (t, { queuedMost } = {}) => {
@@ -48,23 +49,25 @@ onEachDatabase((tested) => {
       await queue.start(queuedMost === undefined ? { dispatch: false } : { dispatch: false, queuedMost });
       t.after(() => queue.close());
       const { operations, parts } = queue;
-      const { database, owner, webhooks } = parts;
-      const kept = { events: parts.settings.events_kept, webhooks };
+      const { database, leases } = parts;
       return {
         operations,
         start: async (id) => {
-          assert.equal((await claimOperation(database, owner))?.id, id);
-          await recordStart(database, { id, attempt: 1 }, "handle", webhooks);
+          assert.equal((await claimOperation(database, leases.owner))?.id, id);
+          await recordStart(parts, { id, attempt: 1 }, "handle");
         },
         end: async (id, status) => {
           const record = recordOf(id);
           const ending =
             status === "Succeeded" ? { status, record, bytes: 1 } : { status, problem: canceledProblem() };
-          assert.ok(await endOperation(database, { id, attempt: 1 }, ending, kept));
+          assert.ok(await endOperation(parts, { id, attempt: 1 }, ending));
         },
-        prune: async (id) => pruneEvents(database, id, 2, 1),
+        prune: (id) => database.write((db) => pruneEvents(database, db, id, 2, 1)),
       };
     }));
+
+  const update = (id: string, values: Updateable<Tables["operations"]>) =>
+    tested.database().write((db) => db.updateTable("operations").set(values).where("id", "=", id).execute());
 
   /** Submits operations that wait, oldest first. */
   async function waiting(t: TestContext, count: number) {
@@ -106,16 +109,13 @@ onEachDatabase((tested) => {
     const { caller, ids, operations } = await waiting(t, 4);
     // Further apart than a clock that is set back would make them.
     for (const [nth, id] of ids.entries()) {
-      await tested
-        .database()
-        .query("update operations set created_at = now() - $2::int * interval '1 hour' where id = $1", [
-          id,
-          ids.length - nth,
-        ]);
+      const created_at = new Date(Date.now() - (ids.length - nth) * 3_600_000);
+      await update(id, { created_at });
     }
     const { next_cursor } = await operations.list(caller, { limit: 2 });
-    await tested.database().query("delete from operations where id = $1", [ids[1]]);
-    await tested.database().query("delete from operations where id = $1", [ids[2]]);
+    await tested
+      .database()
+      .write((db) => db.deleteFrom("operations").where("id", "in", [ids[1]!, ids[2]!]).execute());
     const rest = await operations.list(caller, { limit: 2, cursor: next_cursor! });
     assert.deepEqual(
       rest.operations.map(({ id }) => id),
@@ -131,23 +131,19 @@ onEachDatabase((tested) => {
       ticker: `${nth}${long}`,
       message: `${nth}${long} has no price`,
     }));
-    await tested
-      .database()
-      .query(
-        "update operations set warnings = $2::json, failures = $2::json, error = $3::json where id = $1",
-        [
-          ids[0],
-          JSON.stringify(warnings),
-          JSON.stringify({ ...canceledProblem(), detail: long, failures: warnings }),
-        ],
-      );
-    await tested.database().query(
-      `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256,
-         warnings, failures, error, space)
-       select 'copy-' || nth, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256,
-         warnings, failures, error, space
-       from operations, generate_series(1, 100) nth where id = $1`,
-      [ids[0]],
+    const listed = JSON.stringify(warnings);
+    const error = JSON.stringify({ ...canceledProblem(), detail: long, failures: warnings });
+    await update(ids[0]!, { warnings: listed, failures: listed, error });
+    await tested.database().write((db) =>
+      db
+        .insertInto("operations")
+        .values(
+          Array.from({ length: 100 }, (_, nth) => ({
+            ...newRow(`copy-${nth}`, caller.subject),
+            ...{ warnings: listed, failures: listed, error },
+          })),
+        )
+        .execute(),
     );
     const whole = await operations.get(caller, ids[0]!);
     assert.ok(whole.warnings.every(({ message }) => message.length > 3_000));
@@ -158,10 +154,11 @@ onEachDatabase((tested) => {
       pages += 1;
       operationPageSchema.parse(page);
       assert.ok(jsonBytes(page) <= SIZES.page, `${jsonBytes(page)}`);
-      for (const { id, warnings: listed, failures = [], error } of page.operations) {
-        assert.ok([...listed, ...failures].every(({ message }) => message.endsWith("…")));
-        assert.ok(listed.length >= 3 && error!.detail.endsWith("…") && error!.advice.endsWith("."), id);
-        seen.push(id);
+      for (const view of page.operations) {
+        const texts = [...view.warnings, ...(view.failures ?? [])].map(({ message }) => message);
+        assert.ok(texts.length >= 6 && texts.every((text) => text.endsWith("…")));
+        assert.ok(view.error!.detail.endsWith("…") && view.error!.advice.endsWith("."), view.id);
+        seen.push(view.id);
       }
       if (page.next_cursor === null) break;
       cursor = page.next_cursor;
@@ -244,7 +241,7 @@ onEachDatabase((tested) => {
   test("every type of event is notified and reaches a follower as its schema says", async (t) => {
     const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
     t.after(() => tried.close());
-    const { database, webhooks } = tried.parts;
+    const { database } = tried.parts;
     const caller = newCaller();
     for (const type of EVENT_TYPES) {
       const operation = await tried.submit(caller);
@@ -252,9 +249,7 @@ onEachDatabase((tested) => {
       const stop = tried.notifications.onEvent((kind, id) => {
         if (id === operation.id && (kind !== "queued" || type === "queued")) notified.resolve(kind);
       });
-      await database.transaction((statements) =>
-        appendEvents(statements, operation.id, [EXAMPLES[type](operation)], webhooks),
-      );
+      await database.write((db) => appendEvents(tried.parts, db, operation.id, [EXAMPLES[type](operation)]));
       assert.equal(await notified.promise, type);
       stop();
       const followed = tried.operations.follow(caller, operation.id, 1, AbortSignal.timeout(600_000));
@@ -271,25 +266,23 @@ onEachDatabase((tested) => {
     const execution = await tried.executor.next();
     // The dispatcher stores the start after the executor has started.
     await tried.stored(caller, id, "started");
-    const { recordProgress } = await import("../store/record-progress.ts");
     for (let done = 1; done <= 30; done++) {
       const epochs = { points: [{ ticker: "A", epoch: done, train_loss: 1, validation_loss: 1 }] };
       const batch = {
         progress: { stage: "fit", done, total: 30 },
         ...(done % 10 === 0 ? { epochs } : {}),
       } as const;
-      const { webhooks, database } = tried.parts;
-      await recordProgress(database, { id, attempt: 1 }, batch, { events: 10, webhooks });
+      await recordProgress(tried.parts, { id, attempt: 1 }, batch);
     }
     execution.end({ kind: "succeeded", record: recordOf(id) });
     const ended = await tried.ended(caller, id);
     const all = await tried.events(caller, id);
-    const { rows } = await tested
+    const stored = tested
       .database()
-      .query<{ seq: number; type: string }>(
-        "select seq, type from events where operation_id = $1 order by seq",
-        [id],
-      );
+      .db.selectFrom("events")
+      .select(["seq", "type"])
+      .where("operation_id", "=", id);
+    const rows = await stored.orderBy("seq").execute();
     const kept = all.filter(({ type }) => type !== "snapshot").map(({ seq, type }) => ({ seq, type }));
     assert.deepEqual(kept, rows);
     const [queued, started, snapshot] = all;
@@ -316,16 +309,19 @@ onEachDatabase((tested) => {
     await tried.executor.next();
     for await (const { type } of tried.operations.follow(caller, id, 0, AbortSignal.timeout(600_000)))
       if (type === "started") break;
-    const { webhooks, database } = tried.parts;
+    const { database } = tried.parts;
     const others = Array.from({ length: 10 }, () => EXAMPLES.warning);
     const types = [...others, EXAMPLES.progress].map((make) => make({} as OperationView));
-    const last = await appendEvents(database, id, types, webhooks);
-    await pruneEvents(database, id, last, 10);
+    const last = await database.write(async (db) => {
+      const newest = await appendEvents(tried.parts, db, id, types);
+      await pruneEvents(database, db, id, newest, 10);
+      return newest;
+    });
     const reader = tried.operations.follow(caller, id, last - 1, AbortSignal.timeout(600_000));
     const { value } = await reader.next();
     assert.deepEqual([value?.type, value?.seq], ["snapshot", last]);
     const next = reader.next();
-    await appendEvents(database, id, [EXAMPLES.warning({} as OperationView)], webhooks);
+    await database.write((db) => appendEvents(tried.parts, db, id, [EXAMPLES.warning({} as OperationView)]));
     assert.deepEqual([(await next).value?.type, (await next).value?.seq], ["warning", last + 1]);
     await reader.return();
   });

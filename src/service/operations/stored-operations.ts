@@ -19,25 +19,22 @@ import type { StoredInputs } from "../blobs/input-urls.ts";
 import type { Database } from "../database/database.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
-import type { OperationNotifications } from "../queue/operation-notifications.ts";
-import { withoutAbort } from "../request-scope.ts";
-import { type Quota, quotaExceeded } from "../store/blob-quota.ts";
-import { endOperation, requestCancel } from "../store/end-operation.ts";
+import type { OperationNotifications } from "../queue/notifications.ts";
+import { endOperation, requestCancel } from "../store/attempts.ts";
+import { type Quota, quotaExceeded } from "../store/blobs.ts";
 import type { WebhookTypes } from "../store/events.ts";
-import { type Inserted, insertOperation, sameKey } from "../store/insert-operation.ts";
+import { cursorAfter, listedViewOf, pageEndOf, type ViewedRow, viewOf } from "../store/operation-view.ts";
 import {
   countActive,
-  cursorAfter,
+  findSameKey,
+  type Inserted,
+  insertOperation,
   type ListQuery,
-  listedViewOf,
   listOperations,
   type OperationRow,
-  pageEndOf,
   readKeptPayload,
   readViewed,
-  type ViewedRow,
-  viewOf,
-} from "../store/operation-rows.ts";
+} from "../store/operations.ts";
 import { readVerdict } from "../verdict/verdicts.ts";
 import { followEvents } from "./follow-events.ts";
 import { keptPayload } from "./kept-payload.ts";
@@ -98,14 +95,14 @@ export class StoredOperations implements Operations {
   }
 
   async #insert(caller: Caller, submission: Submission, payload: ReadPayload): Promise<Inserted> {
-    const { database, webhooks, settings, quota } = this.#parts;
+    const { database, settings, quota } = this.#parts;
     const given = {
       caller: caller.subject,
       idempotencyKey: submission.idempotencyKey,
       bodySha256: sha256(`${submission.operation}\n${payload.canonical}`),
     };
     // Before the inputs, which may have been removed since the first call.
-    const before = await sameKey(database, given);
+    const before = await findSameKey(database.db, given);
     if (before) return before;
     this.#parts.requireStorage();
     const operation = {
@@ -120,22 +117,29 @@ export class StoredOperations implements Operations {
       traceparent: submission.traceparent,
       payload: keptPayload(submission.operation, payload),
     };
-    return insertOperation(database, operation, { queued: settings.queued_per_caller, quota }, webhooks);
+    return insertOperation(this.#parts, operation, { queued: settings.queued_per_caller, quota });
   }
 
   #refusal(inserted: Exclude<Inserted, { readonly row: OperationRow }>): MucastError {
     const { settings, quota } = this.#parts;
     switch (inserted.kind) {
       case "conflict":
-        return otherBody();
-      case "full":
-        return queueFull(settings.queued_per_caller);
+        return new MucastError(
+          "idempotency_conflict",
+          "this Idempotency-Key was used for another request; take a new key for another body",
+          { path: "Idempotency-Key", sameBody: false },
+        );
+      case "full": {
+        const limit = settings.queued_per_caller;
+        const message = `${counted(limit, "operation")} of this caller ${limit === 1 ? "waits" : "wait"} to start already`;
+        return new MucastError("rate_limited", message, { retryAfter: FULL_RETRY_SECONDS, limit });
+      }
       case "over quota":
         return quotaExceeded(inserted.used, quota);
-      case "missing":
-        return new MucastError("url_not_allowed", `${inserted.blob.name} has just been removed`, {
-          value: inserted.blob.name,
-        });
+      case "missing": {
+        const { name } = inserted.blob;
+        return new MucastError("url_not_allowed", `${name} has just been removed`, { value: name });
+      }
     }
   }
 
@@ -144,10 +148,11 @@ export class StoredOperations implements Operations {
   }
 
   async payload(caller: Caller, id: string): Promise<string> {
-    const payload = await readKeptPayload(this.#parts.database, id, caller.subject);
+    const payload = await readKeptPayload(this.#parts.database.db, id, caller.subject);
     if (payload === undefined) throw noOperation(id);
-    if (payload === null) throw noPayload(id);
-    return payload;
+    if (payload !== null) return payload;
+    const message = `operation ${id} was submitted to an earlier version, which did not keep payloads`;
+    throw new MucastError("not_found", message, { path: "id" });
   }
 
   async forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView> {
@@ -175,22 +180,21 @@ export class StoredOperations implements Operations {
 
   async cancel(caller: Caller, id: string): Promise<OperationView> {
     await this.#read(caller, id);
-    await withoutAbort(() => this.#cancel(id));
+    await this.#cancel(id);
     return this.get(caller, id);
   }
 
   async #cancel(id: string): Promise<void> {
-    const { database, webhooks, settings } = this.#parts;
-    const row = await requestCancel(database, id, webhooks);
+    const row = await requestCancel(this.#parts, id);
     if (row?.status === "NotStarted") {
       const ending = { status: "Canceled", problem: canceledProblem() } as const;
-      const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
+      const ended = await endOperation(this.#parts, row, ending);
       if (ended) this.#parts.onCanceled(ended);
     }
   }
 
   async queue(caller: Caller) {
-    return countActive(this.#parts.database, caller.subject);
+    return countActive(this.#parts.database.db, caller.subject);
   }
 
   async wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView> {
@@ -215,7 +219,7 @@ export class StoredOperations implements Operations {
   }
 
   async #read(caller: Caller, id: string): Promise<ViewedRow> {
-    const row = await readViewed(this.#parts.database, id, caller.subject);
+    const row = await readViewed(this.#parts.database.db, id, caller.subject);
     if (row) return row;
     throw noOperation(id);
   }
@@ -241,28 +245,4 @@ function sha256(text: string): string {
 function noOperation(id: string): MucastError {
   const message = `there is no operation ${JSON.stringify(id.slice(0, 100))}`;
   return new MucastError("not_found", message, { path: "id" });
-}
-
-function noPayload(id: string): MucastError {
-  const message = `operation ${id} was submitted to an earlier version, which did not keep payloads`;
-  return new MucastError("not_found", message, { path: "id" });
-}
-
-function otherBody(): MucastError {
-  return new MucastError(
-    "idempotency_conflict",
-    "this Idempotency-Key was used for another request; take a new key for another body",
-    { path: "Idempotency-Key", sameBody: false },
-  );
-}
-
-function queueFull(most: number): MucastError {
-  return new MucastError(
-    "rate_limited",
-    `${counted(most, "operation")} of this caller ${most === 1 ? "waits" : "wait"} to start already`,
-    {
-      retryAfter: FULL_RETRY_SECONDS,
-      limit: most,
-    },
-  );
 }

@@ -3,40 +3,32 @@ import { beforeEach, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
+import { onEachDatabase, removeOperations, withMembers } from "../database/databases.testing.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
 import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
 
-/**
- * A database whose first transaction after `hold` waits until `released` settles; `hold` returns a promise that settles once it
- * waits.
- */
+/** A database whose second write after `hold`, the first being a claim, waits until `released` settles. `hold` settles once it waits. */
 function heldOnce(database: Database, released: Promise<void>) {
   let onHeld: (() => void) | undefined;
-  const transaction: Database["transaction"] = async (work) => {
-    if (onHeld !== undefined) {
+  let left = 0;
+  const write: Database["write"] = async (work) => {
+    if (onHeld !== undefined && left-- === 0) {
       onHeld();
       onHeld = undefined;
       await released;
     }
-    return database.transaction(work);
+    return database.write(work);
   };
-  const held = new Proxy(database, {
-    get(target, key) {
-      if (key === "transaction") return transaction;
-      const value: unknown = Reflect.get(target, key);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
   const hold = () =>
     new Promise<void>((resolve) => {
+      left = 1;
       onHeld = resolve;
     });
-  return { held, hold };
+  return { held: withMembers(database, { write }), hold };
 }
 
 onEachDatabase((tested) => {
-  beforeEach(() => tested.database().exec("truncate operations cascade"));
+  beforeEach(() => removeOperations(tested.database()));
 
   test("an operation is queued, started, reported and ended, and its events have numbers without a gap", async (t) => {
     const tried = await startQueue(tested, t);
@@ -73,7 +65,7 @@ onEachDatabase((tested) => {
     const { id } = await tried.submit(caller);
     const starting = database.hold();
     t.mock.timers.enable({ apis: ["setTimeout"] });
-    await tried.dispatcher.start(tried.notifications, false);
+    tried.dispatcher.start(tried.notifications);
     const execution = await tried.executor.next();
     await starting;
     execution.listener.onEvents({ progress: { stage: "fit", done: 3, total: 7 } });
@@ -226,7 +218,8 @@ onEachDatabase((tested) => {
   });
 
   test("two services share a queue and run each operation once", async (t) => {
-    const services = [await startQueue(tested, t), await startQueue(tested, t)];
+    const other = await tested.another();
+    const services = [await startQueue(tested, t), await startQueue({ ...tested, database: () => other }, t)];
     for (const { executor } of services) {
       void (async () => {
         for (;;) {

@@ -1,49 +1,42 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { StoredEventType } from "../../contract/api/stored-event.ts";
-import { claimOperation, releaseLeases, renewLeases } from "../store/claim-operation.ts";
-import type { OperationRow } from "../store/operation-rows.ts";
+import { claimOperation } from "../store/attempts.ts";
+import { type RunningRow, readOperation } from "../store/operations.ts";
 import { CoreBudget } from "./core-budget.ts";
-import { LeaseRecovery } from "./lease-recovery.ts";
-import type { OperationNotifications } from "./operation-notifications.ts";
+import type { Lease } from "./leases.ts";
+import type { OperationNotifications } from "./notifications.ts";
 import { logFailure, type QueueParts } from "./queue-parts.ts";
+import { recoverAttempt } from "./recovery.ts";
 import { RunningJob } from "./running-job.ts";
 
-const MILLISECONDS_BETWEEN = { claims: 2_000, renewals: 5_000, recoveries: 10_000 };
-/** The delay before a lease is renewed again whose row another session had locked. */
-const LOCKED_MILLISECONDS = 1_000;
+const CLAIM_MILLISECONDS = 2_000;
 /** How long a stopped job may take to release its operation. It takes long if the database is unreachable. */
 const RELEASE_MILLISECONDS = 10_000;
 /** The number of operations that a line of the log names. */
 const MAX_LOGGED_IDS = 20;
 
 /**
- * Claims queued operations and starts them on the executor, as many in parallel as the settings allow. Renews the leases of the
- * running ones.
+ * Claims queued operations and starts them on the executor, as many in parallel as the settings allow. Takes over the operations of
+ * services that are gone.
  */
 export class Dispatcher {
   readonly #parts: QueueParts;
   readonly #budget: CoreBudget;
   readonly #running = new Map<string, RunningJob>();
-  readonly #timers: NodeJS.Timeout[] = [];
   readonly #unsubscribes: (() => void)[] = [];
-  readonly #recovery: LeaseRecovery;
   #claiming: Promise<void> | undefined;
   #claimAgain = false;
   #draining = false;
-  #drained = false;
-  #isDrainNoted = false;
-  #renewLocked: NodeJS.Timeout | undefined;
+  /** Ids of this service's leases that it did not run at the last renewal: the answer to a claim was lost, or a recovery failed. */
+  #unattended: ReadonlySet<string> = new Set();
+  #recovering: Promise<void> = Promise.resolve();
+  readonly #toRecover = new Set<string>();
 
   constructor(parts: QueueParts) {
     this.#parts = parts;
     const { cores, concurrent_jobs } = parts.settings;
     this.#budget = new CoreBudget(parts.executor.outlivesService ? concurrent_jobs : cores, concurrent_jobs);
-    this.#recovery = new LeaseRecovery({
-      ...parts,
-      isRunning: (id) => this.#running.has(id),
-      adopt: (row) => this.#run(row),
-    });
   }
 
   get runningJobs(): number {
@@ -64,19 +57,24 @@ export class Dispatcher {
     };
   }
 
-  /** @param alone no other service uses this database, so every running operation has to be recovered. */
-  async start(notifications: OperationNotifications, alone: boolean): Promise<void> {
-    // Before the recovery, which may take longer than a lease.
-    this.#every(MILLISECONDS_BETWEEN.renewals, () => this.#keepLeases());
-    await logFailure(this.#parts.log, () => this.#recovery.recoverAll(alone));
+  /** Starts to work; the caller starts the leases. */
+  start(notifications: OperationNotifications): void {
+    this.#parts.leases.watch("operations", {
+      onRenewed: (held) => this.#compare(held),
+      onExpired: async (lease) => {
+        if (!this.#draining && (await this.#parts.leases.take("operations", lease))) this.#recover(lease.id);
+      },
+    });
     this.#unsubscribes.push(notifications.onEvent((type, id) => this.#onEvent(type, id)));
-    notifications.onMissed(() => this.wake());
-    this.#every(MILLISECONDS_BETWEEN.claims, async () => this.wake());
-    this.#every(MILLISECONDS_BETWEEN.recoveries, () => this.#recovery.recoverAll(false));
+    notifications.onMissed(() => {
+      this.wake();
+      void logFailure(this.#parts.log, () => this.#stopCanceled());
+    });
+    const timer = setInterval(() => this.wake(), CLAIM_MILLISECONDS);
+    this.#unsubscribes.push(() => clearInterval(timer));
     this.wake();
   }
 
-  /** Claims queued operations now. */
   wake(): void {
     this.#claimAgain = true;
     this.#claiming ??= this.#claim().finally(() => {
@@ -88,42 +86,48 @@ export class Dispatcher {
   /** Starts no further jobs from now on. */
   async stopClaiming(): Promise<void> {
     this.#draining = true;
-    this.#recovery.stop();
-    for (const timer of this.#timers) clearInterval(timer);
     for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await this.#claiming;
   }
 
   /**
-   * Lets running jobs continue for up to `milliseconds`, with their leases kept, and then releases their operations to the queue.
-   * Detaches at once from executions that outlive this service. Another service takes over the operations that could not be released
-   * within a few more seconds. Records the drain at once, so that no attempt counts as lost if this process is killed in the
-   * meantime.
+   * Notes first that no running attempt counts as lost if this process is killed from now on. Then lets running jobs continue for up to
+   * `milliseconds`, and releases the others to the queue. Detaches at once from executions that outlive this service.
    */
   async drain(milliseconds: number): Promise<void> {
     this.#draining = true;
-    const { database, owner, log, executor } = this.#parts;
-    const keep = () => void logFailure(log, () => this.#keepLeases());
-    keep();
+    const { log, leases, executor } = this.#parts;
+    await logFailure(log, () => this.#noteDrain());
     await this.stopClaiming();
     // Including the last claimed ones.
-    keep();
-    const leases = setInterval(keep, MILLISECONDS_BETWEEN.renewals);
+    await logFailure(log, () => this.#noteDrain());
     const jobs = [...this.#running.values()];
-    const all = Promise.all(jobs.map((job) => job.done));
     const ended = new AbortController();
+    const all = Promise.all(jobs.map((job) => job.done));
     await Promise.race([all, this.#stopAll(executor.outlivesService ? 0 : milliseconds, ended.signal)]);
     ended.abort();
-    clearInterval(leases);
-    this.#drained = true;
-    clearTimeout(this.#renewLocked);
     this.#logIds(
       jobs.filter(({ isReleased }) => isReleased).map(({ row }) => row.id),
       "released operations to the queue",
     );
     await logFailure(log, async () =>
-      this.#logIds(await releaseLeases(database, owner, "wait"), "left running operations to other services"),
+      this.#logIds(await leases.release("operations"), "left running operations to other services"),
     );
+  }
+
+  /** An execution that outlives the service is not lost with it. */
+  async #noteDrain(): Promise<void> {
+    const { database, leases, executor, log } = this.#parts;
+    if (executor.outlivesService) return;
+    const noted = await database.write((db) =>
+      db
+        .updateTable("operations")
+        .set(({ ref }) => ({ drained_attempt: ref("attempt") }))
+        .where(({ and }) => and({ owner: leases.owner, status: "Running" }))
+        .returning("id")
+        .execute(),
+    );
+    log.info({ running: noted.length }, "recorded the drain");
   }
 
   #logIds(ids: readonly string[], message: string): void {
@@ -134,17 +138,15 @@ export class Dispatcher {
   async #stopAll(milliseconds: number, signal: AbortSignal): Promise<void> {
     try {
       await pause(milliseconds, undefined, { signal });
-      for (const job of this.#running.values()) this.#stop(job);
+      for (const job of this.#running.values()) {
+        if (this.#parts.executor.outlivesService) job.detach();
+        else job.stop("draining");
+      }
       await pause(RELEASE_MILLISECONDS, undefined, { signal });
       for (const job of this.#running.values()) job.detach();
     } catch {
       // The signal aborted the wait: all jobs have ended.
     }
-  }
-
-  #stop(job: RunningJob): void {
-    if (this.#parts.executor.outlivesService) job.detach();
-    else job.stop("draining");
   }
 
   #onEvent(type: StoredEventType, id: string): void {
@@ -157,7 +159,7 @@ export class Dispatcher {
       this.#claimAgain = false;
       await logFailure(this.#parts.log, async () => {
         while (!this.#draining && this.#budget.hasRoom()) {
-          const row = await claimOperation(this.#parts.database, this.#parts.owner);
+          const row = await claimOperation(this.#parts.database, this.#parts.leases.owner);
           if (!row) return;
           this.#run(row);
         }
@@ -165,7 +167,7 @@ export class Dispatcher {
     }
   }
 
-  #run(row: OperationRow): void {
+  #run(row: RunningRow): void {
     const job = new RunningJob(this.#parts, row, this.#budget.next);
     this.#running.set(row.id, job);
     this.#budget.add(job);
@@ -177,57 +179,72 @@ export class Dispatcher {
     });
   }
 
-  /** Renews the leases. Stops jobs whose cancel was not notified, and detaches from those that another service took over. */
-  async #keepLeases(): Promise<void> {
-    const before = [...this.#running.values()];
-    const leases = await this.#renewLeases();
-    const attempts = new Map(leases.map((lease) => [lease.id, lease]));
-    for (const job of before) {
-      const lease = attempts.get(job.row.id);
-      const current = this.#running.get(job.row.id) === job;
-      if (current && lease?.attempt !== job.row.attempt) job.detach();
-      else if (lease?.cancel_requested_at) job.stop("canceled");
+  /**
+   * Compares this service's leases with its jobs: detaches from those that another service took over, and recovers those that it does
+   * not run.
+   */
+  async #compare(held: readonly Lease[]): Promise<void> {
+    const attempts = new Map(held.map(({ id, attempt }) => [id, attempt]));
+    for (const [id, job] of this.#running) {
+      if (attempts.get(id) === job.row.attempt) continue;
+      // It may have been claimed after the renewal.
+      const row = await readOperation(this.#parts.database, id);
+      if (row?.attempt !== job.row.attempt || row.owner !== this.#parts.leases.owner) job.detach();
     }
-    this.#recovery.recoverUnattended(leases.map(({ id }) => id));
+    await this.#stopCanceled();
+    if (this.#draining) return;
+    const left = held.map(({ id }) => id).filter((id) => !this.#running.has(id) && !this.#toRecover.has(id));
+    for (const id of left.filter((each) => this.#unattended.has(each))) this.#recover(id);
+    this.#unattended = new Set(left);
+    await this.#takeFreed();
   }
 
-  /** Records the drain with them; an execution that outlives the service is not lost with it. */
-  async #renewLeases() {
-    const { database, owner, executor } = this.#parts;
-    const draining = this.#draining && !executor.outlivesService;
-    try {
-      const leases = await renewLeases(database, owner, draining);
-      if (draining) this.#noteDrain(leases.length);
-      if (leases.some(({ isRenewed }) => !isRenewed)) this.#renewSoon();
-      return leases;
-    } catch (error) {
-      this.#recovery.restartLeaseClocks();
-      throw error;
-    }
+  /** Stops jobs whose cancel was not notified. */
+  async #stopCanceled(): Promise<void> {
+    if (this.#running.size === 0) return;
+    const canceled = await this.#parts.database.db
+      .selectFrom("operations")
+      .select("id")
+      .where("owner", "=", this.#parts.leases.owner)
+      .where("cancel_requested_at", "is not", null)
+      .execute();
+    for (const { id } of canceled) this.#running.get(id)?.stop("canceled");
   }
 
-  #noteDrain(running: number): void {
-    if (!this.#isDrainNoted) this.#parts.log.info({ running }, "recorded the drain");
-    this.#isDrainNoted = true;
+  /** Takes over executions that a service has left running when it ended. */
+  async #takeFreed(): Promise<void> {
+    const { database, leases } = this.#parts;
+    const taken = await database.write(async (db) => {
+      const freed = await db
+        .selectFrom("operations")
+        .select("id")
+        .where("status", "=", "Running")
+        .where("owner", "is", null)
+        .modifyEnd(database.lock("operations", "skip"))
+        .execute();
+      const ids = freed.map(({ id }) => id);
+      if (ids.length > 0)
+        await db.updateTable("operations").set({ owner: leases.owner }).where("id", "in", ids).execute();
+      return ids;
+    });
+    for (const id of taken) this.#recover(id);
   }
 
-  /** Other services give a lapsed lease a whole lease's time after its row was locked. */
-  #renewSoon(): void {
-    if (this.#drained) return;
-    clearTimeout(this.#renewLocked);
-    const renew = async () => void (await this.#renewLeases());
-    this.#renewLocked = setTimeout(() => void logFailure(this.#parts.log, renew), LOCKED_MILLISECONDS);
+  /** One after the other, and beside the renewals, which must not wait for the storage. */
+  #recover(id: string): void {
+    this.#toRecover.add(id);
+    this.#recovering = this.#recovering
+      .then(() => logFailure(this.#parts.log, () => this.#recoverNow(id)))
+      .finally(() => this.#toRecover.delete(id));
   }
 
-  #every(milliseconds: number, action: () => Promise<void>): void {
-    let busy = false;
-    const timer = setInterval(() => {
-      if (busy) return;
-      busy = true;
-      void logFailure(this.#parts.log, action).finally(() => {
-        busy = false;
-      });
-    }, milliseconds);
-    this.#timers.push(timer);
+  async #recoverNow(id: string): Promise<void> {
+    const { database, leases, log } = this.#parts;
+    const row = await readOperation(database, id);
+    const isOwn = row?.status === "Running" && row.owner === leases.owner;
+    if (!row || !isOwn || this.#running.has(id) || this.#draining) return;
+    log.warn({ operation_id: id, attempt: row.attempt }, "took over an operation");
+    if ((await recoverAttempt(this.#parts, row)) && !this.#draining) this.#run(row);
+    this.wake();
   }
 }

@@ -8,8 +8,9 @@ import type { Timing } from "../../contract/output/status-blob.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd } from "../../executors/executor.ts";
 import { entriesOf } from "../../outputs/read-members.ts";
-import { type Ending, endOperation, releaseOperation } from "../store/end-operation.ts";
-import { type Loss, type OperationRow, readOperation } from "../store/operation-rows.ts";
+import type { Loss } from "../database/tables.ts";
+import { type Ending, endOperation, releaseOperation } from "../store/attempts.ts";
+import { type OperationRow, readOperation } from "../store/operations.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 /**
@@ -37,13 +38,16 @@ export async function finishAttempt(
   end: ExecutionEnd,
   { timings, lookForOutput, lostWith = "execution" }: AttemptEnd,
 ): Promise<boolean> {
-  const { database, log, telemetry, settings, webhooks } = parts;
+  const { database, log, telemetry } = parts;
   const record = end.kind !== "succeeded" && lookForOutput ? await findOutput(parts.store, row) : undefined;
   const ending = await endingOf(parts, row, record ? { kind: "succeeded", record } : end, lostWith);
   const fields = { operation_id: row.id, attempt: row.attempt };
   if (ending === "drained") {
     if (!(await releaseOperation(database, row, "drained", 0))) return false;
-    log.info({ ...fields, reason: reasonOf(end) }, "an attempt ended with its service and will be repeated");
+    log.info(
+      { ...fields, ...(end.kind === "lost" && { reason: end.reason }) },
+      "an attempt ended with its service and will be repeated",
+    );
     return true;
   }
   if ("with" in ending) {
@@ -52,11 +56,10 @@ export async function finishAttempt(
     log.warn({ ...fields, reason: ending.reason }, "an attempt was lost and will be repeated");
     return true;
   }
-  const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
+  const ended = await endOperation(parts, row, ending, parts.isTracked?.(row));
   if (!ended) return false;
   if (end.kind === "lost") telemetry.attemptLost(row);
   telemetry.ended(ended, timings);
-  if (ending.status === "Succeeded") parts.onSucceeded?.(row);
   const code = ending.status === "Succeeded" ? undefined : ending.problem.code;
   log.info({ ...fields, status: ending.status, code }, "operation ended");
   return false;
@@ -117,10 +120,6 @@ function executionLost({ lost, losses }: OperationRow, last: Loss): MucastError 
   const causes = [...losses, last].map(({ attempt, reason }) => `attempt ${attempt}: ${reason}`);
   const times = counted(lost + 1, "time");
   return new MucastError("execution_lost", `the job was lost ${times} (${causes.join("; ")})`);
-}
-
-function reasonOf(end: ExecutionEnd): string | undefined {
-  return end.kind === "lost" ? end.reason : undefined;
 }
 
 /**

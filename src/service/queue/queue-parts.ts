@@ -4,15 +4,15 @@ import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { Executor, JobOrder } from "../../executors/executor.ts";
 import type { Database } from "../database/database.ts";
 import type { WebhookTypes } from "../store/events.ts";
-import type { OperationRow } from "../store/operation-rows.ts";
+import type { OperationRow } from "../store/operations.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { Leases } from "./leases.ts";
 
 /** What the parts of the queue share. */
 export interface QueueParts {
   readonly database: Database;
-  /** Identifies this start of this service. */
-  readonly owner: string;
+  readonly leases: Leases;
   readonly executor: Executor;
   readonly store: BlobStore;
   /** Reads the status blob of an attempt; undefined if there is none. */
@@ -26,8 +26,8 @@ export interface QueueParts {
   /** The URL of an input, from its URL or storage path in the row. */
   readonly urlOf: (stored: string) => string;
   readonly webhooks: WebhookTypes;
-  /** Called with each operation that succeeds; must not throw. */
-  readonly onSucceeded?: ((row: OperationRow) => void) | undefined;
+  /** Whether the output of an operation that succeeds is to be recorded by the tracker. */
+  readonly isTracked?: ((row: Pick<OperationRow, "operation">) => boolean) | undefined;
   readonly telemetry: Telemetry;
   readonly log: Log;
 }

@@ -10,14 +10,13 @@ import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
 import { Forecasts } from "../forecast/forecasts.ts";
 import { StoredOperations } from "../operations/stored-operations.ts";
-import { releaseLeases } from "../store/claim-operation.ts";
 import { webhookTypes } from "../store/events.ts";
 import { noLog } from "../telemetry/log.ts";
 import { noTelemetry } from "../telemetry/telemetry.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
-import { newOwner } from "./lease-recovery.ts";
-import { OperationNotifications } from "./operation-notifications.ts";
+import { Leases } from "./leases.ts";
+import { OperationNotifications } from "./notifications.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 export const PAYLOAD = JSON.stringify({
@@ -60,7 +59,7 @@ export class TestedQueue {
     this.executor = executor;
     this.parts = {
       database,
-      owner: newOwner(),
+      leases: new Leases({ database, log: noLog }),
       executor,
       store: this.store,
       readStatus: async (_store, id, attempt) => this.statuses.get(`${id}.${attempt}`),
@@ -104,7 +103,8 @@ export class TestedQueue {
       onQueued: () => undefined,
       onCanceled: () => undefined,
     });
-    if (dispatch) await this.dispatcher.start(this.notifications, false);
+    if (dispatch) this.dispatcher.start(this.notifications);
+    if (dispatch) await this.parts.leases.look();
     return this;
   }
 
@@ -141,7 +141,7 @@ export class TestedQueue {
   /** Like a kill: stores nothing, and lets other services see that this one is gone. */
   async die(): Promise<void> {
     await this.dispatcher.stopClaiming();
-    await releaseLeases(this.parts.database, this.parts.owner, "wait");
+    await this.parts.leases.release("operations");
   }
 
   /** Closes once; later calls wait for the first. */

@@ -3,10 +3,8 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { publicProblem } from "../../contract/problems/public-problem.ts";
 import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
-import { recordStart } from "../store/claim-operation.ts";
-import { releaseOperation } from "../store/end-operation.ts";
-import type { OperationRow } from "../store/operation-rows.ts";
-import { recordProgress } from "../store/record-progress.ts";
+import { recordProgress, recordStart, releaseOperation } from "../store/attempts.ts";
+import type { RunningRow } from "../store/operations.ts";
 import { canceledProblem, finishAttempt } from "./finish-attempt.ts";
 import { ProgressBatcher } from "./progress-batcher.ts";
 import { orderOf, type QueueParts } from "./queue-parts.ts";
@@ -26,7 +24,7 @@ const NEVER_STARTED = { kind: "failed", problem: canceledProblem() } as const;
 
 /** One attempt that this service runs: from its start or adoption until its end is stored. */
 export class RunningJob {
-  readonly row: OperationRow;
+  readonly row: RunningRow;
   /** Resolves when the end is stored, or when the operation no longer belongs to this service; never rejects. */
   readonly done: Promise<void>;
   readonly #parts: QueueParts;
@@ -44,7 +42,7 @@ export class RunningJob {
   });
 
   /** @param row as claimed or taken over; its execution is adopted if it has a handle. @param cores that it may use at first. */
-  constructor(parts: QueueParts, row: OperationRow, cores: number) {
+  constructor(parts: QueueParts, row: RunningRow, cores: number) {
     this.#parts = parts;
     this.row = row;
     this.#order = orderOf(row, cores, parts.urlOf);
@@ -83,11 +81,7 @@ export class RunningJob {
     const parts = this.#parts;
     const fields = { operation_id: this.row.id };
     const batcher = new ProgressBatcher(
-      (batch) =>
-        recordProgress(parts.database, this.row, batch, {
-          events: parts.settings.events_kept,
-          webhooks: parts.webhooks,
-        }),
+      (batch) => recordProgress(parts, this.row, batch),
       (error) => parts.log.warn({ ...fields, err: error }, "progress could not be stored"),
     );
     const end = await this.#execute(batcher);
@@ -136,8 +130,8 @@ export class RunningJob {
   }
 
   async #storeStart(handle: string): Promise<void> {
-    const { database, webhooks, telemetry } = this.#parts;
-    if (!(await recordStart(database, this.row, handle, webhooks))) return;
+    const { telemetry } = this.#parts;
+    if (!(await recordStart(this.#parts, this.row, handle))) return;
     const cores = this.#cores;
     telemetry.started(this.row, cores);
     const { id, attempt } = this.row;

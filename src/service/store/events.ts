@@ -1,11 +1,8 @@
-import type { OperationView } from "../../contract/api/operation-view.ts";
+import { sql } from "kysely";
 import type { StoredEvent, StoredEventType } from "../../contract/api/stored-event.ts";
-import { SIZES } from "../../contract/schema/answer-limits.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
-import type { Queryable } from "../database/database.ts";
-
-/** The channel of the notifications to every service; the payload is `<event type>:<operation id>`. */
-export const CHANNEL = "mucast_operations";
+import type { Database } from "../database/database.ts";
+import type { Statements } from "../database/tables.ts";
 
 type EventData<T extends StoredEventType> = Extract<StoredEvent, { type: T }>["data"];
 
@@ -14,54 +11,53 @@ export type NewEvent = {
   [T in StoredEventType]: { readonly type: T; readonly data: EventData<T> };
 }[StoredEventType];
 
-/**
- * Stores the next events of an operation in one statement, with a delivery for each webhook target that wants the event.
- * When the transaction commits, the database notifies every service.
- * @returns the number of the last event of the operation.
- */
-export async function appendEvents(
-  statements: Queryable,
-  id: string,
-  events: readonly NewEvent[],
-  webhooks: WebhookTypes,
-): Promise<number> {
-  const deliveries = events.flatMap(({ type }, index) =>
-    webhooks.targetsOf(type).map((target) => ({ nth: index + 1, target })),
-  );
-  // PostgreSQL runs a part that only selects, as `notified` does, only if the statement reads it: hence the count.
-  const { rows } = await statements.query<{ last_seq: number }>(
-    `with numbered as (
-       update operations set last_seq = last_seq + cardinality($2::text[]) where id = $1
-       returning last_seq, last_seq - cardinality($2::text[]) as before
-     ), stored as (
-       insert into events (operation_id, seq, type, data)
-       select $1, before + nth, type, data::json
-       from numbered, unnest($2::text[], $3::text[]) with ordinality as new (type, data, nth)
-       returning type
-     ), delivered as (
-       insert into webhook_deliveries (operation_id, seq, target)
-       select $1, before + nth, target from numbered, unnest($4::int[], $5::text[]) as wanted (nth, target)
-     ), notified as (
-       select pg_notify($6, type || ':' || $1) from stored
-     )
-     select last_seq, (select count(*) from notified) from numbered`,
-    [
-      id,
-      events.map(({ type }) => type),
-      events.map(({ data }) => JSON.stringify(data)),
-      deliveries.map(({ nth }) => nth),
-      deliveries.map(({ target }) => target),
-      CHANNEL,
-    ],
-  );
-  return rows[0]!.last_seq;
+/** What storing an event needs. */
+export interface EventParts {
+  readonly database: Database;
+  readonly webhooks: WebhookTypes;
 }
 
-interface EventRow {
-  readonly seq: number;
-  readonly type: StoredEventType;
-  readonly data: OperationView;
-  readonly created_at: Date;
+/** Stores the next events of an operation. @returns the number of its last event. */
+export async function appendEvents(
+  parts: EventParts,
+  db: Statements,
+  id: string,
+  events: readonly NewEvent[],
+): Promise<number> {
+  const { last_seq } = await db
+    .updateTable("operations")
+    .set(({ eb }) => ({ last_seq: eb("last_seq", "+", events.length) }))
+    .where("id", "=", id)
+    .returning("last_seq")
+    .executeTakeFirstOrThrow();
+  await storeEvents(parts, db, id, last_seq - events.length, events);
+  return last_seq;
+}
+
+/**
+ * Stores events with the numbers after `before`, and a delivery for each webhook target that wants one. When the transaction commits,
+ * the database notifies every service.
+ */
+export async function storeEvents(
+  { database, webhooks }: EventParts,
+  db: Statements,
+  operation_id: string,
+  before: number,
+  events: readonly NewEvent[],
+): Promise<void> {
+  const numbered = events.map(({ type, data }, index) => ({
+    ...{ operation_id, seq: before + index + 1, type },
+    data: JSON.stringify(data),
+  }));
+  await db.insertInto("events").values(numbered).execute();
+  const deliveries = numbered.flatMap(({ seq, type }) =>
+    webhooks.targetsOf(type).map((target) => ({ operation_id, seq, target })),
+  );
+  if (deliveries.length > 0) await db.insertInto("webhook_deliveries").values(deliveries).execute();
+  await database.notify(
+    db,
+    events.map(({ type }) => `${type}:${operation_id}`),
+  );
 }
 
 /** Maximum size of one read. */
@@ -73,37 +69,40 @@ interface Portion {
 
 /** Reads the events with a number above `after`, in order, as many as fit into a portion. */
 export async function readEvents(
-  statements: Queryable,
+  database: Database,
   id: string,
   after: number,
   portion: Portion,
 ): Promise<StoredEvent[]> {
-  // One row at a time: the database stores data compressed, and knows its size only after it has unpacked it.
-  const { rows } = await statements.query<EventRow>(
-    `with recursive portion as (
-       select found.*, 1 as nth, octet_length(found.data::text) as bytes from (
-         select seq, type, data, created_at from events
-         where operation_id = $1 and seq > $2 order by seq limit 1
-       ) found
-       union all
-       select found.*, portion.nth + 1, portion.bytes + octet_length(found.data::text)
-       from portion, lateral (
-         select seq, type, data, created_at from events
-         where operation_id = $1 and seq > portion.seq order by seq limit 1
-       ) found
-       where portion.nth < $3 and portion.bytes < $4
-     )
-     select seq, type, data, created_at from portion order by seq`,
-    [id, after, portion.events, portion.bytes],
-  );
+  const { db } = database;
+  const found = db
+    .selectFrom("events")
+    .select(["seq", "type", "data", "created_at"])
+    .where("operation_id", "=", id)
+    .where("seq", ">", after)
+    .orderBy("seq")
+    .limit(portion.events);
+  const sized = db
+    .selectFrom(found.as("found"))
+    .selectAll()
+    .select(
+      sql<number>`coalesce(sum(${database.jsonBytes("data")})
+        over (order by seq rows between unbounded preceding and 1 preceding), 0)`.as("bytes_before"),
+    );
+  const rows = await db
+    .selectFrom(sized.as("sized"))
+    .select(["seq", "type", "data", "created_at"])
+    .where("bytes_before", "<", portion.bytes)
+    .orderBy("seq")
+    .execute();
   return rows.map(
     ({ seq, type, data, created_at }) =>
       ({ seq, operation_id: id, time: created_at.toISOString(), type, data }) as unknown as StoredEvent,
   );
 }
 
-/** Bytes of the epochs kept per operation, as the database stores them. */
-const EPOCHS_BYTES = 8 * 2 ** 20;
+/** JSON text of the epochs kept per operation, and the fewest events that may exceed it. */
+const EPOCHS = { bytes: 32 * 2 ** 20, events: 40 };
 
 /**
  * Removes the events beyond the newest `kept`: progress first, then the oldest. Epochs are counted separately, so that they displace
@@ -111,27 +110,44 @@ const EPOCHS_BYTES = 8 * 2 ** 20;
  * @param last number of the newest event.
  */
 export async function pruneEvents(
-  statements: Queryable,
+  database: Database,
+  db: Statements,
   id: string,
   last: number,
   kept: number,
 ): Promise<void> {
-  if (last <= Math.min(kept, EPOCHS_BYTES / SIZES.epochs)) return;
-  await statements.query(
-    `with ranked as (
-       select seq, type, row_number() over newest as nth, sum(pg_column_size(data)) over newest as bytes
-       from events where operation_id = $1
-       window newest as (partition by type = 'epochs' order by type = 'progress', seq desc)
-     ), removed as (
-       delete from events where operation_id = $1
-         and seq in (select seq from ranked where nth > $2 or (type = 'epochs' and bytes > $3))
-       returning seq, type
-     )
-     update operations
-     set pruned_seq = greatest(pruned_seq, (select max(seq) from removed where type <> 'epochs'))
-     where id = $1 and exists (select 1 from removed where type <> 'epochs')`,
-    [id, kept, EPOCHS_BYTES],
-  );
+  if (last <= Math.min(kept, EPOCHS.events)) return;
+  const newest = sql`partition by type = 'epochs' order by type = 'progress', seq desc`;
+  const ranked = db
+    .selectFrom("events")
+    .select([
+      "seq",
+      "type",
+      sql<number>`row_number() over (${newest})`.as("nth"),
+      sql<number>`sum(${database.jsonBytes("data")}) over (${newest})`.as("bytes"),
+    ])
+    .where("operation_id", "=", id);
+  const beyond = db
+    .selectFrom(ranked.as("ranked"))
+    .select("seq")
+    .where((eb) =>
+      eb.or([eb("nth", ">", kept), eb.and([eb("type", "=", "epochs"), eb("bytes", ">", EPOCHS.bytes)])]),
+    );
+  const removed = await db
+    .deleteFrom("events")
+    .where("operation_id", "=", id)
+    .where("seq", "in", beyond)
+    .returning(["seq", "type"])
+    .execute();
+  const pruned = removed.filter(({ type }) => type !== "epochs").map(({ seq }) => seq);
+  if (pruned.length === 0) return;
+  const newestPruned = Math.max(...pruned);
+  await db
+    .updateTable("operations")
+    .set({ pruned_seq: newestPruned })
+    .where("id", "=", id)
+    .where("pruned_seq", "<", newestPruned)
+    .execute();
 }
 
 /** Which of the operator's targets receive which events. */

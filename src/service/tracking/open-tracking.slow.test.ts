@@ -7,9 +7,12 @@ import { eventuallyTrue } from "../../../test/service/eventually.testing.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
 import { FakeTracker } from "../../tracking/fake-tracker.testing.ts";
+import { openDatabase } from "../database/database.ts";
+import { newRow } from "../database/databases.testing.ts";
+import { Leases } from "../queue/leases.ts";
 import { loadSettings } from "../settings/load-settings.ts";
-import { openLog } from "../telemetry/log.ts";
-import { openTracking, trackerOfService } from "./open-tracking.ts";
+import { noLog, openLog } from "../telemetry/log.ts";
+import { isTracked, openTracking, trackerOfService } from "./open-tracking.ts";
 
 const TOKEN = "planted-token";
 const SPACE = "key-0123456789abcdef";
@@ -19,7 +22,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 function stored(id: string, text: string) {
   writeFileSync(join(folder, SPACE, "data", `ml_engine_${id}.json`), text);
-  return { id, space: SPACE, operation: "run_ml_job" as const };
+  return { id };
 }
 
 async function open(t: TestContext) {
@@ -34,7 +37,11 @@ async function open(t: TestContext) {
     MLFLOW_EXPERIMENT_NAME: "desk",
     MLFLOW_TRACKING_TOKEN: TOKEN,
   };
+  const database = await openDatabase({ data_dir: mkdtempSync(join(folder, "database-")) });
+  t.after(() => database.close());
   const tracking = openTracking({
+    database,
+    leases: new Leases({ database, log: noLog }),
     settings: loadSettings({}, env),
     env,
     storage: { access: { blobUrl: "", policy } },
@@ -42,16 +49,30 @@ async function open(t: TestContext) {
     telemetry: { requestProcessEnded: (kind, outcome) => void outcomes.push(`${kind} ${outcome}`) },
   })!;
   t.after(() => tracking.close());
-  return { there, lines, outcomes, tracking };
+  const add = async (...jobs: readonly { readonly id: string }[]) => {
+    await database.write(async (db) => {
+      for (const [nth, { id }] of jobs.entries()) {
+        await db
+          .insertInto("operations")
+          .values({ ...newRow(id, "me"), space: SPACE })
+          .execute();
+        await db
+          .insertInto("tracking")
+          .values({ id, next_at: database.time(nth - 60) })
+          .execute();
+      }
+    });
+    tracking.wake();
+  };
+  return { there, lines, outcomes, tracking, add };
 }
 
-test("a job is recorded by a process that gets the credentials of the tracker; an audit is not recorded", {
+test("a job is recorded by a process that gets the credentials of the tracker", {
   timeout: 600_000,
 }, async (t) => {
-  const { there, lines, outcomes, tracking } = await open(t);
+  const { there, lines, outcomes, add } = await open(t);
   const text = mlText({ tickers: ["A"] });
-  tracking.add({ id: "audit", space: SPACE, operation: "audit" });
-  tracking.add(stored("1", text));
+  await add(stored("1", text));
   await eventuallyTrue("the job is recorded", () => outcomes.length > 0);
   assert.deepEqual([outcomes, lines], [["track done"], []]);
   assert.deepEqual([there.experiment, there.runs.map(({ status }) => status)], ["desk", ["FINISHED"]]);
@@ -62,23 +83,32 @@ test("a job is recorded by a process that gets the credentials of the tracker; a
 test("a refusal and an output without a report are logged once, without credentials", {
   timeout: 600_000,
 }, async (t) => {
-  const { there, lines, outcomes, tracking } = await open(t);
+  const { there, lines, outcomes, tracking, add } = await open(t);
   there.next("runs/create", (to) => void to.writeHead(403).end(TOKEN));
-  tracking.add(stored("2", mlText({ tickers: ["A"] })));
-  tracking.add(stored("3", "{}"));
-  tracking.add(stored("4", mlText({ tickers: ["A"], seed: 4 })));
+  await add(
+    stored("2", mlText({ tickers: ["A"] })),
+    stored("3", "{}"),
+    stored("4", mlText({ tickers: ["A"], seed: 4 })),
+  );
   await eventuallyTrue("all jobs had an attempt", () => outcomes.length === 3);
   assert.deepEqual(outcomes, ["track tracking_failed", "track unreadable_blob", "track done"]);
   await tracking.close();
   const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level !== "debug");
   assert.deepEqual(
-    logged.map(({ level, lost, tracker }) => [level, lost, tracker]),
+    logged.map(({ level, tracker }) => [level, tracker]),
     [
-      ["warn", undefined, there.origin],
-      ["info", 2, there.origin],
+      ["warn", there.origin],
+      ["info", there.origin],
     ],
   );
   assert.ok(!lines.join().includes(TOKEN));
+});
+
+test("jobs are recorded, and audits are not", () => {
+  assert.deepEqual(
+    [isTracked({ operation: "run_dl_job" }), isTracked({ operation: "audit" })],
+    [true, false],
+  );
 });
 
 test("the settings of a tracker are checked", () => {

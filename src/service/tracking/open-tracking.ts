@@ -5,27 +5,25 @@ import { TRACKER_VARIABLES } from "../../contract/tracker-url.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
 import { type Tracker, trackerOf } from "../../tracking/tracker.ts";
 import type { Storage } from "../blobs/open-storage.ts";
+import type { Database } from "../database/database.ts";
+import type { Leases } from "../queue/leases.ts";
 import { runProcess } from "../request-process/run-process.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
+import type { OperationRow } from "../store/operations.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { type EndedJob, TrackingQueue } from "./tracking-queue.ts";
+import { TrackingQueue } from "./tracking-queue.ts";
 
 type TrackerSettings = Pick<ServiceSettings, "mlflow_tracking_uri" | "mlflow_experiment">;
 
 interface TrackingParts {
+  readonly database: Database;
+  readonly leases: Leases;
   readonly settings: ServiceSettings;
   readonly env: NodeJS.ProcessEnv;
   readonly storage: Pick<Storage, "access">;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
-}
-
-/** Records jobs that have succeeded. */
-export interface Tracking {
-  /** Returns at once. Does nothing for an audit or a replay. */
-  add(job: EndedJob): void;
-  close(): Promise<void>;
 }
 
 /** Bytes of the answer of a process: the run. */
@@ -36,14 +34,21 @@ export function trackerOfService(settings: TrackerSettings, env: NodeJS.ProcessE
   return trackerOf(trackerVariables(settings, env));
 }
 
+/** Whether the output of an operation is recorded, if there is a tracker: those of an audit or a replay are not. */
+export function isTracked({ operation }: Pick<OperationRow, "operation">): boolean {
+  return JOB_OPERATIONS.some((name) => name === operation);
+}
+
 /** @returns undefined without a tracker. @throws MucastError invalid_request like `trackerOf`. */
 export function openTracking({
+  database,
+  leases,
   settings,
   env,
   storage,
   log,
   telemetry,
-}: TrackingParts): Tracking | undefined {
+}: TrackingParts): TrackingQueue | undefined {
   const tracker = trackerOfService(settings, env);
   if (tracker === undefined) return undefined;
   const { access } = storage;
@@ -53,7 +58,9 @@ export function openTracking({
     seconds: settings.request_seconds,
     answerBytes: MAX_ANSWER,
   });
-  const queue = new TrackingQueue({
+  return new TrackingQueue({
+    database,
+    leases,
     url: tracker.url,
     log,
     record: async ({ name, space }, signal) => {
@@ -72,12 +79,6 @@ export function openTracking({
       if (settled.status === "rejected") throw settled.reason;
     },
   });
-  return {
-    add: (job) => {
-      if (JOB_OPERATIONS.some((name) => name === job.operation)) queue.add(job);
-    },
-    close: () => queue.close(),
-  };
 }
 
 /** The variables of the tracker, for `trackerOf` and for the process that contacts it. */

@@ -1,162 +1,158 @@
 import { outputName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { OperationRow } from "../store/operation-rows.ts";
+import type { Database } from "../database/database.ts";
+import type { Leases } from "../queue/leases.ts";
+import type { OperationRow } from "../store/operations.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** A job that has succeeded. */
-export type EndedJob = Pick<OperationRow, "id" | "space" | "operation">;
+/** An output to record. */
+export type EndedJob = Pick<OperationRow, "id" | "space" | "operation"> & { readonly name: string };
 
 /** The times of attempts. */
 export interface TrackingPace {
-  /** Milliseconds until the next attempt, by the number of failures in a row. */
-  readonly retryDelay: (failures: number) => number;
+  /** Milliseconds between two looks for due outputs. */
+  readonly claimMilliseconds: number;
+  /** Seconds until the next attempt at an output, by the number of attempts. */
+  readonly retryDelay: (attempts: number) => number;
   /** Milliseconds that the attempt in progress may continue when the service closes. */
   readonly closeMilliseconds: number;
 }
 
 interface TrackingQueueParts {
-  /** Records the output of a job. @throws MucastError. */
-  readonly record: (job: EndedJob & { readonly name: string }, signal: AbortSignal) => Promise<void>;
+  readonly database: Database;
+  readonly leases: Leases;
+  /** Records an output. @throws MucastError. */
+  readonly record: (job: EndedJob, signal: AbortSignal) => Promise<void>;
   /** URL of the tracker, for the log. */
   readonly url: string;
   readonly log: Log;
   readonly pace?: TrackingPace;
 }
 
-/** Beyond it, the output of a further job is not recorded. */
-export const MAX_WAITING = 1_000;
-
-/** Attempts at one output. */
-export const MAX_ATTEMPTS = 8;
+/** Attempts at one output. They take about an hour. */
+export const MAX_ATTEMPTS = 10;
 
 const PACE: TrackingPace = {
-  retryDelay: (failures) => Math.min(600_000, 5_000 * 3 ** (failures - 1)),
+  claimMilliseconds: 5_000,
+  retryDelay: (attempts) => Math.min(900, 5 * 3 ** (attempts - 1)),
   closeMilliseconds: 1_000,
 };
 
-interface Waiting {
-  readonly job: EndedJob;
-  attempts: number;
-}
+type ClaimedJob = EndedJob & { readonly attempt: number };
 
 /**
- * Records the outputs of ended jobs one after the other, in the background. While the tracker is away, they wait in memory. The log has one
- * warning when recording begins to fail, and one line when it succeeds again, however many jobs and attempts there were in between.
+ * Records the outputs of ended jobs one after the other, in the background. Several services share them. The log has one warning when
+ * recording begins to fail, and one line when it succeeds again, however many jobs and attempts there were in between.
  */
 export class TrackingQueue {
   readonly #parts: TrackingQueueParts;
   readonly #pace: TrackingPace;
-  readonly #waiting: Waiting[] = [];
   readonly #aborting = new AbortController();
-  #running: Promise<void> | undefined;
+  readonly #timer: NodeJS.Timeout;
+  #working: Promise<void> | undefined;
   #isClosing = false;
-  /** Failures in a row. */
-  #failures = 0;
-  /** Outputs that were given up since recording began to fail. */
-  #lost = 0;
-  #cutPauseShort: () => void = () => undefined;
+  #isFailing = false;
 
   constructor(parts: TrackingQueueParts) {
     this.#parts = parts;
     this.#pace = parts.pace ?? PACE;
+    parts.leases.watch("tracking");
+    this.#timer = setInterval(() => this.wake(), this.#pace.claimMilliseconds);
+    this.wake();
   }
 
-  /** Returns at once, and never throws. */
-  add(job: EndedJob): void {
-    if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ job, attempts: 0 });
-    else this.#lost += 1;
-    this.#start();
+  wake(): void {
+    this.#working ??= this.#work()
+      .catch((error: unknown) => this.#parts.log.warn({ err: error }, "the jobs to record could not be read"))
+      .finally(() => {
+        this.#working = undefined;
+      });
   }
 
-  /** Gives the attempt in progress a second. Outputs that still wait are not recorded. */
+  /** Gives the attempt in progress a second. Another service records the rest, or this one after its next start. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    this.#cutPauseShort();
+    clearInterval(this.#timer);
     const late = setTimeout(() => this.#aborting.abort(), this.#pace.closeMilliseconds);
-    await this.#running;
+    await this.#working;
     clearTimeout(late);
-    const lost = this.#lost + this.#waiting.length;
-    if (lost === 0) return;
-    const fields = { lost, tracker: this.#parts.url };
-    this.#parts.log.warn(fields, "the service ends before it has recorded all jobs in MLflow");
   }
 
-  #start(): void {
-    if (this.#running !== undefined || this.#isClosing || this.#waiting.length === 0) return;
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined;
-      // A job may have been added after the last look.
-      this.#start();
-    });
-  }
-
-  async #run(): Promise<void> {
-    for (let next = this.#waiting[0]; next !== undefined && !this.#isClosing; next = this.#waiting[0]) {
-      next.attempts += 1;
-      const error = await this.#attempt(next.job);
-      if (error === undefined) this.#succeed();
-      else if (isPassing(error) && next.attempts < MAX_ATTEMPTS) {
-        this.#fail(error, next);
-        await this.#pause();
-        continue;
-      } else {
-        // An attempt that the service cut short when it closed leaves its output among the waiting ones.
-        if (this.#aborting.signal.aborted) return;
-        this.#fail(error, next);
-        this.#lost += 1;
+  async #work(): Promise<void> {
+    for (let job = await this.#claim(); job !== undefined; job = await this.#claim()) {
+      let error: unknown;
+      try {
+        await this.#parts.record(job, this.#aborting.signal);
+      } catch (thrown) {
+        error = thrown;
       }
-      this.#waiting.shift();
+      if (this.#aborting.signal.aborted) return this.#free(job, 0, job.attempt - 1);
+      this.#report(job, error);
+      if (error !== undefined && isPassing(error) && job.attempt < MAX_ATTEMPTS)
+        await this.#free(job, this.#pace.retryDelay(job.attempt));
+      else await this.#remove(job);
     }
   }
 
-  async #attempt(job: EndedJob): Promise<unknown> {
-    try {
-      await this.#parts.record({ ...job, name: outputName(job.operation, job.id) }, this.#aborting.signal);
-      return undefined;
-    } catch (error) {
-      return error;
-    }
-  }
-
-  #succeed(): void {
-    if (this.#failures === 0) return;
-    this.#parts.log.info({ lost: this.#lost, tracker: this.#parts.url }, "jobs are recorded in MLflow again");
-    this.#failures = 0;
-    this.#lost = 0;
-  }
-
-  #fail(error: unknown, { job, attempts }: Waiting): void {
-    this.#failures += 1;
-    const fields = { operation_id: job.id, attempts, tracker: this.#parts.url, err: error };
-    if (this.#failures > 1) this.#parts.log.debug(fields, "a job was not recorded in MLflow");
-    else
-      this.#parts.log.warn(fields, "jobs cannot be recorded in MLflow; a line will say when they are again");
-  }
-
-  #pause(): Promise<void> {
-    if (this.#isClosing) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#pace.retryDelay(this.#failures));
-      this.#cutPauseShort = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+  async #claim(): Promise<ClaimedJob | undefined> {
+    const { database, leases } = this.#parts;
+    if (this.#isClosing) return undefined;
+    return database.write(async (db) => {
+      const due = await db
+        .selectFrom("tracking as t")
+        .innerJoin("operations as o", "o.id", "t.id")
+        .select(["t.id", "t.attempt", "o.space", "o.operation"])
+        .where("t.owner", "is", null)
+        .where("t.next_at", "<=", database.time())
+        .orderBy("t.next_at")
+        .limit(1)
+        .modifyEnd(database.lock("t", "skip"))
+        .executeTakeFirst();
+      if (due === undefined) return undefined;
+      const attempt = due.attempt + 1;
+      await db
+        .updateTable("tracking")
+        .set({ owner: leases.owner, attempt })
+        .where("id", "=", due.id)
+        .execute();
+      return { ...due, attempt, name: outputName(due.operation, due.id) };
     });
+  }
+
+  async #free({ id, attempt }: ClaimedJob, seconds: number, attempts = attempt): Promise<void> {
+    const { database } = this.#parts;
+    await database.write((db) =>
+      db
+        .updateTable("tracking")
+        .set({ owner: null, attempt: attempts, next_at: database.time(seconds) })
+        .where(({ and }) => and({ id, attempt }))
+        .execute(),
+    );
+  }
+
+  async #remove({ id, attempt }: ClaimedJob): Promise<void> {
+    await this.#parts.database.write((db) =>
+      db
+        .deleteFrom("tracking")
+        .where(({ and }) => and({ id, attempt }))
+        .execute(),
+    );
+  }
+
+  #report({ id, attempt }: ClaimedJob, error: unknown): void {
+    const { log, url } = this.#parts;
+    const fields = { operation_id: id, attempts: attempt, tracker: url, err: error };
+    if (error === undefined) {
+      if (this.#isFailing) log.info({ tracker: url }, "jobs are recorded in MLflow again");
+    } else if (this.#isFailing) log.debug(fields, "a job was not recorded in MLflow");
+    else log.warn(fields, "jobs cannot be recorded in MLflow; a line will say when they are again");
+    this.#isFailing = error !== undefined;
   }
 }
 
 /** Whether another attempt may succeed. A defect, and an output that has no report, stay so. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof MucastError)) return false;
-  switch (error.code) {
-    case "tracking_failed":
-      return error.data.passing === true;
-    case "timed_out":
-    case "process_lost":
-    case "unavailable":
-    case "blob_unavailable":
-      return true;
-    default:
-      return false;
-  }
+  if (error.code === "tracking_failed") return error.data.passing === true;
+  return ["timed_out", "process_lost", "unavailable", "blob_unavailable"].includes(error.code);
 }

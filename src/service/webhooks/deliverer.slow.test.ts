@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { beforeEach, type TestContext, test } from "node:test";
+import type { Updateable } from "kysely";
 import { EVENT_TYPES, type StoredEventType } from "../../contract/api/stored-event.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
+import type { Database } from "../database/database.ts";
+import { newRow, onEachDatabase, removeOperations, withMembers } from "../database/databases.testing.ts";
+import type { Tables } from "../database/tables.ts";
+import { Leases } from "../queue/leases.ts";
 import { appendEvents, type NewEvent, webhookTypes } from "../store/events.ts";
-import { openLog } from "../telemetry/log.ts";
+import { noLog, openLog } from "../telemetry/log.ts";
 import type { DeliveryOutcome } from "../telemetry/telemetry.ts";
 import { MAX_ATTEMPTS, type Pace, startDeliverer } from "./deliverer.ts";
 import { claimDeliveries } from "./deliveries.ts";
@@ -22,7 +26,8 @@ const PACE: Pace = {
 const status = (code: number) => (response: ServerResponse) => void response.writeHead(code).end();
 
 onEachDatabase((tested) => {
-  beforeEach(() => tested.database().exec("truncate operations cascade"));
+  beforeEach(() => removeOperations(tested.database()));
+  const leasesOf = () => new Leases({ database: tested.database(), log: noLog });
 
   async function receiver(t: TestContext): Promise<WebhookReceiver> {
     const listening = await new WebhookReceiver().listen();
@@ -37,35 +42,36 @@ onEachDatabase((tested) => {
     data = {},
   ) {
     const id = randomUUID();
-    await tested.database().transaction(async (statements) => {
-      await statements.query(
-        `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256)
-         values ($1, 'me', 'run_ml_job', '', '', '{}', '', '')`,
-        [id],
-      );
-      await appendEvents(statements, id, [{ type, data } as NewEvent], webhookTypes(targets));
+    const database = tested.database();
+    await database.write(async (db) => {
+      await db.insertInto("operations").values(newRow(id, "me")).execute();
+      await appendEvents({ database, webhooks: webhookTypes(targets) }, db, id, [{ type, data } as NewEvent]);
     });
     return id;
   }
 
   async function deliveries() {
-    const { rows } = await tested.database().query<{
-      attempts: number;
-      delivered_at: Date | null;
-      failed_at: Date | null;
-      last_error: string | null;
-    }>("select attempts, delivered_at, failed_at, last_error from webhook_deliveries order by id");
-    return rows.map(({ attempts, delivered_at, failed_at, last_error }) => {
+    const rows = await tested
+      .database()
+      .db.selectFrom("webhook_deliveries")
+      .selectAll()
+      .orderBy("id")
+      .execute();
+    return rows.map(({ attempt: attempts, delivered_at, failed_at, last_error }) => {
       const state = delivered_at ? "delivered" : failed_at ? "failed" : "due";
       return { attempts, state, last_error };
     });
   }
+
+  const update = (values: Updateable<Tables["webhook_deliveries"]>) =>
+    tested.database().write((db) => db.updateTable("webhook_deliveries").set(values).execute());
 
   function start(t: TestContext, targets: readonly WebhookTarget[], pace: Partial<Pace> = {}) {
     const lines: string[] = [];
     const outcomes: DeliveryOutcome[] = [];
     const deliverer = startDeliverer({
       database: tested.database(),
+      leases: leasesOf(),
       targets,
       source: "https://mucast.example",
       log: openLog({ level: "debug", destination: { write: (line) => void lines.push(line) } }),
@@ -217,13 +223,8 @@ onEachDatabase((tested) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
     await storeEvent(targets);
+    await update({ attempt: MAX_ATTEMPTS - 1 });
     await storeEvent(targets);
-    await tested
-      .database()
-      .query(
-        "update webhook_deliveries set attempts = $1 where id = (select max(id) from webhook_deliveries)",
-        [MAX_ATTEMPTS - 1],
-      );
     there.answers.push(status(410), status(410));
     const lastFails = start(t, targets);
     await there.count(2);
@@ -232,13 +233,11 @@ onEachDatabase((tested) => {
     assert.deepEqual(
       (await deliveries()).map(({ state, attempts }) => [state, attempts]),
       [
-        ["failed", 1],
         ["failed", MAX_ATTEMPTS],
+        ["failed", 1],
       ],
     );
-    await tested
-      .database()
-      .exec("update webhook_deliveries set attempts = 10, failed_at = null, next_at = now()");
+    await update({ attempt: 10, failed_at: null });
     there.answers.push(status(500), status(500), status(500), status(500));
     const allFail = start(t, targets);
     await there.count(6);
@@ -250,10 +249,13 @@ onEachDatabase((tested) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
     await storeEvent(targets);
-    const claim = { target: "desk", most: 8, leaseSeconds: 3_600 };
-    assert.equal((await claimDeliveries(tested.database(), claim)).length, 1);
-    assert.deepEqual(await claimDeliveries(tested.database(), claim), []);
-    await tested.database().exec("update webhook_deliveries set next_at = now()");
+    const killed = leasesOf();
+    const claim = () => claimDeliveries(tested.database(), killed.owner, "desk", 8);
+    assert.equal((await claim()).length, 1);
+    assert.deepEqual(await claim(), []);
+    // As another service does once the lease has expired.
+    const [lease] = await killed.renew("webhook_deliveries");
+    await leasesOf().take("webhook_deliveries", lease!, null);
     const deliverer = start(t, targets);
     await there.count(1);
     await deliverer.close();
@@ -308,7 +310,7 @@ onEachDatabase((tested) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin, { types: ["progress", "succeeded"] })];
     await storeEvent(targets, "progress");
-    await tested.database().exec("delete from events");
+    await tested.database().write((db) => db.deleteFrom("events").execute());
     await storeEvent(targets);
     const deliverer = start(t, targets);
     await there.count(1);
@@ -340,16 +342,24 @@ onEachDatabase((tested) => {
     const targets = [targetAt(there.origin)];
     await storeEvent(targets);
     let failures = 2;
-    const database = {
-      query: <T>(text: string, params?: readonly unknown[]) => {
-        failures -= 1;
-        return failures >= 0 ? Promise.reject(new Error("away")) : tested.database().query<T>(text, params);
-      },
+    const write: Database["write"] = (body) => {
+      failures -= 1;
+      return failures >= 0 ? Promise.reject(new Error("away")) : tested.database().write(body);
     };
+    const database = withMembers(tested.database(), { write });
     const lines: string[] = [];
     const log = openLog({ level: "warn", destination: { write: (line) => void lines.push(line) } });
     const telemetry = { delivery: () => undefined };
-    const deliverer = startDeliverer({ database, targets, source: "urn:x", log, telemetry, pace: PACE });
+    const leases = leasesOf();
+    const deliverer = startDeliverer({
+      database,
+      leases,
+      targets,
+      source: "urn:x",
+      log,
+      telemetry,
+      pace: PACE,
+    });
     t.after(() => deliverer.close());
     await there.count(1);
     await deliverer.close();

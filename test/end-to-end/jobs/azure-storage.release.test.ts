@@ -11,7 +11,7 @@ import { inspect } from "node:util";
 import type { ContainerClient } from "@azure/storage-blob";
 import { openStore } from "../../../src/blob/open-store.ts";
 import { policyOf } from "../../../src/blob/policy.ts";
-import { withKeys } from "../../../src/cli/access/key-access.ts";
+import { withKeys } from "../../../src/cli/keys.ts";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
 import { runMlJob } from "../../../src/jobs/run-job.ts";
 import { replayOutput } from "../../../src/replay/replay.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
-import { withKeys } from "../../../src/cli/access/key-access.ts";
+import { withKeys } from "../../../src/cli/keys.ts";
 import { type SeaweedFs, startSeaweedFs } from "../../servers/seaweedfs.testing.ts";
 import { Api, problemOf } from "../../service/api.testing.ts";
 import { endServices, startServe } from "../../service/service.testing.ts";

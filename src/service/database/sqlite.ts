@@ -1,0 +1,249 @@
+import { chmodSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  type SqliteDatabase,
+  SqliteDialect,
+  SqliteDriver,
+  type SqliteStatement,
+  sql,
+} from "kysely";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
+import { makeFolder } from "../../contract/machine/folders.ts";
+import type { Database, Listener } from "./database.ts";
+import { JSON_COLUMNS, type Statements, type Tables } from "./tables.ts";
+
+/** How long a statement may wait for another process, which blocks this one; then it waits in the event loop. */
+const BUSY_MILLISECONDS = 5;
+const MAX_WAIT_MILLISECONDS = 10_000;
+/** How often the commits of other processes are looked for. */
+const POLL_MILLISECONDS = 500;
+
+/** The file of the database in a data folder. */
+export function sqliteFile(dataDir: string): string {
+  return join(dataDir, "mucast.db");
+}
+
+/** The file of an existing database. @throws MucastError invalid_request if there is none. */
+export function requireSqlite(dataDir: string): string {
+  const path = sqliteFile(dataDir);
+  if (existsSync(path)) return path;
+  checkNotEarlier(dataDir);
+  throw new MucastError("invalid_request", `there is no ${path}`, { path });
+}
+
+/**
+ * Opens the database of a data folder, or creates it. Its log is synced at each commit, so what was committed survives a loss of power.
+ * The folder must be on a disk of this machine: SQLite's shared memory does not work over a network.
+ * @throws MucastError output_failed if it cannot be created, unavailable if it cannot be opened.
+ */
+export function openSqlite(dataDir: string): Database {
+  const file = sqliteFile(dataDir);
+  const isNew = !existsSync(file);
+  if (isNew) checkNotEarlier(dataDir);
+  const writer = open(dataDir, file, isNew);
+  const reader = open(dataDir, file, false);
+  reader.exec("pragma query_only = on");
+  return new EmbeddedDatabase(writer, reader);
+}
+
+function open(dataDir: string, file: string, isNew: boolean): DatabaseSync {
+  try {
+    if (isNew) makeFolder(dataDir, 0o700);
+    const database = new DatabaseSync(file, { timeout: MAX_WAIT_MILLISECONDS });
+    if (isNew) chmodSync(file, 0o600);
+    // The first one waits while another process creates the file.
+    database.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
+    database.exec(`pragma busy_timeout = ${BUSY_MILLISECONDS}`);
+    return database;
+  } catch (cause) {
+    const [code, what] = isNew
+      ? (["output_failed", "created"] as const)
+      : (["unavailable", "opened"] as const);
+    const reason = codeOf(cause) === "ERR_SQLITE_ERROR" ? (cause as Error).message : causeOf(cause);
+    const message = `the database ${file} cannot be ${what}: ${reason}. Run this as the user of the data folder, on a disk of this machine`;
+    throw new MucastError(code, message, { path: file }, { cause });
+  }
+}
+
+/** Versions up to 0.2.0 had an embedded PostgreSQL. */
+function checkNotEarlier(dataDir: string): void {
+  const path = join(dataDir, "database");
+  if (!existsSync(join(path, "PG_VERSION"))) return;
+  const message =
+    `${path} is the database of mucast 0.2.0 or earlier, which this version cannot read: start mucast 0.2.0 on it, ` +
+    "or give this one another --data-dir. Blobs and outputs can be copied, see docs/backup.md";
+  throw new MucastError("unavailable", message, { path });
+}
+
+class EmbeddedDatabase implements Database {
+  readonly kind = "sqlite";
+  readonly db: Statements;
+  readonly #writer: Statements;
+  /** Sees the commits of other processes as news, and its own not. */
+  readonly #connection: DatabaseSync;
+  readonly #listeners = new Set<Listener>();
+  /** Of the open transaction. */
+  #notifications: string[] = [];
+
+  constructor(writer: DatabaseSync, reader: DatabaseSync) {
+    this.db = new Kysely<Tables>({ dialect: new Dialect(connectionOf(reader)) });
+    this.#writer = new Kysely<Tables>({ dialect: new Dialect(connectionOf(writer)) });
+    this.#connection = writer;
+  }
+
+  async write<T>(body: (db: Statements) => Promise<T>): Promise<T> {
+    const { result, notifications } = await this.#writer.transaction().execute(async (db) => {
+      this.#notifications = [];
+      return { result: await body(db), notifications: this.#notifications };
+    });
+    for (const payload of notifications)
+      for (const listener of this.#listeners) listener.onNotification(payload);
+    return result;
+  }
+
+  async notify(_db: Statements, payloads: readonly string[]): Promise<void> {
+    this.#notifications.push(...payloads);
+  }
+
+  /** Hears of this process's own events as they happen, and looks for commits of other processes. */
+  async listen(listener: Listener): Promise<() => Promise<void>> {
+    const statement = this.#connection.prepare("pragma data_version");
+    const version = () => (statement.get() as { data_version: number }).data_version;
+    let seen = version();
+    const timer = setInterval(() => {
+      const before = seen;
+      seen = version();
+      if (seen !== before) listener.onMissed();
+    }, POLL_MILLISECONDS);
+    this.#listeners.add(listener);
+    return async () => {
+      clearInterval(timer);
+      this.#listeners.delete(listener);
+    };
+  }
+
+  time(seconds = 0) {
+    return sql<Date>`strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ${`${seconds} seconds`})`;
+  }
+
+  secondsSince(column: string) {
+    return sql<number>`max(0, (julianday('now') - julianday(${sql.ref(column)})) * 86400)`;
+  }
+
+  lock() {
+    return sql``;
+  }
+
+  hasAll(column: string, values: readonly string[]) {
+    return sql<boolean>`not exists (select 1 from json_each(${JSON.stringify(values)}) as wanted
+      where wanted.value not in (select value from json_each(${sql.ref(column)})))`;
+  }
+
+  jsonBytes(...columns: string[]) {
+    return sql<number>`${sql.join(
+      columns.map((column) => sql`coalesce(octet_length(${sql.ref(column)}), 0)`),
+      sql` + `,
+    )}`;
+  }
+
+  async close(): Promise<void> {
+    await this.db.destroy();
+    await this.#writer.destroy();
+  }
+}
+
+class Dialect extends SqliteDialect {
+  readonly #database: SqliteDatabase;
+
+  constructor(database: SqliteDatabase) {
+    super({ database });
+    this.#database = database;
+  }
+
+  override createDriver(): SqliteDriver {
+    return new ImmediateDriver({ database: this.#database });
+  }
+}
+
+/** Begins each transaction as a writer: one that reads first would fail after the commit of another. */
+class ImmediateDriver extends SqliteDriver {
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    const began = performance.now();
+    for (;;) {
+      try {
+        await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+        return;
+      } catch (error) {
+        if (!isBusy(error) || performance.now() - began > MAX_WAIT_MILLISECONDS) throw error;
+      }
+      await pause(1 + 2 * Math.random());
+    }
+  }
+
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    // SQLite has already rolled back after errors such as a full disk.
+    await super.rollbackTransaction(connection).catch(() => undefined);
+  }
+}
+
+/** Gives Kysely a connection of Node's SQLite, with times and JSON as texts. */
+function connectionOf(database: DatabaseSync): SqliteDatabase {
+  return {
+    close: () => database.close(),
+    prepare: (text) =>
+      mapErrors((): SqliteStatement => {
+        const statement = database.prepare(text);
+        return {
+          reader: statement.columns().length > 0,
+          all: (parameters) => mapErrors(() => statement.all(...parameters.map(stored)).map(read)),
+          run: (parameters) => mapErrors(() => statement.run(...parameters.map(stored))),
+          iterate: (parameters) => statement.iterate(...parameters.map(stored)),
+        };
+      }),
+  };
+}
+
+function stored(value: unknown): SQLInputValue {
+  if (value instanceof Date) return value.toISOString();
+  return (typeof value === "boolean" ? Number(value) : value) as SQLInputValue;
+}
+
+function read(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, readValue(column, value)]));
+}
+
+function readValue(column: string, value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  if (column.endsWith("_at") || column === "not_before") return new Date(value);
+  return JSON_COLUMNS.has(column) ? JSON.parse(value) : value;
+}
+
+/** SQLite's codes of a disk, a file or a lock that may be usable later: BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN. */
+const PASSING = new Set([5, 6, 8, 10, 13, 14]);
+const BUSY = 5;
+
+function mapErrors<T>(body: () => T): T {
+  try {
+    return body();
+  } catch (cause) {
+    const { errcode = 0 } = cause as { errcode?: number };
+    // Extended codes have the code in their lowest byte.
+    if (codeOf(cause) !== "ERR_SQLITE_ERROR" || !PASSING.has(errcode & 0xff)) throw cause;
+    const message =
+      (errcode & 0xff) === BUSY
+        ? "another process writes to the database"
+        : "the database cannot be used: look at the disk of the data folder";
+    throw new MucastError("unavailable", message, { retryAfter: 5 }, { cause });
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  const { errcode = 0 } = ((error as Error).cause ?? {}) as { errcode?: number };
+  return (errcode & 0xff) === BUSY;
+}

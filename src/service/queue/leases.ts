@@ -1,0 +1,190 @@
+import { randomUUID } from "node:crypto";
+import { readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import { bootId, startTimeOf } from "../../contract/machine/process-stat.ts";
+import type { Database } from "../database/database.ts";
+import { repeatSweep } from "../row-sweep.ts";
+import type { Log } from "../telemetry/log.ts";
+
+/** A lease has expired when its row has not changed for this long. */
+export const LEASE_SECONDS = 20;
+const BEAT_MILLISECONDS = 5_000;
+
+/** Rows that one service at a time works on. */
+type LeasedTable = "operations" | "webhook_deliveries" | "tracking";
+
+/** A row that a service has claimed. `beat` changes with each renewal, and `attempt` with each claim. */
+export interface Lease {
+  readonly id: string;
+  readonly attempt: number;
+  readonly owner: string;
+  readonly beat: number;
+}
+
+/** What becomes of the leases of a table. */
+interface Worker {
+  /** Called after each renewal with the rows that this service holds in the database. */
+  readonly onRenewed?: (held: readonly Lease[]) => Promise<void>;
+  /** Called with each expired lease of another service. By default, its row is free again. */
+  readonly onExpired?: (lease: Lease) => Promise<void>;
+}
+
+interface LeasesParts {
+  readonly database: Database;
+  readonly log: Log;
+}
+
+/**
+ * Renews the leases of this service and finds those of others that have expired: whose process on this machine is gone, or whose row has
+ * not changed for 20 s by the monotonic clock of this process, from its first look. No clock of another machine matters.
+ */
+export class Leases {
+  /** Names this service in its leases. */
+  readonly owner = newOwner();
+  readonly #parts: LeasesParts;
+  readonly #workers = new Map<LeasedTable, Worker>();
+  readonly #seen = new Map<LeasedTable, SeenLeases>();
+  #stop: () => Promise<void> = async () => undefined;
+
+  constructor(parts: LeasesParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts to renew and to watch the leases of a table. */
+  watch(table: LeasedTable, worker: Worker = {}): void {
+    this.#workers.set(table, worker);
+    this.#seen.set(table, new SeenLeases());
+  }
+
+  start(): void {
+    this.#stop = repeatSweep(
+      () => this.look(),
+      BEAT_MILLISECONDS,
+      () => undefined,
+    );
+  }
+
+  stop(): Promise<void> {
+    return this.#stop();
+  }
+
+  /** Renews all leases of this service, then acts on the expired ones of others. */
+  async look(): Promise<void> {
+    for (const [table, worker] of this.#workers) {
+      try {
+        const held = await this.renew(table);
+        await worker.onRenewed?.(held);
+        for (const lease of await this.#findExpired(table)) {
+          await (worker.onExpired ? worker.onExpired(lease) : this.take(table, lease, null));
+        }
+      } catch (error) {
+        this.#parts.log.warn(
+          { err: error, table },
+          "leases could not be renewed; the service will try again",
+        );
+      }
+    }
+  }
+
+  renew(table: LeasedTable): Promise<Lease[]> {
+    return this.#parts.database.write((db) =>
+      db
+        .updateTable(shape(table))
+        .set(({ eb }) => ({ beat: eb("beat", "+", 1) }))
+        .where("owner", "=", this.owner)
+        .returning(["id", "attempt", "owner", "beat"])
+        .$narrowType<{ owner: string }>()
+        .execute(),
+    );
+  }
+
+  async #findExpired(table: LeasedTable): Promise<Lease[]> {
+    const others = await this.#parts.database.db
+      .selectFrom(shape(table))
+      .select(["id", "attempt", "owner", "beat"])
+      .where("owner", "is not", null)
+      .where("owner", "<>", this.owner)
+      .$narrowType<{ owner: string }>()
+      .execute();
+    const unchanged = this.#seen.get(table)!.findUnchanged(others);
+    const gone = new Set(others.map(({ owner }) => owner).filter(isProcessGone));
+    return others.filter((lease) => unchanged.includes(lease) || gone.has(lease.owner));
+  }
+
+  /**
+   * Gives a lease that has expired to this service, or frees its row.
+   * @returns false if it was renewed meanwhile, or another service has taken it.
+   */
+  async take(
+    table: LeasedTable,
+    { id, attempt, owner, beat }: Lease,
+    to: string | null = this.owner,
+  ): Promise<boolean> {
+    const taken = await this.#parts.database.write((db) =>
+      db
+        .updateTable(shape(table))
+        .set({ owner: to, beat: beat + 1 })
+        .where(({ and }) => and({ id, attempt, owner, beat }))
+        .returning("id")
+        .executeTakeFirst(),
+    );
+    return taken !== undefined;
+  }
+
+  /** Frees all rows of this service, for any other. @returns their ids. */
+  async release(table: LeasedTable): Promise<string[]> {
+    const freed = await this.#parts.database.write((db) =>
+      db
+        .updateTable(shape(table))
+        .set({ owner: null })
+        .where("owner", "=", this.owner)
+        .returning("id")
+        .execute(),
+    );
+    return freed.map(({ id }) => id);
+  }
+}
+
+/** All three tables have the columns of a lease; for the type checker, this one stands for them. */
+function shape(table: LeasedTable) {
+  return table as "tracking";
+}
+
+/** When each lease of others was first seen unchanged. */
+export class SeenLeases {
+  #seen = new Map<string, { readonly beat: number; readonly since: number }>();
+  #looked = 0;
+
+  /** @param now milliseconds of a monotonic clock. @returns the leases that have not changed for a whole lease's time. */
+  findUnchanged(leases: readonly Lease[], now = performance.now()): Lease[] {
+    // This process, or the database, stood still: no lease could be seen to change, so each gets its whole time again.
+    const before = now - this.#looked > (LEASE_SECONDS * 1_000) / 2 ? new Map() : this.#seen;
+    this.#looked = now;
+    this.#seen = new Map(
+      leases.map((lease) => {
+        const key = JSON.stringify([lease.id, lease.attempt, lease.owner]);
+        const known = before.get(key);
+        return [key, known?.beat === lease.beat ? known : { beat: lease.beat, since: now }];
+      }),
+    );
+    const seen = [...this.#seen.values()];
+    return leases.filter((_, index) => now - seen[index]!.since >= LEASE_SECONDS * 1_000);
+  }
+}
+
+/** A name for this service that identifies its process, so that another service on this machine can see when it is gone. */
+function newOwner(): string {
+  return [machine(), process.pid, startTimeOf(process.pid), randomUUID()].join("/");
+}
+
+/** Whether an owner's process has ended; false for a process of another machine. */
+function isProcessGone(owner: string): boolean {
+  const [where, pid, start] = owner.split("/");
+  return where === machine() && startTimeOf(Number(pid)) !== start;
+}
+
+/** The scope of a pid: one boot of a machine, or one start of a container on it. */
+function machine(): string {
+  const namespace = process.platform === "linux" ? readlinkSync("/proc/self/ns/pid") : "";
+  return [hostname(), bootId(), namespace].join(",").replaceAll("/", "_");
+}

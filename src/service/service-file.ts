@@ -1,0 +1,43 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { makeFolder } from "../contract/machine/folders.ts";
+
+/** The service that announced itself last in a data folder, for the commands of the user who may read it. */
+const serviceFileSchema = z.object({
+  address: z.string(),
+  /** Bearer token of local commands: the caller `local` with every scope. */
+  token: z.string(),
+});
+
+export type AnnouncedService = z.infer<typeof serviceFileSchema>;
+
+export function newLocalToken(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+function serviceFile(dataDir: string): string {
+  return join(dataDir, "service.json");
+}
+
+/** Writes where a service listens. @returns a function that removes the file, unless another service has replaced it. */
+export function announceService(dataDir: string, service: AnnouncedService): () => void {
+  const path = serviceFile(dataDir);
+  const draft = `${path}.${process.pid}`;
+  makeFolder(dataDir, 0o700);
+  writeFileSync(draft, `${JSON.stringify(service)}\n`, { mode: 0o600 });
+  renameSync(draft, path);
+  return () => {
+    if (readAnnounced(dataDir)?.token === service.token) rmSync(path, { force: true });
+  };
+}
+
+/** Undefined if no service has announced itself. One that was killed leaves its file. */
+export function readAnnounced(dataDir: string): AnnouncedService | undefined {
+  try {
+    return serviceFileSchema.parse(JSON.parse(readFileSync(serviceFile(dataDir), "utf8")));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,121 @@
+import { isEnded, OPERATION_STATUSES, type OperationView } from "../../contract/api/operation-view.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { boundedCopy } from "../../contract/json/bounded-json.ts";
+import { boundedProblem, type Problem } from "../../contract/problems/problem.ts";
+import { CappedList, type CodeCounts, SIZES } from "../../contract/schema/answer-limits.ts";
+import type { OperationRow } from "./operations.ts";
+
+export const ACTIVE_STATUSES = OPERATION_STATUSES.filter((status) => !isEnded(status));
+
+/** The columns that a caller's view of an operation, and of its events, comes from. A config may take much longer to read. */
+export const VIEWED = [
+  "id",
+  "operation",
+  "status",
+  "model",
+  "tags",
+  "feature_url",
+  "data_extractor_url",
+  "created_at",
+  "started_at",
+  "finished_at",
+  "progress",
+  "warnings",
+  "warning_counts",
+  "failures",
+  "failure_counts",
+  "summary",
+  "result",
+  "error",
+  "last_seq",
+  "pruned_seq",
+] as const satisfies readonly (keyof OperationRow)[];
+
+/** What a view of an operation needs of its row. */
+export type ViewedRow = Pick<OperationRow, (typeof VIEWED)[number]>;
+
+/** The operation as its caller sees it, within the size limit of an operation. */
+export function viewOf(row: ViewedRow): OperationView {
+  const failures = new CappedList(row.failures).entries;
+  return {
+    id: row.id,
+    operation: row.operation,
+    status: row.status,
+    ...(row.model === null ? {} : { model: row.model }),
+    ...(row.tags.length === 0 ? {} : { tags: [...row.tags] }),
+    ...inputsOf(row),
+    created_at: row.created_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    finished_at: row.finished_at?.toISOString() ?? null,
+    progress: row.progress,
+    warnings: new CappedList(row.warnings).entries,
+    ...(hasAny(row.warning_counts) ? { warning_counts: row.warning_counts } : {}),
+    ...(failures.length > 0 ? { failures } : {}),
+    ...(hasAny(row.failure_counts) ? { failure_counts: row.failure_counts } : {}),
+    ...(row.summary === null ? {} : { summary: row.summary }),
+    result: row.result,
+    error: row.error && boundedProblem(row.error),
+  };
+}
+
+/** Far longer than the name of an input that a job can read. */
+const MAX_NAME_LENGTH = 200;
+
+/** A URL may have a signature, and its location says where the operator's storage is. */
+function inputsOf({ feature_url, data_extractor_url }: ViewedRow): Pick<OperationView, "inputs"> {
+  const urls = { feature: feature_url, data_extractor: data_extractor_url };
+  const named = Object.entries(urls).flatMap(([input, url]) => {
+    const name = url.split(/[?#]/)[0]!.split("/").at(-1)!.slice(0, MAX_NAME_LENGTH);
+    return name === "" ? [] : [[input, name]];
+  });
+  return named.length === 0 ? {} : { inputs: Object.fromEntries(named) };
+}
+
+function hasAny(counts: CodeCounts | null): counts is CodeCounts {
+  return counts !== null && Object.keys(counts).length > 0;
+}
+
+/** The operation as a list shows it: fewer of its warnings and failures, and the starts of long texts. */
+export function listedViewOf(row: ViewedRow): OperationView {
+  const { warnings, failures, error, ...view } = viewOf(row);
+  const limit = { bytes: SIZES.listedPart, text: SIZES.listedText };
+  return {
+    ...view,
+    warnings: boundedCopy(warnings, limit)!,
+    ...(failures && { failures: boundedCopy(failures, limit)! }),
+    error: error && boundedCopy(withFailuresLast(error), limit)!,
+  };
+}
+
+/** The first members get space first. */
+function withFailuresLast({ failures, ...problem }: Problem): Problem {
+  return failures === undefined ? problem : { ...problem, failures };
+}
+
+/** The last operation of a page, by values that its caller can see: an ordinal would reveal how many operations others submit. */
+export interface PageEnd {
+  readonly id: string;
+  readonly createdAt: Date;
+}
+
+/** The cursor that a caller sends for the next page. */
+export function cursorAfter({ id, created_at }: Pick<OperationView, "id" | "created_at">): string {
+  return Buffer.from(`${id} ${created_at}`).toString("base64url");
+}
+
+const CURSOR = /^([A-Za-z0-9_-]{1,64}) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
+
+/** @throws MucastError invalid_request for a text that cursorAfter did not create. */
+export function pageEndOf(cursor: string): PageEnd {
+  const [, id, time = ""] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
+  const createdAt = new Date(time);
+  // PostgreSQL knows no year 0, and Date moves 30 February.
+  const isTime = !Number.isNaN(createdAt.getTime()) && createdAt.toISOString() === time;
+  if (id !== undefined && isTime && !time.startsWith("0000")) return { id, createdAt };
+  throw unknownCursor(cursor);
+}
+
+export function unknownCursor(cursor: string): MucastError {
+  const message = "cursor: is not one that a list gave; leave it out for the first page";
+  return new MucastError("invalid_request", message, { path: "cursor", value: cursor.slice(0, 100) });
+}
