@@ -96,7 +96,7 @@ class Container {
     this.#reading = reading;
     this.#bounds = bounds;
     this.#parent = parent;
-    this.#rows = new RowTable(reading);
+    this.#rows = new RowTable(reading, true);
   }
 
   async *read(): Steps<void> {
@@ -264,7 +264,7 @@ class Container {
 
 /** Reads an array of records of all tickers. */
 async function* readRecords(json: JsonScanner, reading: Reading): Steps<void> {
-  const table = new RowTable(reading);
+  const table = new RowTable(reading, true);
   for await (const piece of json.elements()) {
     for (const record of inOrder(piece) as readonly unknown[]) {
       if (!isMembers(record)) throw invalid(reading.position(), `${kindOf(record)} is among records`);

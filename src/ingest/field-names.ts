@@ -14,7 +14,7 @@ const CLOSES = "close closeprice closingprice closelast price lastprice last pxl
 const OTHER_FIELDS = new Set(
   (
     "open high low volume vol change changepercent chg pctchange return ret dividends dividendamount dividend exdividend divcash " +
-    "stocksplits splitcoefficient splitratio splitfactor factor capitalgains turnover value vwap amount bid ask openinterest"
+    "stocksplits splitcoefficient splitratio splitfactor factor capitalgains repaired turnover value vwap amount bid ask openinterest"
   ).split(" "),
 );
 

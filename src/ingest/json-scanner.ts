@@ -48,8 +48,6 @@ export class JsonScanner {
   /** The bytes [at, end) of the buffer have arrived and are not taken yet. Other positions are relative to `at`. */
   #at = 0;
   #end = 0;
-  /** Bytes that were taken before those in the buffer. */
-  #before = 0;
   /** The last value. */
   #value = new ValueScan(0);
   /** The objects and arrays around the next value. */
@@ -64,12 +62,6 @@ export class JsonScanner {
   async close(): Promise<void> {
     await this.#chunks.return?.();
   }
-
-  /** The number of bytes that are taken. */
-  get offset(): number {
-    return this.#before + this.#at;
-  }
-
   get depth(): number {
     return this.#depth;
   }
@@ -188,7 +180,6 @@ export class JsonScanner {
       // The old bytes stay as they are, since a caller may still hold them.
       const next = Buffer.allocUnsafeSlow(Math.max(2 * (held + chunk.length), 2 ** 16));
       this.#buffer.copy(next, 0, this.#at, this.#end);
-      this.#before += this.#at;
       [this.#buffer, this.#at, this.#end] = [next, 0, held];
     }
     this.#buffer.set(chunk, this.#end);
@@ -387,6 +378,7 @@ function repeatedKey(text: string): string {
 const MOVED_KEY = /(?<!\\)"(\d{1,10}"\s*:)/g;
 /** Half of a surrogate pair, which no name may have, before such a key. */
 const MARK = "\ud800";
+const MARKED_KEY = new RegExp(`^${MARK}\\d{1,10}$`);
 
 /** The value of a piece with its keys in the order of the text: those that JSON.parse would move are marked. */
 export function inOrder({ value, text, hasDigits }: Piece): unknown {
@@ -396,5 +388,5 @@ export function inOrder({ value, text, hasDigits }: Piece): unknown {
 
 /** The name that a key of `inOrder` stands for. */
 export function nameOf(key: string): string {
-  return key.startsWith(MARK) ? key.slice(MARK.length) : key;
+  return MARKED_KEY.test(key) ? key.slice(MARK.length) : key;
 }

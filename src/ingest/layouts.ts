@@ -50,7 +50,7 @@ const LAYOUTS: Readonly<Record<string, Layout>> = {
   records: {
     matches: ({ value }) => Array.isArray(value) && isMembers(value[0]),
     columns(reading, ticker, { value }) {
-      const table = new RowTable(reading);
+      const table = new RowTable(reading, false);
       for (const [row, record] of (value as unknown[]).entries()) {
         if (!isMembers(record))
           throw invalid(reading.position(ticker, row), `is ${kindOf(record)}; a record is expected`);
@@ -239,7 +239,7 @@ function readArrays(reading: Reading, ticker: string, entries: readonly Entry[],
 
 /** Records by date, or prices by date. */
 function readByDate(reading: Reading, ticker: string, { entries }: TickerValue): TickerSeries {
-  const table = new RowTable(reading);
+  const table = new RowTable(reading, false);
   for (const [key, value] of entries) {
     const day = dayOfText(key);
     if (!Number.isNaN(day)) table.addDated(value, ticker, day);

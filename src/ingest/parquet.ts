@@ -146,7 +146,11 @@ class Table {
   /** The vectors of each chunk of a query over the file, whose columns have their aliases. */
   async *chunks(select: string, order = ""): AsyncGenerator<readonly DuckDBVector[], void, void> {
     const aliases = [...this.#columns.map(({ alias }) => alias), "file_row_number"].join(", ");
-    const from = `read_parquet(${this.#file}, binary_as_string = true, file_row_number = true) AS t(${aliases})`;
+    // DuckDB numbers no rows of a file that has a column of this name.
+    const isTaken = this.#columns.some(({ name }) => name === "file_row_number");
+    const from = isTaken
+      ? `(SELECT *, row_number() OVER () - 1 FROM read_parquet(${this.#file}, binary_as_string = true)) AS t(${aliases})`
+      : `read_parquet(${this.#file}, binary_as_string = true, file_row_number = true) AS t(${aliases})`;
     try {
       const result = await this.#tables.connection.stream(`SELECT ${select} FROM ${from} ${order}`);
       for (;;) {

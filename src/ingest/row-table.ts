@@ -42,11 +42,14 @@ interface Rows {
 /** The rows of one ticker or of several, in the order of the tickers' first rows. */
 export class RowTable {
   readonly #reading: Reading;
+  readonly #isHeld: boolean;
   readonly #tickers = new Map<string, Rows>();
   #shape: RecordShape | undefined;
 
-  constructor(reading: Reading) {
+  /** @param isHeld whether it waits for the end of the blob; otherwise it is dropped with its ticker. */
+  constructor(reading: Reading, isHeld: boolean) {
     this.#reading = reading;
+    this.#isHeld = isHeld;
   }
 
   /** Adds a record. @param ticker and @param day that its place has; without them the record must. @throws MucastError invalid_data. */
@@ -137,7 +140,7 @@ export class RowTable {
   #begin(rows: Rows, day: Day): number {
     const row = rows.count++;
     if (row === rows.days.length) {
-      this.#reading.hold(row * (1 + rows.columns.size));
+      if (this.#isHeld) this.#reading.hold(row * (1 + rows.columns.size));
       const days = new Int32Array(2 * row);
       days.set(rows.days);
       rows.days = days;
@@ -155,7 +158,7 @@ export class RowTable {
   #column(rows: Rows, name: string): Float64Array {
     const known = rows.columns.get(name);
     if (known !== undefined) return known;
-    this.#reading.hold(rows.days.length);
+    if (this.#isHeld) this.#reading.hold(rows.days.length);
     const column = new Float64Array(rows.days.length).fill(Number.NaN);
     rows.columns.set(this.#reading.columnName(name), column);
     return column;

@@ -45,11 +45,11 @@ export class NumberColumns {
 
   /** @returns the number with the given mark, NaN for a missing one. It is valid only if `mark()` returns the same mark. */
   take(text: string, line: number, name: string): number {
-    if (this.#mark === "." && PLAIN.test(text)) {
-      if (this.#point === undefined) this.#weigh({ text, line, name });
-      return finite(Number(text));
-    }
     const bare = text.trim();
+    if (this.#mark === "." && PLAIN.test(bare)) {
+      if (this.#point === undefined) this.#weigh({ text: bare, line, name });
+      return finite(Number(bare));
+    }
     return MISSING.test(bare) ? Number.NaN : this.#takeMarked({ text: bare, line, name });
   }
 

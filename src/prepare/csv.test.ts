@@ -300,6 +300,10 @@ describe("numbers", () => {
       /the point in "1.234" \(line 3, "A"\) can separate thousands/,
     );
     await assert.rejects(
+      numbersOf(" 999", " 1.234 "),
+      /the point in "1.234" \(line 3, "A"\) can separate thousands/,
+    );
+    await assert.rejects(
       numbersOf("1.5", "1,5"),
       /the decimal mark changes: "1.5" \(line 2, .* "1,5" \(line 3, /,
     );
