@@ -30,7 +30,7 @@ import { endServices, launchServe, type Serving } from "../service/service.testi
 
 const CONNECTIONS = 8;
 /** Seconds between two faults, and the longest that a fault lasts: longer than a lease. */
-const [EVERY, LASTS] = [12, 45];
+const [EVERY, LASTS] = [6, 45];
 const DISK_MIB = 256;
 
 const { values } = parseArgs({
@@ -80,6 +80,8 @@ class Member {
 
 const members = [new Member("first", await claimPort()), new Member("second", await claimPort())];
 const [first, second] = members as [Member, Member];
+// Blobs of the service have one origin, whichever service is asked.
+env.MUCAST_PUBLIC_URL = `http://127.0.0.1:${first.port}`;
 const told: string[] = [];
 let played = 0;
 
