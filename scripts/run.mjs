@@ -83,7 +83,7 @@ function environmentsFor(script, scriptArgs) {
     "scripts/test-release.ts": ["ml", "lint"],
     "scripts/cluster.ts": ["ml", "dl", "ray", "dev"],
     "scripts/stress.ts": ["ml", "dl", "ray", "dev"],
-    "scripts/failover.ts": ["ml"],
+    "test/chaos/chaos.ts": ["ml"],
     "scripts/fuzz.ts": ["ml"],
     "scripts/generate.ts": ["ml"],
     "scripts/lock-python.ts": ["ml"],

@@ -32,7 +32,7 @@ const DATE_RANKS = new Map(Object.entries({ date: 0, timestamp: 1, dates: 0 }));
 const TICKER_RANKS = new Map(Object.entries({ ticker: 0, symbol: 1 }));
 
 /** The role of a key in a record, or of a column; a `name` is a ticker if there is no other. Of several, the lowest rank counts. */
-export interface ColumnRole {
+interface ColumnRole {
   readonly role: "date" | "ticker" | "name" | "price" | "value";
   readonly rank: number;
   /** Whether this kind of blob consists of its values. */

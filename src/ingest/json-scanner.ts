@@ -33,7 +33,7 @@ export interface Piece {
 }
 
 /** What a value begins with; `end` in place of an element of an empty array. */
-export type Beginning = "object" | "array" | "other" | "end";
+type Beginning = "object" | "array" | "other" | "end";
 
 /**
  * Splits a JSON document into pieces that JSON.parse can read, while its bytes arrive. It goes down into objects and arrays as its caller
@@ -378,7 +378,7 @@ function repeatedKey(text: string): string {
 const MOVED_KEY = /(?<!\\)"(\d{1,10}"\s*:)/g;
 /** Half of a surrogate pair, which no name may have, before such a key. */
 const MARK = "\ud800";
-const MARKED_KEY = new RegExp(`^${MARK}\\d{1,10}$`);
+const MARKED_KEY = /^\ud800\d{1,10}$/;
 
 /** The value of a piece with its keys in the order of the text: those that JSON.parse would move are marked. */
 export function inOrder({ value, text, hasDigits }: Piece): unknown {

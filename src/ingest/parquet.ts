@@ -146,13 +146,15 @@ class Table {
   /** The vectors of each chunk of a query over the file, whose columns have their aliases. */
   async *chunks(select: string, order = ""): AsyncGenerator<readonly DuckDBVector[], void, void> {
     const aliases = [...this.#columns.map(({ alias }) => alias), "file_row_number"].join(", ");
-    // DuckDB numbers no rows of a file that has a column of this name.
+    const file = `read_parquet(${this.#file}, binary_as_string = true`;
     const isTaken = this.#columns.some(({ name }) => name === "file_row_number");
-    const from = isTaken
-      ? `(SELECT *, row_number() OVER () - 1 FROM read_parquet(${this.#file}, binary_as_string = true)) AS t(${aliases})`
-      : `read_parquet(${this.#file}, binary_as_string = true, file_row_number = true) AS t(${aliases})`;
+    const numbered = isTaken
+      ? `(SELECT *, row_number() OVER () - 1 FROM ${file}))`
+      : `${file}, file_row_number = true)`;
     try {
-      const result = await this.#tables.connection.stream(`SELECT ${select} FROM ${from} ${order}`);
+      const result = await this.#tables.connection.stream(
+        `SELECT ${select} FROM ${numbered} AS t(${aliases}) ${order}`,
+      );
       for (;;) {
         this.#signal?.throwIfAborted();
         const chunk = await result.fetchChunk();

@@ -46,7 +46,6 @@ export class RowTable {
   readonly #tickers = new Map<string, Rows>();
   #shape: RecordShape | undefined;
 
-  /** @param isHeld whether it waits for the end of the blob; otherwise it is dropped with its ticker. */
   constructor(reading: Reading, isHeld: boolean) {
     this.#reading = reading;
     this.#isHeld = isHeld;

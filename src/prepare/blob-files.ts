@@ -183,8 +183,7 @@ export async function publishBlobs(
       else if (!(await hasSameBytes(file))) throw nameTaken(file.target);
     }
   } finally {
-    // In reverse, so that the folder that was created for the first is empty in the end if nothing was published.
-    for (const file of staged.toReversed()) await discardStaged(file);
+    for (const file of staged) await discardStaged(file);
   }
   return { paths: staged.map(({ target }) => target), written };
 }

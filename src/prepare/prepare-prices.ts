@@ -60,7 +60,7 @@ export type PrepareProgress =
   | { readonly stage: "read"; readonly done: number }
   | { readonly stage: "write"; readonly done: number; readonly total: number };
 
-export interface PrepareLimits extends Pick<FileOptions, "csvBytes" | "tickers"> {
+interface PrepareLimits extends Pick<FileOptions, "csvBytes" | "tickers"> {
   readonly blobBytes?: number;
 }
 

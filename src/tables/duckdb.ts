@@ -42,7 +42,7 @@ export class Tables {
 }
 
 /** A new file in a private folder of its own. */
-export interface PrivateFile {
+interface PrivateFile {
   readonly descriptor: number;
   /** To open it in this process. */
   readonly path: string;

@@ -18,7 +18,7 @@ import { MILLISECONDS_PER_DAY } from "../contract/market/dates.ts";
 import { nameLiteral, openPrivateFile, Tables, textLiteral } from "./duckdb.ts";
 
 /** How the values of a column are written. A day is a DATE, or a timestamp of its midnight without a time zone. */
-export type ValueKind = "text" | "day" | "midnight" | "integer" | "float" | "double";
+type ValueKind = "text" | "day" | "midnight" | "integer" | "float" | "double";
 
 const TYPES: Readonly<Record<ValueKind, DuckDBType>> = {
   text: VARCHAR,

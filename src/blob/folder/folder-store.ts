@@ -151,10 +151,7 @@ export class FolderStore implements JobStore {
 
   async #find(key: string): Promise<OpenFile | undefined> {
     try {
-      const file = await openFile(join(...this.#target(key)), constants.O_NOFOLLOW);
-      if (file.stats.isFile()) return file;
-      await file.handle.close();
-      throw new Error("it is not a regular file");
+      return await openFile(join(...this.#target(key)), constants.O_NOFOLLOW);
     } catch (error) {
       if (isMissing(error)) return undefined;
       const source = this.#name(key);
