@@ -147,13 +147,13 @@ class Table {
   async *chunks(select: string, order = ""): AsyncGenerator<readonly DuckDBVector[], void, void> {
     const aliases = [...this.#columns.map(({ alias }) => alias), "file_row_number"].join(", ");
     const file = `read_parquet(${this.#file}, binary_as_string = true`;
-    const isTaken = this.#columns.some(({ name }) => name === "file_row_number");
-    const numbered = isTaken
+    const isSet = this.#columns.some(({ name }) => name === "file_row_number");
+    const rows = isSet
       ? `(SELECT *, row_number() OVER () - 1 FROM ${file}))`
       : `${file}, file_row_number = true)`;
     try {
       const result = await this.#tables.connection.stream(
-        `SELECT ${select} FROM ${numbered} AS t(${aliases}) ${order}`,
+        `SELECT ${select} FROM ${rows} AS t(${aliases}) ${order}`,
       );
       for (;;) {
         this.#signal?.throwIfAborted();
