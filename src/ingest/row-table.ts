@@ -39,7 +39,7 @@ interface Rows {
   slots: Float64Array[];
 }
 
-/** The rows of one ticker or of several, in the order of the tickers' first rows. */
+/** The rows of tickers, in the order of their first rows. */
 export class RowTable {
   readonly #reading: Reading;
   readonly #isHeld: boolean;
