@@ -65,8 +65,7 @@ export class Connection {
 
   /**
    * Returns what `read` makes of a 2xx answer. A repeatable call is sent up to five more times if there is no answer, if the
-   * answer breaks off while it is read, or if its status is 429, 502, 503 or 504 (except for work that took too long,
-   * `timed_out`), or 409 for a key whose first request is still in flight.
+   * answer breaks off while it is read, or if its status is 429, 502, 503 or 504 (except for work that took too long, `timed_out`).
    * @throws MucastApiError of any other answer; TypeError if there is none; the signal's reason.
    */
   async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
@@ -77,10 +76,9 @@ export class Connection {
         const response = await this.once(call);
         if (response.ok) return await read(response);
         const error = await errorOf(response);
-        const isInFlight = error.status === 409 && error.code === "idempotency_conflict";
         const isOff = RETRYABLE_STATUSES.has(response.status) && error.code !== "timed_out";
         const asked = secondsAsked(response);
-        if (!(isOff || isInFlight) || (asked ?? 0) > MAX_RETRY_AFTER || !mayRepeat) throw error;
+        if (!isOff || (asked ?? 0) > MAX_RETRY_AFTER || !mayRepeat) throw error;
         if (asked !== undefined) wait = asked * 1_000;
       } catch (error) {
         if (error instanceof MucastApiError || !mayRepeat || call.signal?.aborted) throw error;

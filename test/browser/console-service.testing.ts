@@ -19,8 +19,7 @@ import type { FakeExecution } from "../../src/service/queue/fake-executor.testin
 import { recordOf, TestedQueue } from "../../src/service/queue/queue.testing.ts";
 import { ReportLinks } from "../../src/service/report/report-links.ts";
 import { Reports } from "../../src/service/report/reports.ts";
-import { noLog } from "../../src/service/telemetry/log.ts";
-import { noTelemetry } from "../../src/service/telemetry/telemetry.ts";
+import { noLog, noTelemetry } from "../../src/service/telemetry/no-telemetry.testing.ts";
 
 const URLS = {
   feature_url: "https://blobs.example/feature_engine_1.json",

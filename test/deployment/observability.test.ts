@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { before, test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
-import { noLog } from "../../src/service/telemetry/log.ts";
+import { noLog } from "../../src/service/telemetry/no-telemetry.testing.ts";
 import { openTelemetry } from "../../src/service/telemetry/open-telemetry.ts";
 
 const FOLDER = new URL("../../infra/observability/", import.meta.url);

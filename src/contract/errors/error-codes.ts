@@ -223,10 +223,10 @@ export const ERROR_TABLE = {
     advice: "Use a method that the Allow header lists.",
   },
   idempotency_conflict: {
-    status: 409,
+    status: 422,
     exit: null,
-    title: "The idempotency key is in use",
-    advice: "Wait for the first request to end, or use a new key for a different body.",
+    title: "The idempotency key was used for another request",
+    advice: "Use a new key for a different body.",
   },
   blob_in_use: {
     status: 409,

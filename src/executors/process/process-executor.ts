@@ -6,6 +6,7 @@ import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
 import { mib, outOfMemory } from "../../engine/process-memory.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
+import { killGroup } from "../../processes/process-group.ts";
 import { freeBytes, type OverLimit, type Usage, UsageLimit } from "../../processes/usage-limit.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
 import { JobChild, temporaryOf } from "./job-child.ts";
@@ -33,7 +34,7 @@ const MEMORY_PAUSE = { min: 200, max: Number.POSITIVE_INFINITY, factor: 50 };
 const DISK_PAUSE = { min: 1_000, max: 10_000, factor: 10 };
 const FREE_SHARE = 0.8;
 
-/** How long a job process of an earlier service may take to end by itself, which is usually far less. */
+/** How long a job process of an earlier service may take to end by itself, which is usually far less. Then it is killed. */
 const ADOPT = { patience: 10_000, poll: 50 };
 
 /** The next process loads its modules when the job has ended, or after this long, so that it does not slow down a short job. */
@@ -117,7 +118,10 @@ export class ProcessExecutor implements Executor {
     // The handle of another executor; or a process that has done that job, and runs another or waits for one.
     if (started === undefined || isOurs) return undefined;
     const deadline = performance.now() + ADOPT.patience;
-    while (startTimeOf(Number(pid)) === started && performance.now() < deadline) await pause(ADOPT.poll);
+    while (startTimeOf(Number(pid)) === started) {
+      if (performance.now() > deadline) killGroup(Number(pid));
+      await pause(ADOPT.poll);
+    }
     return undefined;
   }
 

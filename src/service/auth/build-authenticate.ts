@@ -12,7 +12,7 @@ interface AuthenticateParts {
   /** The first issuer of the database, see `firstIssuer`. */
   readonly firstIssuer: (issuer: string) => Promise<string>;
   readonly log: Log;
-  /** The token in the lock file of this process, which only the operator can read. */
+  /** The token in service.json of this process, which only the operator can read. */
   readonly localToken?: string | undefined;
 }
 

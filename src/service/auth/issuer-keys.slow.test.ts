@@ -3,24 +3,6 @@ import { test } from "node:test";
 import { FakeIssuer } from "./fake-issuer.testing.ts";
 import { authenticateBy, DAY_SECONDS, fails, MINUTE, stoppedClock } from "./oidc-authenticate.testing.ts";
 
-test("a token with a new key makes the service read the keys, at most every 30 s", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  const clock = stoppedClock(t);
-  const authenticate = authenticateBy(issuer);
-  const old = await issuer.token();
-  await authenticate(old);
-  await issuer.rotate();
-  clock.time += MINUTE;
-  await authenticate(await issuer.token());
-  await assert.rejects(authenticate(old), fails("unauthorized"));
-  const requests = issuer.requests;
-  for (let n = 0; n < 20; n++) {
-    const unknown = await issuer.token({}, { kid: `made-up-${n}` });
-    await assert.rejects(authenticate(unknown), fails("unauthorized"));
-  }
-  assert.equal(issuer.requests, requests);
-});
-
 test("a service that starts while the issuer is away says when to retry, and asks it again after that time", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const clock = stoppedClock(t);

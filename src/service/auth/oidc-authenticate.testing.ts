@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { noLog } from "../telemetry/log.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import type { FakeIssuer } from "./fake-issuer.testing.ts";
 import { type OidcOptions, oidcAuthenticate } from "./oidc-authenticate.ts";
 

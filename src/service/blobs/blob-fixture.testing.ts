@@ -13,7 +13,7 @@ import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
 import { webhookTypes } from "../store/events.ts";
 import { insertOperation } from "../store/operations.ts";
-import { noLog } from "../telemetry/log.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { spaceOf } from "./blobs.ts";
 import { StoredBlobs, type StoredBlobsParts } from "./stored-blobs.ts";
 import { removalSweep } from "./stored-removals.ts";

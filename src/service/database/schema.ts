@@ -300,7 +300,8 @@ const FROM_13: readonly string[] = [
   `alter table mucast.operations
      add column beat int not null default 0, drop column lease_until,
      alter column tags drop default, alter column tags type jsonb using to_jsonb(tags), alter column tags set default '[]',
-     alter column created_at type timestamptz(3) using date_trunc('milliseconds', created_at)`,
+     alter column created_at type timestamptz(3) using date_trunc('milliseconds', created_at),
+     alter column finished_at type timestamptz(3) using date_trunc('milliseconds', finished_at)`,
   "create index operations_running on mucast.operations (owner) where status = 'Running'",
   "alter table mucast.webhook_deliveries rename column attempts to attempt",
   "alter table mucast.webhook_deliveries add column owner text, add column beat int not null default 0",

@@ -114,7 +114,14 @@ class EmbeddedDatabase implements Database {
   /** Hears of this process's own events as they happen, and looks for commits of other processes. */
   async listen(listener: Listener): Promise<() => Promise<void>> {
     const statement = this.#connection.prepare("pragma data_version");
-    const version = () => (statement.get() as { data_version: number }).data_version;
+    const version = () => {
+      try {
+        return (statement.get() as { data_version: number }).data_version;
+      } catch {
+        // The disk cannot be used now: the listener's own statements say so, or succeed. This differs from itself.
+        return Number.NaN;
+      }
+    };
     let seen = version();
     const timer = setInterval(() => {
       const before = seen;

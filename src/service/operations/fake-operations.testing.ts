@@ -61,7 +61,7 @@ export class FakeOperations implements Operations {
     if (before !== undefined) {
       if (before.view.operation === submission.operation && before.canonical === canonical)
         return { operation: before.view, created: false };
-      const data = { path: "Idempotency-Key", sameBody: false };
+      const data = { path: "Idempotency-Key" };
       throw new MucastError("idempotency_conflict", "the key was used for another request", data);
     }
     const waiting = this.#entriesOf(caller).filter(({ view }) => view.status === "NotStarted").length;

@@ -83,7 +83,7 @@ function submittingSuite(open: OpenOperations): void {
     const other = { ...keyed, payload: payloadOf({ model: "lasso" }) };
     await assert.rejects(operations.submit(caller, other), (error: ThrownError) => {
       assert.equal(error.code, "idempotency_conflict");
-      assert.deepEqual([error.data.path, error.data.sameBody], ["Idempotency-Key", false]);
+      assert.equal(error.data.path, "Idempotency-Key");
       return true;
     });
     const elsewhere = await operations.submit(newCaller(), keyed);

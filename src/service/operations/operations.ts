@@ -24,7 +24,7 @@ export interface Operations {
    * Checks the whole payload and stores the operation, which is then queued. The same key and body return the operation of the first
    * call (`created` false).
    * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable, url_not_allowed, too_large: before
-   * anything is stored; idempotency_conflict (data.sameBody tells 409 from 422), rate_limited (a full queue, with data.retryAfter in
+   * anything is stored; idempotency_conflict, rate_limited (a full queue, with data.retryAfter in
    * seconds), quota_exceeded (no space for an output), unavailable (draining).
    */
   submit(caller: Caller, submission: Submission): Promise<{ operation: OperationView; created: boolean }>;

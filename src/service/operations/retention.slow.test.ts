@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { statusKey } from "../../contract/output/status-blob.ts";
 import { newRow, onEachDatabase } from "../database/databases.testing.ts";
-import { noLog } from "../telemetry/log.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { retentionSweep } from "./retention.ts";
 
 /** More than one batch. */

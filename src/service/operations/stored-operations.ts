@@ -127,7 +127,7 @@ export class StoredOperations implements Operations {
         return new MucastError(
           "idempotency_conflict",
           "this Idempotency-Key was used for another request; take a new key for another body",
-          { path: "Idempotency-Key", sameBody: false },
+          { path: "Idempotency-Key" },
         );
       case "full": {
         const limit = settings.queued_per_caller;

@@ -27,6 +27,8 @@ interface Worker {
   readonly onRenewed?: (held: readonly Lease[]) => Promise<void>;
   /** Called with each expired lease of another service. By default, its row is free again. */
   readonly onExpired?: (lease: Lease) => Promise<void>;
+  /** Whether this service works on a row that it holds. One that it does not at two renewals in a row is free again. */
+  readonly isAtWork?: (id: string) => boolean;
 }
 
 interface LeasesParts {
@@ -44,6 +46,7 @@ export class Leases {
   readonly #parts: LeasesParts;
   readonly #workers = new Map<LeasedTable, Worker>();
   readonly #seen = new Map<LeasedTable, SeenLeases>();
+  readonly #idle = new Map<LeasedTable, ReadonlySet<string>>();
   #stop: () => Promise<void> = async () => undefined;
 
   constructor(parts: LeasesParts) {
@@ -74,6 +77,7 @@ export class Leases {
       try {
         const held = await this.renew(table);
         await worker.onRenewed?.(held);
+        await this.#freeIdle(table, held, worker);
         for (const lease of await this.#findExpired(table)) {
           await (worker.onExpired ? worker.onExpired(lease) : this.take(table, lease, null));
         }
@@ -84,6 +88,14 @@ export class Leases {
         );
       }
     }
+  }
+
+  /** Frees the rows whose claim got no answer, or whose outcome could not be stored. */
+  async #freeIdle(table: LeasedTable, held: readonly Lease[], { isAtWork }: Worker): Promise<void> {
+    const before = this.#idle.get(table);
+    const idle = held.filter(({ id }) => isAtWork?.(String(id)) === false);
+    this.#idle.set(table, new Set(idle.map(({ id }) => id)));
+    for (const lease of idle) if (before?.has(lease.id)) await this.take(table, lease, null);
   }
 
   renew(table: LeasedTable): Promise<Lease[]> {

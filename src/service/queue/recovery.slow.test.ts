@@ -6,7 +6,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import { onEachDatabase, removeOperations } from "../database/databases.testing.ts";
 import { readOperation } from "../store/operations.ts";
-import { noLog } from "../telemetry/log.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
 import { Leases } from "./leases.ts";
 import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";

@@ -13,13 +13,6 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-export const noLog: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
-
 export interface LogOptions {
   readonly level: "trace" | "debug" | "info" | "warn" | "error";
   /** Secrets of the settings and of the environment, which no line shows. */

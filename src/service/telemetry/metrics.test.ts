@@ -4,7 +4,8 @@ import { describe, it } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
-import { noLog, openLog } from "./log.ts";
+import { openLog } from "./log.ts";
+import { noLog } from "./no-telemetry.testing.ts";
 import { openTelemetry } from "./open-telemetry.ts";
 import { DELIVERY_OUTCOMES, type Telemetry, type WatchedOperation } from "./telemetry.ts";
 

@@ -83,18 +83,3 @@ export interface Telemetry {
   /** Sends the last spans, for some seconds at most. */
   close(): Promise<void>;
 }
-
-export const noTelemetry: Telemetry = {
-  requestStarted: ({ traceparent }) => ({ traceparent, ended: () => undefined }),
-  streamOpened: () => () => undefined,
-  connectionRefused: () => undefined,
-  queued: () => undefined,
-  started: () => undefined,
-  attemptLost: () => undefined,
-  ended: () => undefined,
-  delivery: () => undefined,
-  requestProcessEnded: () => undefined,
-  gauges: () => undefined,
-  metrics: async () => ({ contentType: "text/plain; version=0.0.4; charset=utf-8", body: "" }),
-  close: async () => undefined,
-};

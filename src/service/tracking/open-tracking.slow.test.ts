@@ -11,7 +11,8 @@ import { openDatabase } from "../database/database.ts";
 import { newRow } from "../database/databases.testing.ts";
 import { Leases } from "../queue/leases.ts";
 import { loadSettings } from "../settings/load-settings.ts";
-import { noLog, openLog } from "../telemetry/log.ts";
+import { openLog } from "../telemetry/log.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { isTracked, openTracking, trackerOfService } from "./open-tracking.ts";
 
 const TOKEN = "planted-token";

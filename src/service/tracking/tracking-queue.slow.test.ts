@@ -3,7 +3,8 @@ import { beforeEach, type TestContext, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { newRow, onEachDatabase, removeOperations } from "../database/databases.testing.ts";
 import { Leases } from "../queue/leases.ts";
-import { noLog, openLog } from "../telemetry/log.ts";
+import { openLog } from "../telemetry/log.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { MAX_ATTEMPTS, type TrackingPace, TrackingQueue } from "./tracking-queue.ts";
 
 const away = new MucastError("tracking_failed", "it is away", { passing: true });
@@ -115,6 +116,25 @@ onEachDatabase((tested) => {
     const twice = Object.keys(passing).flatMap((id) => [id, id]);
     const [, ...once] = Object.keys(errors);
     assert.deepEqual(attempts.toSorted(), [...Array(MAX_ATTEMPTS).fill("a"), ...once, ...twice].toSorted());
+  });
+
+  test("a row that its service holds but does not work on is free after two renewals", async (t) => {
+    await ended("a");
+    const leases = new Leases({ database: tested.database(), log: noLog });
+    await tested.database().write((db) => db.updateTable("tracking").set({ owner: leases.owner }).execute());
+    let isAtWork = true;
+    leases.watch("tracking", { isAtWork: () => isAtWork });
+    const owners: unknown[] = [];
+    for (let look = 0; look < 5; look += 1) {
+      if (look === 2) isAtWork = false;
+      await leases.look();
+      owners.push((await waiting())[0]![1]);
+    }
+    const { owner } = leases;
+    assert.deepEqual(owners, [owner, owner, owner, null, null]);
+    const { attempts, finish } = queueOf(t, () => undefined);
+    await finish();
+    assert.deepEqual(attempts, ["a"]);
   });
 
   test("closing aborts an attempt that takes too long, and the next service makes it", async (t) => {

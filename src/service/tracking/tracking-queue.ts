@@ -50,22 +50,25 @@ export class TrackingQueue {
   readonly #aborting = new AbortController();
   readonly #timer: NodeJS.Timeout;
   #working: Promise<void> | undefined;
+  #current: string | undefined;
   #isClosing = false;
   #isFailing = false;
 
   constructor(parts: TrackingQueueParts) {
     this.#parts = parts;
     this.#pace = parts.pace ?? PACE;
-    parts.leases.watch("tracking");
+    parts.leases.watch("tracking", { isAtWork: (id) => id === this.#current });
     this.#timer = setInterval(() => this.wake(), this.#pace.claimMilliseconds);
     this.wake();
   }
 
   wake(): void {
     this.#working ??= this.#work()
-      .catch((error: unknown) => this.#parts.log.warn({ err: error }, "the jobs to record could not be read"))
+      .catch((error: unknown) =>
+        this.#parts.log.warn({ err: error }, "the queue of jobs to record could not be read or written"),
+      )
       .finally(() => {
-        this.#working = undefined;
+        this.#working = this.#current = undefined;
       });
   }
 
@@ -81,6 +84,7 @@ export class TrackingQueue {
   async #work(): Promise<void> {
     for (let job = await this.#claim(); job !== undefined; job = await this.#claim()) {
       let error: unknown;
+      this.#current = job.id;
       try {
         await this.#parts.record(job, this.#aborting.signal);
       } catch (thrown) {

@@ -10,7 +10,8 @@ import { newRow, onEachDatabase, removeOperations, withMembers } from "../databa
 import type { Tables } from "../database/tables.ts";
 import { Leases } from "../queue/leases.ts";
 import { appendEvents, type NewEvent, webhookTypes } from "../store/events.ts";
-import { noLog, openLog } from "../telemetry/log.ts";
+import { openLog } from "../telemetry/log.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import type { DeliveryOutcome } from "../telemetry/telemetry.ts";
 import { MAX_ATTEMPTS, type Pace, startDeliverer } from "./deliverer.ts";
 import { claimDeliveries } from "./deliveries.ts";
@@ -288,22 +289,6 @@ onEachDatabase((tested) => {
     const subjects = there.received.map(({ event }) => event.subject);
     assert.deepEqual(subjects.toSorted(), ids.toSorted());
     assert.ok((await deliveries()).every(({ state }) => state === "delivered"));
-  });
-
-  test("a target that does not answer delays no other", { timeout: 600_000 }, async (t) => {
-    const there = await receiver(t);
-    const silent = await receiver(t);
-    const targets = [targetAt(silent.origin, { name: "silent" }), targetAt(there.origin)];
-    for (let i = 0; i < 10; i += 1) silent.answers.push(() => undefined);
-    const deliverer = start(t, targets, { closeMilliseconds: 10 });
-    for (let i = 0; i < 10; i += 1) await storeEvent(targets);
-    deliverer.wake();
-    await there.count(10);
-    // The answers are on their way; closing does not wait for them.
-    const arrived = () => deliverer.outcomes.filter((outcome) => outcome === "delivered").length;
-    while (arrived() < 10) await new Promise(setImmediate);
-    await deliverer.close();
-    assert.equal((await deliveries()).filter(({ state }) => state === "delivered").length, 10);
   });
 
   test("the delivery of a removed event fails, and nothing is sent", async (t) => {

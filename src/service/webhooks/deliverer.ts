@@ -8,7 +8,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import { claimDeliveries, type DueDelivery, type Outcome, storeOutcome } from "./deliveries.ts";
 import { cloudEvent, eventId, postEvent } from "./post-event.ts";
 
-/** The times of deliveries. An attempt is shorter than a lease, so its lease needs no renewal. */
+/** The times of deliveries. */
 export interface Pace {
   /** The pause between two claims. */
   readonly claimMilliseconds: number;
@@ -68,8 +68,9 @@ interface Deliverer {
  */
 export function startDeliverer(parts: DelivererParts): Deliverer {
   checkTargets(parts.targets);
-  if (parts.targets.length > 0) parts.leases.watch("webhook_deliveries");
   const deliverers = parts.targets.map((target) => new TargetDeliverer(parts, target));
+  const isAtWork = (id: string) => deliverers.some((deliverer) => deliverer.isSending(id));
+  if (deliverers.length > 0) parts.leases.watch("webhook_deliveries", { isAtWork });
   return {
     wake: () => {
       for (const deliverer of deliverers) deliverer.wake();
@@ -104,7 +105,8 @@ class TargetDeliverer {
   readonly #target: WebhookTarget;
   readonly #pace: Pace;
   readonly #aborting = new AbortController();
-  readonly #sending = new Set<Promise<void>>();
+  /** By the id of the delivery. */
+  readonly #sending = new Map<string, Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   #claiming: Promise<void> | undefined;
   #claimAgain = false;
@@ -128,12 +130,16 @@ class TargetDeliverer {
     });
   }
 
+  isSending(id: string): boolean {
+    return this.#sending.has(id);
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#timer);
     const late = setTimeout(() => this.#aborting.abort(), this.#pace.closeMilliseconds);
     await this.#claiming;
-    await Promise.all(this.#sending);
+    await Promise.all(this.#sending.values());
     clearTimeout(late);
   }
 
@@ -156,11 +162,12 @@ class TargetDeliverer {
 
   /** Runs beside the other deliveries, so that a slow one does not delay them. */
   #begin(delivery: DueDelivery): void {
+    const id = String(delivery.id);
     const delivering = this.#deliver(delivery).finally(() => {
-      this.#sending.delete(delivering);
+      this.#sending.delete(id);
       if (this.#mayBeMore && !this.#isClosing) this.wake();
     });
-    this.#sending.add(delivering);
+    this.#sending.set(id, delivering);
   }
 
   async #deliver(delivery: DueDelivery): Promise<void> {

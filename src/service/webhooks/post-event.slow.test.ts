@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { postEvent } from "./post-event.ts";
 import { SECRET } from "./receiver.testing.ts";
@@ -80,18 +77,4 @@ test("no event goes to a receiver with an untrusted certificate", async () => {
     reason: "the connection failed (DEPTH_ZERO_SELF_SIGNED_CERT)",
   });
   assert.deepEqual(bodies, []);
-});
-
-test("a receiver gets events if NODE_EXTRA_CA_CERTS names its certificate", async () => {
-  const script = `
-    const { postEvent } = await import(${JSON.stringify(import.meta.resolve("./post-event.ts"))});
-    const { signal } = new AbortController();
-    const post = { url: "${url}", secret: "${SECRET}", id: "a_1", body: '{"n":1}', timeoutMilliseconds: 600000, signal };
-    console.log((await postEvent(post)).kind);`;
-  const env = { ...process.env, NODE_EXTRA_CA_CERTS: fileURLToPath(certificate) };
-  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
-    env,
-  });
-  assert.equal(stdout.trim(), "accepted");
-  assert.deepEqual(bodies, [{ n: 1 }]);
 });

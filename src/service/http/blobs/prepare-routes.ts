@@ -60,7 +60,7 @@ export function prepareRoutes(app: HttpApp, options: HttpOptions, closing: Abort
         "Takes prices like `mucast prepare`, as CSV (optionally gzipped) or Parquet, and stores two blobs for the caller: prices, and " +
         "features that are known at the close of their date. The body is the file of prices, or multipart/form-data with a file " +
         "`prices` and a table of further `features`. The same files and query give the same blobs. The response comes when both blobs " +
-        "are stored, which takes seconds for a large file. If one blob cannot be stored, neither is. Repeat `tickers` for each ticker.",
+        "are stored, which takes seconds for a large file. Repeat `tickers` for each ticker.",
       tags: ["Blobs"],
       querystring: prepareQuery,
       // The service reads the bytes whatever their Content-Type; generators of clients do not know text/csv.

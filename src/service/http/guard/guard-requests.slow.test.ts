@@ -141,7 +141,6 @@ test("a temporary refusal has Retry-After", async () => {
   for (const [failure, status, seconds] of [
     [new MucastError("unavailable", "the database is away"), 503, "5"],
     [new MucastError("rate_limited", "full", { retryAfter: 30 }), 429, "30"],
-    [new MucastError("idempotency_conflict", "in flight", { sameBody: true }), 409, "1"],
   ] as const) {
     service.operations.failure = failure;
     const { status: found, headers } = await ask(service.port, { path: "/v1/operations" });

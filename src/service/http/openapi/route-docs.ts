@@ -60,7 +60,7 @@ export function problemAnswers(
   codes: readonly ErrorCode[] = [],
 ): Record<string, object> {
   const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
-  const byStatus = Map.groupBy([...all].flatMap(makeExamples), ({ status }) => status);
+  const byStatus = Map.groupBy([...all].map(makeExample), ({ status }) => status);
   const problems = [...byStatus].map(([status, examples]) => [status, problemDoc(examples)]);
   return { ...SERVER_ANSWERS, ...Object.fromEntries(problems) };
 }
@@ -80,24 +80,22 @@ interface ProblemExample {
 }
 
 /** Data of the examples, for the codes whose status or headers depend on the data. */
-const EXAMPLE_DATA: Partial<Record<ErrorCode, readonly Record<string, unknown>[]>> = {
-  idempotency_conflict: [{ sameBody: true }, { sameBody: false }],
-  rate_limited: [{ retryAfter: 1 }],
-  method_not_allowed: [{ allow: ["GET", "HEAD"] }],
-  range_not_satisfiable: [{ size: 1024 }],
-  invalid_request: [
-    { path: "query.limit", faults: [{ path: "query.limit", message: "must be <= 100, got 101" }] },
-  ],
+const EXAMPLE_DATA: Partial<Record<ErrorCode, Record<string, unknown>>> = {
+  rate_limited: { retryAfter: 1 },
+  method_not_allowed: { allow: ["GET", "HEAD"] },
+  range_not_satisfiable: { size: 1024 },
+  invalid_request: {
+    path: "query.limit",
+    faults: [{ path: "query.limit", message: "must be <= 100, got 101" }],
+  },
 };
 
-function makeExamples(code: ErrorCode): ProblemExample[] {
+function makeExample(code: ErrorCode): ProblemExample {
   const { title } = ERROR_TABLE[code];
-  return (EXAMPLE_DATA[code] ?? [{}]).map((data) => {
-    const { problem, headers } = problemAnswer(new MucastError(code, title, data));
-    // The id of a defect is random, and the generated document must not change.
-    const value = code === "internal" ? { ...problem, detail: title, id: "…" } : problem;
-    return { status: problem.status, code, value, headers };
-  });
+  const { problem, headers } = problemAnswer(new MucastError(code, title, EXAMPLE_DATA[code]));
+  // The id of a defect is random, and the generated document must not change.
+  const value = code === "internal" ? { ...problem, detail: title, id: "…" } : problem;
+  return { status: problem.status, code, value, headers };
 }
 
 const HEADER_DOCS: Readonly<Record<ProblemHeader, HeaderDoc>> = {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isEnded } from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS, idempotencyKeySchema } from "../../../contract/api/operations.ts";
 import { SUBMITTED_OPERATIONS } from "../../../contract/config/job-operations.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
 import { JOB_PAYLOADS } from "../openapi/component-schemas.ts";
 import { SUCCEEDED, WAITING } from "../openapi/examples.ts";
 import { apiDocs, jsonAnswer } from "../openapi/route-docs.ts";
@@ -68,7 +69,11 @@ export function jobRoutes(app: HttpApp, { settings, operations }: HttpOptions, c
         if (seconds === undefined) return answerOperation(reply, submitted, origin, 202);
         reply.header("preference-applied", `wait=${seconds}`);
         const signal = requestAbort(reply, closing);
-        const waited = await operations.wait(caller, submitted.id, seconds, signal);
+        const waited = await operations.wait(caller, submitted.id, seconds, signal).catch((error) => {
+          // The operation is stored: a caller without a key must not send it again.
+          if (error instanceof MucastError && error.code === "unavailable") return submitted;
+          throw error;
+        });
         return answerOperation(reply, waited, origin, isEnded(waited.status) ? 200 : 202);
       },
     });

@@ -48,18 +48,12 @@ export function problemAnswer(error: unknown, challenge: Challenge = {}): Proble
     const defect = new MucastError("internal", `a defect of mucast; see ${id} in its log`, { id });
     return { problem: problemOf(defect), headers: {}, isDefect: true };
   }
-  const problem = { ...problemOf(known), status: chooseStatus(known) };
   return {
     // A second line of defence: messages are written without signatures of URLs.
-    problem: JSON.parse(withoutSignature(JSON.stringify(problem))),
+    problem: JSON.parse(withoutSignature(JSON.stringify(problemOf(known)))),
     headers: chooseHeaders(known, challenge),
     isDefect: false,
   };
-}
-
-/** 409 while the first request with an idempotency key is in progress, and 422 for a key that was used with another body. */
-function chooseStatus({ code, data, entry }: MucastError): number {
-  return code === "idempotency_conflict" && data.sameBody === false ? 422 : entry.status;
 }
 
 const DEFAULT_RETRY_SECONDS = 5;
@@ -84,8 +78,6 @@ function chooseHeaders({ code, data }: MucastError, challenge: Challenge): Probl
     case "rate_limited":
     case "unavailable":
       return { "retry-after": String(data.retryAfter ?? DEFAULT_RETRY_SECONDS) };
-    case "idempotency_conflict":
-      return data.sameBody === true ? { "retry-after": "1" } : {};
     default:
       return {};
   }
