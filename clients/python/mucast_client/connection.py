@@ -87,8 +87,8 @@ class Connection:
         """The 2xx answer to a call, read whole.
 
         A call is sent up to five more times if there is no answer, if the answer breaks off while it is read, or if its
-        status is 429, 502, 503 or 504 (except for work that took too long, `timed_out`), or 409 for a key whose first
-        request is still in flight. Raises ApiError for any other answer, and ConnectionLostError if there is none.
+        status is 429, 502, 503 or 504 (except for work that took too long, `timed_out`). Raises ApiError for any other
+        answer, and ConnectionLostError if there is none.
         """
         failures = 0
         while True:
@@ -131,8 +131,6 @@ def read_whole(response: httpx.Response, max_bytes: int) -> Answer:
 
 
 def is_temporary(answer: Answer, refusal: ApiError) -> bool:
-    if answer.status == 409:
-        return refusal.code == "idempotency_conflict"
     return answer.status in RETRYABLE_STATUSES and refusal.code != "timed_out"
 
 

@@ -34,7 +34,6 @@ Fake = Callable[..., FakeService]
         broken_body,
         problem("rate_limited", 429),
         problem("unavailable", 503),
-        problem("idempotency_conflict", 409),
         lambda _: httpx.Response(502, content=iter([b"<html>Bad gateway</html>"])),
     ],
 )
