@@ -24,10 +24,7 @@ import { benchPlanted } from "./planted/planted-table.ts";
 import { benchReading } from "./reading/reading.ts";
 import { bandTable } from "./report/band-sizes.ts";
 import { benchReport } from "./report/report.ts";
-import { benchDoors } from "./service/doors.ts";
 import { benchService } from "./service/service.ts";
-import { benchUnreadDownloads } from "./service/unread-downloads.ts";
-import { benchUnreadStreams } from "./service/unread-streams.ts";
 import { benchSkill } from "./skill/skill.ts";
 import type { Table } from "./table.ts";
 import { benchMeanTests } from "./warnings/mean-tests.ts";
@@ -56,11 +53,8 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   "mean-tests": async () => benchMeanTests(),
   "panel-noise": async () => [await panelNoiseTable()],
   service: benchService,
-  doors: async () => [await benchDoors()],
-  downloads: async () => [await benchUnreadDownloads()],
   choice: benchChoice,
   cluster: benchCluster,
-  streams: async () => [await benchUnreadStreams()],
 };
 
 const [cpu] = cpus();

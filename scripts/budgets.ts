@@ -40,7 +40,7 @@ const CODE: readonly CodeBudget[] = [
   ["client (Python)", 1_829, 68_886, /^clients\//],
   ["styles and scripts of pages", 3_041, 51_027, /^web\//],
   ["tests", 86_570, 3_726_388, TESTS],
-  ["bench", 9_534, 383_747, /^bench\//],
+  ["bench", 8_847, 356_077, /^bench\//],
   ["scripts", 3_010, 123_556, /^scripts\//],
   ["examples", 116, 5_357, /^examples\//],
   ["deployment", 2_589, 81_216, /^infra\/|^(Dockerfile|\.devcontainer\/.*)$/],
