@@ -8,7 +8,10 @@ const DATES = 60;
 /** Tickers that begin on different dates and miss some; one date has equal forecasts. */
 function market(change = (_day: number) => 0): ForecastStream[] {
   let state = 7;
-  const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647 - 0.5;
+  const random = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647 - 0.5;
+  };
   return Array.from({ length: TICKERS }, (_, k) => {
     const days = Array.from({ length: DATES }, (_, d) => 100 + 3 * d).filter(
       (day) => (day + k) % 11 !== 0 && day >= 100 + 5 * (k === 6 ? 9 : 0),
