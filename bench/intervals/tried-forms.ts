@@ -1,7 +1,7 @@
 import { parseDay } from "../../src/contract/market/dates.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
+import { RunningQuantile } from "../../src/evaluate/intervals/adaptive-intervals.ts";
 import { type CoveredRows, coverageTable, scoreRatio } from "../../src/evaluate/intervals/coverage.ts";
-import { RunningQuantile } from "../../src/evaluate/intervals/running-quantile.ts";
 import { recentVolatility } from "../../src/panel/labels.ts";
 
 /** A form of two-sided adaptive intervals. Without the optional members, it is the form of docs/semantics.md with other constants. */

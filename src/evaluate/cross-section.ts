@@ -1,6 +1,6 @@
 import type { Day } from "../contract/market/dates.ts";
 import type { CrossSection } from "../contract/output/metrics-schemas.ts";
-import { neweyWestT } from "./newey-west.ts";
+import { neweyWestT } from "./mean-test.ts";
 import { averageRanks } from "./rank.ts";
 import type { DateLabels, LabelsByDate } from "./rows-by-date.ts";
 import {

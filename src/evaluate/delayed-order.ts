@@ -4,7 +4,7 @@ import { type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
 import { meanWithT } from "./mean-test.ts";
 import { type DateQuantiles, quantilesOfRanks, replacedShare } from "./quantiles.ts";
 import { averageRanks } from "./rank.ts";
-import { type DateLayout, dateLayout, valuesByDate } from "./rows-by-date.ts";
+import { type DateLayout, type DateRange, dateLayout, datesWith, valuesByDate } from "./rows-by-date.ts";
 import { correlation, finiteOrNull, isConstant, mean } from "./statistics.ts";
 import { orderOverTime, signedReturnT } from "./verdict/order.ts";
 
@@ -89,10 +89,8 @@ function laterLabels(
   return labels;
 }
 
-/** A date that can count, with its rows at positions [from, to). */
-interface SortedDate {
-  readonly from: number;
-  readonly to: number;
+/** A date that can count. */
+interface SortedDate extends Omit<DateRange, "day"> {
   readonly fifths: Int32Array;
   /** The share of each end that was not in it on the date before. */
   readonly topReplaced: number;
@@ -111,9 +109,7 @@ function sortedDates(
   );
   const dates: SortedDate[] = [];
   let before: DateQuantiles | undefined;
-  for (let d = 0; d + 1 < layout.starts.length; d++) {
-    const [from, to] = [layout.starts[d]!, layout.starts[d + 1]!];
-    if (from === to) continue;
+  for (const { from, to } of datesWith(layout)) {
     const fifths = quantilesOfRanks(averageRanks(predicted.subarray(from, to)), FIFTHS);
     const hasEnds = to - from >= MIN_ORDER_TICKERS && fifths.includes(0) && fifths.includes(FIFTHS - 1);
     const now = hasEnds ? { tickers: tickers.subarray(from, to), quantiles: fifths } : undefined;

@@ -3,7 +3,7 @@ import { EXPOSURES, type ExposureTable } from "../contract/output/metrics-schema
 import { MIN_ORDER_TICKERS } from "../contract/output/order-name.ts";
 import { type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
 import { meanWithT } from "./mean-test.ts";
-import { dateLayout, valuesByDate } from "./rows-by-date.ts";
+import { dateLayout, datesWith, valuesByDate } from "./rows-by-date.ts";
 import { correlation, deviation, isConstant, mean, rootMeanSquare } from "./statistics.ts";
 
 /** Five exposures and a constant leave at least half of the degrees of freedom. */
@@ -26,20 +26,11 @@ export function exposureTable(
   const laid = (of: (row: DatedForecasts) => Float64Array) => valuesByDate(layout, ordered.map(of));
   const predicted = laid((row) => row.predicted);
   const realised = laid((row) => row.realised);
-  const columns: Float64Array[] = [];
-  for (let c = 0; c < EXPOSURES.length; c++) {
-    const parts: Float64Array[] = [];
-    for (const row of ordered) {
-      parts.push(columnOf(row, exposures, c));
-    }
-    columns.push(valuesByDate(layout, parts));
-  }
+  const columns = EXPOSURES.map((_, c) => laid((row) => columnOf(row, exposures, c)));
   const known = [realised, ...columns];
   const correlations: number[][] = EXPOSURES.map(() => []);
   const [ics, residualIcs]: [number[], number[]] = [[], []];
-  for (let d = 0; d + 1 < layout.starts.length; d++) {
-    const [from, to] = [layout.starts[d]!, layout.starts[d + 1]!];
-    if (to - from < MIN_ORDER_TICKERS) continue;
+  for (const { from, to } of datesWith(layout, MIN_ORDER_TICKERS)) {
     const places = Array.from({ length: to - from }, (_, i) => from + i);
     for (const [c, column] of columns.entries()) {
       const having = places.filter((i) => !Number.isNaN(column[i]!));

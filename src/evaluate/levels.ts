@@ -1,6 +1,6 @@
 import type { Day } from "../contract/market/dates.ts";
 import { type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
-import { dateLayout, valuesByDate } from "./rows-by-date.ts";
+import { dateLayout, datesWith, valuesByDate } from "./rows-by-date.ts";
 
 /** The level, log-return, that forecasts dated `from` and later start from, until the next span begins. */
 export interface LevelSpan {
@@ -54,13 +54,11 @@ export function commonLevels(
     layout,
     ordered.map(({ days, spans }) => levelsAt(spans, days)),
   );
-  const { first, starts } = layout;
   const dates: Day[] = [];
   const levels: number[] = [];
-  for (let d = 0; d + 1 < starts.length; d++) {
-    const own = laid.subarray(starts[d]!, starts[d + 1]!);
-    if (own.length === 0) continue;
-    dates.push(first + d);
+  for (const { day, from, to } of datesWith(layout)) {
+    const own = laid.subarray(from, to);
+    dates.push(day);
     // The mean of equal numbers is not always the same number.
     levels.push(own.every((level) => level === own[0]) ? own[0]! : own.reduce((a, b) => a + b) / own.length);
   }

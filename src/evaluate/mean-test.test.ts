@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { meanMethod, meanQuantile, neweyWestQuantile } from "../contract/output/test-quantile.ts";
-import { meanError, meanT } from "./mean-test.ts";
-import { neweyWestError } from "./newey-west.ts";
+import { meanError, meanT, neweyWestError } from "./mean-test.ts";
 
 /** Pseudo-random numbers in [-0.5, 0.5), the same every time. */
 function noise(n: number, seed: number): Float64Array {

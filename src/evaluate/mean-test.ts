@@ -1,5 +1,4 @@
-import { EWC_TERMS, meanMethod } from "../contract/output/test-quantile.ts";
-import { neweyWestError } from "./newey-west.ts";
+import { EWC_TERMS, meanMethod, NEWEY_WEST_LAG } from "../contract/output/test-quantile.ts";
 import { deviation, finiteOrNull, largestMagnitude, mean } from "./statistics.ts";
 
 /**
@@ -30,11 +29,68 @@ export function meanT(values: Float64Array): number | null {
   return error === null ? null : finiteOrNull(mean(values) / error);
 }
 
-/** Values whose deviation is below this share of the largest one differ by rounding alone. */
+/** Values whose deviation is below this share of their terms differ by rounding alone. */
 const ROUNDING = 1e-12;
 
 /** The mean of values over dates with its t; null without a value, and without a t for equal values. */
 export function meanWithT(values: Float64Array): { readonly mean: number | null; readonly t: number | null } {
   const differ = deviation(values) > ROUNDING * largestMagnitude(values);
   return { mean: finiteOrNull(mean(values)), t: differ ? meanT(values) : null };
+}
+
+/**
+ * The t of a mean over dates.
+ * @param values one per date, in time order.
+ * @param scale the typical size of the terms that a value is a sum or a mean of: a t of their rounding would be chance.
+ * @param errorOf the error of the mean.
+ * @returns infinite, with the sign of the values, if they are equal up to rounding. Null if they are 0 up to rounding, and without a date.
+ */
+export function dateT(
+  values: Float64Array,
+  scale: number,
+  errorOf: (values: Float64Array) => number | null = meanError,
+): number | null {
+  const floor = ROUNDING * scale;
+  const centre = mean(values);
+  if (deviation(values) > floor) {
+    const error = errorOf(values);
+    return error === null ? null : centre / error;
+  }
+  if (centre > floor) return Number.POSITIVE_INFINITY;
+  return centre < -floor ? Number.NEGATIVE_INFINITY : null;
+}
+
+/**
+ * t statistic of a mean whose values correlate over time: the mean divided by its Newey-West error.
+ * @param values in time order, a step apart.
+ * @returns null for fewer than two values, and if the variance is 0.
+ */
+export function neweyWestT(values: Float64Array): number | null {
+  const error = neweyWestError(values);
+  return error === null ? null : finiteOrNull(mean(values) / error);
+}
+
+/**
+ * Standard error of a mean whose values correlate over time (Newey and West 1987): the variance sums the autocovariances up to the lag,
+ * each weighted by 1 - j / (lag + 1).
+ * @param values in time order, a step apart.
+ * @returns null for fewer than two values, and if the variance is 0.
+ */
+export function neweyWestError(values: Float64Array): number | null {
+  const n = values.length;
+  if (n < 2) return null;
+  const centre = mean(values);
+  const deviations = values.map((value) => value - centre);
+  let variance = autocovariance(deviations, 0);
+  for (let j = 1; j <= Math.min(NEWEY_WEST_LAG, n - 1); j++) {
+    variance += 2 * (1 - j / (NEWEY_WEST_LAG + 1)) * autocovariance(deviations, j);
+  }
+  return variance > 0 ? Math.sqrt(variance / n) : null;
+}
+
+/** Mean product of deviations j steps apart, over all n. */
+function autocovariance(deviations: Float64Array, j: number): number {
+  let sum = 0;
+  for (let i = j; i < deviations.length; i++) sum += deviations[i]! * deviations[i - j]!;
+  return sum / deviations.length;
 }

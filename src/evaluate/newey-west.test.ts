@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
 import { MIN_DATES, NEWEY_WEST_LAG, neweyWestQuantile } from "../contract/output/test-quantile.ts";
-import { neweyWestT } from "./newey-west.ts";
+import { neweyWestT } from "./mean-test.ts";
 
 test("the t is the mean divided by the error from all weighted pairs of days", () => {
   const random = seededRandom(11);

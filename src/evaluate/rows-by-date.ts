@@ -50,18 +50,32 @@ export function valuesByDate({ places }: DateLayout, parts: readonly Float64Arra
   return laid;
 }
 
+/** A date whose rows are at [from, to). */
+export interface DateRange {
+  readonly day: Day;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The dates with at least `rows` rows, ascending. */
+export function* datesWith(
+  { first, starts }: Pick<DateLayout, "first" | "starts">,
+  rows = 1,
+): Generator<DateRange> {
+  for (let d = 0; d + 1 < starts.length; d++) {
+    const [from, to] = [starts[d]!, starts[d + 1]!];
+    if (to - from >= rows) yield { day: first + d, from, to };
+  }
+}
+
 /** The sum of each date that has a row, in time order. */
 export function dateSums(layout: DateLayout, parts: readonly Float64Array[]): Float64Array {
-  const { starts } = layout;
   const laid = valuesByDate(layout, parts);
-  const sums: number[] = [];
-  for (let d = 0; d + 1 < starts.length; d++) {
-    if (starts[d] === starts[d + 1]) continue;
+  return Float64Array.from(datesWith(layout), ({ from, to }) => {
     let sum = 0;
-    for (let i = starts[d]!; i < starts[d + 1]!; i++) sum += laid[i]!;
-    sums.push(sum);
-  }
-  return Float64Array.from(sums);
+    for (let i = from; i < to; i++) sum += laid[i]!;
+    return sum;
+  });
 }
 
 export function sortedByDate(rows: readonly DatedForecasts[]): RowsByDate {
@@ -72,29 +86,19 @@ export function sortedByDate(rows: readonly DatedForecasts[]): RowsByDate {
   return { first: layout.first, starts: layout.starts, predicted, realised };
 }
 
-/** The rows of one date. */
-interface DateRows extends Pick<RowsByDate, "predicted" | "realised"> {
-  readonly day: Day;
-}
-
-/** The rows of each date that has any, dates ascending. */
-export function* eachDate({ first, starts, predicted, realised }: RowsByDate): Generator<DateRows> {
-  for (let d = 0; d + 1 < starts.length; d++) {
-    const from = starts[d]!;
-    const to = starts[d + 1]!;
-    if (from === to) continue;
-    yield { day: first + d, predicted: predicted.subarray(from, to), realised: realised.subarray(from, to) };
-  }
+/** The rows of each date, dates ascending. */
+export function* eachDate(
+  rows: RowsByDate,
+): Generator<Pick<RowsByDate, "predicted" | "realised"> & Pick<DateRange, "day">> {
+  for (const { day, from, to } of datesWith(rows))
+    yield { day, predicted: rows.predicted.subarray(from, to), realised: rows.realised.subarray(from, to) };
 }
 
 /** A correlation across fewer tickers is noise: two always correlate by 1 or -1. */
 export const MIN_TICKERS = 3;
 
-/** The labels of one date, at positions [from, to), prepared for correlations. */
-export interface DateLabels {
-  readonly day: Day;
-  readonly from: number;
-  readonly to: number;
+/** The labels of one date, prepared for correlations. */
+export interface DateLabels extends DateRange {
   readonly side: CorrelationSide;
   readonly rankSide: CorrelationSide;
 }
@@ -113,16 +117,13 @@ export function labelsByDate(rows: readonly Pick<DatedForecasts, "days" | "reali
     layout,
     rows.map((row) => row.realised),
   );
-  const { first, starts } = layout;
   const dates: DateLabels[] = [];
-  for (let d = 0; d + 1 < starts.length; d++) {
-    const [from, to] = [starts[d]!, starts[d + 1]!];
-    if (to - from < MIN_TICKERS) continue;
-    const labels = realised.subarray(from, to);
+  for (const date of datesWith(layout, MIN_TICKERS)) {
+    const labels = realised.subarray(date.from, date.to);
     const side = correlationSide(labels);
     // Ranks are constant exactly when the values are, so IC and RankIC cover the same dates.
     const rankSide = side && correlationSide(averageRanks(labels));
-    if (side !== null && rankSide !== null) dates.push({ day: first + d, from, to, side, rankSide });
+    if (side !== null && rankSide !== null) dates.push({ ...date, side, rankSide });
   }
   return { layout, dates };
 }

@@ -1,7 +1,7 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../contract/output/order-name.ts";
-import { dateLayout, valuesByDate } from "./rows-by-date.ts";
+import { dateLayout, datesWith, valuesByDate } from "./rows-by-date.ts";
 import { deviation, mean } from "./statistics.ts";
 
 /** The forecasts of one ticker that no model made in sample: held-out rows, then score rows, ascending by date. */
@@ -38,14 +38,12 @@ export function smoothForecasts(streams: readonly ForecastStream[], halfLife: nu
   const numbers = new Int32Array(starts.length);
   const deviations = new Float64Array(starts.length);
   let dates = 0;
-  for (let d = 0; d + 1 < starts.length; d++) {
-    const own = above.subarray(starts[d]!, starts[d + 1]!);
-    numbers[d] = dates;
-    if (own.length === 0) continue;
-    if (own.length < MIN_ORDER_TICKERS) throw fewTickers(own.length, first + d);
-    dates++;
+  for (const { day, from, to } of datesWith(layout)) {
+    const own = above.subarray(from, to);
+    if (own.length < MIN_ORDER_TICKERS) throw fewTickers(own.length, day);
     const [centre, spread] = [mean(own), deviation(own)];
-    deviations[d] = spread;
+    numbers[day - first] = dates++;
+    deviations[day - first] = spread;
     for (let i = 0; i < own.length; i++) own[i] = spread === 0 ? Number.NaN : (own[i]! - centre) / spread;
   }
   const reach = Math.ceil(MAX_HALF_LIVES * halfLife);

@@ -1,7 +1,7 @@
 import { MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { dateT } from "../../evaluate/mean-test.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
-import { dateT } from "../../evaluate/verdict/date-t.ts";
 import { dateIcs, onDates, type PermutedSkill, permutedSkill, tickerPermutations } from "./permuted-skill.ts";
 
 /** The minimum number of forecasts for a meaningful mean. */

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { meanIc } from "./candidate-ics.ts";
-import { lossSeries, type TestedTicker } from "./candidate-losses.ts";
+import { lossSeries, meanIc, type TestedTicker } from "./candidate-losses.ts";
 import { testedTickers } from "./choice.testing.ts";
 import { choosePrequentially } from "./prequential.ts";
 

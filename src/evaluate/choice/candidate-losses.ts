@@ -1,6 +1,7 @@
 import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import { icSeries } from "./candidate-ics.ts";
+import { type DateRange, dateLayout, datesWith, valuesByDate } from "../rows-by-date.ts";
+import { correlation, finiteOrNull, isConstant, mean } from "../statistics.ts";
 
 /** The rows of one ticker that folds test, and every candidate's forecasts of them. */
 export interface TestedTicker {
@@ -59,43 +60,85 @@ const SERIES: Readonly<Record<ChoiceMeasure, typeof icSeries>> = {
   ic: icSeries,
 };
 
+/** The rows of all tickers by label date. @param rated ascending by code point. */
+function byLabelDate(rated: readonly TestedTicker[]) {
+  const layout = dateLayout(rated.map(({ labelDays }) => ({ days: labelDays })));
+  const dates = [...datesWith(layout)];
+  const laid = (of: (ticker: TestedTicker) => Float64Array) => valuesByDate(layout, rated.map(of));
+  return { laid, dates, days: Int32Array.from(dates, ({ day }) => day) };
+}
+
 function squaredErrorSeries(
   rated: readonly TestedTicker[],
   candidates: number,
-  compared: number,
+  reference: number,
 ): LossSeries {
-  const days = distinctDays(rated);
-  const position = new Map([...days].map((day, i) => [day, i]));
-  const sums = Array.from({ length: candidates }, () => new Float64Array(days.length));
-  const counts = Array.from({ length: candidates }, () => new Int32Array(days.length));
-  for (const { labelDays, realised, predicted, unit } of rated) {
-    const base = predicted[compared]!;
-    for (const [c, own] of predicted.entries()) {
-      for (let i = 0; i < own.length; i++) {
-        const excess = squaredExcess(realised[i]!, own[i]!, base[i]!) / unit;
-        if (Number.isNaN(excess)) continue;
-        const at = position.get(labelDays[i]!)!;
-        sums[c]![at]! += excess;
-        counts[c]![at]! += 1;
-      }
-    }
+  const { laid, dates, days } = byLabelDate(rated);
+  const excess: Float64Array[] = [];
+  for (let c = 0; c < candidates; c++) {
+    const values = laid(({ realised, predicted, unit }) => {
+      const base = predicted[reference]!;
+      return predicted[c]!.map((own, i) => squaredExcess(realised[i]!, own, base[i]!) / unit);
+    });
+    excess.push(
+      Float64Array.from(dates, ({ from, to }) =>
+        mean(values.subarray(from, to).filter((value) => !Number.isNaN(value))),
+      ),
+    );
   }
-  return {
-    days,
-    reference: compared,
-    excess: sums.map((sum, c) => sum.map((value, d) => value / counts[c]![d]!)),
-  };
+  return { days, reference, excess };
+}
+
+/** Fewer tickers on a date have no IC, as in the verdict. */
+export const MIN_IC_TICKERS = 5;
+
+/** ICs as losses, on the tickers that both forecast. NaN on dates with fewer than MIN_IC_TICKERS of these, or whose labels are all the same. */
+function icSeries(rated: readonly TestedTicker[], candidates: number, reference: number): LossSeries {
+  const { laid, dates, days } = byLabelDate(rated);
+  const labels = laid(({ realised }) => realised);
+  const base = laid(({ predicted }) => predicted[reference]!);
+  const excess: Float64Array[] = [];
+  for (let c = 0; c < candidates; c++) {
+    const own = c === reference ? base : laid(({ predicted }) => predicted[c]!);
+    excess.push(
+      Float64Array.from(dates, (date) => icOf(date, labels, base, own) - icOf(date, labels, own, base)),
+    );
+  }
+  return { days, reference, excess };
+}
+
+/** The mean IC over label dates of the forecasts of one candidate; null without a date that has an IC. */
+export function meanIc(tickers: readonly TestedTicker[], candidate: number): number | null {
+  const { laid, dates } = byLabelDate(tickers);
+  const labels = laid(({ realised }) => realised);
+  const own = laid(({ predicted }) => predicted[candidate]!);
+  const ics = Float64Array.from(dates, (date) => icOf(date, labels, own, own));
+  return finiteOrNull(mean(ics.filter((ic) => !Number.isNaN(ic))));
+}
+
+/** The IC on the rows that also have another forecast. Forecasts that are all the same have no order, which is an IC of 0. */
+function icOf(
+  { from, to }: DateRange,
+  labels: Float64Array,
+  forecasts: Float64Array,
+  others: Float64Array,
+): number {
+  const places: number[] = [];
+  for (let i = from; i < to; i++)
+    if (!Number.isNaN(forecasts[i]!) && !Number.isNaN(others[i]!)) places.push(i);
+  const y = Float64Array.from(places, (i) => labels[i]!);
+  if (y.length < MIN_IC_TICKERS || isConstant(y)) return Number.NaN;
+  return (
+    correlation(
+      y,
+      Float64Array.from(places, (i) => forecasts[i]!),
+    ) ?? 0
+  );
 }
 
 /** (y - p)² - (y - r)², without the cancellation of the squares. */
 export function squaredExcess(y: number, p: number, r: number): number {
   return (r - p) * (2 * y - p - r);
-}
-
-function distinctDays(tickers: readonly TestedTicker[]): Int32Array {
-  const days = new Set<Day>();
-  for (const { labelDays } of tickers) for (const day of labelDays) days.add(day);
-  return Int32Array.from(days).sort();
 }
 
 function mostRows(tickers: readonly TestedTicker[], candidates: number): number {

@@ -2,8 +2,7 @@ import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.t
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { finiteOrNull } from "../statistics.ts";
-import { meanIc } from "./candidate-ics.ts";
-import { lossSeries, squaredExcess, type TestedTicker } from "./candidate-losses.ts";
+import { lossSeries, meanIc, squaredExcess, type TestedTicker } from "./candidate-losses.ts";
 import { difference } from "./members.ts";
 
 /** What forecasts are worth on the published out-of-fold rows, beside those of candidate 0. */

@@ -2,9 +2,16 @@ import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import { type MeanMethod, MIN_DATES, meanMethod, meanQuantile } from "../../contract/output/test-quantile.ts";
 import { crossSection } from "../cross-section.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
-import { type DateLayout, dateSums, type LabelsByDate, labelsByDate, valuesByDate } from "../rows-by-date.ts";
+import { dateT } from "../mean-test.ts";
+import {
+  type DateLayout,
+  dateSums,
+  datesWith,
+  type LabelsByDate,
+  labelsByDate,
+  valuesByDate,
+} from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
-import { dateT } from "../verdict/date-t.ts";
 import { type OrderForm, signedReturns } from "../verdict/order.ts";
 
 /** One-sided: chance alone exceeds the quantile once in twenty groups. */
@@ -45,7 +52,9 @@ export function permutationImportance(
   shuffled?: OrderForm,
 ): PermutationImportance {
   const labels = labelsByDate(rows);
-  const form = shuffled ?? formOf(labels);
+  // As `orderByDate` decides it.
+  const isAcross = [...datesWith(labels.layout, MIN_ORDER_TICKERS)].length >= MIN_DATES;
+  const form = shuffled ?? (isAcross ? "cross_section" : "time_series");
   const measure = form === "cross_section" ? acrossTickers(labels) : overTime(rows, labels.layout);
   const whole = measure(rows.map(({ predicted }) => predicted));
   const groups: GroupLoss[] = [];
@@ -63,12 +72,6 @@ export function permutationImportance(
     method: meanMethod(whole.length),
     groups,
   };
-}
-
-/** As `orderByDate` decides it. */
-function formOf({ layout: { starts } }: LabelsByDate): OrderForm {
-  const wide = starts.subarray(1).filter((end, d) => end - starts[d]! >= MIN_ORDER_TICKERS);
-  return wide.length >= MIN_DATES ? "cross_section" : "time_series";
 }
 
 /** The order of forecasts on each date that counts, ascending. */

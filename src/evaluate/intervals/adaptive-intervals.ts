@@ -1,6 +1,7 @@
 import {
   type Bound,
   type Bounds,
+  conformalRank,
   conformityScore,
   type DatedResiduals,
   type Ends,
@@ -10,7 +11,6 @@ import {
   noBounds,
   type Residuals,
 } from "./conformal.ts";
-import { RunningQuantile } from "./running-quantile.ts";
 
 /** Weights of the recursion. The output records them. */
 export const ADAPTIVE_CONSTANTS = {
@@ -55,26 +55,12 @@ export function adaptiveIntervals(
   alpha: number,
   bound: Bound,
 ): AdaptiveIntervals {
-  const n = rows.days.length;
   const m = residuals.realised.length;
-  const bounds = noBounds(n);
   const tracker = new IntervalTracker(meanAbsolute(residuals, m), alpha, bound);
-  if (m === 0) return { ...bounds, ...tracker.identity() };
   for (let i = 0; i < m; i++) {
     tracker.learn(residuals.realised[i]!, residuals.predicted[i]!, tracker.scale());
   }
-  const scales = new Float64Array(n);
-  let waiting = 0;
-  for (let i = 0; i < n; i++) {
-    for (; waiting < i; waiting++) {
-      const y = rows.realised[waiting]!;
-      if (Number.isNaN(y)) continue;
-      if (rows.labelDays[waiting]! > rows.days[i]!) break;
-      tracker.learn(y, rows.predicted[waiting]!, scales[waiting]!, endsOf(bounds, waiting));
-    }
-    scales[i] = tracker.scale();
-    setEnds(bounds, i, tracker.issue(rows.predicted[i]!));
-  }
+  const bounds = m === 0 ? noBounds(rows.days.length) : tracker.follow(rows);
   return { ...bounds, ...tracker.identity() };
 }
 
@@ -94,31 +80,9 @@ export function prequentialIntervals(
   alpha: number,
   bound: Bound,
 ): Bounds | undefined {
-  const { realised, predicted, days, labelDays } = residuals;
-  const m = realised.length;
-  if (m < MIN_PREQUENTIAL_ROWS) return undefined;
+  if (residuals.realised.length < MIN_PREQUENTIAL_ROWS) return undefined;
   const tracker = new IntervalTracker(meanAbsolute(residuals, WARM_UP_ROWS), alpha, bound);
-  const bounds = noBounds(m);
-  const scales = new Float64Array(m);
-  let waiting = 0;
-  for (let i = 0; i < m; i++) {
-    for (; waiting < i && labelDays[waiting]! <= days[i]!; waiting++) {
-      tracker.learn(realised[waiting]!, predicted[waiting]!, scales[waiting]!, endsOf(bounds, waiting));
-    }
-    scales[i] = tracker.scale();
-    if (waiting >= WARM_UP_ROWS) setEnds(bounds, i, tracker.issue(predicted[i]!));
-  }
-  return bounds;
-}
-
-function endsOf(bounds: Bounds, row: number): Ends | undefined {
-  return hasNoEnds(bounds, row) ? undefined : { lower: bounds.lower[row]!, upper: bounds.upper[row]! };
-}
-
-function setEnds({ lower, upper }: Bounds, row: number, ends: Ends | undefined): void {
-  if (ends === undefined) return;
-  lower[row] = ends.lower;
-  upper[row] = ends.upper;
+  return tracker.follow(residuals, WARM_UP_ROWS);
 }
 
 /** What is known about one ticker's residuals at the close of a date. */
@@ -140,6 +104,28 @@ class IntervalTracker {
     this.scores = new RunningQuantile(alpha);
     this.alpha = alpha;
     this.bound = bound;
+  }
+
+  /** The ends of rows by date, each from the labels known at its close; none before the labels of the first `warmUp` rows are known. */
+  follow(rows: Omit<IntervalRows, "volatility">, warmUp = 0): Bounds {
+    const { days, labelDays, realised, predicted } = rows;
+    const bounds = noBounds(days.length);
+    const scales = new Float64Array(days.length);
+    let waiting = 0;
+    for (let i = 0; i < days.length; i++) {
+      for (; waiting < i; waiting++) {
+        const y = realised[waiting]!;
+        if (Number.isNaN(y)) continue;
+        if (labelDays[waiting]! > days[i]!) break;
+        const [lower, upper] = [bounds.lower[waiting]!, bounds.upper[waiting]!];
+        const ends = hasNoEnds(bounds, waiting) ? undefined : { lower, upper };
+        this.learn(y, predicted[waiting]!, scales[waiting]!, ends);
+      }
+      scales[i] = this.scale();
+      const ends = waiting < warmUp ? undefined : this.issue(predicted[i]!);
+      if (ends !== undefined) [bounds.lower[i], bounds.upper[i]] = [ends.lower, ends.upper];
+    }
+    return bounds;
   }
 
   scale(): number {
@@ -184,4 +170,32 @@ function meanAbsolute({ realised, predicted }: Residuals, count: number): number
   let sum = 0;
   for (let i = 0; i < count; i++) sum += Math.abs(realised[i]! - predicted[i]!);
   return count === 0 ? 0 : sum / count;
+}
+
+/** The conformal quantile of a growing set of scores. */
+export class RunningQuantile {
+  private readonly alpha: number;
+  /** Ascending. */
+  private readonly scores: number[] = [];
+
+  constructor(alpha: number) {
+    this.alpha = alpha;
+  }
+
+  /** @param score may be +Infinity. */
+  add(score: number): void {
+    let [low, high] = [0, this.scores.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.scores[middle]! <= score) low = middle + 1;
+      else high = middle;
+    }
+    // Moving numbers costs less than the pointers of a heap, up to tens of thousands of scores.
+    this.scores.splice(low, 0, score);
+  }
+
+  /** @returns undefined if the scores are too few for a finite interval. */
+  quantile(): number | undefined {
+    return this.scores[conformalRank(this.scores.length, this.alpha) - 1];
+  }
 }

@@ -1,10 +1,5 @@
-import { type Day, dayOfCivil, formatDay } from "../../contract/market/dates.ts";
-import type {
-  Coverage,
-  IntervalEvidence,
-  JointMisses,
-  PrequentialCoverage,
-} from "../../contract/output/metrics-schemas.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { Coverage, IntervalEvidence, JointMisses } from "../../contract/output/metrics-schemas.ts";
 import { inTickerOrder } from "../forecast-rows.ts";
 import { finiteOrNull } from "../statistics.ts";
 import { type Bounds, hasNoEnds, type IntervalRows, type Residuals } from "./conformal.ts";
@@ -48,20 +43,54 @@ const MIN_DATE_TICKERS = 5;
  */
 export function coverageTable(rows: readonly CoveredRows[], alpha: number): CoverageTable {
   const by_ticker = new Map<string, IntervalEvidence>();
-  const isTested = rows.some((row) => "prequential" in row);
-  const pooled = new Evidence(isTested);
-  const byDate = new OutcomesByDate();
+  const pooled = new Evidence();
+  const byVolatility = Array.from({ length: VOLATILITY_GROUPS }, () => new Tally());
+  const byDate = new Map<Day, { outcomes: number; misses: number }>();
   for (const row of inTickerOrder(rows)) {
-    const evidence = evidenceOf(row, alpha, byDate);
-    pooled.add(evidence);
-    by_ticker.set(row.ticker, evidence.summary());
+    const own = new Evidence();
+    const labelled = labelledPlaces(row.realised);
+    const volatile = mostVolatileFirst(labelled, row.volatility);
+    const high = new Set(volatile.subarray(0, Math.floor(labelled.length * HIGH_VOLATILITY_SHARE)));
+    const groups = volatilityGroups(volatile);
+    const misses: boolean[] = [];
+    for (const i of labelled) {
+      if (hasNoEnds(row, i)) continue;
+      const outcome = scored(row, i, alpha);
+      const day = row.days[i]!;
+      for (const evidence of [own, pooled]) evidence.count(outcome, day, high.has(i));
+      const group = groups.get(i);
+      if (group !== undefined) byVolatility[group]!.count(outcome);
+      const date = byDate.get(day) ?? { outcomes: 0, misses: 0 };
+      byDate.set(day, date);
+      date.outcomes++;
+      if (!outcome.isInside) date.misses++;
+      misses.push(!outcome.isInside);
+    }
+    own.worst = worstCoverage(misses);
+    if (own.worst !== null) pooled.worst = Math.min(pooled.worst ?? own.worst, own.worst);
+    const { prequential } = row;
+    for (let i = 0; prequential !== undefined && i < prequential.realised.length; i++) {
+      if (hasNoEnds(prequential, i)) continue;
+      for (const evidence of [own, pooled]) evidence.prequential.count(scored(prequential, i, alpha));
+    }
+    by_ticker.set(row.ticker, own.summary("prequential" in row));
   }
+  const judged = [...byDate.values()].filter(({ outcomes }) => outcomes >= MIN_DATE_TICKERS);
+  const half_missed = judged.filter(({ outcomes, misses }) => 2 * misses >= outcomes).length;
   return {
-    pooled: pooled.summary(),
-    by_volatility: pooled.byVolatility.map((tally) => tally.summary()),
-    joint_misses: byDate.summary(),
+    pooled: pooled.summary(rows.some((row) => "prequential" in row)),
+    by_volatility: byVolatility.map((tally) => tally.summary()),
+    joint_misses: { dates: judged.length, half_missed },
     by_ticker,
   };
+}
+
+/** Whether a label is in its interval, and what the interval cost. */
+interface Outcome {
+  readonly isInside: boolean;
+  readonly score: number;
+  /** Undefined for a one-sided interval. */
+  readonly width?: number;
 }
 
 /** Sums over rows of one kind. */
@@ -72,22 +101,13 @@ class Tally {
   private width = 0;
   private score = 0;
 
-  /** @param score the interval score of the row. @param width undefined for a one-sided interval. */
-  count(isInside: boolean, score: number, width: number | undefined): void {
+  count({ isInside, score, width }: Outcome): void {
     this.n++;
     if (isInside) this.inside++;
     this.score += score;
     if (width === undefined) return;
     this.twoSided++;
     this.width += width;
-  }
-
-  add(other: Tally): void {
-    this.n += other.n;
-    this.inside += other.inside;
-    this.twoSided += other.twoSided;
-    this.width += other.width;
-    this.score += other.score;
   }
 
   summary(): Coverage {
@@ -103,101 +123,32 @@ class Tally {
 
 /** Sums for the intervals of one ticker, or of all. */
 class Evidence {
-  readonly all = new Tally();
-  readonly byYear = new Map<string, Tally>();
-  readonly highVolatility = new Tally();
-  readonly byVolatility = Array.from({ length: VOLATILITY_GROUPS }, () => new Tally());
   readonly prequential = new Tally();
-  private readonly isTested: boolean;
+  private readonly all = new Tally();
+  private readonly byYear = new Map<string, Tally>();
+  private readonly highVolatility = new Tally();
   worst: number | null = null;
 
-  constructor(isTested: boolean) {
-    this.isTested = isTested;
+  count(outcome: Outcome, day: Day, isVolatile: boolean): void {
+    const year = formatDay(day).slice(0, 4);
+    const yearly = this.byYear.get(year) ?? new Tally();
+    this.byYear.set(year, yearly);
+    this.all.count(outcome);
+    yearly.count(outcome);
+    if (isVolatile) this.highVolatility.count(outcome);
   }
 
-  year(name: string): Tally {
-    const known = this.byYear.get(name);
-    if (known !== undefined) return known;
-    const tally = new Tally();
-    this.byYear.set(name, tally);
-    return tally;
-  }
-
-  add(other: Evidence): void {
-    this.all.add(other.all);
-    for (const [name, tally] of other.byYear) this.year(name).add(tally);
-    this.highVolatility.add(other.highVolatility);
-    for (const [group, tally] of this.byVolatility.entries()) tally.add(other.byVolatility[group]!);
-    this.prequential.add(other.prequential);
-    if (other.worst !== null && !(this.worst !== null && this.worst <= other.worst)) this.worst = other.worst;
-  }
-
-  summary(): IntervalEvidence {
+  summary(isTested: boolean): IntervalEvidence {
     const years = [...this.byYear].sort(([a], [b]) => (a < b ? -1 : 1));
+    const { n, coverage } = this.prequential.summary();
     return {
       ...this.all.summary(),
       by_year: Object.fromEntries(years.map(([year, tally]) => [year, tally.summary()])),
       high_volatility: this.highVolatility.summary(),
       worst_250: this.worst,
-      ...(this.isTested ? { prequential: tested(this.prequential.summary()) } : {}),
+      ...(isTested ? { prequential: n === 0 ? null : { n, coverage } } : {}),
     };
   }
-}
-
-function tested({ n, coverage }: Coverage): PrequentialCoverage | null {
-  return n === 0 ? null : { n, coverage };
-}
-
-/** The number of tickers with an outcome on each date, and how many of them missed. */
-class OutcomesByDate {
-  private readonly dates = new Map<Day, { outcomes: number; misses: number }>();
-
-  count(day: Day, isInside: boolean): void {
-    const date = this.dates.get(day) ?? { outcomes: 0, misses: 0 };
-    date.outcomes++;
-    if (!isInside) date.misses++;
-    this.dates.set(day, date);
-  }
-
-  summary(): JointMisses {
-    const judged = [...this.dates.values()].filter(({ outcomes }) => outcomes >= MIN_DATE_TICKERS);
-    const halfMissed = judged.filter(({ outcomes, misses }) => 2 * misses >= outcomes);
-    return { dates: judged.length, half_missed: halfMissed.length };
-  }
-}
-
-/** @param byDate accumulates the outcomes of the ticker. */
-function evidenceOf(rows: CoveredRows, alpha: number, byDate: OutcomesByDate): Evidence {
-  const evidence = new Evidence("prequential" in rows);
-  const labelled = labelledPlaces(rows.realised);
-  const volatile = mostVolatileFirst(labelled, rows.volatility);
-  const high = new Set(volatile.subarray(0, Math.floor(labelled.length * HIGH_VOLATILITY_SHARE)));
-  const groups = volatilityGroups(volatile);
-  const misses: boolean[] = [];
-  let year = new Year(0);
-  let yearly: Tally | undefined;
-  for (const i of labelled) {
-    if (hasNoEnds(rows, i)) continue;
-    const [isInside, score, width] = scored(rows, i, alpha);
-    const day = rows.days[i]!;
-    if (yearly === undefined || !year.holds(day)) {
-      year = new Year(day);
-      yearly = evidence.year(year.name);
-    }
-    evidence.all.count(isInside, score, width);
-    yearly.count(isInside, score, width);
-    if (high.has(i)) evidence.highVolatility.count(isInside, score, width);
-    const group = groups.get(i);
-    if (group !== undefined) evidence.byVolatility[group]!.count(isInside, score, width);
-    byDate.count(day, isInside);
-    misses.push(!isInside);
-  }
-  evidence.worst = worstCoverage(misses);
-  const { prequential } = rows;
-  for (let i = 0; prequential !== undefined && i < prequential.realised.length; i++) {
-    if (!hasNoEnds(prequential, i)) evidence.prequential.count(...scored(prequential, i, alpha));
-  }
-  return evidence;
 }
 
 function labelledPlaces(realised: Float64Array): Int32Array {
@@ -208,10 +159,10 @@ function labelledPlaces(realised: Float64Array): Int32Array {
 }
 
 /**
- * Adds one row to a tally. Its score is that of Winkler (1972): the width, and 2 / alpha times the distance of a miss; for a one-sided
+ * The outcome of one row. Its score is that of Winkler (1972): the width, and 2 / alpha times the distance of a miss; for a one-sided
  * interval, the distance of its end from the forecast, and 1 / alpha times the distance of a miss (Gneiting and Raftery 2007).
  */
-function scored(rows: Bounds & Residuals, i: number, alpha: number): Parameters<Tally["count"]> {
+function scored(rows: Bounds & Residuals, i: number, alpha: number): Outcome {
   const y = rows.realised[i]!;
   const p = rows.predicted[i]!;
   const low = rows.lower[i]!;
@@ -219,9 +170,9 @@ function scored(rows: Bounds & Residuals, i: number, alpha: number): Parameters<
   const below = y < low ? low - y : 0;
   const above = y > high ? y - high : 0;
   const isInside = below === 0 && above === 0;
-  if (Number.isNaN(low)) return [isInside, high - p + above / alpha, undefined];
-  if (Number.isNaN(high)) return [isInside, p - low + below / alpha, undefined];
-  return [isInside, high - low + (2 / alpha) * (below + above), high - low];
+  if (Number.isNaN(low)) return { isInside, score: high - p + above / alpha };
+  if (Number.isNaN(high)) return { isInside, score: p - low + below / alpha };
+  return { isInside, score: high - low + (2 / alpha) * (below + above), width: high - low };
 }
 
 /** Rows of known volatility, highest first; earlier ones first if equal. */
@@ -251,23 +202,6 @@ function worstCoverage(misses: readonly boolean[]): number | null {
   return (WORST_ROWS - most) / WORST_ROWS;
 }
 
-/** The calendar year of a day, found once for all its days. */
-class Year {
-  readonly name: string;
-  private readonly first: Day;
-  private readonly last: Day;
-
-  constructor(day: Day) {
-    this.name = formatDay(day).slice(0, 4);
-    this.first = dayOfCivil(Number(this.name), 1, 1)!;
-    this.last = dayOfCivil(Number(this.name), 12, 31)!;
-  }
-
-  holds(day: Day): boolean {
-    return this.first <= day && day <= this.last;
-  }
-}
-
 /**
  * The interval score of a method relative to another's, on the rows for which both have ends: the mean over tickers of the tickers' ratios,
  * null if no ticker has one.
@@ -282,8 +216,8 @@ export function scoreRatio(
     let [own, others] = [0, 0];
     for (let i = 0; i < method.days.length; i++) {
       if (Number.isNaN(method.realised[i]!) || hasNoEnds(method, i) || hasNoEnds(other, i)) continue;
-      own += scored(method, i, alpha)[1];
-      others += scored(other, i, alpha)[1];
+      own += scored(method, i, alpha).score;
+      others += scored(other, i, alpha).score;
     }
     if (Number.isFinite(own / others)) ratios.push(own / others);
   }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { RunningQuantile } from "./adaptive-intervals.ts";
 import { conformalQuantile } from "./conformal.ts";
-import { RunningQuantile } from "./running-quantile.ts";
 
 test("after each score, the quantile equals that of all sorted scores so far", () => {
   const score = fc.oneof(

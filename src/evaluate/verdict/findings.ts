@@ -18,10 +18,9 @@ import type {
 } from "../../contract/output/verdict.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import { type Bounds, hasNoEnds } from "../intervals/conformal.ts";
-import { meanError } from "../mean-test.ts";
-import { dateLayout, valuesByDate } from "../rows-by-date.ts";
+import { dateT, meanError } from "../mean-test.ts";
+import { dateLayout, datesWith, valuesByDate } from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
-import { dateT } from "./date-t.ts";
 import { isNewModel, type OrderByDate, orderByDate, signedReturnT } from "./order.ts";
 import { type Baseline, type SizeTest, type SizeTests, sizeTests } from "./sizes.ts";
 
@@ -412,11 +411,9 @@ export function coverageByDate(rows: readonly BoundedRows[]): CoverageByDate {
     counted.map((row) => row.hits),
   );
   const [inside, total]: [number[], number[]] = [[], []];
-  for (let d = 0; d + 1 < layout.starts.length; d++) {
-    const ofDate = hits.subarray(layout.starts[d]!, layout.starts[d + 1]!);
-    if (ofDate.length === 0) continue;
-    inside.push(ofDate.reduce((sum, hit) => sum + hit, 0));
-    total.push(ofDate.length);
+  for (const { from, to } of datesWith(layout)) {
+    inside.push(hits.subarray(from, to).reduce((sum, hit) => sum + hit, 0));
+    total.push(to - from);
   }
   return { inside: Float64Array.from(inside), counted: Float64Array.from(total) };
 }

@@ -2,7 +2,7 @@ import type { Day } from "../../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { asRanked, type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
-import { type DateLayout, dateLayout, valuesByDate } from "../rows-by-date.ts";
+import { type DateLayout, dateLayout, datesWith, valuesByDate } from "../rows-by-date.ts";
 import { correlation, deviation, largestMagnitude, mean, rootMeanSquare } from "../statistics.ts";
 
 /** How to measure an order: across the tickers of a date, or, with fewer than MIN_ORDER_TICKERS, over the dates of each ticker. */
@@ -27,7 +27,7 @@ export interface OrderByDate {
 export function orderByDate(rows: readonly ForecastRows[], part: ForecastPart = "forecast"): OrderByDate {
   const ordered = inTickerOrder(rows.map(asRanked));
   const layout = dateLayout(ordered);
-  const isAcross = datesOf(layout, MIN_ORDER_TICKERS).length >= MIN_DATES;
+  const isAcross = [...datesWith(layout, MIN_ORDER_TICKERS)].length >= MIN_DATES;
   return isAcross ? acrossTickers(ordered, layout, PARTS[part]) : orderOverTime(ordered);
 }
 
@@ -65,33 +65,17 @@ function restOf(values: Float64Array, others: Float64Array): Float64Array {
   return rootMeanSquare(rest) <= ROUNDING * rootMeanSquare(values) ? rest.fill(0) : rest;
 }
 
-/** Numbers of the dates with at least `tickers` rows. */
-function datesOf({ starts }: DateLayout, tickers: number): number[] {
-  const found: number[] = [];
-  for (let d = 0; d + 1 < starts.length; d++) if (starts[d + 1]! - starts[d]! >= tickers) found.push(d);
-  return found;
-}
-
 function acrossTickers(rows: readonly ForecastRows[], layout: DateLayout, partOf: PartOf): OrderByDate {
-  const forecasts = valuesByDate(
-    layout,
-    rows.map(({ predicted }) => predicted),
-  );
-  const means = valuesByDate(
-    layout,
-    rows.map(({ trainingMean }) => trainingMean),
-  );
-  const labels = valuesByDate(
-    layout,
-    rows.map(({ realised }) => realised),
-  );
+  const laid = (of: (row: ForecastRows) => Float64Array) => valuesByDate(layout, rows.map(of));
+  const forecasts = laid(({ predicted }) => predicted);
+  const means = laid(({ trainingMean }) => trainingMean);
+  const labels = laid(({ realised }) => realised);
   const [days, values]: [Day[], number[]] = [[], []];
-  for (const d of datesOf(layout, MIN_ORDER_TICKERS)) {
-    const [from, to] = [layout.starts[d]!, layout.starts[d + 1]!];
+  for (const { day, from, to } of datesWith(layout, MIN_ORDER_TICKERS)) {
     const part = partOf(forecasts.subarray(from, to), means.subarray(from, to));
     const ic = correlation(part, labels.subarray(from, to));
     if (ic === null) continue;
-    days.push(layout.first + d);
+    days.push(day);
     values.push(ic);
   }
   return { form: "cross_section", days: Int32Array.from(days), values: Float64Array.from(values) };
@@ -108,12 +92,11 @@ export function orderOverTime(rows: readonly ForecastRows[]): OrderByDate {
   }
   const layout = dateLayout(days);
   const laid = valuesByDate(layout, signed);
-  const dates = datesOf(layout, 1);
-  const { first, starts } = layout;
+  const dates = [...datesWith(layout)];
   return {
     form: "time_series",
-    days: Int32Array.from(dates, (d) => first + d),
-    values: Float64Array.from(dates, (d) => mean(laid.subarray(starts[d]!, starts[d + 1]!))),
+    days: Int32Array.from(dates, ({ day }) => day),
+    values: Float64Array.from(dates, ({ from, to }) => mean(laid.subarray(from, to))),
   };
 }
 

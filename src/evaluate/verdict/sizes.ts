@@ -1,8 +1,8 @@
 import { meanForecast, zeroForecast } from "../baselines.ts";
 import { type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
+import { dateT } from "../mean-test.ts";
 import { type DateLayout, dateLayout, dateSums } from "../rows-by-date.ts";
 import { finiteOrNull, rootMeanSquare } from "../statistics.ts";
-import { dateT } from "./date-t.ts";
 
 /**
  * A forecast this close to a baseline, in root mean squares of the ticker's labels, counts as the baseline: a model that learned only a

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
-import { neweyWestT } from "../../evaluate/newey-west.ts";
+import { neweyWestT } from "../../evaluate/mean-test.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { crossSectionOf } from "../../evaluate/tables.testing.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../../../test/twins/random.ts";
-import { neweyWestT } from "../../../evaluate/newey-west.ts";
+import { neweyWestT } from "../../../evaluate/mean-test.ts";
 import { expandingRanks, MIN_EARLIER } from "../expanding-ranks.ts";
 import { FAST_LIMIT, FeaturePace, SLOW_LIMIT } from "../feature-pace.ts";
 import { returnSurprises, TickerSurprises } from "../return-surprises.ts";

@@ -1,7 +1,6 @@
 import { NEWEY_WEST_LAG } from "../../../contract/output/test-quantile.ts";
-import { neweyWestError } from "../../../evaluate/newey-west.ts";
+import { dateT, neweyWestError } from "../../../evaluate/mean-test.ts";
 import { mean } from "../../../evaluate/statistics.ts";
-import { dateT } from "../../../evaluate/verdict/date-t.ts";
 import { expandingRanks, lessEarlierMean } from "../expanding-ranks.ts";
 import { FAST_LIMIT, FeaturePace } from "../feature-pace.ts";
 import type { TickerSurprises } from "../return-surprises.ts";
