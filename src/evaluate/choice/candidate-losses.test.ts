@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countKnown, lossSeries, type TestedTicker } from "./candidate-losses.ts";
+import { countKnown, lossSeries, meanIc, type TestedTicker } from "./candidate-losses.ts";
 import { testedTickers } from "./choice.testing.ts";
+import { choosePrequentially } from "./prequential.ts";
 
 /** The mean excess of a candidate on a label date, row by row. */
 function plainExcess(tickers: readonly TestedTicker[], c: number, reference: number, day: number): number {
@@ -50,4 +51,81 @@ test("labels known at a day are counted", () => {
     [2, 3, 4, 5, 8, 9, 10].map((day) => countKnown(days, day)),
     [0, 1, 1, 3, 3, 4, 4],
   );
+});
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Pearson by its definition; 0 for constant forecasts. */
+function plainIc(pairs: readonly (readonly [y: number, p: number])[]): number {
+  if (pairs.length < 5) return Number.NaN;
+  const [my, mp] = [mean(pairs.map(([y]) => y)), mean(pairs.map(([, p]) => p))];
+  const sum = (of: (y: number, p: number) => number) =>
+    pairs.reduce((total, [y, p]) => total + of(y - my, p - mp), 0);
+  const spread = Math.sqrt(sum((y) => y * y) * sum((_, p) => p * p));
+  return spread < 1e-15 ? 0 : sum((y, p) => y * p) / spread;
+}
+
+/** Realised returns and two forecasts of the tickers with this label date that have both, row by row. */
+function rowsOn(tickers: readonly TestedTicker[], c: number, reference: number, day: number) {
+  return tickers.flatMap(({ labelDays, realised, predicted }) =>
+    [...labelDays.keys()]
+      .filter((i) => labelDays[i] === day)
+      .map((i) => [realised[i]!, predicted[c]![i]!, predicted[reference]![i]!] as const)
+      .filter(([, p, r]) => !Number.isNaN(p) && !Number.isNaN(r)),
+  );
+}
+
+function close(actual: number, expected: number, message: string): void {
+  assert.ok(Number.isNaN(expected) ? Number.isNaN(actual) : Math.abs(actual - expected) < 1e-12, message);
+}
+
+/** Tickers with gaps, a candidate without order, and dates with fewer than five tickers at both ends. */
+function market(): TestedTicker[] {
+  const tickers = testedTickers(8, 40, [0.3, 0.1, 0]);
+  for (const { predicted } of tickers) predicted[2]!.fill(0.5);
+  tickers[1]!.predicted[1]!.fill(Number.NaN, 0, 15);
+  tickers[3]!.predicted[0]!.fill(Number.NaN, 20);
+  return tickers;
+}
+
+test("the excess by IC is the reference's IC less the candidate's, date by date", () => {
+  const tickers = market();
+  const { days, reference, excess } = lossSeries(tickers, 3, "ic", 0);
+  assert.equal(reference, 0);
+  let dates = 0;
+  for (const [c, series] of excess.entries()) {
+    for (const [d, day] of days.entries()) {
+      const rows = rowsOn(tickers, c, 0, day);
+      const expected = plainIc(rows.map(([y, , r]) => [y, r])) - plainIc(rows.map(([y, p]) => [y, p]));
+      close(series[d]!, expected, `${c} ${day}`);
+      if (!Number.isNaN(expected)) dates++;
+    }
+  }
+  assert.ok(dates > 100 && excess.every((series) => series.some(Number.isNaN)));
+});
+
+test("the mean IC of a candidate counts dates with five of its forecasts", () => {
+  const tickers = market();
+  const { days } = lossSeries(tickers, 3, "ic", 0);
+  const all = Array.from(days, (day) => plainIc(rowsOn(tickers, 1, 1, day).map(([y, p]) => [y, p])));
+  close(meanIc(tickers, 1)!, mean(all.filter((ic) => !Number.isNaN(ic))), "candidate 1");
+  assert.equal(meanIc(tickers, 2), 0);
+  assert.equal(meanIc(tickers.slice(0, 4), 1), null);
+});
+
+test("the measure ic keeps a candidate that orders tickers but is far too large, and squared error drops it", () => {
+  const tickers = testedTickers(8, 200, [0, 0.3]).map((ticker) => ({
+    ...ticker,
+    predicted: [ticker.predicted[0]!, ticker.predicted[1]!.map((p) => 20 * p)],
+  }));
+  const choose = (measure: "ic" | "squared_error") =>
+    choosePrequentially(tickers, 2, { rule: "best", measure }).members;
+  assert.deepEqual([choose("ic"), choose("squared_error")], [[1], [0]]);
+});
+
+test("without five tickers there is no IC, and candidate 0 is used", () => {
+  const tickers = testedTickers(4, 200, [0, 0.9]);
+  const { members, series } = choosePrequentially(tickers, 2, { rule: "mean", measure: "ic" });
+  assert.deepEqual(members, [0]);
+  assert.ok(series.excess.every((own) => own.every(Number.isNaN)));
 });

@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
+import {
+  ADAPTIVE_CONSTANTS,
+  adaptiveIntervals,
+  prequentialIntervals,
+  RunningQuantile,
+} from "./adaptive-intervals.ts";
 import type { Bound, DatedResiduals, IntervalRows, Residuals } from "./conformal.ts";
+import { conformalQuantile } from "./conformal.ts";
 
 const NONE = Number.NaN;
 
@@ -177,3 +183,20 @@ function dated(residuals: Residuals, delay: number): DatedResiduals {
   const days = Int32Array.from(residuals.realised.keys());
   return { ...residuals, days, labelDays: days.map((day) => day + 1 + delay) };
 }
+
+test("after each score, the quantile equals that of all sorted scores so far", () => {
+  const score = fc.oneof(
+    { weight: 9, arbitrary: fc.integer({ min: -9, max: 9 }) },
+    { weight: 1, arbitrary: fc.constant(Number.POSITIVE_INFINITY) },
+  );
+  const alpha = fc.integer({ min: 1, max: 999 }).map((perMille) => perMille / 1000);
+  const property = fc.property(fc.array(score, { maxLength: 120 }), alpha, (scores, at) => {
+    const running = new RunningQuantile(at);
+    assert.equal(running.quantile(), undefined);
+    for (const [i, value] of scores.entries()) {
+      running.add(value);
+      assert.equal(running.quantile(), conformalQuantile(Float64Array.from(scores.slice(0, i + 1)), at));
+    }
+  });
+  fc.assert(property, { seed: 1, numRuns: 500 });
+});
