@@ -4,8 +4,7 @@ import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
 import { MIN_DATES, meanQuantile } from "../../../contract/output/test-quantile.ts";
 import type { Failure } from "../../../contract/problems/problem.ts";
 import type { Warning } from "../../../contract/problems/warnings.ts";
-import { MIN_IC_TICKERS } from "../../../evaluate/choice/candidate-losses.ts";
-import { countKnown, type LossSeries } from "../../../evaluate/choice/candidate-losses.ts";
+import { countKnown, type LossSeries, MIN_IC_TICKERS } from "../../../evaluate/choice/candidate-losses.ts";
 import { figureOf, type Gain } from "../../../evaluate/choice/choice-gains.ts";
 import type { ChoiceResult, ChoiceTicker } from "./choice-result.ts";
 
