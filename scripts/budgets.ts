@@ -25,7 +25,7 @@ const CODE: readonly CodeBudget[] = [
   ["panel", 2_839, 122_366, /^src\/panel\//],
   ["evaluate", 4_018, 169_697, /^src\/evaluate\//],
   ["engine (TypeScript)", 3_591, 145_080, /^src\/engine\//],
-  ["jobs", 8_899, 378_353, /^src\/jobs\//],
+  ["jobs", 8_898, 378_293, /^src\/jobs\//],
   ["blob", 2_696, 116_186, /^src\/blob\//],
   ["outputs + replay + export + choose", 2_170, 97_767, /^src\/(outputs|replay|export|choose)\//],
   ["audit", 5_356, 225_497, /^src\/audit\//],
@@ -39,7 +39,7 @@ const CODE: readonly CodeBudget[] = [
   ["engine (Python)", 7_208, 303_626, /^engine\//],
   ["client (Python)", 1_829, 68_886, /^clients\//],
   ["styles and scripts of pages", 3_041, 51_027, /^web\//],
-  ["tests", 86_567, 3_725_810, TESTS],
+  ["tests", 86_567, 3_725_789, TESTS],
   ["bench", 8_847, 356_079, /^bench\//],
   ["scripts", 3_010, 123_556, /^scripts\//],
   ["examples", 116, 5_357, /^examples\//],
@@ -48,7 +48,7 @@ const CODE: readonly CodeBudget[] = [
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 67_457;
+const MAX_WORDS = 67_404;
 
 interface Count {
   lines: number;
