@@ -48,7 +48,7 @@ const CODE: readonly CodeBudget[] = [
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 67_404;
+const MAX_WORDS = 67_405;
 
 interface Count {
   lines: number;
