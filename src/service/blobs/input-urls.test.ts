@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { policyOf } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { StorageKey } from "../store/blobs.ts";
-import { InputUrls, type ServiceUrls, serviceBases } from "./input-urls.ts";
+import { InputUrls } from "./input-urls.ts";
+import { type ServiceUrls, serviceBases } from "./storage.ts";
 
 const ADDRESS = "http://127.0.0.1:8080";
 const CONTAINER = "https://acct.blob.core.windows.net/models";
@@ -30,7 +31,7 @@ function payload(url: string) {
 /** What the caller has of that name, and whether the operator has put one there for all. */
 function blobsWhere(urls: ServiceUrls, mine: StorageKey | undefined, isOpen = false): InputUrls {
   return new InputUrls(urls, {
-    find: async (_caller, name) => (name === NAME ? mine : undefined),
+    locate: async (_caller, name) => (name === NAME ? mine : undefined),
     isOpen: async (name) => name === NAME && isOpen,
   });
 }
@@ -150,7 +151,7 @@ test("the URLs of an audit and a replay are checked and kept as inputs are, each
   const output = "ml_engine_1.json";
   const found = { name: output, space: HERS.space };
   const urls = new InputUrls(inContainer, {
-    find: async (_caller, name) => (name === output ? found : undefined),
+    locate: async (_caller, name) => (name === output ? found : undefined),
     isOpen: async () => false,
   });
   const own = `${bases[0]}/data/${output}`;

@@ -27,6 +27,7 @@ type OutputParts = Unchecked<OutputBlob>;
  * Reads the wanted forecasts from the stream of an output, and keeps no more of it. Relies on the order in which every job writes: `mu` before
  * all parts by ticker.
  * @param chunks the bytes of the blob.
+ * @returns the answer of get_forecast, within its size limit.
  * @throws MucastError of `chunks`; unreadable_blob, invalid_data if they are not an output.
  */
 export async function readForecast(
@@ -36,10 +37,12 @@ export async function readForecast(
 ): Promise<ForecastView> {
   const output = Object.create(null) as OutputParts;
   let mu: ReadonlyMap<string, number> | undefined;
-  const chosen = () => (mu ??= chooseTickers(outputName, output.mu, selection));
-  const wanted = wantedParts((ticker) => chosen().has(ticker));
+  const choose = () => (mu ??= chooseTickers(outputName, output.mu, selection));
+  const wanted = wantedParts((ticker) => choose().has(ticker));
   await readMembers({ name: outputName, chunks }, wanted, undefined, output);
-  return forecastView(output, chosen(), selection, outputName);
+  const view = openSchema(forecastViewSchema).safeParse(draftView(output, choose(), selection, outputName));
+  if (view.success && output.schema === OUTPUT_SCHEMA_NAME) return view.data;
+  throw notOutput(outputName);
 }
 
 /** A `mu` that no job writes is an error: otherwise a damaged output would look like one without forecasts. */
@@ -58,64 +61,48 @@ function chooseTickers(
     return new Map(all.slice(0, selection.largest));
   }
   const byTicker = new Map(all);
-  return new Map(
-    selection.tickers
-      .filter((ticker) => byTicker.has(ticker))
-      .map((ticker) => [ticker, byTicker.get(ticker)!]),
-  );
+  const found = selection.tickers.filter((ticker) => byTicker.has(ticker));
+  return new Map(found.map((ticker) => [ticker, byTicker.get(ticker)!]));
 }
 
 function wantedParts(isChosen: (ticker: string) => boolean): Wanted {
-  const quality = {
-    pooled: true,
-    cross_section: true,
-    r2_zero_median: true,
-    by_delay: true,
-    exposures: true,
-  };
+  const quality = all("pooled", "cross_section", "r2_zero_median", "by_delay", "exposures");
   const coverage = (name: string) => name !== "by_year" && name !== "high_volatility";
   return {
-    ...{
-      schema: true,
-      id: true,
-      operation: true,
-      window: true,
-      verdict: true,
-      warnings: true,
-      failures: true,
-    },
-    ...{ mu: true, mu_dates: isChosen, mu_model: isChosen, mu_spread: isChosen, forecasts: isChosen },
+    ...all("schema", "id", "operation", "window", "verdict", "warnings", "failures", "mu"),
+    ...{ mu_dates: isChosen, mu_model: isChosen, mu_spread: isChosen, forecasts: isChosen },
     refits: { blocks: true },
-    choice: { candidates: true, honest: true, measure: true, best: true, optimism: true },
+    choice: all("candidates", "honest", "measure", "best", "optimism"),
     metrics: {
       score: { ...quality, by_ticker: isChosen },
       out_of_fold: quality,
       baselines: () => ({ score: { pooled: true } }),
       shrinkage: { pooled: true, by_date: true, by_ticker: isChosen, applied: isChosen },
       intervals: {
-        ...{ method: true, alpha: true, bound: true, pooled: coverage },
+        ...all("method", "alpha", "bound"),
+        pooled: coverage,
         by_ticker: (ticker) => isChosen(ticker) && coverage,
       },
     },
   };
 }
 
-/**
- * Builds the answer of get_forecast, within its size limit.
- * @param mu of the chosen tickers that have one, in the order of the answer.
- * @throws MucastError invalid_data if the parts are not those of an output.
- */
-function forecastView(
+function all(...members: readonly string[]): Readonly<Record<string, true>> {
+  return Object.fromEntries(members.map((member) => [member, true]));
+}
+
+/** @param mu of the chosen tickers that have one, in the order of the answer. */
+function draftView(
   output: OutputParts,
   mu: ReadonlyMap<string, number>,
   selection: TickerSelection,
   outputName: string,
-): ForecastView {
+): object {
   const { id, operation, window = null, verdict, refits, choice, metrics } = output;
   const { by_ticker: coverages, ...intervals } = metrics?.intervals ?? {};
   const { by_ticker: metricsOf, ...score } = metrics?.score ?? {};
   const { by_ticker: shrinkages, pooled: shrinkage, by_date: byDate, applied } = metrics?.shrinkage ?? {};
-  const forecasts = [...mu].map(([ticker, value]) =>
+  const all = [...mu].map(([ticker, value]) =>
     defined({
       ticker,
       mu: value,
@@ -129,32 +116,25 @@ function forecastView(
       shrinkage: shrinkages?.[ticker],
     }),
   );
-  const missing = "tickers" in selection ? missingOf(selection.tickers, mu, output) : [];
-  const fitting = { forecasts: boundedList(forecasts, 1 / 2), missing: boundedList(missing, 3 / 8) };
+  const allMissing = "tickers" in selection ? missingOf(selection.tickers, mu, output) : [];
+  const [forecasts, missing] = [boundedList(all, 1 / 2), boundedList(allMissing, 3 / 8)];
   const blocks = objectsIn(refits?.blocks);
-  const baselines = Object.entries(metrics?.baselines ?? {}).map(([name, table]) => [
-    name,
-    table?.score?.pooled ?? null,
-  ]);
-  const view = openSchema(forecastViewSchema).safeParse(
-    defined({
-      ...{ id, operation, output_name: outputName, window, verdict },
-      refits: blocks.length > 1 ? { count: blocks.length - 1, last: blocks.at(-1)!.start } : undefined,
-      choice: choice && choiceView(choice),
-      count: Object.keys(output.mu ?? {}).length,
-      ...fitting,
-      left_out: forecasts.length - fitting.forecasts.length + missing.length - fitting.missing.length,
-      metrics: defined({
-        score,
-        out_of_fold: metrics?.out_of_fold,
-        baselines: Object.fromEntries(baselines),
-        ...{ shrinkage, shrinkage_by_date: byDate },
-      }),
-      intervals: metrics?.intervals ? intervals : null,
+  const baselines = Object.entries(metrics?.baselines ?? {});
+  return defined({
+    ...{ id, operation, output_name: outputName, window, verdict },
+    refits: blocks.length > 1 ? { count: blocks.length - 1, last: blocks.at(-1)!.start } : undefined,
+    choice: choice && choiceView(choice),
+    count: Object.keys(output.mu ?? {}).length,
+    ...{ forecasts, missing },
+    left_out: all.length - forecasts.length + allMissing.length - missing.length,
+    metrics: defined({
+      score,
+      out_of_fold: metrics?.out_of_fold,
+      baselines: Object.fromEntries(baselines.map(([name, table]) => [name, table?.score?.pooled ?? null])),
+      ...{ shrinkage, shrinkage_by_date: byDate },
     }),
-  );
-  if (view.success && output.schema === OUTPUT_SCHEMA_NAME) return view.data;
-  throw notOutput(outputName);
+    intervals: metrics?.intervals ? intervals : null,
+  });
 }
 
 function notOutput(outputName: string, what?: string): MucastError {

@@ -1,24 +1,25 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import type { RawBuilder, Selectable } from "kysely";
 import type { OperationView } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../../contract/version.ts";
 import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
+import { type KeyStore, secretHash } from "../auth/key-store.ts";
 import type { Blobs } from "../blobs/blobs.ts";
-import { type JobOutput, jobOutput, outputGone } from "../forecast/forecasts.ts";
-
-/** Where an output is, and which version of it. */
-type OutputLocation = Pick<JobOutput, "space" | "name" | "etag">;
+import type { Database } from "../database/database.ts";
+import type { Statements, Tables } from "../database/tables.ts";
+import { findOutput, outputGone } from "../forecast/forecasts.ts";
 
 /** Outputs whose report can be drawn: one, or several side by side. */
 export interface ReportedOutputs {
-  readonly outputs: readonly OutputLocation[];
+  readonly outputs: readonly { readonly space: string; readonly name: string; readonly etag: string }[];
   /** ETag of the page, with its quotes: the same outputs and the same build of mucast give the same bytes. */
   readonly etag: string;
 }
 
 /** Draws the page of outputs, away from the event loop. */
-export type DrawPage = (outputs: readonly OutputLocation[], signal: AbortSignal) => Promise<Buffer>;
+export type DrawPage = (outputs: ReportedOutputs["outputs"], signal: AbortSignal) => Promise<Buffer>;
 
 export interface ReportsParts {
   readonly blobs: Pick<Blobs, "find">;
@@ -51,14 +52,16 @@ export class Reports {
    * @param operations of the caller, at least one. @throws MucastError other_result, no_result, not_found.
    */
   async find(caller: Caller, operations: readonly OperationView[]): Promise<ReportedOutputs> {
-    const outputs: OutputLocation[] = [];
+    const outputs: ReportedOutputs["outputs"][number][] = [];
     for (const operation of operations) {
-      const { space, name, etag } = await jobOutput(this.#parts.blobs, caller, operation, "report");
+      const { space, name, etag } = await findOutput(this.#parts.blobs, caller, operation, "report");
       outputs.push({ space, name, etag });
     }
     const places = outputs.flatMap(({ space, name, etag }) => [space, name, etag]);
-    const bound = JSON.stringify([MUCAST_BUILD, ...places]);
-    return { outputs, etag: `"${createHash("sha256").update(bound).digest("base64url")}"` };
+    const digest = createHash("sha256")
+      .update(JSON.stringify([MUCAST_BUILD, ...places]))
+      .digest("base64url");
+    return { outputs, etag: `"${digest}"` };
   }
 
   /**
@@ -68,10 +71,7 @@ export class Reports {
    */
   async page({ outputs, etag }: ReportedOutputs, signal: AbortSignal): Promise<Buffer> {
     const known = this.#pages.get(etag);
-    if (known !== undefined) {
-      this.#keep(etag, known);
-      return known;
-    }
+    if (known !== undefined) return this.#keep(etag, known);
     const drawing = this.#drawings.get(etag) ?? this.#begin(outputs, etag);
     drawing.waiting += 1;
     const left = Promise.withResolvers<never>();
@@ -85,15 +85,21 @@ export class Reports {
       drawing.waiting -= 1;
       if (drawing.waiting === 0) {
         // Ends it, unless it is done; the next request starts another.
-        if (this.#drawings.get(etag) === drawing) this.#drawings.delete(etag);
+        this.#drawings.delete(etag);
         drawing.controller.abort();
       }
     }
   }
 
-  #begin(outputs: readonly OutputLocation[], etag: string): Drawing {
+  #begin(outputs: ReportedOutputs["outputs"], etag: string): Drawing {
     const controller = new AbortController();
-    const page = this.#draw(outputs, etag, controller.signal);
+    const page = this.#parts.draw(outputs, controller.signal).then(
+      (drawn) => this.#keep(etag, drawn),
+      (error: unknown) => {
+        const isGone = error instanceof MucastError && error.code === "blob_not_found";
+        throw isGone ? outputGone(outputs.map(({ name }) => name)) : error;
+      },
+    );
     // Waiting requests get its error; if all have left, nothing handles it.
     page.catch(() => undefined);
     const drawing = { page, controller, waiting: 0 };
@@ -101,30 +107,124 @@ export class Reports {
     return drawing;
   }
 
-  async #draw(outputs: readonly OutputLocation[], etag: string, signal: AbortSignal): Promise<Buffer> {
-    try {
-      const page = await this.#parts.draw(outputs, signal);
-      this.#keep(etag, page);
-      return page;
-    } catch (error) {
-      const isGone = error instanceof MucastError && error.code === "blob_not_found";
-      throw isGone ? outputGone(outputs.map(({ name }) => name)) : error;
-    } finally {
-      // Another drawing may have started since all requests left this one.
-      if (this.#drawings.get(etag)?.controller.signal === signal) this.#drawings.delete(etag);
-    }
-  }
-
   /** Keeps a page instead of the least recently requested ones, unless it is larger than the whole cache. */
-  #keep(etag: string, page: Buffer): void {
+  #keep(etag: string, page: Buffer): Buffer {
     const { cacheBytes } = this.#parts;
-    if (page.length > cacheBytes) return;
+    if (page.length > cacheBytes) return page;
     if (!this.#pages.delete(etag)) this.#pageBytes += page.length;
     this.#pages.set(etag, page);
     for (const [oldest, { length }] of this.#pages) {
-      if (this.#pageBytes <= cacheBytes) return;
+      if (this.#pageBytes <= cacheBytes) break;
       this.#pages.delete(oldest);
       this.#pageBytes -= length;
     }
+    return page;
   }
+}
+
+/** What a link opens: the operations whose outputs its report compares, or one, for their caller, who may read. */
+export interface OpenedLink {
+  readonly caller: Caller;
+  readonly operationIds: readonly string[];
+}
+
+const LINK_SECONDS = 60;
+const TOKEN_BYTES = 32;
+const KEY_SUBJECT = /^key:([0-9a-f]{16})$/;
+
+/**
+ * Links with which a browser opens a report without credentials: once, within a minute. The database has only hashes of their tokens,
+ * and every service on it opens them.
+ */
+export class ReportLinks {
+  readonly #database: Database;
+  readonly #keys: Pick<KeyStore, "find">;
+
+  constructor(database: Database, keys: Pick<KeyStore, "find">) {
+    this.#database = database;
+    this.#keys = keys;
+  }
+
+  /**
+   * @param operationIds different operations of the caller.
+   * @returns the token, which only this answer contains. @throws MucastError not_found if an operation was just removed.
+   */
+  async create({ subject: caller }: Pick<Caller, "subject">, operationIds: readonly string[]) {
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const database = this.#database;
+    const expiresAt = await database.write(async (db) => {
+      await db.deleteFrom("report_links").where("expires_at", "<", database.time()).execute();
+      return insertLink(db, operationIds, {
+        ...{ hash: secretHash(token), caller },
+        expires_at: database.time(LINK_SECONDS),
+      });
+    });
+    if (expiresAt !== undefined) return { token, expiresAt };
+    throw new MucastError("not_found", "an operation was just removed", { path: "id" });
+  }
+
+  /** Looks at a link without using it. @throws MucastError not_found for one that was used, has expired or never existed. */
+  async find(token: string): Promise<OpenedLink> {
+    const links = this.#database.db.selectFrom("report_links").selectAll();
+    const open = links.where("hash", "=", secretHash(token)).where("expires_at", ">", this.#database.time());
+    return this.#open(await open.executeTakeFirst());
+  }
+
+  /**
+   * Uses a link. If several requests take it, even on several services, only one gets it.
+   * @returns also `restore`, which makes it valid again, for a report that could not be sent. @throws MucastError like `find`.
+   */
+  async take(token: string): Promise<OpenedLink & { restore(): Promise<void> }> {
+    const database = this.#database;
+    const row = await database.write((db) =>
+      db
+        .deleteFrom("report_links")
+        .where("hash", "=", secretHash(token))
+        .where("expires_at", ">", database.time())
+        .returningAll()
+        .executeTakeFirst(),
+    );
+    const link = await this.#open(row);
+    const { hash, caller, expires_at } = row!;
+    const restore = async () => {
+      await database.write((db) => insertLink(db, link.operationIds, { hash, caller, expires_at }));
+    };
+    return { ...link, restore };
+  }
+
+  /** If the key was revoked after the link was created, the link opens nothing. */
+  async #open(row: Selectable<Tables["report_links"]> | undefined): Promise<OpenedLink> {
+    const keyId = KEY_SUBJECT.exec(row?.caller ?? "")?.[1];
+    const isRevoked = keyId !== undefined && (await this.#keys.find(keyId)) === undefined;
+    if (row === undefined || isRevoked) throw noLink();
+    const { caller, operation_id, further_ids } = row;
+    return {
+      caller: { subject: caller, scopes: new Set(["read"]) },
+      operationIds: [operation_id, ...further_ids],
+    };
+  }
+}
+
+/** @returns when it expires; undefined, without a link, if the caller does not have all operations. */
+async function insertLink(
+  db: Statements,
+  ids: readonly string[],
+  link: { readonly hash: string; readonly caller: string; readonly expires_at: Date | RawBuilder<Date> },
+): Promise<Date | undefined> {
+  const operations = db.selectFrom("operations").select("id").where("caller", "=", link.caller);
+  if ((await operations.where("id", "in", ids).execute()).length < ids.length) return undefined;
+  const [operation_id, ...further] = ids;
+  const inserted = await db
+    .insertInto("report_links")
+    .values({ ...link, operation_id: operation_id!, further_ids: JSON.stringify(further) })
+    .returning("expires_at")
+    .executeTakeFirstOrThrow();
+  return inserted.expires_at;
+}
+
+/** The same error for every link that opens nothing. */
+export function noLink(): MucastError {
+  const message =
+    "the link was used, has ended or never was: it opens a report once, within a minute; make a new one";
+  return new MucastError("not_found", message, { path: "URL" });
 }

@@ -3,7 +3,7 @@
  * has started.
  */
 import { childEnvironment } from "../../processes/child-environment.ts";
-import { runProcess } from "./run-process.ts";
+import { runProcess } from "./request-processes.ts";
 
 const running = runProcess(
   JSON.parse(process.argv[2]!),

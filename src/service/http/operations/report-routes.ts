@@ -9,7 +9,7 @@ import {
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page-policy.ts";
-import type { OpenedLink } from "../../report/report-links.ts";
+import type { OpenedLink } from "../../report/reports.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer } from "../openapi/route-docs.ts";
 import { matchesNone } from "../server/conditional-requests.ts";

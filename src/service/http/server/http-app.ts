@@ -19,8 +19,7 @@ import type { KeyStore } from "../../auth/key-store.ts";
 import type { Blobs } from "../../blobs/blobs.ts";
 import type { Operations } from "../../operations/operations.ts";
 import type { Preparations } from "../../preparation/preparations.ts";
-import type { ReportLinks } from "../../report/report-links.ts";
-import type { Reports } from "../../report/reports.ts";
+import type { ReportLinks, Reports } from "../../report/reports.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry, WatchedRequest } from "../../telemetry/telemetry.ts";
 
