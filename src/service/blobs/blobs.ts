@@ -126,13 +126,11 @@ export class StoredBlobs {
       );
     }
     const rows = await query.execute();
-    const blobs = rows
-      .slice(0, limit)
-      .map(({ created_at, ...blob }) => ({
-        ...blob,
-        createdAt: created_at,
-        store: store.within(blob.space),
-      }));
+    const blobs = rows.slice(0, limit).map(({ created_at, ...blob }) => ({
+      ...blob,
+      createdAt: created_at,
+      store: store.within(blob.space),
+    }));
     const last = rows.length > limit ? blobs.at(-1) : undefined;
     return {
       blobs,

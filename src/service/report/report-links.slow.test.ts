@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { KeyStore } from "../auth/key-store.ts";
 import { newRow, onEachDatabase, removeOperations } from "../database/databases.testing.ts";
-import { ReportLinks } from "./report-links.ts";
+import { ReportLinks } from "./reports.ts";
 
 const USED = { code: "not_found" };
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { FoundBlob } from "../blobs/blobs.ts";
+import type { BlobAddress } from "../blobs/blobs.ts";
 import { SUCCEEDED } from "../http/openapi/examples.ts";
 import { type DrawPage, type ReportedOutputs, Reports, type ReportsParts } from "./reports.ts";
 
@@ -12,9 +12,9 @@ const NEVER = new AbortController().signal;
 /** A fake store of one output, whose version a test may change. */
 class FakeOutput {
   etag: string | undefined = '"1"';
-  readonly find = async (): Promise<FoundBlob> => {
+  readonly find = async (): Promise<BlobAddress> => {
     const store = { stat: async () => (this.etag === undefined ? undefined : { size: 1, etag: this.etag }) };
-    return { space: "", store: store as unknown as FoundBlob["store"], key: "data/x.json" };
+    return { space: "", store: store as unknown as BlobAddress["store"], key: "data/x.json" };
   };
 }
 
