@@ -104,18 +104,17 @@ export class Preparations {
       let isAnyNew = false;
       for (const [file, upload] of uploads) {
         if (signal.aborted) throw abortError(signal, "prepare the blobs");
-        const content = readPieces(file.path);
-        const created = await upload.store
-          .create(upload.key, content, { signal, limit: file.bytes })
-          .catch(async (error: unknown) => {
-            // Another request may have stored it.
-            const etag = signal.aborted ? undefined : await this.#findSame(caller, file, signal);
-            if (etag === undefined) throw storageFailed(error, `${file.name} could not be stored`);
-            return { etag, isSame: true };
-          });
-        isAnyNew ||= !("isSame" in created);
-        const contents = { ticker_count, dates, start, end };
-        await upload.finish(file.bytes, { contents, etag: created.etag });
+        const { store, key } = upload;
+        let etag: string | undefined;
+        try {
+          ({ etag } = await store.create(key, readPieces(file.path), { signal, limit: file.bytes }));
+          isAnyNew = true;
+        } catch (error) {
+          // Another request may have stored it.
+          etag = signal.aborted ? undefined : await this.#findSame(caller, file, signal);
+          if (etag === undefined) throw storageFailed(error, `${file.name} could not be stored`);
+        }
+        await upload.finish(file.bytes, { contents: { ticker_count, dates, start, end }, etag });
       }
       return isAnyNew;
     } finally {
