@@ -31,27 +31,17 @@ export interface BlobAddress {
   readonly key: string;
 }
 
-/** An upload that the caller's quota has room for. */
-export interface BlobUpload extends BlobAddress {
-  /**
-   * @param bytes received so far, or to be received.
-   * @throws MucastError quota_exceeded if the quota has no room for them beside what the caller has stored and uploads at the same time.
-   */
-  checkRoom(bytes: number): void;
-  /**
-   * Records the blob once the store has it. @param known the contents of the bytes with that tag, after a preparation.
-   * @throws MucastError unavailable if the caller removes the blob meanwhile.
-   */
-  finish(bytes: number, known?: { readonly contents: BlobContents; readonly etag: string }): Promise<void>;
-  /** Ends the upload, whether it has finished or not. */
-  close(): Promise<void>;
+/** What a preparation knows of the bytes with that tag. */
+interface KnownContents {
+  readonly contents: BlobContents;
+  readonly etag: string;
 }
-
-/** A page of a caller's blobs. */
-export type ListedBlobs = Awaited<ReturnType<StoredBlobs["list"]>>;
 
 /** The blob functions for HTTP. */
 export type Blobs = Pick<StoredBlobs, "list" | "find" | "uploadAddress" | "beginUpload" | "remove">;
+export type ListedBlobs = Awaited<ReturnType<Blobs["list"]>>;
+/** An upload that the caller's quota has room for. */
+export type BlobUpload = NonNullable<Awaited<ReturnType<Blobs["beginUpload"]>>>;
 
 export interface StoredBlobsParts {
   readonly database: Database;
@@ -172,12 +162,12 @@ export class StoredBlobs {
     const space = row?.space ?? spaceOf(caller);
     const address = this.#addressOf({ name, space });
     if (row !== undefined || space !== "") return address;
-    // With authentication, bytes without an owner are the operator's. The owner comes second: an upload reserves its name before its bytes.
-    const isStored =
-      this.#parts.settings.auth !== "none" && (await address.store.stat(address.key)) !== undefined;
+    // Before its owner: an upload reserves its name before its bytes.
+    const stored = await address.store.stat(address.key);
     const owner = await this.#findOwnerAtRoot(name);
-    const isFree = owner === undefined ? !isStored : owner === caller;
-    return isFree ? address : undefined;
+    // With authentication, bytes without an owner are the operator's.
+    const isFree = stored === undefined || this.#parts.settings.auth === "none";
+    return owner === caller || (owner === undefined && isFree) ? address : undefined;
   }
 
   /**
@@ -187,16 +177,12 @@ export class StoredBlobs {
    * @throws MucastError quota_exceeded; too_large for a blob larger than the whole quota; unavailable during a removal of the blob;
    * storage_failed.
    */
-  async beginUpload(
-    { subject: caller }: Caller,
-    name: string,
-    bytes?: number,
-  ): Promise<BlobUpload | undefined> {
+  async beginUpload({ subject: caller }: Caller, name: string, bytes?: number) {
     const { database, quota, settings } = this.#parts;
     if (bytes !== undefined && bytes > quota.bytes) {
-      const message = `${name} has ${bytes} bytes, and a caller may store ${quota.bytes} in all (stored_bytes_per_caller)`;
-      const data = { path: "Content-Length", value: bytes, limit: quota.bytes };
-      throw new MucastError("too_large", message, data);
+      const limit = quota.bytes;
+      const message = `${name} has ${bytes} bytes, and a caller may store ${limit} in all (stored_bytes_per_caller)`;
+      throw new MucastError("too_large", message, { path: "Content-Length", value: bytes, limit });
     }
     let row = await this.#readRow(caller, name);
     if (row?.state === "removing") {
@@ -224,13 +210,15 @@ export class StoredBlobs {
     }
     return {
       ...address,
-      checkRoom: (needed) => this.#takeRoom(upload, needed),
-      finish: (...stored) => this.#finishUpload(upload, ...stored),
-      close: async () => void this.#uploads.delete(upload),
+      /** Throws quota_exceeded if there is no room for so many bytes, received or to be received, beside all others of the caller. */
+      checkRoom: (needed: number): void => this.#takeRoom(upload, needed),
+      /** Records the blob once the store has it. Throws unavailable if the caller removes the blob meanwhile. */
+      finish: (size: number, known?: KnownContents): Promise<void> => this.#finishUpload(upload, size, known),
+      /** Ends the upload, whether it has finished or not. */
+      close: async (): Promise<void> => void this.#uploads.delete(upload),
     };
   }
 
-  /** Takes room for that many bytes in all. @throws MucastError quota_exceeded. */
   #takeRoom(upload: Uploading, bytes: number): void {
     const { quota } = this.#parts;
     const used = this.#othersOf(upload).reduce(sum, upload.stored);
@@ -243,7 +231,7 @@ export class StoredBlobs {
     return [...this.#uploads].filter((other) => other !== upload && other.caller === upload.caller);
   }
 
-  async #finishUpload(upload: Uploading, ...[bytes, known]: Parameters<BlobUpload["finish"]>): Promise<void> {
+  async #finishUpload(upload: Uploading, bytes: number, known?: KnownContents): Promise<void> {
     const { caller, name } = upload;
     const { store, key } = this.#addressOf(upload);
     for (let size = bytes, contents = known?.contents; ; contents = undefined) {
@@ -281,8 +269,7 @@ export class StoredBlobs {
 
   /** Finishes interrupted removals, at once and then every hour. @returns a function that stops it. */
   keepFinishingRemovals(log: Log): () => Promise<void> {
-    const finish = (signal: AbortSignal) => this.finishRemovals(log, signal);
-    return repeatSweep(finish, HOUR_MILLISECONDS, (error) =>
+    return repeatSweep(this.finishRemovals.bind(this, log), HOUR_MILLISECONDS, (error) =>
       log.warn({ err: error }, "interrupted removals could not be read; the service will try again"),
     );
   }
@@ -368,8 +355,8 @@ export class StoredBlobs {
   }
 
   #readRow(caller: string, name: string, db = this.#parts.database.db) {
-    const rows = this.#selectRows(db).where(({ and }) => and({ caller, name }));
-    return rows.executeTakeFirst();
+    const rows = this.#selectRows(db);
+    return rows.where(({ and }) => and({ caller, name })).executeTakeFirst();
   }
 
   #selectRows(db: Statements) {

@@ -40,7 +40,9 @@ export async function readForecast(
   const choose = () => (mu ??= chooseTickers(outputName, output.mu, selection));
   const wanted = wantedParts((ticker) => choose().has(ticker));
   await readMembers({ name: outputName, chunks }, wanted, undefined, output);
-  const view = openSchema(forecastViewSchema).safeParse(draftView(output, choose(), selection, outputName));
+  // Without the members that are undefined.
+  const draft = JSON.parse(JSON.stringify(draftView(output, choose(), selection, outputName)));
+  const view = openSchema(forecastViewSchema).safeParse(draft);
   if (view.success && output.schema === OUTPUT_SCHEMA_NAME) return view.data;
   throw notOutput(outputName);
 }
@@ -55,14 +57,16 @@ function chooseTickers(
   const all = Object.entries(mu as Record<string, number>);
   const odd = all.find(([, value]) => !Number.isFinite(value));
   if (odd !== undefined) throw notOutput(outputName, `mu of ${quote(odd[0])} is not a finite number`);
-  if ("largest" in selection) {
-    // JSON.parse puts names such as `10` first.
-    all.sort(([a, x], [b, y]) => Math.abs(y) - Math.abs(x) || compareCodePoints(a, b));
-    return new Map(all.slice(0, selection.largest));
-  }
   const byTicker = new Map(all);
-  const found = selection.tickers.filter((ticker) => byTicker.has(ticker));
-  return new Map(found.map((ticker) => [ticker, byTicker.get(ticker)!]));
+  const chosen =
+    "largest" in selection
+      ? // JSON.parse puts names such as `10` first.
+        all
+          .sort(([a, x], [b, y]) => Math.abs(y) - Math.abs(x) || compareCodePoints(a, b))
+          .slice(0, selection.largest)
+          .map(([ticker]) => ticker)
+      : selection.tickers.filter((ticker) => byTicker.has(ticker));
+  return new Map(chosen.map((ticker) => [ticker, byTicker.get(ticker)!]));
 }
 
 function wantedParts(isChosen: (ticker: string) => boolean): Wanted {
@@ -102,39 +106,37 @@ function draftView(
   const { by_ticker: coverages, ...intervals } = metrics?.intervals ?? {};
   const { by_ticker: metricsOf, ...score } = metrics?.score ?? {};
   const { by_ticker: shrinkages, pooled: shrinkage, by_date: byDate, applied } = metrics?.shrinkage ?? {};
-  const all = [...mu].map(([ticker, value]) =>
-    defined({
-      ticker,
-      mu: value,
-      mu_date: output.mu_dates?.[ticker],
-      mu_spread: output.mu_spread?.[ticker],
-      factor: applied?.[ticker],
-      mu_model: output.mu_model?.[ticker],
-      interval: intervalOf(ticker, output),
-      metrics: metricsOf?.[ticker] ?? null,
-      coverage: coverages?.[ticker] ?? null,
-      shrinkage: shrinkages?.[ticker],
-    }),
-  );
+  const all = [...mu].map(([ticker, value]) => ({
+    ticker,
+    mu: value,
+    mu_date: output.mu_dates?.[ticker],
+    mu_spread: output.mu_spread?.[ticker],
+    factor: applied?.[ticker],
+    mu_model: output.mu_model?.[ticker],
+    interval: intervalOf(ticker, output),
+    metrics: metricsOf?.[ticker] ?? null,
+    coverage: coverages?.[ticker] ?? null,
+    shrinkage: shrinkages?.[ticker],
+  }));
   const allMissing = "tickers" in selection ? missingOf(selection.tickers, mu, output) : [];
   const [forecasts, missing] = [boundedList(all, 1 / 2), boundedList(allMissing, 3 / 8)];
   const blocks = objectsIn(refits?.blocks);
   const baselines = Object.entries(metrics?.baselines ?? {});
-  return defined({
+  return {
     ...{ id, operation, output_name: outputName, window, verdict },
     refits: blocks.length > 1 ? { count: blocks.length - 1, last: blocks.at(-1)!.start } : undefined,
     choice: choice && choiceView(choice),
     count: Object.keys(output.mu ?? {}).length,
     ...{ forecasts, missing },
     left_out: all.length - forecasts.length + allMissing.length - missing.length,
-    metrics: defined({
+    metrics: {
       score,
       out_of_fold: metrics?.out_of_fold,
       baselines: Object.fromEntries(baselines.map(([name, table]) => [name, table?.score?.pooled ?? null])),
       ...{ shrinkage, shrinkage_by_date: byDate },
-    }),
+    },
     intervals: metrics?.intervals ? intervals : null,
-  });
+  };
 }
 
 function notOutput(outputName: string, what?: string): MucastError {
@@ -207,8 +209,4 @@ function objectsIn(list: unknown): Record<string, unknown>[] {
 
 function last(list: unknown): unknown {
   return Array.isArray(list) ? list.at(-1) : undefined;
-}
-
-function defined(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Caller } from "../auth/caller.ts";
-import { noLink, type OpenedLink, type ReportLinks } from "./reports.ts";
+import { type OpenedLink, type ReportLinks, throwNoLink } from "./reports.ts";
 
 /** A fake: links in memory, which do not end by themselves. */
 export class FakeReportLinks implements Pick<ReportLinks, keyof ReportLinks> {
@@ -13,14 +13,10 @@ export class FakeReportLinks implements Pick<ReportLinks, keyof ReportLinks> {
   }
 
   async find(token: string): Promise<OpenedLink> {
-    const link = this.#links.get(token);
-    if (link === undefined) throw noLink();
-    return link;
+    return this.#links.get(token) ?? throwNoLink();
   }
 
-  async take(token: string) {
-    const link = await this.find(token);
-    this.#links.delete(token);
-    return { ...link, restore: async () => void this.#links.set(token, link) };
+  async use(token: string): Promise<void> {
+    if (!this.#links.delete(token)) throwNoLink();
   }
 }

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { RawBuilder, Selectable } from "kysely";
 import type { OperationView } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../../contract/version.ts";
@@ -8,7 +7,6 @@ import type { Caller } from "../auth/caller.ts";
 import { type KeyStore, secretHash } from "../auth/key-store.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
-import type { Statements, Tables } from "../database/tables.ts";
 import { findOutput, outputGone } from "../forecast/forecasts.ts";
 
 /** Outputs whose report can be drawn: one, or several side by side. */
@@ -129,6 +127,8 @@ export interface OpenedLink {
 }
 
 const LINK_SECONDS = 60;
+/** Much longer than a link may be opened and its report takes to be drawn. */
+const KEPT_SECONDS = 86_400;
 const TOKEN_BYTES = 32;
 const KEY_SUBJECT = /^key:([0-9a-f]{16})$/;
 
@@ -151,80 +151,54 @@ export class ReportLinks {
    */
   async create({ subject: caller }: Pick<Caller, "subject">, operationIds: readonly string[]) {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const [operation_id, ...further] = operationIds;
+    const link = { caller, hash: secretHash(token), further_ids: JSON.stringify(further) };
     const database = this.#database;
-    const expiresAt = await database.write(async (db) => {
-      await db.deleteFrom("report_links").where("expires_at", "<", database.time()).execute();
-      return insertLink(db, operationIds, {
-        ...{ hash: secretHash(token), caller },
-        expires_at: database.time(LINK_SECONDS),
-      });
+    const { expires_at: expiresAt } = await database.write(async (db) => {
+      await db.deleteFrom("report_links").where("expires_at", "<", database.time(-KEPT_SECONDS)).execute();
+      const operations = db.selectFrom("operations").select("id").where("caller", "=", caller);
+      const found = await operations.where("id", "in", operationIds).execute();
+      if (found.length < operationIds.length)
+        throw new MucastError("not_found", "an operation was just removed", { path: "id" });
+      return db
+        .insertInto("report_links")
+        .values({ ...link, operation_id: operation_id!, expires_at: database.time(LINK_SECONDS) })
+        .returning("expires_at")
+        .executeTakeFirstOrThrow();
     });
-    if (expiresAt !== undefined) return { token, expiresAt };
-    throw new MucastError("not_found", "an operation was just removed", { path: "id" });
-  }
-
-  /** Looks at a link without using it. @throws MucastError not_found for one that was used, has expired or never existed. */
-  async find(token: string): Promise<OpenedLink> {
-    const links = this.#database.db.selectFrom("report_links").selectAll();
-    const open = links.where("hash", "=", secretHash(token)).where("expires_at", ">", this.#database.time());
-    return this.#open(await open.executeTakeFirst());
+    return { token, expiresAt };
   }
 
   /**
-   * Uses a link. If several requests take it, even on several services, only one gets it.
-   * @returns also `restore`, which makes it valid again, for a report that could not be sent. @throws MucastError like `find`.
+   * Looks at a link without using it.
+   * @throws MucastError not_found for one that was used, has expired or never existed, or whose key was revoked.
    */
-  async take(token: string): Promise<OpenedLink & { restore(): Promise<void> }> {
-    const database = this.#database;
-    const row = await database.write((db) =>
-      db
-        .deleteFrom("report_links")
-        .where("hash", "=", secretHash(token))
-        .where("expires_at", ">", database.time())
-        .returningAll()
-        .executeTakeFirst(),
-    );
-    const link = await this.#open(row);
-    const { hash, caller, expires_at } = row!;
-    const restore = async () => {
-      await database.write((db) => insertLink(db, link.operationIds, { hash, caller, expires_at }));
-    };
-    return { ...link, restore };
+  async find(token: string): Promise<OpenedLink> {
+    const links = this.#database.db.selectFrom("report_links").selectAll();
+    const open = links.where("hash", "=", secretHash(token)).where("expires_at", ">", this.#database.time());
+    const { caller, operation_id, further_ids } = (await open.executeTakeFirst()) ?? throwNoLink();
+    const keyId = KEY_SUBJECT.exec(caller)?.[1];
+    if (keyId !== undefined && (await this.#keys.find(keyId)) === undefined) throwNoLink();
+    const operationIds = [operation_id, ...further_ids];
+    return { caller: { subject: caller, scopes: new Set(["read"]) }, operationIds };
   }
 
-  /** If the key was revoked after the link was created, the link opens nothing. */
-  async #open(row: Selectable<Tables["report_links"]> | undefined): Promise<OpenedLink> {
-    const keyId = KEY_SUBJECT.exec(row?.caller ?? "")?.[1];
-    const isRevoked = keyId !== undefined && (await this.#keys.find(keyId)) === undefined;
-    if (row === undefined || isRevoked) throw noLink();
-    const { caller, operation_id, further_ids } = row;
-    return {
-      caller: { subject: caller, scopes: new Set(["read"]) },
-      operationIds: [operation_id, ...further_ids],
-    };
+  /**
+   * Uses a link that was found, once its report is drawn. If several requests use it, even on several services, one succeeds.
+   * @throws MucastError not_found if it was used.
+   */
+  async use(token: string): Promise<void> {
+    const used = await this.#database.write((db) => {
+      const links = db.deleteFrom("report_links").where("hash", "=", secretHash(token));
+      return links.returning("hash").executeTakeFirst();
+    });
+    if (used === undefined) throwNoLink();
   }
-}
-
-/** @returns when it expires; undefined, without a link, if the caller does not have all operations. */
-async function insertLink(
-  db: Statements,
-  ids: readonly string[],
-  link: { readonly hash: string; readonly caller: string; readonly expires_at: Date | RawBuilder<Date> },
-): Promise<Date | undefined> {
-  const operations = db.selectFrom("operations").select("id").where("caller", "=", link.caller);
-  if ((await operations.where("id", "in", ids).execute()).length < ids.length) return undefined;
-  const [operation_id, ...further] = ids;
-  const inserted = await db
-    .insertInto("report_links")
-    .values({ ...link, operation_id: operation_id!, further_ids: JSON.stringify(further) })
-    .returning("expires_at")
-    .executeTakeFirstOrThrow();
-  return inserted.expires_at;
 }
 
 /** The same error for every link that opens nothing. */
-export function noLink(): MucastError {
+export function throwNoLink(): never {
   const message =
     "the link was used, has ended or never was: it opens a report once, within a minute; make a new one";
-  return new MucastError("not_found", message, { path: "URL" });
+  throw new MucastError("not_found", message, { path: "URL" });
 }

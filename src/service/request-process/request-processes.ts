@@ -87,34 +87,30 @@ interface RequestProcessesParts {
 /** The processes of requests, at most a few at once. */
 export class RequestProcesses {
   readonly #parts: RequestProcessesParts;
-  readonly #limits: ProcessLimits;
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
 
   constructor(parts: RequestProcessesParts) {
     this.#parts = parts;
-    this.#limits = {
-      env: childEnvironment(parts.env, credentialsFor(parts.storage.access.policy)),
-      memoryBytes: parts.settings.request_memory_bytes,
-      seconds: parts.settings.request_seconds,
-      answerBytes: MAX_ANSWER,
-    };
   }
 
   get running(): number {
     return this.#running.size;
   }
 
-  /** @returns the answer of the process. @throws MucastError of `runProcess`; unavailable if too many processes run. */
+  /** @throws MucastError of `runProcess`; unavailable if too many processes run. */
   async run(order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
-    const { settings, telemetry, log } = this.#parts;
+    const { settings, storage, telemetry, log } = this.#parts;
     const { kind } = order;
     if (this.#running.size >= settings.request_processes) {
       const message = `${this.#running.size} other requests draw a report or prepare blobs; try again later`;
       throw new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
     }
     const startedAt = performance.now();
-    const working = runProcess(order, this.#limits, AbortSignal.any([signal, this.#closing.signal]));
+    const env = childEnvironment(this.#parts.env, credentialsFor(storage.access.policy));
+    const stop = AbortSignal.any([signal, this.#closing.signal]);
+    const { request_memory_bytes: memoryBytes, request_seconds: seconds } = settings;
+    const working = runProcess(order, { env, memoryBytes, seconds, answerBytes: MAX_ANSWER }, stop);
     this.#running.add(working);
     const outcome = await working.then(
       () => "done" as const,
@@ -167,13 +163,11 @@ export async function runProcess(
     killedFor ??= error;
     child.kill();
   };
-  const onAbort = () => kill(abortError(signal, work));
-  signal.addEventListener("abort", onAbort);
   const late = `to ${work} took longer than ${seconds} s (request_seconds)`;
-  const timeout = setTimeout(
-    () => kill(new MucastError("timed_out", late, { limit: seconds })),
-    seconds * 1_000,
-  );
+  const onStop = () =>
+    kill(signal.aborted ? abortError(signal, work) : new MucastError("timed_out", late, { limit: seconds }));
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
+  stop.addEventListener("abort", onStop);
   const large = `to ${work} takes more than ${mib(memoryBytes)} of memory (request_memory_bytes)`;
   const tooLarge = new MucastError("too_large", large, { limit: memoryBytes });
   const memory = new UsageLimit({
@@ -185,8 +179,7 @@ export async function runProcess(
   void memory.start();
   const { how, reason } = await child.ended;
   memory.stop();
-  clearTimeout(timeout);
-  signal.removeEventListener("abort", onAbort);
+  stop.removeEventListener("abort", onStop);
   if (killedFor !== undefined) throw killedFor;
   const output = () => ({ cause: new Error(withoutSignature(printed || "it printed nothing")) });
   if (answer?.event === "answer") {

@@ -89,7 +89,7 @@ export interface HttpOptions {
   readonly operations: Operations;
   readonly blobs: Blobs;
   readonly reports: Pick<Reports, "find" | "page">;
-  readonly reportLinks: Pick<ReportLinks, "create" | "find" | "take">;
+  readonly reportLinks: Pick<ReportLinks, "create" | "find" | "use">;
   readonly preparations: Pick<Preparations, "prepare">;
   readonly authenticate: Authenticate;
   readonly localToken?: string | undefined;
