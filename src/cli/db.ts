@@ -106,7 +106,6 @@ async function orphans({
   const { store } = await openStorage(await settingsOf(flags), process.env);
   const found = { blobs: 0, bytes: 0, left: 0, young: 0 };
   let allOldAt = new Date(0);
-  const now = new Date();
   let name: string;
   try {
     name = await withDatabase(flags, async (database, shown) => {
@@ -115,7 +114,7 @@ async function orphans({
       const mayRemove = removes && (await namesAnyBlob(db, store));
       for await (const orphan of findOrphans(db, store)) {
         const { space, key, size, modifiedAt, isAtRoot, oldAt } = orphan;
-        if (oldAt > now) {
+        if (oldAt > new Date()) {
           found.young++;
           if (oldAt > allOldAt) allOldAt = oldAt;
           continue;

@@ -4,7 +4,6 @@ import { join, resolve } from "node:path";
 import { filePath, isUrl } from "../../blob/location.ts";
 import { openStore } from "../../blob/open-store.ts";
 import { type BlobPolicy, policyOf } from "../../blob/policy.ts";
-import type { BlobStore, JobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
@@ -27,20 +26,16 @@ export interface ServiceUrls {
   readonly policy: BlobPolicy;
 }
 
-/** The storage of the blobs, as far as it is known before the service listens. */
-export interface Storage {
-  /** For HTTP, whose URLs of blobs are `/data/<name>`, and for commands. */
-  readonly store: JobStore;
-  /** The folder of the blobs; undefined in Azure and S3. */
-  readonly folder: string | undefined;
-  /** How another process opens `store`. */
-  readonly access: StorageAccess;
-  /** After the service listens: the store whose URLs appear in results, and the URLs of the blobs. */
-  at(address: string): Promise<{ readonly store: BlobStore; readonly urls: ServiceUrls }>;
-}
+export type Storage = Awaited<ReturnType<typeof openStorage>>;
 
-/** @throws MucastError invalid_request for a faulty `blob_url`, allowed URL or private origin. */
-export async function openStorage(settings: ServiceSettings, env: NodeJS.ProcessEnv): Promise<Storage> {
+/**
+ * The storage of the blobs, as far as it is known before the service listens.
+ * @returns the store for HTTP, whose URLs of blobs are `/data/<name>`, and for commands; its folder, which Azure and S3 lack; how another
+ * process opens it; and `at`, which adds what the address of the service decides: the store whose URLs appear in results, and the URLs of
+ * the blobs.
+ * @throws MucastError invalid_request for a faulty `blob_url`, allowed URL or private origin.
+ */
+export async function openStorage(settings: ServiceSettings, env: NodeJS.ProcessEnv) {
   const { blob_url: blobUrl } = settings;
   const publicUrl = settings.public_url?.replace(/\/+$/, "");
   const rules = {
@@ -51,10 +46,10 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
   if (isUrl(blobUrl) && !/^file:/i.test(blobUrl)) {
     const policy = policyOf({ ...rules, blobUrl });
     const store = await openStore(blobUrl, { policy, env });
-    const at = async (address: string) => ({
-      store,
-      urls: { bases: serviceBases(address, publicUrl), jobBase: store.url, policy },
-    });
+    const at = async (address: string) => {
+      const urls: ServiceUrls = { bases: serviceBases(address, publicUrl), jobBase: store.url, policy };
+      return { store, urls };
+    };
     return { store, folder: undefined, access: { blobUrl, policy }, at };
   }
   const folder = resolve(isUrl(blobUrl) ? filePath(blobUrl) : blobUrl);
@@ -65,7 +60,7 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
     store: await openStore("", access),
     folder,
     access,
-    at: async (address) => {
+    at: async (address: string) => {
       const bases = serviceBases(address, publicUrl);
       const policy = policyFor(bases);
       const store = await openStore(bases[0]!, { policy });

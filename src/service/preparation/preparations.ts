@@ -20,16 +20,7 @@ export type PrepareFiles = (order: PrepareOrder, signal: AbortSignal) => Promise
 export interface PreparationsParts {
   readonly blobs: Pick<Blobs, "find" | "uploadAddress" | "beginUpload">;
   readonly run: PrepareFiles;
-  readonly settings: Pick<
-    Settings,
-    "prepare_bytes" | "blob_tickers" | "upload_bytes" | "stored_bytes_per_caller" | "request_seconds"
-  >;
-}
-
-/** Prices, possibly gzip, or a form of `multipartType`. */
-interface PrepareBody {
-  readonly bytes: Readable;
-  readonly multipartType: string | undefined;
+  readonly settings: Settings;
 }
 
 /**
@@ -47,20 +38,25 @@ export class Preparations {
   }
 
   /**
-   * @param signal aborts; then nothing stays.
+   * @param bytes prices, possibly gzip, or a form of `multipartType`.
    * @returns also the prefix of URLs of the store, and whether any blob is new.
    * @throws MucastError too_large for the body or a blob; timed_out for a slow body; of the process; precondition_failed if a blob of that
    * name has other bytes; quota_exceeded; storage_full, storage_failed; canceled.
    */
   async prepare(
     caller: Caller,
-    { bytes, multipartType }: PrepareBody,
+    { bytes, multipartType }: { readonly bytes: Readable; readonly multipartType: string | undefined },
     { learning_end, only_features, time_zone, date_format, ...query }: PrepareQuery,
     signal: AbortSignal,
   ): Promise<PreparedFiles & { readonly storeUrl: string; readonly written: boolean }> {
     const { settings, run } = this.#parts;
     const { prepare_bytes: csvBytes, blob_tickers: tickers } = settings;
-    const folder = openFolder();
+    let folder: string;
+    try {
+      folder = openWorkFolder().path;
+    } catch (error) {
+      throw storageFailed(error, "there is no room to prepare blobs");
+    }
     try {
       const body = join(folder, "body");
       await receiveBody(bytes, body, settings, signal);
@@ -141,19 +137,11 @@ export class Preparations {
   }
 }
 
-function openFolder(): string {
-  try {
-    return openWorkFolder().path;
-  } catch (error) {
-    throw storageFailed(error, "there is no room to prepare blobs");
-  }
-}
-
 /** Keeps a body in a file. After a failure, drops the rest: a caller that still sends could not read the problem. */
 async function receiveBody(
   body: Readable,
   path: string,
-  { prepare_bytes: limit, request_seconds: seconds }: PreparationsParts["settings"],
+  { prepare_bytes: limit, request_seconds: seconds }: Settings,
   signal: AbortSignal,
 ): Promise<void> {
   const slow = AbortSignal.timeout(seconds * 1_000);

@@ -92,8 +92,9 @@ function ofRequest(error: unknown, { prices, features }: InputFiles): unknown {
  * @param multipartType the Content-Type of a multipart body, which is read into memory.
  */
 async function nameFiles(body: string, multipartType: string | undefined): Promise<InputFiles> {
-  const parts: Part[] = multipartType === undefined ? ["prices"] : await splitBody(body, multipartType);
+  let parts: readonly Part[] = ["prices"];
   if (multipartType === undefined) await rename(body, "prices");
+  else parts = await splitBody(body, multipartType);
   const files: InputFiles = {};
   for (const part of parts) {
     // If its gzip is broken, its reader says so.

@@ -1,9 +1,7 @@
 /** The process of one request, or of one ended job. The service starts it and sends an order; it sends its answer, and exits. */
 import { openStore } from "../../blob/open-store.ts";
-import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { openParentChannel } from "../../processes/parent-channel.ts";
-import type { StorageAccess } from "../blobs/storage.ts";
 import type { FromRequest, RequestOrder } from "./request-processes.ts";
 
 const service = openParentChannel<RequestOrder, FromRequest>(async (order) => {
@@ -19,47 +17,27 @@ const service = openParentChannel<RequestOrder, FromRequest>(async (order) => {
   await service.exit();
 });
 
-/** Each kind loads only its own modules. */
+/** Each kind loads only its own modules. The store ends with the process. */
 async function answerTo(order: RequestOrder): Promise<string> {
-  switch (order.kind) {
-    case "prepare": {
-      const { prepareRequest } = await import("./prepare-request.ts");
-      return JSON.stringify(await prepareRequest(order));
-    }
-    case "report": {
-      const { drawReport } = await import("../../report/write-report.ts");
-      return withStore(order.storage, (store) =>
-        drawReport(
-          order.outputs.map(({ space, name, etag }) => ({
-            name,
-            read: () => store.within(space).read(`data/${name}`, { etag }),
-          })),
-        ),
-      );
-    }
-    case "track": {
-      const { trackRun } = await import("../../tracking/track-run.ts");
-      const { readTrackedOutput } = await import("../../tracking/tracked-output.ts");
-      const { trackerOf } = await import("../../tracking/tracker.ts");
-      const { name, space, seconds } = order;
-      return withStore(order.storage, async (store) => {
-        const output = await readTrackedOutput(name, store.within(space).read(`data/${name}`));
-        const never = new AbortController().signal;
-        const limits = { totalMs: seconds * 1_000 };
-        return JSON.stringify(await trackRun(output, trackerOf(process.env)!, never, limits));
-      });
-    }
+  if (order.kind === "prepare") {
+    const { prepareRequest } = await import("./prepare-request.ts");
+    return JSON.stringify(await prepareRequest(order));
   }
-}
-
-async function withStore(
-  { blobUrl, policy }: StorageAccess,
-  work: (store: BlobStore) => Promise<string>,
-): Promise<string> {
+  const { blobUrl, policy } = order.storage;
   const store = await openStore(blobUrl, { policy });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
+  if (order.kind === "report") {
+    const { drawReport } = await import("../../report/write-report.ts");
+    const outputs = order.outputs.map(({ space, name, etag }) => ({
+      name,
+      read: () => store.within(space).read(`data/${name}`, { etag }),
+    }));
+    return drawReport(outputs);
   }
+  const { trackRun } = await import("../../tracking/track-run.ts");
+  const { readTrackedOutput } = await import("../../tracking/tracked-output.ts");
+  const { trackerOf } = await import("../../tracking/tracker.ts");
+  const { name, space, seconds } = order;
+  const output = await readTrackedOutput(name, store.within(space).read(`data/${name}`));
+  const never = new AbortController().signal;
+  return JSON.stringify(await trackRun(output, trackerOf(process.env)!, never, { totalMs: seconds * 1_000 }));
 }
