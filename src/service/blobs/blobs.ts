@@ -116,16 +116,12 @@ export class StoredBlobs {
       );
     }
     const rows = await query.execute();
-    const blobs = rows.slice(0, limit).map(({ created_at, ...blob }) => ({
-      ...blob,
-      createdAt: created_at,
-      store: store.within(blob.space),
-    }));
-    const last = rows.length > limit ? blobs.at(-1) : undefined;
-    return {
-      blobs,
-      cursor: last && Buffer.from(`${last.createdAt.getTime()} ${last.name}`).toString("base64url"),
-    };
+    const blobs = rows
+      .slice(0, limit)
+      .map(({ created_at: createdAt, ...blob }) => ({ ...blob, createdAt, store: store.within(blob.space) }));
+    const { createdAt, name } = blobs.at(-1) ?? {};
+    const end = rows.length > limit ? `${createdAt?.getTime()} ${name}` : undefined;
+    return { blobs, cursor: end && Buffer.from(end).toString("base64url") };
   }
 
   /** The place of a blob of the caller. */
@@ -251,10 +247,7 @@ export class StoredBlobs {
       other.stored = sum(other.stored, { bytes, blobs: upload.blobs });
   }
 
-  /**
-   * Removes an input or an output.
-   * @returns false if there is no such blob, or if another request is removing it. @throws MucastError blob_in_use, storage_failed.
-   */
+  /** @returns false if there is no such blob, or if another request is removing it. @throws MucastError blob_in_use, storage_failed. */
   async remove(caller: Caller, name: string): Promise<boolean> {
     const row = await this.#readRow(caller.subject, name);
     const space = (row ?? (await this.find(caller, name)))?.space;
@@ -274,7 +267,6 @@ export class StoredBlobs {
     );
   }
 
-  /** Finishes all interrupted removals. One that fails does not delay others. */
   async finishRemovals(log: Log, signal: AbortSignal): Promise<void> {
     const { database } = this.#parts;
     const warn = logFirst(log, "a blob could not be removed yet");
@@ -411,7 +403,6 @@ function sum(a: Usage, b: Usage): Usage {
 /** Up to the year 2286. */
 const CURSOR = /^(\d{1,13}) ([A-Za-z0-9_.-]{1,100})$/;
 
-/** @throws MucastError invalid_request for a text that is no cursor. */
 function parseCursor(cursor: string) {
   const [, time, name] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
   if (time === undefined || name === undefined) throw unknownCursor(cursor);

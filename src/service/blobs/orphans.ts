@@ -9,6 +9,8 @@ const MIN_AGE_MILLISECONDS = 3_600_000;
 /** Listed blobs per pair of statements. */
 const BATCH = 500;
 
+type BlobList = Pick<JobStore, "list">;
+
 export interface Orphan extends ListedBlob {
   /** Directly in `data/` of the storage, where operators also put files of their own, which have no record either. */
   readonly isAtRoot: boolean;
@@ -19,21 +21,16 @@ export interface Orphan extends ListedBlob {
 /**
  * The blobs that no row of the database names, as after the restore of a dump that is older than they are: no caller can read those in a
  * caller's space, and no quota counts them. The output of an active operation, which the next start may adopt, is no orphan.
- * @throws MucastError blob_unavailable, unavailable.
  */
-export async function* findOrphans(
-  db: Statements,
-  store: Pick<JobStore, "list">,
-): AsyncGenerator<Orphan, void> {
+export async function* findOrphans(db: Statements, store: BlobList): AsyncGenerator<Orphan, void> {
   for await (const batch of batchesOf(store)) yield* (await lookUp(db, batch)).orphans;
 }
 
 /**
  * Whether the database names any blob of the storage. If it names none, it is likely the database of another storage, and every blob would
  * count as an orphan.
- * @throws MucastError blob_unavailable, unavailable.
  */
-export async function namesAnyBlob(db: Statements, store: Pick<JobStore, "list">): Promise<boolean> {
+export async function namesAnyBlob(db: Statements, store: BlobList): Promise<boolean> {
   for await (const batch of batchesOf(store)) if ((await lookUp(db, batch)).isAnyRecorded) return true;
   return false;
 }
@@ -42,7 +39,6 @@ export async function namesAnyBlob(db: Statements, store: Pick<JobStore, "list">
  * Removes an orphan, unless the database names it by now: while the orphans before it were removed, its caller may have uploaded another
  * blob of that name.
  * @returns whether it removed it.
- * @throws MucastError output_failed, unavailable.
  */
 export async function removeOrphan(
   db: Statements,
@@ -54,7 +50,7 @@ export async function removeOrphan(
   return true;
 }
 
-async function* batchesOf(store: Pick<JobStore, "list">): AsyncGenerator<ListedBlob[], void> {
+async function* batchesOf(store: BlobList): AsyncGenerator<ListedBlob[], void> {
   let batch: ListedBlob[] = [];
   for await (const blob of store.list()) {
     if (batch.push(blob) < BATCH) continue;

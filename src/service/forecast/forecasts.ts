@@ -20,7 +20,6 @@ const RETRY_SECONDS = 1;
 /** Answers of some kilobytes each. They stay valid, since an output never changes. */
 const ANSWERS_KEPT = 32;
 
-/** Reads forecasts from the outputs of operations that have succeeded. */
 export class Forecasts {
   readonly #blobs: Pick<Blobs, "find">;
   readonly #answers = new Map<string, ForecastView>();
@@ -32,8 +31,7 @@ export class Forecasts {
 
   /**
    * Reads the forecasts of the wanted tickers from the output of an operation.
-   * @param operation an operation of the caller.
-   * @throws MucastError of `findOutput`; unavailable if too many requests read outputs; errors of reading the output.
+   * @throws MucastError of `findOutput`; of `readForecast`; unavailable if too many requests read outputs.
    */
   async of(
     caller: Caller,
@@ -69,32 +67,25 @@ export function verdictOperation({ operation }: OperationView): VerdictOperation
   return VERDICT_OPERATIONS.find((name) => name === operation);
 }
 
-/**
- * Reads the verdict of an operation of the caller.
- * @throws MucastError of `findOutput`; invalid_data for a blob that is not a verdict; errors of reading it.
- */
+/** @throws MucastError of `findOutput`; invalid_data for a blob that is not a verdict; errors of reading it. */
 export async function readVerdict(
   blobs: Pick<Blobs, "find">,
   caller: Caller,
   operation: OperationView,
   signal?: AbortSignal,
 ): Promise<VerdictView> {
-  const { name, size, etag, store, key } = await findOutput(blobs, caller, operation, "verdict");
-  const noVerdict = () =>
-    new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
-  if (size > SIZES.verdict) throw noVerdict();
+  const { name, etag, store, key } = await findOutput(blobs, caller, operation, "verdict");
   const read = await readWholeJson(store.read(key, { etag, signal }), SIZES.verdict);
   const kind = verdictOperation(operation)!;
   const value = "value" in read ? read.value : undefined;
   const view = { id: operation.id, operation: kind, output_name: name, [kind]: value };
   const { success, data } = openVerdict.safeParse(view);
-  if (!success || data[kind] === undefined) throw noVerdict();
-  return data;
+  if (success && data[kind] !== undefined) return data;
+  throw new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
 }
 
 /**
- * Finds the output of an operation, as currently stored.
- * @param operation an operation of the caller. @param what the requested part of the output.
+ * Finds the output of an operation of the caller, as currently stored.
  * @throws MucastError other_result if the operation gives another result; no_result if it has not succeeded; not_found if its output is
  * gone.
  */
@@ -122,7 +113,7 @@ export async function findOutput(
   throw outputGone([name], isVerdict ? "verdict" : "output");
 }
 
-/** @param names of one output, or of several, one of which is gone. */
+/** @param names of several outputs, one of which is gone, or of the one that is. */
 export function outputGone(names: readonly string[], what: "output" | "verdict" = "output"): MucastError {
   const which =
     names.length === 1 ? `the ${what} ${names[0]} is` : `one of the outputs ${names.join(", ")} is`;

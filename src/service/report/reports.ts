@@ -9,10 +9,9 @@ import type { Blobs } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import { findOutput, outputGone } from "../forecast/forecasts.ts";
 
-/** Outputs whose report can be drawn: one, or several side by side. */
 export interface ReportedOutputs {
   readonly outputs: readonly { readonly space: string; readonly name: string; readonly etag: string }[];
-  /** ETag of the page, with its quotes: the same outputs and the same build of mucast give the same bytes. */
+  /** ETag of the page: the same outputs and the same build of mucast give the same bytes. */
   readonly etag: string;
 }
 
@@ -45,10 +44,7 @@ export class Reports {
     this.#parts = parts;
   }
 
-  /**
-   * Finds the outputs of operations, as currently stored.
-   * @param operations of the caller, at least one. @throws MucastError other_result, no_result, not_found.
-   */
+  /** @param operations of the caller, at least one. @throws MucastError of `findOutput`. */
   async find(caller: Caller, operations: readonly OperationView[]): Promise<ReportedOutputs> {
     const outputs: ReportedOutputs["outputs"][number][] = [];
     for (const operation of operations) {
@@ -98,7 +94,7 @@ export class Reports {
         throw isGone ? outputGone(outputs.map(({ name }) => name)) : error;
       },
     );
-    // Waiting requests get its error; if all have left, nothing handles it.
+    // If all requests have left, nothing handles its error.
     page.catch(() => undefined);
     const drawing = { page, controller, waiting: 0 };
     this.#drawings.set(etag, drawing);
@@ -145,34 +141,23 @@ export class ReportLinks {
     this.#keys = keys;
   }
 
-  /**
-   * @param operationIds different operations of the caller.
-   * @returns the token, which only this answer contains. @throws MucastError not_found if an operation was just removed.
-   */
+  /** @param operationIds different operations of the caller. @returns the token, which only this answer contains. */
   async create({ subject: caller }: Pick<Caller, "subject">, operationIds: readonly string[]) {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
-    const [operation_id, ...further] = operationIds;
-    const link = { caller, hash: secretHash(token), further_ids: JSON.stringify(further) };
     const database = this.#database;
+    const link = {
+      ...{ hash: secretHash(token), caller, expires_at: database.time(LINK_SECONDS) },
+      ...{ operation_id: operationIds[0]!, further_ids: JSON.stringify(operationIds.slice(1)) },
+    };
     const { expires_at: expiresAt } = await database.write(async (db) => {
       await db.deleteFrom("report_links").where("expires_at", "<", database.time(-KEPT_SECONDS)).execute();
-      const operations = db.selectFrom("operations").select("id").where("caller", "=", caller);
-      const found = await operations.where("id", "in", operationIds).execute();
-      if (found.length < operationIds.length)
-        throw new MucastError("not_found", "an operation was just removed", { path: "id" });
-      return db
-        .insertInto("report_links")
-        .values({ ...link, operation_id: operation_id!, expires_at: database.time(LINK_SECONDS) })
-        .returning("expires_at")
-        .executeTakeFirstOrThrow();
+      const links = db.insertInto("report_links").values(link);
+      return links.returning("expires_at").executeTakeFirstOrThrow();
     });
     return { token, expiresAt };
   }
 
-  /**
-   * Looks at a link without using it.
-   * @throws MucastError not_found for one that was used, has expired or never existed, or whose key was revoked.
-   */
+  /** @throws MucastError not_found for a link that was used, has expired or never existed, or whose key was revoked. */
   async find(token: string): Promise<OpenedLink> {
     const links = this.#database.db.selectFrom("report_links").selectAll();
     const open = links.where("hash", "=", secretHash(token)).where("expires_at", ">", this.#database.time());
@@ -183,10 +168,7 @@ export class ReportLinks {
     return { caller: { subject: caller, scopes: new Set(["read"]) }, operationIds };
   }
 
-  /**
-   * Uses a link that was found, once its report is drawn. If several requests use it, even on several services, one succeeds.
-   * @throws MucastError not_found if it was used.
-   */
+  /** Uses a link, once its report is drawn. Of several requests, even to several services, one succeeds; others get not_found. */
   async use(token: string): Promise<void> {
     const used = await this.#database.write((db) => {
       const links = db.deleteFrom("report_links").where("hash", "=", secretHash(token));
@@ -196,7 +178,6 @@ export class ReportLinks {
   }
 }
 
-/** The same error for every link that opens nothing. */
 export function throwNoLink(): never {
   const message =
     "the link was used, has ended or never was: it opens a report once, within a minute; make a new one";
