@@ -10,9 +10,9 @@ import { makeFolder } from "../../contract/machine/folders.ts";
 import { LOCAL_SUBJECT } from "../auth/authenticate.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 
-/** The storage as a process opens it by itself, so that no byte of a blob goes through the service. */
+/** How another process opens the storage, so that no byte of a blob goes through the service. */
 export interface StorageAccess {
-  /** As `openStore` takes it; may carry a SAS. */
+  /** May carry a SAS. */
   readonly blobUrl: string;
   readonly policy: BlobPolicy;
 }
@@ -29,10 +29,8 @@ export interface ServiceUrls {
 export type Storage = Awaited<ReturnType<typeof openStorage>>;
 
 /**
- * The storage of the blobs, as far as it is known before the service listens.
- * @returns the store for HTTP, whose URLs of blobs are `/data/<name>`, and for commands; its folder, which Azure and S3 lack; how another
- * process opens it; and `at`, which adds what the address of the service decides: the store whose URLs appear in results, and the URLs of
- * the blobs.
+ * @returns the store for HTTP, whose URLs of blobs are `/data/<name>`, and for commands; its folder, which Azure and S3 lack; and `at`, for
+ * what the address of the service decides: the store whose URLs appear in results, and the URLs of the blobs.
  * @throws MucastError invalid_request for a faulty `blob_url`, allowed URL or private origin.
  */
 export async function openStorage(settings: ServiceSettings, env: NodeJS.ProcessEnv) {
@@ -80,11 +78,9 @@ export function serviceBases(address: string, publicUrl: string | undefined): st
 }
 
 /**
- * Prepares the folder of the blobs before the service responds. Restricts a folder in the data folder to its owner, since older
- * versions left it open. A folder elsewhere, which the operator has created, keeps its permissions. Creates a missing folder now;
- * uploads never create it, because a blob written after the folder was moved away would be lost.
- * @param folder absolute, like `dataDir`.
- * @throws MucastError output_failed if it is missing and cannot be created.
+ * Creates a missing folder of the blobs; uploads never create it, because a blob written after the folder was moved away would be lost.
+ * Restricts one in the data folder to its owner, since older versions left it open. The operator's own elsewhere keeps its permissions.
+ * @param folder absolute, like `dataDir`. @throws MucastError output_failed if it cannot be created.
  */
 export async function openBlobFolder(folder: string, dataDir: string): Promise<void> {
   try {
@@ -116,11 +112,7 @@ export function spaceOf(subject: string): string {
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
-/**
- * The error of a store as the answer to an HTTP request: the code `output_failed`, which is for jobs, becomes storage_full or
- * storage_failed.
- * @param what the message before the cause. @returns any other error unchanged.
- */
+/** The error of a store as the answer to a request: `output_failed`, which is for jobs, becomes storage_full or storage_failed. */
 export function storageFailed(error: unknown, what: string): unknown {
   if (!(error instanceof MucastError) || error.code !== "output_failed") return error;
   const code = FULL.has(codeOf(error.cause) ?? "") ? "storage_full" : "storage_failed";

@@ -106,18 +106,20 @@ function draftView(
   const { by_ticker: coverages, ...intervals } = metrics?.intervals ?? {};
   const { by_ticker: metricsOf, ...score } = metrics?.score ?? {};
   const { by_ticker: shrinkages, pooled: shrinkage, by_date: byDate, applied } = metrics?.shrinkage ?? {};
-  const all = [...mu].map(([ticker, value]) => ({
-    ticker,
-    mu: value,
-    mu_date: output.mu_dates?.[ticker],
-    mu_spread: output.mu_spread?.[ticker],
-    factor: applied?.[ticker],
-    mu_model: output.mu_model?.[ticker],
-    interval: intervalOf(ticker, output),
-    metrics: metricsOf?.[ticker] ?? null,
-    coverage: coverages?.[ticker] ?? null,
-    shrinkage: shrinkages?.[ticker],
-  }));
+  const all = [...mu].map(([ticker, value]) => {
+    const { dates, lower, upper } = output.forecasts?.[ticker] ?? {};
+    // Of the row of mu.
+    const hasInterval =
+      metrics?.intervals && (output.mu_dates?.[ticker] ?? window?.as_of ?? null) === last(dates);
+    return {
+      ...{ ticker, mu: value, mu_date: output.mu_dates?.[ticker], mu_spread: output.mu_spread?.[ticker] },
+      ...{ factor: applied?.[ticker], mu_model: output.mu_model?.[ticker] },
+      interval: hasInterval ? { lower: last(lower) ?? null, upper: last(upper) ?? null } : undefined,
+      metrics: metricsOf?.[ticker] ?? null,
+      coverage: coverages?.[ticker] ?? null,
+      shrinkage: shrinkages?.[ticker],
+    };
+  });
   const allMissing = "tickers" in selection ? missingOf(selection.tickers, mu, output) : [];
   const [forecasts, missing] = [boundedList(all, 1 / 2), boundedList(allMissing, 3 / 8)];
   const blocks = objectsIn(refits?.blocks);
@@ -145,31 +147,15 @@ function notOutput(outputName: string, what?: string): MucastError {
   return new MucastError("invalid_data", message, { source: outputName, ...NOT_AN_OUTPUT, advice });
 }
 
-/** The interval of the row of mu; undefined if the job had no intervals. */
-function intervalOf(
-  ticker: string,
-  { forecasts, mu_dates, window, metrics }: OutputParts,
-): object | undefined {
-  const { dates, lower, upper } = forecasts?.[ticker] ?? {};
-  const date = last(dates);
-  const isOfMu = date !== undefined && date === (mu_dates?.[ticker] ?? window?.as_of);
-  return metrics?.intervals && isOfMu
-    ? { lower: last(lower) ?? null, upper: last(upper) ?? null }
-    : undefined;
-}
-
 function choiceView({ candidates, ...choice }: NonNullable<OutputParts["choice"]>): object {
   const figures = objectsIn(candidates)
     .slice(0, LIMITS.candidates)
-    .map(({ settings: _, dropped_on: __, ...candidate }) => ({
+    .map(({ settings: _, dropped_on: __, gain, ...candidate }) => ({
       ...candidate,
-      gain: typeof candidate.gain === "number" ? candidate.gain : null,
+      gain: typeof gain === "number" ? gain : null,
     }));
-  return {
-    ...choice,
-    candidates: boundedList(rankedCandidates(figures).slice(0, MAX_CANDIDATES_SHOWN), 1 / 8),
-    count: figures.length,
-  };
+  const shown = rankedCandidates(figures).slice(0, MAX_CANDIDATES_SHOWN);
+  return { ...choice, candidates: boundedList(shown, 1 / 8), count: figures.length };
 }
 
 /** Codes of warnings that explain why a ticker has no `mu`. */
@@ -184,13 +170,9 @@ function missingOf(
   const reasons = [...objectsIn(warnings).filter(({ code }) => REASONS.has(code)), ...objectsIn(failures)];
   const missing = [...new Set(tickers)].filter((ticker) => !mu.has(ticker));
   return missing.map((ticker) => {
-    const reason = reasons.find((each) => each.ticker === ticker);
-    if (reason === undefined) return { ticker, code: null, message: "the output has no such ticker" };
-    return {
-      ticker,
-      code: String(reason.code),
-      message: String(reason.message).slice(0, MAX_MESSAGE_LENGTH),
-    };
+    const { code, message } = reasons.find((each) => each.ticker === ticker) ?? {};
+    if (code === undefined) return { ticker, code: null, message: "the output has no such ticker" };
+    return { ticker, code: String(code), message: String(message).slice(0, MAX_MESSAGE_LENGTH) };
   });
 }
 
