@@ -22,11 +22,10 @@ import { ACTIVE_STATUSES, unknownCursor } from "../store/operation-view.ts";
 import type { Log } from "../telemetry/log.ts";
 import { spaceOf, storageFailed } from "./storage.ts";
 
-/** Where a blob is read or written. */
 export interface BlobAddress {
-  /** The caller's space in the storage; empty for the root. */
+  /** Empty for the root of the storage. */
   readonly space: string;
-  /** Of that space. */
+  /** Of the space. */
   readonly store: BlobStore;
   readonly key: string;
 }
@@ -37,10 +36,8 @@ interface KnownContents {
   readonly etag: string;
 }
 
-/** The blob functions for HTTP. */
 export type Blobs = Pick<StoredBlobs, "list" | "find" | "uploadAddress" | "beginUpload" | "remove">;
 export type ListedBlobs = Awaited<ReturnType<Blobs["list"]>>;
-/** An upload that the caller's quota has room for. */
 export type BlobUpload = NonNullable<Awaited<ReturnType<Blobs["beginUpload"]>>>;
 
 export interface StoredBlobsParts {
@@ -50,7 +47,6 @@ export interface StoredBlobsParts {
   readonly quota: Quota;
 }
 
-/** Where a blob lies, and whose it is. */
 interface OwnedBlob extends StorageKey {
   readonly caller: string;
 }
@@ -75,7 +71,6 @@ const RETRY_SECONDS = 1;
 const HOUR_MILLISECONDS = 3_600_000;
 const MAX_OPERATIONS_LISTED = 10;
 
-/** The kind of a blob, from its name. */
 const KIND = sql<BlobKind>`case
   when name like 'feature\\_engine\\_%' escape '\\' then 'features'
   when name like 'data\\_extractor\\_%' escape '\\' then 'prices'
@@ -124,7 +119,6 @@ export class StoredBlobs {
     return { blobs, cursor: end && Buffer.from(end).toString("base64url") };
   }
 
-  /** The place of a blob of the caller. */
   async locate(caller: string, name: string): Promise<StorageKey | undefined> {
     const row = await this.#readRow(caller, name);
     return row?.state === "stored" ? row : undefined;
@@ -167,11 +161,9 @@ export class StoredBlobs {
   }
 
   /**
-   * Begins an upload, if the quota has room for it. Finishes an interrupted removal of that name first.
-   * @param bytes undefined if the length is not known in advance.
+   * Begins an upload, if the quota has room for it. @param bytes undefined if the length is not known in advance.
    * @returns undefined if the caller may not write there.
-   * @throws MucastError quota_exceeded; too_large for a blob larger than the whole quota; unavailable during a removal of the blob;
-   * storage_failed.
+   * @throws MucastError quota_exceeded; too_large for more than the whole quota; unavailable during a removal of the blob; storage_failed.
    */
   async beginUpload({ subject: caller }: Caller, name: string, bytes?: number) {
     const { database, quota, settings } = this.#parts;
@@ -206,7 +198,7 @@ export class StoredBlobs {
     }
     return {
       ...address,
-      /** Throws quota_exceeded if there is no room for so many bytes, received or to be received, beside all others of the caller. */
+      /** Throws quota_exceeded if there is no room for so many bytes, received or to be received. */
       checkRoom: (needed: number): void => this.#takeRoom(upload, needed),
       /** Records the blob once the store has it. Throws unavailable if the caller removes the blob meanwhile. */
       finish: (size: number, known?: KnownContents): Promise<void> => this.#finishUpload(upload, size, known),
@@ -270,14 +262,13 @@ export class StoredBlobs {
   async finishRemovals(log: Log, signal: AbortSignal): Promise<void> {
     const { database } = this.#parts;
     const warn = logFirst(log, "a blob could not be removed yet");
-    const interrupted = this.#selectRows(database.db).where(this.#isInterrupted());
-    for (const row of await interrupted.execute()) {
+    for (const row of await this.#selectRows(database.db).where("removed_at", "is not", null).execute()) {
       if (signal.aborted) return;
+      if (!row.isInterrupted) continue;
       await this.#finishRemoval(row).catch((error: unknown) => warn({ err: error, name: row.name }));
     }
   }
 
-  /** @returns false if the removal is not interrupted, or another service has claimed it. */
   async #finishRemoval(blob: OwnedBlob): Promise<boolean> {
     const isClaimed = await this.#claimRemoval(blob, "interrupted");
     if (isClaimed) await this.#removeClaimed(blob);
@@ -287,9 +278,7 @@ export class StoredBlobs {
   /**
    * Hides a blob from its caller before its bytes are removed. If a submission that names the blob runs concurrently, either it comes
    * first and the blob stays, or it comes later and is refused.
-   * @param seen the blob as the caller of this function has seen it.
-   * @returns whether that caller is to remove the bytes; false if another one does so, or has done so.
-   * @throws MucastError blob_in_use while an active operation names it.
+   * @param seen the blob as it was before. @returns false if another request removes the bytes, or has done so.
    */
   #claimRemoval(blob: OwnedBlob, seen: "recorded" | "unrecorded" | "interrupted"): Promise<boolean> {
     const { caller, name } = blob;
@@ -351,17 +340,12 @@ export class StoredBlobs {
     return rows.where(({ and }) => and({ caller, name })).executeTakeFirst();
   }
 
+  /** With `isInterrupted`: whether no service is removing or uploading a hidden blob any more. */
   #selectRows(db: Statements) {
-    return db
-      .selectFrom("blobs")
-      .select(["caller", "name", "space", "state", this.#isInterrupted().as("isInterrupted")]);
-  }
-
-  /** Whether no service is removing or uploading a hidden blob any more. */
-  #isInterrupted() {
     const { database } = this.#parts;
-    return sql<boolean>`(state = 'removing' and removed_at < ${database.time(-REMOVAL_SECONDS)}
-      or state = 'reserved' and removed_at < ${database.time(-RESERVED_SECONDS)})`;
+    const isInterrupted = sql<boolean>`(state = 'removing' and removed_at < ${database.time(-REMOVAL_SECONDS)}
+      or state = 'reserved' and removed_at < ${database.time(-RESERVED_SECONDS)})`.as("isInterrupted");
+    return db.selectFrom("blobs").select(["caller", "name", "space", "state", isInterrupted]);
   }
 
   /** The caller who has recorded the blob of that name at the root, or whose operation writes it. */
@@ -400,7 +384,6 @@ function sum(a: Usage, b: Usage): Usage {
   return { bytes: a.bytes + b.bytes, blobs: a.blobs + b.blobs };
 }
 
-/** Up to the year 2286. */
 const CURSOR = /^(\d{1,13}) ([A-Za-z0-9_.-]{1,100})$/;
 
 function parseCursor(cursor: string) {

@@ -7,7 +7,6 @@ import type { Caller } from "../auth/caller.ts";
 import { type StorageKey, storageKeyOf, storagePathOf } from "../store/blobs.ts";
 import { type ServiceUrls, spaceOf } from "./storage.ts";
 
-/** The owners of the blobs of this service. */
 interface BlobOwners {
   /** The place of a caller's blob with that name; undefined if there is none. */
   locate(subject: string, name: string): Promise<StorageKey | undefined>;
@@ -15,7 +14,7 @@ interface BlobOwners {
   isOpen(name: string): Promise<boolean>;
 }
 
-/** The inputs of an operation as its row stores them, and the recorded blobs among them. */
+/** As the row of an operation stores them, with the recorded blobs among them. */
 export type StoredInputs = Awaited<ReturnType<InputUrls["resolve"]>>;
 
 /**
@@ -31,17 +30,13 @@ export class InputUrls {
     this.#owners = owners;
   }
 
-  /**
-   * The same where callers reach the service at another origin as well: the one of a request, by which the answers to its uploads name
-   * blobs. It may have the port of a container that is published on another one, or a name of `allowed_hosts`.
-   */
+  /** Accepts the origin of a request too: a name of `allowed_hosts`, or the port on which a container publishes that of the service. */
   reachedAt(origin: string | undefined): InputUrls {
     const { bases } = this.#urls;
     if (origin === undefined || bases.includes(origin)) return this;
     return new InputUrls({ ...this.#urls, bases: [...bases, origin] }, this.#owners);
   }
 
-  /** Checks the URL of a blob, for parsePayload. @returns undefined for an allowed URL. */
   readonly fault = (url: string, names: BlobNames = "input"): UrlFault | undefined => {
     try {
       const own = this.#namedBlob(url);
@@ -69,11 +64,7 @@ export class InputUrls {
     payload: Pick<ParsedPayload, "featureUrl" | "dataExtractorUrl"> & Partial<Pick<ParsedPayload, "options">>,
   ) {
     const blobs: StorageKey[] = [];
-    const resolve = async (path: string, url: string): Promise<string> => {
-      const { stored, blob } = await this.#resolve(caller, path, url);
-      if (blob !== undefined) blobs.push(blob);
-      return stored;
-    };
+    const resolve = (path: string, url: string) => this.#resolve(caller, path, url, blobs);
     const featureUrl = await resolve("feature_url", payload.featureUrl);
     const dataExtractorUrl = await resolve("data_extractor_url", payload.dataExtractorUrl);
     const options = { ...payload.options };
@@ -84,23 +75,25 @@ export class InputUrls {
     return { featureUrl, dataExtractorUrl, options, blobs };
   }
 
-  async #resolve(caller: Caller, path: string, url: string): Promise<{ stored: string; blob?: StorageKey }> {
+  async #resolve(caller: Caller, path: string, url: string, blobs: StorageKey[]): Promise<string> {
     // An input that a replay takes from its output.
-    if (url === "") return { stored: "" };
+    if (url === "") return "";
     const own = this.#namedBlob(url);
     if (own === undefined) {
       // The service refuses another caller's space, whatever the signature.
       const plain = url.split("?")[0]!;
       const space = spaceIn(this.#pathIn(plain) ?? "");
       if (space !== undefined && space !== spaceOf(caller.subject)) throw notOwned(path, plain);
-      return { stored: url };
+      return url;
     }
     const { name, space } = own;
     const blob = await this.#owners.locate(caller.subject, name);
-    if (blob !== undefined && (space === undefined || space === blob.space))
-      return { stored: storagePathOf(blob), blob };
+    if (blob !== undefined && (space === undefined || space === blob.space)) {
+      blobs.push(blob);
+      return storagePathOf(blob);
+    }
     const stored = storagePathOf({ name, space: space ?? "" });
-    if (!space && (await this.#owners.isOpen(name))) return { stored };
+    if (!space && (await this.#owners.isOpen(name))) return stored;
     throw notOwned(path, stored);
   }
 
@@ -120,7 +113,6 @@ export class InputUrls {
     return key.startsWith("data/") ? { name: key.slice("data/".length), space } : undefined;
   }
 
-  /** The part of a URL after the container or bucket. */
   #pathIn(plain: string): string | undefined {
     const { container } = this.#urls.policy;
     return container !== undefined && plain.startsWith(`${container}/`)

@@ -6,7 +6,6 @@ import type { Statements } from "../database/tables.ts";
 /** An upload or an output has no record while it is being stored, so a newer blob is left alone. */
 const MIN_AGE_MILLISECONDS = 3_600_000;
 
-/** Listed blobs per pair of statements. */
 const BATCH = 500;
 
 type BlobList = Pick<JobStore, "list">;
@@ -26,20 +25,13 @@ export async function* findOrphans(db: Statements, store: BlobList): AsyncGenera
   for await (const batch of batchesOf(store)) yield* (await lookUp(db, batch)).orphans;
 }
 
-/**
- * Whether the database names any blob of the storage. If it names none, it is likely the database of another storage, and every blob would
- * count as an orphan.
- */
+/** If the database names no blob, it is likely that of another storage, and every blob would count as an orphan. */
 export async function namesAnyBlob(db: Statements, store: BlobList): Promise<boolean> {
   for await (const batch of batchesOf(store)) if ((await lookUp(db, batch)).isAnyRecorded) return true;
   return false;
 }
 
-/**
- * Removes an orphan, unless the database names it by now: while the orphans before it were removed, its caller may have uploaded another
- * blob of that name.
- * @returns whether it removed it.
- */
+/** @returns false if the database names it by now: since it was listed, its caller may have uploaded another blob of that name. */
 export async function removeOrphan(
   db: Statements,
   store: Pick<BlobStore, "within">,
@@ -65,7 +57,6 @@ const STATUS = /^status\/([A-Za-z0-9_-]{1,64})\.[1-9]\d*\.json$/;
 async function lookUp(db: Statements, blobs: readonly ListedBlob[]) {
   const found = blobs.map((blob) => {
     const name = blob.key.startsWith("data/") ? blob.key.slice("data/".length) : undefined;
-    // Of the operation whose output or status it is.
     const id = name === undefined ? STATUS.exec(blob.key)?.[1] : outputIdIn(name);
     return { blob, name, id };
   });

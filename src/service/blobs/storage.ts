@@ -12,12 +12,10 @@ import type { ServiceSettings } from "../settings/load-settings.ts";
 
 /** How another process opens the storage, so that no byte of a blob goes through the service. */
 export interface StorageAccess {
-  /** May carry a SAS. */
   readonly blobUrl: string;
   readonly policy: BlobPolicy;
 }
 
-/** The URLs of this service's own blobs, and where the blobs are stored. */
 export interface ServiceUrls {
   /** The service's own origins: the texts that can precede `/data/<name>`. */
   readonly bases: readonly string[];
@@ -67,10 +65,7 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
   };
 }
 
-/**
- * The bases of the service's blobs: its public URL, its address and the loopback names of its port.
- * @param address `http://host:port`, on which it listens. @param publicUrl without a trailing slash.
- */
+/** @param address `http://host:port`, on which the service listens. @param publicUrl without a trailing slash. */
 export function serviceBases(address: string, publicUrl: string | undefined): string[] {
   const { port } = new URL(address);
   const loopback = ["127.0.0.1", "localhost", "[::1]"].map((host) => `http://${host}:${port || 80}`);

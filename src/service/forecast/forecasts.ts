@@ -29,10 +29,7 @@ export class Forecasts {
     this.#blobs = blobs;
   }
 
-  /**
-   * Reads the forecasts of the wanted tickers from the output of an operation.
-   * @throws MucastError of `findOutput`; of `readForecast`; unavailable if too many requests read outputs.
-   */
+  /** @throws MucastError of `findOutput` and `readForecast`; unavailable if too many requests read outputs. */
   async of(
     caller: Caller,
     operation: OperationView,
@@ -62,7 +59,7 @@ export class Forecasts {
 
 const openVerdict = openSchema(verdictViewSchema) as z.ZodType<VerdictView>;
 
-/** The verdict operation of an operation; undefined for a job. */
+/** Undefined for a job. */
 export function verdictOperation({ operation }: OperationView): VerdictOperation | undefined {
   return VERDICT_OPERATIONS.find((name) => name === operation);
 }
@@ -85,9 +82,8 @@ export async function readVerdict(
 }
 
 /**
- * Finds the output of an operation of the caller, as currently stored.
- * @throws MucastError other_result if the operation gives another result; no_result if it has not succeeded; not_found if its output is
- * gone.
+ * @param operation of the caller.
+ * @throws MucastError other_result, no_result if it has not succeeded, not_found if its output is gone.
  */
 export async function findOutput(
   blobs: Pick<Blobs, "find">,

@@ -24,10 +24,8 @@ type Unchecked<T> = T extends object ? { readonly [K in keyof T]?: Unchecked<T[K
 type OutputParts = Unchecked<OutputBlob>;
 
 /**
- * Reads the wanted forecasts from the stream of an output, and keeps no more of it. Relies on the order in which every job writes: `mu` before
- * all parts by ticker.
- * @param chunks the bytes of the blob.
- * @returns the answer of get_forecast, within its size limit.
+ * Reads the answer of get_forecast, within its size limit, from an output, and keeps no more of it. Relies on the order in which every job
+ * writes: `mu` before all parts by ticker.
  * @throws MucastError of `chunks`; unreadable_blob, invalid_data if they are not an output.
  */
 export async function readForecast(
@@ -158,7 +156,7 @@ function choiceView({ candidates, ...choice }: NonNullable<OutputParts["choice"]
   return { ...choice, candidates: boundedList(shown, 1 / 8), count: figures.length };
 }
 
-/** Codes of warnings that explain why a ticker has no `mu`. */
+/** Why a ticker has no `mu`. */
 const REASONS: ReadonlySet<unknown> = new Set<Warning["code"]>(["stale_ticker", "no_prices", "no_features"]);
 const MAX_MESSAGE_LENGTH = 500;
 
@@ -176,7 +174,7 @@ function missingOf(
   });
 }
 
-/** As many of the first entries as fit into a share of the lists of an answer. */
+/** @param share of the lists of an answer. */
 function boundedList<T>(entries: readonly T[], share: number): readonly T[] {
   return boundedCopy(entries, { bytes: share * SIZES.forecast, text: SIZES.text })!;
 }

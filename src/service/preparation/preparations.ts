@@ -29,7 +29,6 @@ export interface PreparationsParts {
  */
 const MAX_GROWTH = 128;
 
-/** Prepares price files in a process, and stores their blobs. */
 export class Preparations {
   readonly #parts: PreparationsParts;
 
@@ -38,10 +37,10 @@ export class Preparations {
   }
 
   /**
-   * @param bytes prices, possibly gzip, or a form of `multipartType`.
-   * @returns also the prefix of URLs of the store, and whether any blob is new.
-   * @throws MucastError too_large for the body or a blob; timed_out for a slow body; of the process; precondition_failed if a blob of that
-   * name has other bytes; quota_exceeded; storage_full, storage_failed; canceled.
+   * Prepares prices in a process, and stores both blobs.
+   * @param bytes a file of prices, possibly gzip, or a form of `multipartType`.
+   * @throws MucastError too_large, timed_out for the body; of the process; precondition_failed if a blob of that name has other bytes;
+   * quota_exceeded; storage_full, storage_failed; canceled.
    */
   async prepare(
     caller: Caller,
@@ -118,7 +117,7 @@ export class Preparations {
     }
   }
 
-  /** The tag of the stored bytes, if they are those of the file. @throws MucastError precondition_failed if they are others. */
+  /** @returns the tag of the stored bytes. @throws MucastError precondition_failed if they are not those of the file. */
   async #findSame(
     caller: Caller,
     { name, bytes, sha256 }: PreparedFile,

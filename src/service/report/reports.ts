@@ -15,30 +15,21 @@ export interface ReportedOutputs {
   readonly etag: string;
 }
 
-/** Draws the page of outputs, away from the event loop. */
 export type DrawPage = (outputs: ReportedOutputs["outputs"], signal: AbortSignal) => Promise<Buffer>;
 
 export interface ReportsParts {
   readonly blobs: Pick<Blobs, "find">;
   readonly draw: DrawPage;
-  /** Maximum bytes of cached pages (report_cache_bytes). */
+  /** Of all cached pages. */
   readonly cacheBytes: number;
 }
 
-/** A page that is being drawn, for all requests that wait for it. */
-interface Drawing {
-  readonly page: Promise<Buffer>;
-  readonly controller: AbortController;
-  waiting: number;
-}
-
-/** Reports of outputs. Concurrent requests for one page draw it once. */
 export class Reports {
   readonly #parts: ReportsParts;
   /** The most recently requested pages by ETag, the least recent first. */
   readonly #pages = new Map<string, Buffer>();
   #pageBytes = 0;
-  readonly #drawings = new Map<string, Drawing>();
+  readonly #drawings = new Map<string, { page: Promise<Buffer>; stop: AbortController; waiting: number }>();
 
   constructor(parts: ReportsParts) {
     this.#parts = parts;
@@ -59,8 +50,7 @@ export class Reports {
   }
 
   /**
-   * The page of outputs: cached, being drawn, or new.
-   * @param signal of the request; when no request waits for a page any more, its drawing ends.
+   * Concurrent requests for one page draw it once. When no request waits for it any more, its drawing ends.
    * @throws MucastError what drawing throws; not_found if the output is gone; canceled.
    */
   async page({ outputs, etag }: ReportedOutputs, signal: AbortSignal): Promise<Buffer> {
@@ -80,14 +70,14 @@ export class Reports {
       if (drawing.waiting === 0) {
         // Ends it, unless it is done; the next request starts another.
         this.#drawings.delete(etag);
-        drawing.controller.abort();
+        drawing.stop.abort();
       }
     }
   }
 
-  #begin(outputs: ReportedOutputs["outputs"], etag: string): Drawing {
-    const controller = new AbortController();
-    const page = this.#parts.draw(outputs, controller.signal).then(
+  #begin(outputs: ReportedOutputs["outputs"], etag: string) {
+    const stop = new AbortController();
+    const page = this.#parts.draw(outputs, stop.signal).then(
       (drawn) => this.#keep(etag, drawn),
       (error: unknown) => {
         const isGone = error instanceof MucastError && error.code === "blob_not_found";
@@ -96,12 +86,11 @@ export class Reports {
     );
     // If all requests have left, nothing handles its error.
     page.catch(() => undefined);
-    const drawing = { page, controller, waiting: 0 };
+    const drawing = { page, stop, waiting: 0 };
     this.#drawings.set(etag, drawing);
     return drawing;
   }
 
-  /** Keeps a page instead of the least recently requested ones, unless it is larger than the whole cache. */
   #keep(etag: string, page: Buffer): Buffer {
     const { cacheBytes } = this.#parts;
     if (page.length > cacheBytes) return page;

@@ -17,15 +17,14 @@ type Part = (typeof PREPARE_PARTS)[number];
 /** The files of a request in the working folder, by their part; errors show their names. */
 type InputFiles = Partial<Record<Part, string>>;
 
-/** The answer of a preparation. */
 export type PreparedFiles = Awaited<ReturnType<typeof prepareRequest>>;
 /** A blob as a file, with its digest in hexadecimal. */
 export type PreparedFile = Awaited<ReturnType<typeof describeFile>>;
 
 /**
- * Prepares the files of a request in a folder, beside them. The process then works in that folder, so that no error names a path.
- * @throws MucastError invalid_request for a body that is not the multipart body of its type; of `preparePrices`, with the faulty part of
- * the request; too_large for names of features that do not fit into an answer.
+ * Prepares the files of a request in their folder. The process then works in that folder, so that no error names a path.
+ * @throws MucastError of `preparePrices`, with the faulty part of the request; invalid_request for another faulty body; too_large for names
+ * of features that do not fit into an answer.
  */
 export async function prepareRequest({ folder, body, multipartType, options, ...limits }: PrepareOrder) {
   process.chdir(folder);
@@ -87,10 +86,7 @@ function ofRequest(error: unknown, { prices, features }: InputFiles): unknown {
   return new MucastError(code, message, { path: "body", ...data, source });
 }
 
-/**
- * Names the files of a body: `prices.csv` or `prices.parquet`, and for multipart/form-data perhaps `features.csv` or `features.parquet`.
- * @param multipartType the Content-Type of a multipart body, which is read into memory.
- */
+/** Names the files of a body, such as `prices.csv` and `features.parquet`. A multipart body is read into memory. */
 async function nameFiles(body: string, multipartType: string | undefined): Promise<InputFiles> {
   let parts: readonly Part[] = ["prices"];
   if (multipartType === undefined) await rename(body, "prices");
@@ -105,7 +101,6 @@ async function nameFiles(body: string, multipartType: string | undefined): Promi
   return files;
 }
 
-/** Writes each part of the body to a file of its name. */
 async function splitBody(body: string, type: string): Promise<Part[]> {
   const response = new Response(await readFile(body), { headers: { "content-type": type } });
   const form = await response.formData().catch(() => {

@@ -17,30 +17,25 @@ import type { RequestKind, Telemetry } from "../telemetry/telemetry.ts";
 /** The only message to a process of a request. */
 export type RequestOrder = ReportOrder | PrepareOrder | TrackOrder;
 
-/** The report of one output, or of several side by side, each in the version of its tag. */
 export interface ReportOrder {
   readonly kind: "report";
   readonly storage: StorageAccess;
   readonly outputs: readonly { readonly space: string; readonly name: string; readonly etag: string }[];
 }
 
-/** The preparation of prices. */
 export interface PrepareOrder {
   readonly kind: "prepare";
-  /** Takes the blobs. */
   readonly folder: string;
-  /** Path of the file in the folder that has the body: prices, or a form of `multipartType`. */
+  /** Path of a file in the folder: prices, or a form of `multipartType`. */
   readonly body: string;
   readonly multipartType?: string | undefined;
   readonly options: PrepareOptions;
-  /** Maximum bytes of each file, decompressed, and tickers in it. */
+  /** Maxima of each file, decompressed, and of each blob. */
   readonly csvBytes: number;
   readonly tickers: number;
-  /** Maximum bytes of each blob. */
   readonly blobBytes: number;
 }
 
-/** The run of one output at the tracker. */
 export interface TrackOrder {
   readonly kind: "track";
   readonly storage: StorageAccess;
@@ -50,12 +45,10 @@ export interface TrackOrder {
   readonly seconds: number;
 }
 
-/** What such a process sends to the service: its answer, or why there is none. */
 export type FromRequest =
   | { readonly event: "answer"; readonly bytes: Uint8Array }
   | { readonly event: "failed"; readonly code: ErrorCode; readonly text: string; readonly data: ErrorData };
 
-/** What each kind of process does, for errors. */
 const WORK_WORDS = {
   prepare: "prepare the blobs",
   report: "draw the report",
@@ -84,7 +77,6 @@ interface RequestProcessesParts {
   readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
 }
 
-/** The processes of requests, at most a few at once. */
 export class RequestProcesses {
   readonly #parts: RequestProcessesParts;
   readonly #running = new Set<Promise<unknown>>();
@@ -123,7 +115,6 @@ export class RequestProcesses {
     return working;
   }
 
-  /** Kills the running processes, and waits until they have ended. */
   async close(): Promise<void> {
     this.#closing.abort(aboutToEnd());
     await Promise.allSettled(this.#running);

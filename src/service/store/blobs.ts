@@ -11,7 +11,7 @@ export interface StorageKey {
   readonly space: string;
 }
 
-/** The path with which an operation's row names a blob in the service's own storage. */
+/** How an operation's row names a blob in the service's own storage. */
 export function storagePathOf({ name, space }: StorageKey): string {
   return `${space === "" ? "" : `/${space}`}/data/${name}`;
 }
@@ -26,7 +26,6 @@ export interface BlobRecord extends StorageKey {
   readonly caller: string;
   /** Null if unknown: for outputs whose size the storage did not tell. */
   readonly bytes: number | null;
-  /** Undefined if unknown. */
   readonly contents?: BlobContents | undefined;
 }
 
@@ -57,13 +56,12 @@ export async function recordBlob(
   await addUsage(db, caller, added);
 }
 
-/** What a caller has stored. */
 export interface Usage {
   readonly bytes: number;
   readonly blobs: number;
 }
 
-/** What a caller may have stored. An upload counts once it is recorded, and before that at its own service. */
+/** The most that a caller may have. */
 export type Quota = Usage;
 
 /** Locks a caller's usage: no other transaction changes it, or the caller's blobs, before this one ends. */
@@ -97,9 +95,8 @@ export async function usageOf(db: Statements, caller: string): Promise<Usage> {
 }
 
 /**
- * Checks whether one more output fits a caller's quota, and locks the usage until the transaction ends, so that concurrent
- * submissions count each other.
- * @returns the usage without it if it does not fit.
+ * Locks a caller's usage, so that concurrent submissions count each other.
+ * @returns the usage if one more output does not fit the quota.
  */
 export async function overQuota(db: Statements, caller: string, quota: Quota): Promise<Usage | undefined> {
   await lockUsage(db, caller);
@@ -107,7 +104,7 @@ export async function overQuota(db: Statements, caller: string, quota: Quota): P
   return used.bytes >= quota.bytes || used.blobs >= quota.blobs ? used : undefined;
 }
 
-/** The error for a caller whose quota has no space for another blob. @param used the usage without it. */
+/** @param used without the blob that does not fit. */
 export function quotaExceeded(used: Usage, quota: Quota): MucastError {
   const setting = used.blobs >= quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
   const message =
