@@ -15,33 +15,19 @@ import { Forecasts } from "./forecasts.ts";
 const ANN = { subject: "key:ann", scopes: new Set(["read"] as const) };
 const OLDER = { n: 8, rmse: 0.01, mae: 0.008, hit_rate: null, r2_zero: 0.1, r2_mean: 0, correlation: 0.4 };
 const METRICS = { ...OLDER, hit_rate: 0.5, up_share: 0.6, hit_rate_se: 0.17 };
-const CROSS = Object.fromEntries(
-  ["ic_mean", "ic_std", "icir", "ic_t", "rank_ic_mean", "rank_ic_std", "rank_icir", "rank_ic_t"].map(
-    (name) => [name, 0.1],
-  ),
-);
-const TABLE = {
-  pooled: METRICS,
-  by_ticker: {},
-  cross_section: { dates: 8, mean_tickers: 4.5, ic_t_newey_west: 1.2, ...CROSS },
-  r2_zero_median: 0.07,
+const ICS = ["ic_mean", "ic_std", "icir", "ic_t", "rank_ic_mean", "rank_ic_std", "rank_icir", "rank_ic_t"];
+const CROSS = Object.fromEntries(ICS.map((name) => [name, 0.1]));
+const CROSS_SECTION = { dates: 8, mean_tickers: 4.5, ic_t_newey_west: 1.2, ...CROSS };
+const TABLE = { pooled: METRICS, by_ticker: {}, cross_section: CROSS_SECTION, r2_zero_median: 0.07 };
+const SHRINKAGE = { n: 8, b: 0.4, se: 0.3, s: 0.1 };
+const FORECASTS = {
+  ...{ dates: ["2024-03-22", "2024-03-25"], predicted: [0.2, 0.1], realised: [0.01, null] },
+  ...{ lower: [0.1, -0.02], upper: [0.3, null] },
 };
 const COVERAGE = {
-  n: 8,
-  coverage: 0.875,
-  mean_width: 0.03,
-  interval_score: 0.05,
-  worst_250: null,
+  ...{ n: 8, coverage: 0.875, mean_width: 0.03, interval_score: 0.05, worst_250: null },
   prequential: { n: 20, coverage: 0.9 },
 };
-const FORECASTS = {
-  dates: ["2024-03-22", "2024-03-25"],
-  predicted: [0.2, 0.1],
-  realised: [0.01, null],
-  lower: [0.1, -0.02],
-  upper: [0.3, null],
-};
-const SHRINKAGE = { n: 8, b: 0.4, se: 0.3, s: 0.1 };
 /** As in an output: with the tables that an answer omits. */
 const EVIDENCE = { ...COVERAGE, by_year: { "2024": { n: 8 } }, high_volatility: { n: 1 } };
 
@@ -50,10 +36,7 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
   const byTicker = (value: unknown) =>
     `{${mu.map(([ticker]) => `${JSON.stringify(ticker)}:${JSON.stringify(value)}`).join(",")}}`;
   const members = {
-    schema: "mucast.forecast/1",
-    operation: "run_ml_job",
-    id: "one",
-    created_at: "2026-01-05T08:30:09.000Z",
+    ...{ schema: "mucast.forecast/1", operation: "run_ml_job", id: "one" },
     window: { start: "2024-01-02", end: "2024-03-25", learning_end: null, as_of: "2024-03-25" },
     mu: "MU",
     forecasts: "FORECASTS",
@@ -64,12 +47,8 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
       baselines: { zero: { score: TABLE, out_of_fold: TABLE }, mean: { score: TABLE } },
       shrinkage: { pooled: { ...SHRINKAGE, n: 16 }, by_ticker: "SHRINKAGE" },
       intervals: {
-        method: "adaptive",
-        alpha: 0.2,
-        bound: "both",
-        constants: { fast_decay: 0.9 },
-        pooled: EVIDENCE,
-        by_ticker: "EVIDENCE",
+        ...{ method: "adaptive", alpha: 0.2, bound: "both", constants: { fast_decay: 0.9 } },
+        ...{ pooled: EVIDENCE, by_ticker: "EVIDENCE" },
         other_methods: { split: { pooled: EVIDENCE, by_ticker: {}, score_ratio: 0.9 } },
       },
     },
@@ -87,13 +66,13 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
 }
 
 /** A fake store of one output, in pieces of a few bytes. */
-function storeOf(text: string, onRead: () => Promise<void> | void = () => undefined, pieceBytes = 97) {
+function storeOf(text: string, onRead: () => Promise<void> | void = () => undefined) {
   const bytes = Buffer.from(text);
   const store = {
     stat: async () => ({ size: bytes.length, etag: '"1"' }),
     async *read() {
       await onRead();
-      for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+      for (let at = 0; at < bytes.length; at += 97) yield bytes.subarray(at, at + 97);
     },
   };
   const found = { space: "", store: store as unknown as BlobAddress["store"], key: "data/one.json" };

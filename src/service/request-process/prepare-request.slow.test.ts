@@ -89,80 +89,41 @@ describe("the request to prepare prices", { timeout: 600_000 }, () => {
   const prices = ["prices", PRICES] as const;
   const table = (text: string): Parts => [prices, ["features", text]];
   const wide = Array.from({ length: 4_000 }, (_, n) => String(n).padEnd(800, "x"));
-  interface Refused {
-    readonly content: Parameters<typeof prepare>[0];
-    readonly options?: PrepareOrder["options"];
-    readonly changes?: Partial<PrepareOrder>;
-    readonly code: ErrorCode;
-    readonly message: RegExp;
-  }
-  const refused: readonly Refused[] = [
-    {
-      content: `${PRICES}2020-01-02,2`,
-      code: "invalid_data",
-      message: /^prices\.csv: line 4 gives A a second/,
-    },
-    {
-      content: gzipSync(`Date,A\n${"1".repeat(20_000)}`),
-      code: "too_large",
-      message: /prices\.csv .*10000 decompressed/,
-    },
-    {
-      content: "Date,A,B,C,D\n2020-01-01,1,1,1,x",
-      code: "too_large",
-      message: /^prices\.csv: line 1 makes 4 tickers, and 3/,
-    },
-    {
-      content: PRICES,
-      changes: { blobBytes: 100 },
-      code: "too_large",
-      message: /^data\/data_extractor_\w+\.json would hold more than the limit of 100 bytes$/,
-    },
-    {
-      content: PRICES,
-      options: { tickers: ["x".repeat(9_000)] },
-      code: "invalid_request",
-      message: /^query\.tickers: "x{20,200}… has no price$/,
-    },
-    {
-      content: PRICES,
-      options: { onlyFeatures: true },
-      code: "invalid_request",
-      message: /^query\.only_features: needs a table/,
-    },
-    {
-      content: table(`${OWN}2020-01-02,A,abc\n`),
-      code: "invalid_data",
-      message: /^features\.csv: "abc" \(line 3, "x"\)/,
-    },
-    {
-      content: table(`Date,Ticker,${wide.join()}\n2020-01-01,A${",1".repeat(4_000)}\n`),
-      options: { onlyFeatures: true, format: "parquet" },
-      changes: { csvBytes: 2 ** 24, blobBytes: 2 ** 24 },
-      code: "too_large",
-      message: /^the names of the 4000 features take 3212001 bytes as JSON; at most 3145728/,
-    },
-    {
-      content: [["features", OWN]],
-      code: "invalid_request",
-      message: /^body: the part "prices" is missing$/,
-    },
-    { content: [prices, prices], code: "invalid_request", message: /^body: the part "prices" comes twice$/ },
-    {
-      content: [prices, ["other", ""]],
-      code: "invalid_request",
-      message: /^body: the part "other" is not known$/,
-    },
-    {
-      content: PRICES,
-      changes: { multipartType: "multipart/form-data" },
-      code: "invalid_request",
-      message: /^body: the body is not/,
-    },
+  const long = `Date,Ticker,${wide.join()}\n2020-01-01,A${",1".repeat(4_000)}\n`;
+  const large = { csvBytes: 2 ** 24, blobBytes: 2 ** 24 };
+  const form = { multipartType: "multipart/form-data" };
+  const bomb = gzipSync(`Date,A\n${"1".repeat(20_000)}`);
+  const four = "Date,A,B,C,D\n2020-01-01,1,1,1,x";
+  const unknown = { tickers: ["x".repeat(9_000)] };
+  const refused: readonly (readonly [RegExp, ErrorCode, ...Parameters<typeof prepare>])[] = [
+    [/^prices\.csv: line 4 gives A a second/, "invalid_data", `${PRICES}2020-01-02,2`],
+    [/prices\.csv .*10000 decompressed/, "too_large", bomb],
+    [/^prices\.csv: line 1 makes 4 tickers, and 3/, "too_large", four],
+    [
+      /^data\/data_extractor_\w+\.json would .* limit of 100 bytes$/,
+      "too_large",
+      PRICES,
+      {},
+      { blobBytes: 100 },
+    ],
+    [/^query\.tickers: "x{20,200}… has no price$/, "invalid_request", PRICES, unknown],
+    [/^query\.only_features: needs a table/, "invalid_request", PRICES, { onlyFeatures: true }],
+    [/^features\.csv: "abc" \(line 3, "x"\)/, "invalid_data", table(`${OWN}2020-01-02,A,abc\n`)],
+    [
+      /^the names of the 4000 features take 3212001 bytes/,
+      "too_large",
+      table(long),
+      { onlyFeatures: true, format: "parquet" },
+      large,
+    ],
+    [/^body: the part "prices" is missing$/, "invalid_request", [["features", OWN]]],
+    [/^body: the part "prices" comes twice$/, "invalid_request", [prices, prices]],
+    [/^body: the part "other" is not known$/, "invalid_request", [prices, ["other", ""]]],
+    [/^body: the body is not multipart/, "invalid_request", PRICES, {}, form],
   ];
   test("names the line that cannot be prepared, or the part of the request, and no path of this machine", async () => {
-    for (const { content, options, changes, code, message } of refused) {
-      const error = await prepare(content, options, changes).catch((caught: unknown) => caught);
+    for (const [message, code, ...request] of refused) {
+      const error = await prepare(...request).catch((caught: unknown) => caught);
       assert.ok(error instanceof MucastError, `${message}`);
       assert.match(error.message, message);
       const [, parameter] = /^(query\.\w+):/.exec(error.message) ?? [];
