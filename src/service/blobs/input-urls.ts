@@ -5,14 +5,10 @@ import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type StorageKey, storageKeyOf, storagePathOf } from "../store/blobs.ts";
+import type { StoredBlobs } from "./blobs.ts";
 import { type ServiceUrls, spaceOf } from "./storage.ts";
 
-interface BlobOwners {
-  /** The place of a caller's blob with that name; undefined if there is none. */
-  locate(subject: string, name: string): Promise<StorageKey | undefined>;
-  /** Whether every caller may read a blob at the root of the storage. */
-  isOpen(name: string): Promise<boolean>;
-}
+type BlobOwners = Pick<StoredBlobs, "locate" | "isOpen">;
 
 /** As the row of an operation stores them, with the recorded blobs among them. */
 export type StoredInputs = Awaited<ReturnType<InputUrls["resolve"]>>;
