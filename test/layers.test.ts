@@ -94,10 +94,9 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   queue: ["database", "store", "telemetry", "row-sweep.ts"],
   webhooks: ["database", "queue", "telemetry"],
   blobs: ["auth", "database", "settings", "store", "telemetry", "row-sweep.ts"],
-  verdict: ["auth", "blobs"],
-  forecast: ["auth", "blobs", "verdict"],
+  forecast: ["auth", "blobs"],
   operations: [
-    ...["auth", "blobs", "database", "forecast", "queue", "store", "telemetry", "verdict"],
+    ...["auth", "blobs", "database", "forecast", "queue", "store", "telemetry"],
     ...["abort-error.ts", "row-sweep.ts"],
   ],
   "request-process": ["auth", "blobs", "settings", "telemetry", "abort-error.ts"],
@@ -105,7 +104,7 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   tracking: ["blobs", "database", "queue", "request-process", "settings", "store", "telemetry"],
   report: ["auth", "blobs", "database", "forecast", "abort-error.ts"],
   http: [...["auth", "blobs", "operations", "preparation", "report", "telemetry"], "abort-error.ts"],
-  mcp: ["auth", "http", "operations", "telemetry", "verdict", "abort-error.ts"],
+  mcp: ["auth", "forecast", "http", "operations", "telemetry", "abort-error.ts"],
 };
 
 /** The folders of src/service/http: the server and its document below the routes, and the pages above them. */

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { ListedBlob } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Database } from "../service/database/database.ts";
@@ -102,23 +101,24 @@ async function orphans({
   root: withRoot = false,
   ...flags
 }: DbFlags & { readonly remove?: boolean; readonly root?: boolean }): Promise<void> {
-  const { openStorage } = await import("../service/blobs/open-storage.ts");
-  const { findOrphans, namesAnyBlob, oldAt, removeOrphan } = await import("../service/blobs/orphans.ts");
+  const { openStorage } = await import("../service/blobs/storage.ts");
+  const { findOrphans, namesAnyBlob, removeOrphan } = await import("../service/blobs/orphans.ts");
   const { store } = await openStorage(await settingsOf(flags), process.env);
   const found = { blobs: 0, bytes: 0, left: 0, young: 0 };
   let allOldAt = new Date(0);
-  const onYoung = (blob: ListedBlob) => {
-    found.young++;
-    allOldAt = new Date(Math.max(allOldAt.getTime(), oldAt(blob).getTime()));
-  };
   let name: string;
   try {
     name = await withDatabase(flags, async (database, shown) => {
       await requireCurrent(database);
       const { db } = database;
       const mayRemove = removes && (await namesAnyBlob(db, store));
-      for await (const orphan of findOrphans(db, store, { onYoung })) {
-        const { space, key, size, modifiedAt, isAtRoot } = orphan;
+      for await (const orphan of findOrphans(db, store)) {
+        const { space, key, size, modifiedAt, isAtRoot, oldAt } = orphan;
+        if (oldAt > new Date()) {
+          found.young++;
+          if (oldAt > allOldAt) allOldAt = oldAt;
+          continue;
+        }
         if (isAtRoot && !withRoot) {
           found.left++;
           continue;

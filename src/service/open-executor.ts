@@ -3,7 +3,7 @@ import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
 import { clusterOf, engineEnv } from "../contract/engine-url.ts";
 import type { Executor } from "../executors/executor.ts";
 import { readStatus } from "../executors/status-reader.ts";
-import type { ServiceUrls } from "./blobs/input-urls.ts";
+import type { ServiceUrls } from "./blobs/storage.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
 import type { Log } from "./telemetry/log.ts";
 

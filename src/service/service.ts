@@ -9,10 +9,9 @@ import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.t
 import type { Caller } from "./auth/caller.ts";
 import { firstIssuer } from "./auth/issuer-store.ts";
 import { KeyStore } from "./auth/key-store.ts";
+import { StoredBlobs } from "./blobs/blobs.ts";
 import { InputUrls } from "./blobs/input-urls.ts";
-import { openBlobFolder, openStorage } from "./blobs/open-storage.ts";
-import { StoredBlobs } from "./blobs/stored-blobs.ts";
-import { keepFinishingRemovals } from "./blobs/stored-removals.ts";
+import { openBlobFolder, openStorage } from "./blobs/storage.ts";
 import { openDatabase } from "./database/database.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
 import { cannotListen, checkFree, hostOf, isEveryAddress } from "./free-address.ts";
@@ -27,12 +26,10 @@ import { Dispatcher } from "./queue/dispatcher.ts";
 import { Leases } from "./queue/leases.ts";
 import { OperationNotifications } from "./queue/notifications.ts";
 import { Readiness } from "./readiness.ts";
-import { ReportLinks } from "./report/report-links.ts";
-import { Reports } from "./report/reports.ts";
+import { ReportLinks, Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
 import { announceService, newLocalToken } from "./service-file.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
-import { findBlob, ownerOf } from "./store/blobs.ts";
 import { webhookTypes } from "./store/events.ts";
 import { countWaiting } from "./store/operations.ts";
 import { openLog } from "./telemetry/log.ts";
@@ -107,7 +104,7 @@ async function start(
   const webhooks = webhookTypes(settings.webhooks);
   const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota });
-  const processes = RequestProcesses.open({ settings, env, storage, log, telemetry });
+  const processes = new RequestProcesses({ settings, env, storage, log, telemetry });
   resources.add(() => processes.close());
   const keys = new KeyStore(database);
   const token = newLocalToken();
@@ -164,14 +161,8 @@ async function start(
 
   // The jobs.
   const { store, urls } = await storage.at(address);
-  inputUrls = new InputUrls(urls, {
-    find: (caller, name) => findBlob(database.db, caller, name),
-    // Only if there is a single caller may a payload name a blob that does not exist yet.
-    isOpen: async (name) =>
-      (await ownerOf(database.db, { name, space: "" })) === undefined &&
-      (settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined),
-  });
-  resources.add(keepFinishingRemovals({ database, store, log }));
+  inputUrls = new InputUrls(urls, blobs);
+  resources.add(blobs.keepFinishingRemovals(log));
   resources.add(startRetention({ database, store, days: settings.retention_days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
   const deliverer = startDeliverer({ database, leases, targets: settings.webhooks, source, log, telemetry });

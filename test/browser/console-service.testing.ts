@@ -17,8 +17,7 @@ import { buildHttp } from "../../src/service/http/build-http.ts";
 import type { HttpApp } from "../../src/service/http/server/http-app.ts";
 import type { FakeExecution } from "../../src/service/queue/fake-executor.testing.ts";
 import { recordOf, TestedQueue } from "../../src/service/queue/queue.testing.ts";
-import { ReportLinks } from "../../src/service/report/report-links.ts";
-import { Reports } from "../../src/service/report/reports.ts";
+import { ReportLinks, Reports } from "../../src/service/report/reports.ts";
 import { noLog, noTelemetry } from "../../src/service/telemetry/no-telemetry.testing.ts";
 
 const URLS = {

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { FakeIssuer } from "../../src/service/auth/fake-issuer.testing.ts";
-import { spaceOf } from "../../src/service/blobs/blobs.ts";
+import { spaceOf } from "../../src/service/blobs/storage.ts";
 import { type Database, openDatabase } from "../../src/service/database/database.ts";
 import { newRow } from "../../src/service/database/databases.testing.ts";
 import { Api, problemOf } from "./api.testing.ts";

@@ -11,22 +11,27 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
+import { recordBlob, storagePathOf } from "../store/blobs.ts";
 import { webhookTypes } from "../store/events.ts";
 import { insertOperation } from "../store/operations.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
-import { spaceOf } from "./blobs.ts";
-import { StoredBlobs, type StoredBlobsParts } from "./stored-blobs.ts";
-import { removalSweep } from "./stored-removals.ts";
+import { StoredBlobs, type StoredBlobsParts } from "./blobs.ts";
+import { spaceOf } from "./storage.ts";
 
 export const NAME = "feature_engine_1.json";
-export const NO_WEBHOOKS = webhookTypes([]);
 export const QUOTA = { bytes: 100, blobs: 5 };
+/** The operator, whose space is the root of the storage. */
+export const LOCAL: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
 const never = new AbortController().signal;
+const webhooks = webhookTypes([]);
 
 /** A separate caller for each test, since the tests share a database. */
 export function newCaller(): Caller {
   return { subject: `key:${randomBytes(8).toString("hex")}`, scopes: new Set(["read", "write"]) };
 }
+
+/** A name that no other test uses in the root of the storage. */
+export const newName = () => `feature_engine_${randomUUID()}.json`;
 
 export const isCode = (code: ErrorCode) => (error: unknown) =>
   error instanceof MucastError && error.code === code;
@@ -49,10 +54,8 @@ export function blobFixture(tested: TestDatabase) {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  function service(overrides: Partial<StoredBlobsParts> = {}): StoredBlobs {
-    const parts = { database, store, settings: { auth: "keys" }, quota: QUOTA } as const;
-    return new StoredBlobs({ ...parts, ...overrides });
-  }
+  const service = (overrides: Partial<StoredBlobsParts> = {}) =>
+    new StoredBlobs({ database, store, settings: { auth: "keys" }, quota: QUOTA, ...overrides });
 
   async function put(blobs: StoredBlobs, caller: Caller, name: string, bytes: number): Promise<void> {
     const upload = (await blobs.beginUpload(caller, name, bytes))!;
@@ -64,80 +67,69 @@ export function blobFixture(tested: TestDatabase) {
     }
   }
 
-  async function used(caller: Caller): Promise<unknown> {
+  /** Records a blob as the end of an operation does. */
+  const record = (caller: Caller, name: string, space = spaceOf(caller.subject)) =>
+    database.write((db) => recordBlob(database, db, { caller: caller.subject, space, name, bytes: null }));
+
+  async function used(caller: Caller): Promise<{ bytes: number; blobs: number } | undefined> {
     const usage = database.db.selectFrom("blob_usage").select(["bytes", "blobs"]);
     return usage.where("caller", "=", caller.subject).executeTakeFirst();
   }
 
-  /** The store, in which `changed` replaces functions of a caller's space. */
-  function storeThat(changed: (own: BlobStore) => Partial<BlobStore>): BlobStore {
+  /** Bytes of the blob that the caller finds; undefined if there is none. */
+  async function sizeOf(blobs: StoredBlobs, caller: Caller, name = NAME): Promise<number | undefined> {
+    const found = await blobs.find(caller, name);
+    return found && (await found.store.stat(found.key))?.size;
+  }
+
+  /** The store, in which `change` replaces functions of a caller's space. */
+  function storeThat(change: (own: BlobStore) => Partial<BlobStore>): BlobStore {
     const within = (space: string): BlobStore => {
       const own = store.within(space);
-      const all: BlobStore = {
-        url: own.url,
-        within,
-        stat: (key) => own.stat(key),
-        read: (key, part) => own.read(key, part),
-        put: (...write) => own.put(...write),
-        create: (...write) => own.create(...write),
-        remove: (key) => own.remove(key),
-        close: () => own.close(),
-      };
-      return { ...all, ...changed(own) };
+      const changed: Partial<BlobStore> = { within, ...change(own) };
+      return new Proxy(own, {
+        get: (target, member: keyof BlobStore) => {
+          const value = changed[member] ?? target[member];
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
     };
     return within("");
   }
 
   /** As if every removal and reservation had begun long ago. */
   async function interruptAll(): Promise<void> {
-    await database.write((db) =>
-      db
-        .updateTable("blobs")
-        .set({ removed_at: new Date(0) })
-        .where("removed_at", "is not", null)
-        .execute(),
-    );
+    await database.write(async (db) => {
+      const blobs = db.updateTable("blobs").set({ removed_at: new Date(0) });
+      await blobs.where("removed_at", "is not", null).execute();
+    });
   }
 
   /** Finishes interrupted removals, as every service does each hour. */
-  const sweep = (storage = store) => removalSweep({ database, store: storage, log: noLog })(never);
+  const sweep = (storage = store) => service({ store: storage }).finishRemovals(noLog, never);
 
-  function operationOf(caller: Caller, feature: string, options: PayloadOptions = {}) {
+  function submit(caller: Caller, feature: string, options: PayloadOptions = {}) {
     const space = spaceOf(caller.subject);
-    return {
-      id: randomUUID(),
-      caller: caller.subject,
-      space,
-      operation: "run_ml_job",
-      featureUrl: `/${space}/data/${feature}`,
-      options,
+    const blob = { name: feature, space };
+    const operation = {
+      ...{ id: randomUUID(), caller: caller.subject, space, options },
+      operation: "run_ml_job" as const,
+      featureUrl: storagePathOf(blob),
       dataExtractorUrl: "https://a.example/c/data/data_extractor_1.json",
-      blobs: [{ name: feature, space }],
-      idempotencyKey: undefined,
-      traceparent: undefined,
-      ...{ config: "{}", model: undefined, configSha256: "", bodySha256: "", payload: "{}" },
-    } as const;
+      blobs: [blob],
+      ...{ idempotencyKey: undefined, traceparent: undefined, model: undefined },
+      ...{ config: "{}", configSha256: "", bodySha256: "", payload: "{}" },
+    };
+    return insertOperation({ database, webhooks }, operation, { queued: 10, quota: QUOTA });
   }
 
-  const submit = (caller: Caller, feature: string, options?: PayloadOptions) =>
-    insertOperation({ database, webhooks: NO_WEBHOOKS }, operationOf(caller, feature, options), {
-      queued: 10,
-      quota: QUOTA,
-    });
-
   return {
-    service,
-    put,
-    used,
-    storeThat,
-    interruptAll,
-    sweep,
-    submit,
+    ...{ service, put, record, used, sizeOf, storeThat, interruptAll, sweep, submit },
     get store() {
       return store;
     },
     get eventParts() {
-      return { database, webhooks: NO_WEBHOOKS, settings: { events_kept: 10 } };
+      return { database, webhooks, settings: { events_kept: 10 } };
     },
     get database() {
       return database;

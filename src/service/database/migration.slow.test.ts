@@ -8,7 +8,6 @@ import type { MucastError } from "../../contract/errors/errors.ts";
 import { keyAuthenticate } from "../auth/build-authenticate.ts";
 import { KeyStore } from "../auth/key-store.ts";
 import { claimOperation } from "../store/attempts.ts";
-import { listBlobs } from "../store/blobs.ts";
 import { readEvents } from "../store/events.ts";
 import { viewOf } from "../store/operation-view.ts";
 import { listOperations, readKeptPayload, readOperation } from "../store/operations.ts";
@@ -93,8 +92,8 @@ describe("a database of 0.2.0", () => {
     );
     const events = await readEvents(database, DONE, 0, { events: 100, bytes: 2 ** 20 });
     assert.deepEqual([events[0]?.type, events.at(-1)?.type], ["queued", "succeeded"]);
-    const { blobs } = await listBlobs(database.db, subject, { limit: 10, after: undefined });
-    assert.deepEqual(blobs.map(({ name }) => name).toSorted(), [
+    const blobs = database.db.selectFrom("blobs").select("name").where("caller", "=", subject);
+    assert.deepEqual((await blobs.execute()).map(({ name }) => name).toSorted(), [
       "data_extractor_sp500.parquet",
       "feature_engine_sp500.parquet",
       `ml_engine_${DONE}.json`,

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type ForecastQuery, forecastViewSchema } from "../../contract/api/forecast-view.ts";
+import {
+  type ForecastQuery,
+  type ForecastView,
+  forecastViewSchema,
+} from "../../contract/api/forecast-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { BlobAddress } from "../blobs/blobs.ts";
@@ -11,33 +15,19 @@ import { Forecasts } from "./forecasts.ts";
 const ANN = { subject: "key:ann", scopes: new Set(["read"] as const) };
 const OLDER = { n: 8, rmse: 0.01, mae: 0.008, hit_rate: null, r2_zero: 0.1, r2_mean: 0, correlation: 0.4 };
 const METRICS = { ...OLDER, hit_rate: 0.5, up_share: 0.6, hit_rate_se: 0.17 };
-const CROSS = Object.fromEntries(
-  ["ic_mean", "ic_std", "icir", "ic_t", "rank_ic_mean", "rank_ic_std", "rank_icir", "rank_ic_t"].map(
-    (name) => [name, 0.1],
-  ),
-);
-const TABLE = {
-  pooled: METRICS,
-  by_ticker: {},
-  cross_section: { dates: 8, mean_tickers: 4.5, ic_t_newey_west: 1.2, ...CROSS },
-  r2_zero_median: 0.07,
+const ICS = ["ic_mean", "ic_std", "icir", "ic_t", "rank_ic_mean", "rank_ic_std", "rank_icir", "rank_ic_t"];
+const CROSS = Object.fromEntries(ICS.map((name) => [name, 0.1]));
+const CROSS_SECTION = { dates: 8, mean_tickers: 4.5, ic_t_newey_west: 1.2, ...CROSS };
+const TABLE = { pooled: METRICS, by_ticker: {}, cross_section: CROSS_SECTION, r2_zero_median: 0.07 };
+const SHRINKAGE = { n: 8, b: 0.4, se: 0.3, s: 0.1 };
+const FORECASTS = {
+  ...{ dates: ["2024-03-22", "2024-03-25"], predicted: [0.2, 0.1], realised: [0.01, null] },
+  ...{ lower: [0.1, -0.02], upper: [0.3, null] },
 };
 const COVERAGE = {
-  n: 8,
-  coverage: 0.875,
-  mean_width: 0.03,
-  interval_score: 0.05,
-  worst_250: null,
+  ...{ n: 8, coverage: 0.875, mean_width: 0.03, interval_score: 0.05, worst_250: null },
   prequential: { n: 20, coverage: 0.9 },
 };
-const FORECASTS = {
-  dates: ["2024-03-22", "2024-03-25"],
-  predicted: [0.2, 0.1],
-  realised: [0.01, null],
-  lower: [0.1, -0.02],
-  upper: [0.3, null],
-};
-const SHRINKAGE = { n: 8, b: 0.4, se: 0.3, s: 0.1 };
 /** As in an output: with the tables that an answer omits. */
 const EVIDENCE = { ...COVERAGE, by_year: { "2024": { n: 8 } }, high_volatility: { n: 1 } };
 
@@ -46,10 +36,7 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
   const byTicker = (value: unknown) =>
     `{${mu.map(([ticker]) => `${JSON.stringify(ticker)}:${JSON.stringify(value)}`).join(",")}}`;
   const members = {
-    schema: "mucast.forecast/1",
-    operation: "run_ml_job",
-    id: "one",
-    created_at: "2026-01-05T08:30:09.000Z",
+    ...{ schema: "mucast.forecast/1", operation: "run_ml_job", id: "one" },
     window: { start: "2024-01-02", end: "2024-03-25", learning_end: null, as_of: "2024-03-25" },
     mu: "MU",
     forecasts: "FORECASTS",
@@ -60,12 +47,8 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
       baselines: { zero: { score: TABLE, out_of_fold: TABLE }, mean: { score: TABLE } },
       shrinkage: { pooled: { ...SHRINKAGE, n: 16 }, by_ticker: "SHRINKAGE" },
       intervals: {
-        method: "adaptive",
-        alpha: 0.2,
-        bound: "both",
-        constants: { fast_decay: 0.9 },
-        pooled: EVIDENCE,
-        by_ticker: "EVIDENCE",
+        ...{ method: "adaptive", alpha: 0.2, bound: "both", constants: { fast_decay: 0.9 } },
+        ...{ pooled: EVIDENCE, by_ticker: "EVIDENCE" },
         other_methods: { split: { pooled: EVIDENCE, by_ticker: {}, score_ratio: 0.9 } },
       },
     },
@@ -83,21 +66,26 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
 }
 
 /** A fake store of one output, in pieces of a few bytes. */
-function storeOf(text: string, onRead: () => Promise<void> | void = () => undefined, pieceBytes = 97) {
+function storeOf(text: string, onRead: () => Promise<void> | void = () => undefined) {
   const bytes = Buffer.from(text);
   const store = {
     stat: async () => ({ size: bytes.length, etag: '"1"' }),
     async *read() {
       await onRead();
-      for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+      for (let at = 0; at < bytes.length; at += 97) yield bytes.subarray(at, at + 97);
     },
   };
   const found = { space: "", store: store as unknown as BlobAddress["store"], key: "data/one.json" };
   return { find: async () => found };
 }
 
-const ask = (text: string, query: Partial<ForecastQuery> = {}) =>
-  new Forecasts(storeOf(text)).of(ANN, SUCCEEDED, { id: "one", ...query });
+async function ask(text: string, query: Partial<ForecastQuery> = {}): Promise<ForecastView> {
+  const view = await new Forecasts(storeOf(text)).of(ANN, SUCCEEDED, { id: "one", ...query });
+  return forecastViewSchema.parse(view);
+}
+
+/** What an agent reads. */
+const textOf = (view: ForecastView) => (toolResult(view).content[0] as { text: string }).text;
 
 async function refusal(attempt: Promise<unknown>): Promise<MucastError> {
   const error = await attempt.then(() => assert.fail("it was answered")).catch((error: unknown) => error);
@@ -112,31 +100,27 @@ describe("a forecast", () => {
       ["B", -0.003],
     ] as const;
     const beside = { mu_dates: { A: "2024-03-25", B: "2024-03-21" }, mu_spread: { A: 0.1, B: 0.0004 } };
-    const view = await ask(output(mu, beside), { limit: 1 });
-    forecastViewSchema.parse(view);
-    assert.deepEqual(
-      view.forecasts.map(({ ticker, mu_date, mu_spread }) => [ticker, mu_date, mu_spread]),
-      [["B", "2024-03-21", 0.0004]],
-    );
-    // Its newest forecasts have another date.
-    assert.ok(!Object.hasOwn(view.forecasts[0]!, "interval"));
+    const { forecasts } = await ask(output(mu, beside), { limit: 1 });
+    const [{ ticker, mu_date, mu_spread }] = forecasts as unknown as [(typeof forecasts)[number]];
+    assert.deepEqual([ticker, mu_date, mu_spread], ["B", "2024-03-21", 0.0004]);
+    assert.ok(!Object.hasOwn(forecasts[0]!, "interval"), "its newest forecasts have another date");
     const [older] = (await ask(output(mu), { limit: 1 })).forecasts;
     assert.ok(!Object.hasOwn(older!, "mu_date") && !Object.hasOwn(older!, "mu_spread"));
   });
 
   test("says how often models were refitted, and when last", async () => {
-    const refitsOf = async (starts: readonly string[]) => {
+    const dates = ["2024-03-01", "2024-03-11", "2024-03-20"];
+    for (const [starts, wanted] of [
+      [dates, { count: 2, last: "2024-03-20" }],
+      [dates.slice(0, 1), undefined],
+      [[], undefined],
+    ] as const) {
       const blocks = starts.map((start) => ({ start, end: start, fit_rows: 9 }));
       const refits = { blocks, by_ticker: { A: { label_means: [0, 1], blocks: [] } } };
       const view = await ask(output([["A", 0.001]], { refits }));
-      forecastViewSchema.parse(view);
-      const [{ text }] = toolResult(view).content as unknown as [{ text: string }];
-      return [view.refits, text.includes("Models refitted")];
-    };
-    const dates = ["2024-03-01", "2024-03-11", "2024-03-20"];
-    assert.deepEqual(await refitsOf(dates), [{ count: 2, last: "2024-03-20" }, true]);
-    assert.deepEqual(await refitsOf(dates.slice(0, 1)), [undefined, false]);
-    assert.equal((await ask(output([["A", 0.001]]))).refits, undefined);
+      assert.deepEqual(view.refits, wanted);
+      assert.equal(textOf(view).includes("Models refitted"), wanted !== undefined);
+    }
   });
 
   test("has the candidates of a choice, the largest gain first, and as many as fit", async () => {
@@ -150,7 +134,6 @@ describe("a forecast", () => {
       ...{ best: 2, optimism: 0.0004, losses: { reference: 0, dates: [], excess: [] } },
     });
     const view = await ask(output([["A", 0.001]], { choice: choiceOf(3) }));
-    forecastViewSchema.parse(view);
     const { candidates, ...rest } = view.choice!;
     assert.deepEqual(rest, { count: 3, honest: gains, best: 2, optimism: 0.0004 });
     assert.deepEqual(
@@ -162,9 +145,11 @@ describe("a forecast", () => {
       ],
     );
     assert.ok(!Object.hasOwn(candidates[0]!, "settings"));
-    const [{ text }] = toolResult(view).content as unknown as [{ text: string }];
-    assert.match(text, /^Chosen among 3 candidates: R² 0\.001 on held-out rows/m);
-    assert.match(text, /^Candidate 2, "ridge 2", member: R² 0\.001, IC 0\.02, gain 0\.002 \(t 1\.5\)$/m);
+    assert.match(textOf(view), /^Chosen among 3 candidates: R² 0\.001 on held-out rows/m);
+    assert.match(
+      textOf(view),
+      /^Candidate 2, "ridge 2", member: R² 0\.001, IC 0\.02, gain 0\.002 \(t 1\.5\)$/m,
+    );
     const many = await ask(output([["A", 0.001]], { choice: choiceOf(100) }));
     assert.deepEqual([many.choice!.candidates.length, many.choice!.count], [20, 100]);
     const long = await ask(output([["A", 0.001]], { choice: choiceOf(100, "\u0001".repeat(9_000)) }));
@@ -180,7 +165,6 @@ describe("a forecast", () => {
       ["D", -0.002],
     ] as const;
     const view = await ask(output(mu), { limit: 3 });
-    forecastViewSchema.parse(view);
     assert.deepEqual(
       view.forecasts.map(({ ticker, mu }) => [ticker, mu]),
       [
@@ -244,26 +228,29 @@ describe("a forecast", () => {
     assert.equal(view.forecasts.length + view.left_out, 50);
   });
 
-  test("is empty if a job trained nothing, and has null for undefined metrics", async () => {
-    const view = await ask(output([]));
-    assert.deepEqual([view.count, view.forecasts], [0, []]);
-  });
-
   test("is refused if mu is not as jobs write it, and not treated as one without tickers", async () => {
-    for (const mu of ['"x"', "null", "[1]", '{"A":"x"}', '{"A":null}', '{"A":1e999}', '{"A":NaN}']) {
-      const damaged = output([["A", 0.1]]).replace('"mu":{"A":0.1}', () => `"mu":${mu}`);
-      assert.equal((await refusal(ask(damaged))).code, "invalid_data", mu);
+    const mu = '"mu":{"A":0.1}';
+    for (const odd of [
+      '"x"',
+      "null",
+      "[1]",
+      '{"A":"x"}',
+      '{"A":null}',
+      '{"A":1e999}',
+      '{"A":NaN}',
+      undefined,
+    ]) {
+      const damaged = output([["A", 0.1]]).replace(odd ? mu : `${mu},`, () => (odd ? `"mu":${odd}` : ""));
+      assert.equal((await refusal(ask(damaged))).code, "invalid_data", odd);
     }
-    const without = output([["A", 0.1]]).replace('"mu":{"A":0.1},', "");
-    assert.equal((await refusal(ask(without))).code, "invalid_data", "no mu");
+    assert.deepEqual((await ask(output([]))).forecasts, [], "as if a job had trained nothing");
   });
 
   test("is refused if the blob is not an output, or is truncated", async () => {
     const whole = output([["A", 0.1]]);
     assert.equal((await refusal(ask(whole.replace("forecast/1", "forecast/9")))).code, "invalid_data");
-    const other = await refusal(ask("[1]"));
-    const { title, advice } = problemOf(other);
-    assert.deepEqual([other.code, title], ["invalid_data", "The document is not an output of a job"]);
+    const { title, advice } = problemOf(await refusal(ask("[1]")));
+    assert.equal(title, "The document is not an output of a job");
     assert.match(advice, /edited or replaced after the job/);
     assert.equal((await refusal(ask(whole.slice(0, -80)))).code, "unreadable_blob");
   });
@@ -289,27 +276,15 @@ describe("reading outputs", () => {
     assert.equal(reads, 2);
   });
 
-  /** Outputs whose reads end only once the gate is open. */
-  function gated() {
-    const gate = Promise.withResolvers<void>();
-    const reads = { begun: 0, gate };
-    const store = storeOf(TEXT, async () => {
-      reads.begun += 1;
-      await gate.promise;
-    });
-    return { reads, forecasts: new Forecasts(store) };
-  }
-
   test("happens for four requests at a time; further ones are refused", async () => {
-    const { reads, forecasts } = gated();
+    const gate = Promise.withResolvers<void>();
+    const forecasts = new Forecasts(storeOf(TEXT, () => gate.promise));
     const ask = (ticker: string) => forecasts.of(ANN, SUCCEEDED, { id: "one", tickers: [ticker] });
     const asked = ["A", "B", "C", "D"].map(ask);
     const refused = await refusal(ask("E"));
     assert.deepEqual([refused.code, refused.data.retryAfter], ["unavailable", 1]);
-    assert.equal(reads.begun, 4);
-    reads.gate.resolve();
+    gate.resolve();
     assert.equal((await Promise.all(asked)).length, 4);
-    assert.equal((await ask("A")).forecasts.length, 1);
     assert.equal((await ask("E")).missing.length, 1);
   });
 });

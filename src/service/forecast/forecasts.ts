@@ -1,9 +1,17 @@
+import type { z } from "zod";
 import { FORECAST_LIMITS, type ForecastQuery, type ForecastView } from "../../contract/api/forecast-view.ts";
-import type { OperationView } from "../../contract/api/operation-view.ts";
+import {
+  type OperationView,
+  type VerdictView,
+  verdictViewSchema,
+} from "../../contract/api/operation-view.ts";
+import { VERDICT_OPERATIONS, type VerdictOperation } from "../../contract/config/job-operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { readWholeJson } from "../../contract/json/whole-json.ts";
+import { SIZES } from "../../contract/schema/answer-limits.ts";
+import { openSchema } from "../../contract/schema/open-schema.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Blobs, FoundBlob } from "../blobs/blobs.ts";
-import { verdictOperation } from "../verdict/verdicts.ts";
+import type { Blobs } from "../blobs/blobs.ts";
 import { readForecast } from "./read-forecast.ts";
 
 /** Maximum number of parallel reads. The service reads a whole output, which may be some hundred megabytes. */
@@ -12,7 +20,6 @@ const RETRY_SECONDS = 1;
 /** Answers of some kilobytes each. They stay valid, since an output never changes. */
 const ANSWERS_KEPT = 32;
 
-/** Reads forecasts from the outputs of operations that have succeeded. */
 export class Forecasts {
   readonly #blobs: Pick<Blobs, "find">;
   readonly #answers = new Map<string, ForecastView>();
@@ -22,65 +29,73 @@ export class Forecasts {
     this.#blobs = blobs;
   }
 
-  /**
-   * Reads the forecasts of the wanted tickers from the output of an operation.
-   * @param operation an operation of the caller.
-   * @throws MucastError other_result for an audit or a replay; no_result if it has not succeeded; not_found if its output is gone;
-   * unavailable if too many requests read outputs; errors of reading the output.
-   */
+  /** @throws MucastError of `findOutput` and `readForecast`; unavailable if too many requests read outputs. */
   async of(
     caller: Caller,
     operation: OperationView,
     { tickers, limit = FORECAST_LIMITS.default }: ForecastQuery,
     signal?: AbortSignal,
   ): Promise<ForecastView> {
-    const { name, etag, store, key: blobKey } = await jobOutput(this.#blobs, caller, operation, "forecast");
+    const { name, etag, store, key: blobKey } = await findOutput(this.#blobs, caller, operation, "forecast");
     const wanted = tickers === undefined ? { largest: limit } : { tickers };
     const key = JSON.stringify([caller.subject, name, etag, wanted]);
     const known = this.#answers.get(key);
     if (known !== undefined) return known;
-    if (this.#reads >= MAX_READS) throw tooBusy();
+    if (this.#reads >= MAX_READS) {
+      const message = `${MAX_READS} other requests read an output; try again later`;
+      throw new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
+    }
     this.#reads++;
     try {
       const view = await readForecast(name, store.read(blobKey, { etag, signal }), wanted);
-      this.#keep(key, view);
+      this.#answers.set(key, view);
+      if (this.#answers.size > ANSWERS_KEPT) this.#answers.delete(this.#answers.keys().next().value!);
       return view;
     } finally {
       this.#reads--;
     }
   }
-
-  #keep(key: string, view: ForecastView): void {
-    this.#answers.set(key, view);
-    if (this.#answers.size > ANSWERS_KEPT) this.#answers.delete(this.#answers.keys().next().value!);
-  }
 }
 
-function tooBusy(): MucastError {
-  const message = `${MAX_READS} other requests read an output; try again later`;
-  return new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
+const openVerdict = openSchema(verdictViewSchema) as z.ZodType<VerdictView>;
+
+/** Undefined for a job. */
+export function verdictOperation({ operation }: OperationView): VerdictOperation | undefined {
+  return VERDICT_OPERATIONS.find((name) => name === operation);
 }
 
-/** The output of a job, as currently stored. */
-export interface JobOutput extends FoundBlob {
-  readonly name: string;
-  readonly etag: string;
-}
-
-/**
- * Finds the output of an operation.
- * @param operation an operation of the caller. @param what the requested part of the output.
- * @throws MucastError other_result for an audit or a replay; no_result if it has not succeeded; not_found if its output is gone.
- */
-export async function jobOutput(
+/** @throws MucastError of `findOutput`; invalid_data for a blob that is not a verdict; errors of reading it. */
+export async function readVerdict(
   blobs: Pick<Blobs, "find">,
   caller: Caller,
   operation: OperationView,
-  what: "forecast" | "report",
-): Promise<JobOutput> {
+  signal?: AbortSignal,
+): Promise<VerdictView> {
+  const { name, etag, store, key } = await findOutput(blobs, caller, operation, "verdict");
+  const read = await readWholeJson(store.read(key, { etag, signal }), SIZES.verdict);
+  const kind = verdictOperation(operation)!;
+  const value = "value" in read ? read.value : undefined;
+  const view = { id: operation.id, operation: kind, output_name: name, [kind]: value };
+  const { success, data } = openVerdict.safeParse(view);
+  if (success && data[kind] !== undefined) return data;
+  throw new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
+}
+
+/**
+ * @param operation of the caller.
+ * @throws MucastError other_result, no_result if it has not succeeded, not_found if its output is gone.
+ */
+export async function findOutput(
+  blobs: Pick<Blobs, "find">,
+  caller: Caller,
+  operation: OperationView,
+  what: "forecast" | "report" | "verdict",
+) {
   const { id, status, result } = operation;
-  if (verdictOperation(operation) !== undefined) {
-    const message = `operation ${id} is of ${operation.operation}, which gives a verdict and no ${what}`;
+  const isVerdict = verdictOperation(operation) !== undefined;
+  if (isVerdict !== (what === "verdict")) {
+    const gives = isVerdict ? "a verdict" : "forecasts";
+    const message = `operation ${id} is of ${operation.operation}, which gives ${gives} and no ${what}`;
     throw new MucastError("other_result", message, { path: "id", operation: operation.operation });
   }
   if (result === null) {
@@ -90,13 +105,13 @@ export async function jobOutput(
   const name = result.output_name;
   const found = await blobs.find(caller, name);
   const blob = await found?.store.stat(found.key);
-  if (found === undefined || blob === undefined) throw outputGone([name]);
-  return { ...found, name, etag: blob.etag };
+  if (found !== undefined && blob !== undefined) return { ...found, ...blob, name };
+  throw outputGone([name], isVerdict ? "verdict" : "output");
 }
 
-/** @param names of one output, or of several, one of which is gone. */
-export function outputGone(names: readonly string[]): MucastError {
+/** @param names of several outputs, one of which is gone, or of the one that is. */
+export function outputGone(names: readonly string[], what: "output" | "verdict" = "output"): MucastError {
   const which =
-    names.length === 1 ? `the output ${names[0]} is` : `one of the outputs ${names.join(", ")} is`;
+    names.length === 1 ? `the ${what} ${names[0]} is` : `one of the outputs ${names.join(", ")} is`;
   return new MucastError("not_found", `${which} no longer there`, { path: "id" });
 }

@@ -24,9 +24,8 @@ type Unchecked<T> = T extends object ? { readonly [K in keyof T]?: Unchecked<T[K
 type OutputParts = Unchecked<OutputBlob>;
 
 /**
- * Reads the wanted forecasts from the stream of an output, and keeps no more of it. Relies on the order in which every job writes: `mu` before
- * all parts by ticker.
- * @param chunks the bytes of the blob.
+ * Reads the answer of get_forecast, within its size limit, from an output, and keeps no more of it. Relies on the order in which every job
+ * writes: `mu` before all parts by ticker.
  * @throws MucastError of `chunks`; unreadable_blob, invalid_data if they are not an output.
  */
 export async function readForecast(
@@ -36,10 +35,14 @@ export async function readForecast(
 ): Promise<ForecastView> {
   const output = Object.create(null) as OutputParts;
   let mu: ReadonlyMap<string, number> | undefined;
-  const chosen = () => (mu ??= chooseTickers(outputName, output.mu, selection));
-  const wanted = wantedParts((ticker) => chosen().has(ticker));
+  const choose = () => (mu ??= chooseTickers(outputName, output.mu, selection));
+  const wanted = wantedParts((ticker) => choose().has(ticker));
   await readMembers({ name: outputName, chunks }, wanted, undefined, output);
-  return forecastView(output, chosen(), selection, outputName);
+  // Without the members that are undefined.
+  const draft = JSON.parse(JSON.stringify(draftView(output, choose(), selection, outputName)));
+  const view = openSchema(forecastViewSchema).safeParse(draft);
+  if (view.success && output.schema === OUTPUT_SCHEMA_NAME) return view.data;
+  throw notOutput(outputName);
 }
 
 /** A `mu` that no job writes is an error: otherwise a damaged output would look like one without forecasts. */
@@ -52,109 +55,88 @@ function chooseTickers(
   const all = Object.entries(mu as Record<string, number>);
   const odd = all.find(([, value]) => !Number.isFinite(value));
   if (odd !== undefined) throw notOutput(outputName, `mu of ${quote(odd[0])} is not a finite number`);
-  if ("largest" in selection) {
-    // JSON.parse puts names such as `10` first.
-    all.sort(([a, x], [b, y]) => Math.abs(y) - Math.abs(x) || compareCodePoints(a, b));
-    return new Map(all.slice(0, selection.largest));
-  }
   const byTicker = new Map(all);
-  return new Map(
-    selection.tickers
-      .filter((ticker) => byTicker.has(ticker))
-      .map((ticker) => [ticker, byTicker.get(ticker)!]),
-  );
+  const chosen =
+    "largest" in selection
+      ? // JSON.parse puts names such as `10` first.
+        all
+          .sort(([a, x], [b, y]) => Math.abs(y) - Math.abs(x) || compareCodePoints(a, b))
+          .slice(0, selection.largest)
+          .map(([ticker]) => ticker)
+      : selection.tickers.filter((ticker) => byTicker.has(ticker));
+  return new Map(chosen.map((ticker) => [ticker, byTicker.get(ticker)!]));
 }
 
 function wantedParts(isChosen: (ticker: string) => boolean): Wanted {
-  const quality = {
-    pooled: true,
-    cross_section: true,
-    r2_zero_median: true,
-    by_delay: true,
-    exposures: true,
-  };
+  const quality = all("pooled", "cross_section", "r2_zero_median", "by_delay", "exposures");
   const coverage = (name: string) => name !== "by_year" && name !== "high_volatility";
   return {
-    ...{
-      schema: true,
-      id: true,
-      operation: true,
-      window: true,
-      verdict: true,
-      warnings: true,
-      failures: true,
-    },
-    ...{ mu: true, mu_dates: isChosen, mu_model: isChosen, mu_spread: isChosen, forecasts: isChosen },
+    ...all("schema", "id", "operation", "window", "verdict", "warnings", "failures", "mu"),
+    ...{ mu_dates: isChosen, mu_model: isChosen, mu_spread: isChosen, forecasts: isChosen },
     refits: { blocks: true },
-    choice: { candidates: true, honest: true, measure: true, best: true, optimism: true },
+    choice: all("candidates", "honest", "measure", "best", "optimism"),
     metrics: {
       score: { ...quality, by_ticker: isChosen },
       out_of_fold: quality,
       baselines: () => ({ score: { pooled: true } }),
       shrinkage: { pooled: true, by_date: true, by_ticker: isChosen, applied: isChosen },
       intervals: {
-        ...{ method: true, alpha: true, bound: true, pooled: coverage },
+        ...all("method", "alpha", "bound"),
+        pooled: coverage,
         by_ticker: (ticker) => isChosen(ticker) && coverage,
       },
     },
   };
 }
 
-/**
- * Builds the answer of get_forecast, within its size limit.
- * @param mu of the chosen tickers that have one, in the order of the answer.
- * @throws MucastError invalid_data if the parts are not those of an output.
- */
-function forecastView(
+function all(...members: readonly string[]): Readonly<Record<string, true>> {
+  return Object.fromEntries(members.map((member) => [member, true]));
+}
+
+/** @param mu of the chosen tickers that have one, in the order of the answer. */
+function draftView(
   output: OutputParts,
   mu: ReadonlyMap<string, number>,
   selection: TickerSelection,
   outputName: string,
-): ForecastView {
+): object {
   const { id, operation, window = null, verdict, refits, choice, metrics } = output;
   const { by_ticker: coverages, ...intervals } = metrics?.intervals ?? {};
   const { by_ticker: metricsOf, ...score } = metrics?.score ?? {};
   const { by_ticker: shrinkages, pooled: shrinkage, by_date: byDate, applied } = metrics?.shrinkage ?? {};
-  const forecasts = [...mu].map(([ticker, value]) =>
-    defined({
-      ticker,
-      mu: value,
-      mu_date: output.mu_dates?.[ticker],
-      mu_spread: output.mu_spread?.[ticker],
-      factor: applied?.[ticker],
-      mu_model: output.mu_model?.[ticker],
-      interval: intervalOf(ticker, output),
+  const all = [...mu].map(([ticker, value]) => {
+    const { dates, lower, upper } = output.forecasts?.[ticker] ?? {};
+    // Of the row of mu.
+    const hasInterval =
+      metrics?.intervals && (output.mu_dates?.[ticker] ?? window?.as_of ?? null) === last(dates);
+    return {
+      ...{ ticker, mu: value, mu_date: output.mu_dates?.[ticker], mu_spread: output.mu_spread?.[ticker] },
+      ...{ factor: applied?.[ticker], mu_model: output.mu_model?.[ticker] },
+      interval: hasInterval ? { lower: last(lower) ?? null, upper: last(upper) ?? null } : undefined,
       metrics: metricsOf?.[ticker] ?? null,
       coverage: coverages?.[ticker] ?? null,
       shrinkage: shrinkages?.[ticker],
-    }),
-  );
-  const missing = "tickers" in selection ? missingOf(selection.tickers, mu, output) : [];
-  const fitting = { forecasts: boundedList(forecasts, 1 / 2), missing: boundedList(missing, 3 / 8) };
+    };
+  });
+  const allMissing = "tickers" in selection ? missingOf(selection.tickers, mu, output) : [];
+  const [forecasts, missing] = [boundedList(all, 1 / 2), boundedList(allMissing, 3 / 8)];
   const blocks = objectsIn(refits?.blocks);
-  const baselines = Object.entries(metrics?.baselines ?? {}).map(([name, table]) => [
-    name,
-    table?.score?.pooled ?? null,
-  ]);
-  const view = openSchema(forecastViewSchema).safeParse(
-    defined({
-      ...{ id, operation, output_name: outputName, window, verdict },
-      refits: blocks.length > 1 ? { count: blocks.length - 1, last: blocks.at(-1)!.start } : undefined,
-      choice: choice && choiceView(choice),
-      count: Object.keys(output.mu ?? {}).length,
-      ...fitting,
-      left_out: forecasts.length - fitting.forecasts.length + missing.length - fitting.missing.length,
-      metrics: defined({
-        score,
-        out_of_fold: metrics?.out_of_fold,
-        baselines: Object.fromEntries(baselines),
-        ...{ shrinkage, shrinkage_by_date: byDate },
-      }),
-      intervals: metrics?.intervals ? intervals : null,
-    }),
-  );
-  if (view.success && output.schema === OUTPUT_SCHEMA_NAME) return view.data;
-  throw notOutput(outputName);
+  const baselines = Object.entries(metrics?.baselines ?? {});
+  return {
+    ...{ id, operation, output_name: outputName, window, verdict },
+    refits: blocks.length > 1 ? { count: blocks.length - 1, last: blocks.at(-1)!.start } : undefined,
+    choice: choice && choiceView(choice),
+    count: Object.keys(output.mu ?? {}).length,
+    ...{ forecasts, missing },
+    left_out: all.length - forecasts.length + allMissing.length - missing.length,
+    metrics: {
+      score,
+      out_of_fold: metrics?.out_of_fold,
+      baselines: Object.fromEntries(baselines.map(([name, table]) => [name, table?.score?.pooled ?? null])),
+      ...{ shrinkage, shrinkage_by_date: byDate },
+    },
+    intervals: metrics?.intervals ? intervals : null,
+  };
 }
 
 function notOutput(outputName: string, what?: string): MucastError {
@@ -163,34 +145,18 @@ function notOutput(outputName: string, what?: string): MucastError {
   return new MucastError("invalid_data", message, { source: outputName, ...NOT_AN_OUTPUT, advice });
 }
 
-/** The interval of the row of mu; undefined if the job had no intervals. */
-function intervalOf(
-  ticker: string,
-  { forecasts, mu_dates, window, metrics }: OutputParts,
-): object | undefined {
-  const { dates, lower, upper } = forecasts?.[ticker] ?? {};
-  const date = last(dates);
-  const isOfMu = date !== undefined && date === (mu_dates?.[ticker] ?? window?.as_of);
-  return metrics?.intervals && isOfMu
-    ? { lower: last(lower) ?? null, upper: last(upper) ?? null }
-    : undefined;
-}
-
 function choiceView({ candidates, ...choice }: NonNullable<OutputParts["choice"]>): object {
   const figures = objectsIn(candidates)
     .slice(0, LIMITS.candidates)
-    .map(({ settings: _, dropped_on: __, ...candidate }) => ({
+    .map(({ settings: _, dropped_on: __, gain, ...candidate }) => ({
       ...candidate,
-      gain: typeof candidate.gain === "number" ? candidate.gain : null,
+      gain: typeof gain === "number" ? gain : null,
     }));
-  return {
-    ...choice,
-    candidates: boundedList(rankedCandidates(figures).slice(0, MAX_CANDIDATES_SHOWN), 1 / 8),
-    count: figures.length,
-  };
+  const shown = rankedCandidates(figures).slice(0, MAX_CANDIDATES_SHOWN);
+  return { ...choice, candidates: boundedList(shown, 1 / 8), count: figures.length };
 }
 
-/** Codes of warnings that explain why a ticker has no `mu`. */
+/** Why a ticker has no `mu`. */
 const REASONS: ReadonlySet<unknown> = new Set<Warning["code"]>(["stale_ticker", "no_prices", "no_features"]);
 const MAX_MESSAGE_LENGTH = 500;
 
@@ -202,17 +168,13 @@ function missingOf(
   const reasons = [...objectsIn(warnings).filter(({ code }) => REASONS.has(code)), ...objectsIn(failures)];
   const missing = [...new Set(tickers)].filter((ticker) => !mu.has(ticker));
   return missing.map((ticker) => {
-    const reason = reasons.find((each) => each.ticker === ticker);
-    if (reason === undefined) return { ticker, code: null, message: "the output has no such ticker" };
-    return {
-      ticker,
-      code: String(reason.code),
-      message: String(reason.message).slice(0, MAX_MESSAGE_LENGTH),
-    };
+    const { code, message } = reasons.find((each) => each.ticker === ticker) ?? {};
+    if (code === undefined) return { ticker, code: null, message: "the output has no such ticker" };
+    return { ticker, code: String(code), message: String(message).slice(0, MAX_MESSAGE_LENGTH) };
   });
 }
 
-/** As many of the first entries as fit into a share of the lists of an answer. */
+/** @param share of the lists of an answer. */
 function boundedList<T>(entries: readonly T[], share: number): readonly T[] {
   return boundedCopy(entries, { bytes: share * SIZES.forecast, text: SIZES.text })!;
 }
@@ -227,8 +189,4 @@ function objectsIn(list: unknown): Record<string, unknown>[] {
 
 function last(list: unknown): unknown {
   return Array.isArray(list) ? list.at(-1) : undefined;
-}
-
-function defined(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

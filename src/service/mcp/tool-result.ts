@@ -8,8 +8,8 @@ import { closeName } from "../../contract/output/later-close.ts";
 import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
 import { summaryIc } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
+import { verdictOperation } from "../forecast/forecasts.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
-import { verdictOperation } from "../verdict/verdicts.ts";
 
 /** The answer of a tool: the operation, page, forecast or verdict itself, and a text with the next step. */
 export function toolResult(

@@ -14,10 +14,11 @@ import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { aboutToEnd } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
-import { type Blobs, spaceOf } from "../blobs/blobs.ts";
+import type { Blobs } from "../blobs/blobs.ts";
 import type { StoredInputs } from "../blobs/input-urls.ts";
+import { spaceOf } from "../blobs/storage.ts";
 import type { Database } from "../database/database.ts";
-import type { Forecasts } from "../forecast/forecasts.ts";
+import { type Forecasts, readVerdict } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { OperationNotifications } from "../queue/notifications.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
@@ -35,7 +36,6 @@ import {
   readKeptPayload,
   readViewed,
 } from "../store/operations.ts";
-import { readVerdict } from "../verdict/verdicts.ts";
 import { followEvents } from "./follow-events.ts";
 import { keptPayload } from "./kept-payload.ts";
 import type { Operations, Submission } from "./operations.ts";

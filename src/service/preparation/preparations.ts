@@ -1,39 +1,26 @@
-import { open, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { PassThrough, type Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { PrepareQuery } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Settings } from "../../contract/settings.ts";
 import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
 import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
-import { type Blobs, storageFailed } from "../blobs/blobs.ts";
-import { BODY_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
-import { storePrepared } from "./store-prepared.ts";
+import type { Blobs, BlobUpload } from "../blobs/blobs.ts";
+import { storageFailed } from "../blobs/storage.ts";
+import type { PreparedFile, PreparedFiles } from "../request-process/prepare-request.ts";
+import type { PrepareOrder } from "../request-process/request-processes.ts";
 
 export type PrepareFiles = (order: PrepareOrder, signal: AbortSignal) => Promise<Buffer>;
 
 export interface PreparationsParts {
-  readonly blobs: Blobs;
+  readonly blobs: Pick<Blobs, "find" | "uploadAddress" | "beginUpload">;
   readonly run: PrepareFiles;
-  readonly settings: {
-    readonly prepare_bytes: number;
-    readonly blob_tickers: number;
-    readonly upload_bytes: number;
-    readonly stored_bytes_per_caller: number;
-    readonly request_seconds: number;
-  };
-}
-
-export interface PrepareBody {
-  /** Prices, possibly gzip, or multipart/form-data. */
-  readonly bytes: AsyncIterable<Uint8Array>;
-  readonly multipartType: string | undefined;
-}
-
-export interface Prepared extends Omit<PreparedFiles, "files"> {
-  readonly names: { readonly prices: string; readonly features: string };
-  /** The prefix of URLs of the store, see `BlobStore`. */
-  readonly storeUrl: string;
-  readonly written: boolean;
+  readonly settings: Settings;
 }
 
 /**
@@ -44,139 +31,143 @@ const MAX_GROWTH = 128;
 
 export class Preparations {
   readonly #parts: PreparationsParts;
-  /** The last preparation of each caller and id that is being stored. */
-  readonly #storing = new Map<string, Promise<unknown>>();
 
   constructor(parts: PreparationsParts) {
     this.#parts = parts;
   }
 
   /**
-   * @param signal aborts; then nothing stays.
-   * @throws MucastError too_large for the body or a blob; timed_out for a slow body; of the process; of `storePrepared`.
+   * Prepares prices in a process, and stores both blobs.
+   * @param bytes a file of prices, possibly gzip, or a form of `multipartType`.
+   * @throws MucastError too_large, timed_out for the body; of the process; precondition_failed if a blob of that name has other bytes;
+   * quota_exceeded; storage_full, storage_failed; canceled.
    */
   async prepare(
     caller: Caller,
-    { bytes, multipartType }: PrepareBody,
+    { bytes, multipartType }: { readonly bytes: Readable; readonly multipartType: string | undefined },
     { learning_end, only_features, time_zone, date_format, ...query }: PrepareQuery,
     signal: AbortSignal,
-  ): Promise<Prepared> {
+  ): Promise<PreparedFiles & { readonly storeUrl: string; readonly written: boolean }> {
     const { settings, run } = this.#parts;
-    const { path: folder } = workFolder();
+    const { prepare_bytes: csvBytes, blob_tickers: tickers } = settings;
+    let folder: string;
     try {
-      await this.#receive(bytes, join(folder, BODY_NAME), signal);
+      folder = openWorkFolder().path;
+    } catch (error) {
+      throw storageFailed(error, "there is no room to prepare blobs");
+    }
+    try {
+      const body = join(folder, "body");
+      await receiveBody(bytes, body, settings, signal);
       const options = {
         ...query,
         ...{ learningEnd: learning_end, onlyFeatures: only_features },
         ...{ timeZone: time_zone, dateFormat: date_format },
       };
-      const blobBytes = Math.min(
-        settings.upload_bytes,
-        settings.stored_bytes_per_caller,
-        MAX_GROWTH * settings.prepare_bytes,
-      );
-      const order = {
-        kind: "prepare",
-        folder,
-        multipartType,
-        options,
-        csvBytes: settings.prepare_bytes,
-        blobBytes,
-        tickers: settings.blob_tickers,
-      } as const;
-      const answer = await run(order, signal);
-      const { files, ...facts } = JSON.parse(answer.toString("utf8")) as PreparedFiles;
-      const { prices, features } = files;
-      const { tickerCount: ticker_count, dates, start, end } = facts;
-      const contents = { ticker_count, dates, start, end };
-      const stored = await this.#inOrder(`${caller.subject} ${facts.id}`, () =>
-        storePrepared({ blobs: this.#parts.blobs, caller, contents, signal }, [prices, features]),
-      );
-      return { ...facts, ...stored, names: { prices: prices.name, features: features.name } };
+      const { upload_bytes, stored_bytes_per_caller } = settings;
+      const blobBytes = Math.min(upload_bytes, stored_bytes_per_caller, MAX_GROWTH * csvBytes);
+      const limits = { csvBytes, tickers, blobBytes };
+      const answer = await run({ kind: "prepare", folder, body, multipartType, options, ...limits }, signal);
+      const prepared: PreparedFiles = JSON.parse(answer.toString("utf8"));
+      const written = await this.#store(caller, prepared, signal);
+      const { store } = (await this.#parts.blobs.uploadAddress(caller, prepared.files.prices.name))!;
+      return { ...prepared, storeUrl: store.url, written };
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   }
 
-  async #receive(body: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<void> {
-    const { prepare_bytes: limit, request_seconds: seconds } = this.#parts.settings;
-    const ending = Promise.withResolvers<never>();
-    const abort = () => ending.reject(abortError(signal, "prepare the blobs"));
-    const timeout = setTimeout(() => ending.reject(tooSlow(seconds)), seconds * 1_000);
-    signal.addEventListener("abort", abort);
-    if (signal.aborted) abort();
-    // It may end while a piece is written.
-    ending.promise.catch(() => undefined);
+  /**
+   * Uploads both files, and leaves out a blob that has the same bytes. Begins all uploads before the first one, so that no blob is stored if
+   * one of the names has other bytes, or the quota has no room for all. If an upload fails, the blob before it stays: the same request stores
+   * the rest.
+   * @returns whether any blob is new.
+   */
+  async #store(caller: Caller, prepared: PreparedFiles, signal: AbortSignal): Promise<boolean> {
+    const { blobs } = this.#parts;
+    const { tickerCount: ticker_count, dates, start, end } = prepared;
+    const uploads: [PreparedFile, BlobUpload][] = [];
     try {
-      await writeFile(piecesUntil(body, ending.promise), path, limit);
-    } catch (error) {
-      throw storageFailed(error, "the body could not be kept");
+      for (const file of [prepared.files.prices, prepared.files.features]) {
+        const etag = await this.#findSame(caller, file, signal);
+        // Bytes without a record, for example after a kill between the two steps, are recorded.
+        if (etag !== undefined && (await blobs.find(caller, file.name)) !== undefined) continue;
+        const upload = await blobs.beginUpload(caller, file.name, file.bytes);
+        if (upload === undefined) throw taken(file.name);
+        uploads.push([file, upload]);
+      }
+      let isAnyNew = false;
+      for (const [file, upload] of uploads) {
+        if (signal.aborted) throw abortError(signal, "prepare the blobs");
+        const { store, key } = upload;
+        let etag: string | undefined;
+        try {
+          ({ etag } = await store.create(key, readPieces(file.path), { signal, limit: file.bytes }));
+          isAnyNew = true;
+        } catch (error) {
+          // Another request may have stored it.
+          etag = signal.aborted ? undefined : await this.#findSame(caller, file, signal);
+          if (etag === undefined) throw storageFailed(error, `${file.name} could not be stored`);
+        }
+        await upload.finish(file.bytes, { contents: { ticker_count, dates, start, end }, etag });
+      }
+      return isAnyNew;
     } finally {
-      clearTimeout(timeout);
-      signal.removeEventListener("abort", abort);
+      for (const [, upload] of uploads) await upload.close();
     }
   }
 
-  /** One after the other for the same key: if the first rolls its blobs back, the next must not have relied on them. */
-  async #inOrder<T>(key: string, store: () => Promise<T>): Promise<T> {
-    const before = this.#storing.get(key);
-    const storing = (before ?? Promise.resolve()).catch(() => undefined).then(store);
-    this.#storing.set(key, storing);
-    try {
-      return await storing;
-    } finally {
-      if (this.#storing.get(key) === storing) this.#storing.delete(key);
-    }
+  /** @returns the tag of the stored bytes. @throws MucastError precondition_failed if they are not those of the file. */
+  async #findSame(
+    caller: Caller,
+    { name, bytes, sha256 }: PreparedFile,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const address = await this.#parts.blobs.uploadAddress(caller, name);
+    if (address === undefined) throw taken(name);
+    const stored = await address.store.stat(address.key);
+    if (stored === undefined) return undefined;
+    const { size, etag } = stored;
+    const hash = createHash("sha256");
+    if (size === bytes)
+      for await (const piece of address.store.read(address.key, { etag, signal })) hash.update(piece);
+    if (size !== bytes || hash.digest("hex") !== sha256) throw taken(name);
+    return etag;
   }
 }
 
-function workFolder() {
-  try {
-    return openWorkFolder();
-  } catch (error) {
-    throw storageFailed(error, "there is no room to prepare blobs");
-  }
-}
-
-/**
- * The pieces of a body, until `ending` rejects. Pieces that arrive after the consumer has stopped are read and dropped until the
- * connection closes; otherwise the caller's system would not let it read the problem.
- */
-async function* piecesUntil(body: AsyncIterable<Uint8Array>, ending: Promise<never>) {
-  const pieces = body[Symbol.asyncIterator]();
-  const next = () => Promise.race([pieces.next(), ending]);
-  try {
-    for (let piece = await next(); !piece.done; piece = await next()) yield piece.value;
-  } finally {
-    void dropRest(pieces);
-  }
-}
-
-/** If the connection fails, nothing is left to drop. */
-async function dropRest(pieces: AsyncIterator<Uint8Array>): Promise<void> {
-  const next = () => pieces.next().catch(() => undefined);
-  for (let piece = await next(); piece?.done === false; ) piece = await next();
-}
-
-async function writeFile(body: AsyncIterable<Uint8Array>, path: string, limit: number): Promise<void> {
-  const file = await onDisk(open(path, "wx", 0o600));
-  try {
+/** Keeps a body in a file. After a failure, drops the rest: a caller that still sends could not read the problem. */
+async function receiveBody(
+  body: Readable,
+  path: string,
+  { prepare_bytes: limit, request_seconds: seconds }: Settings,
+  signal: AbortSignal,
+): Promise<void> {
+  const slow = AbortSignal.timeout(seconds * 1_000);
+  async function* withinLimit(pieces: AsyncIterable<Buffer>) {
     let bytes = 0;
-    for await (const piece of body) {
+    for await (const piece of pieces) {
       bytes += piece.length;
       if (bytes > limit) throw tooLarge(limit);
-      await onDisk(file.writeFile(piece));
+      yield piece;
     }
-  } finally {
-    await file.close();
   }
-}
-
-/** A disk error is not a fault of the body, which may end early. */
-function onDisk<T>(work: Promise<T>): Promise<T> {
-  return work.catch((cause: unknown) => {
-    throw new MucastError("output_failed", "the body could not be written", {}, { cause });
-  });
+  try {
+    const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
+    const stop = AbortSignal.any([signal, slow]);
+    await pipeline(body.pipe(new PassThrough()), withinLimit, file, { signal: stop });
+  } catch (cause) {
+    if (signal.aborted) throw abortError(signal, "prepare the blobs");
+    if (slow.aborted) {
+      const message = `the body took longer than ${seconds} s to arrive (request_seconds)`;
+      throw new MucastError("timed_out", message, { path: "body", limit: seconds });
+    }
+    if (cause instanceof MucastError) throw cause;
+    const failed = new MucastError("output_failed", "the body could not be written", {}, { cause });
+    throw storageFailed(failed, "the body could not be kept");
+  } finally {
+    body.resume();
+  }
 }
 
 export function tooLarge(limit: number): MucastError {
@@ -184,7 +175,12 @@ export function tooLarge(limit: number): MucastError {
   return new MucastError("too_large", message, { path: "body", limit });
 }
 
-function tooSlow(seconds: number): MucastError {
-  const message = `the body took longer than ${seconds} s to arrive (request_seconds)`;
-  return new MucastError("timed_out", message, { path: "body", limit: seconds });
+/** Opens the file when the store asks for the first piece, which a failing store does not. */
+async function* readPieces(path: string): AsyncGenerator<Uint8Array, void> {
+  yield* createReadStream(path);
+}
+
+function taken(name: string): MucastError {
+  const message = `there is a blob ${name} with other bytes, which is not replaced; give another id, or delete it first`;
+  return new MucastError("precondition_failed", message, { path: "query.id", value: name });
 }

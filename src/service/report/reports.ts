@@ -1,77 +1,61 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { OperationView } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../../contract/version.ts";
 import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
+import { type KeyStore, secretHash } from "../auth/key-store.ts";
 import type { Blobs } from "../blobs/blobs.ts";
-import { type JobOutput, jobOutput, outputGone } from "../forecast/forecasts.ts";
+import type { Database } from "../database/database.ts";
+import { findOutput, outputGone } from "../forecast/forecasts.ts";
 
-/** Where an output is, and which version of it. */
-type OutputLocation = Pick<JobOutput, "space" | "name" | "etag">;
-
-/** Outputs whose report can be drawn: one, or several side by side. */
 export interface ReportedOutputs {
-  readonly outputs: readonly OutputLocation[];
-  /** ETag of the page, with its quotes: the same outputs and the same build of mucast give the same bytes. */
+  readonly outputs: readonly { readonly space: string; readonly name: string; readonly etag: string }[];
+  /** ETag of the page: the same outputs and the same build of mucast give the same bytes. */
   readonly etag: string;
 }
 
-/** Draws the page of outputs, away from the event loop. */
-export type DrawPage = (outputs: readonly OutputLocation[], signal: AbortSignal) => Promise<Buffer>;
+export type DrawPage = (outputs: ReportedOutputs["outputs"], signal: AbortSignal) => Promise<Buffer>;
 
 export interface ReportsParts {
   readonly blobs: Pick<Blobs, "find">;
   readonly draw: DrawPage;
-  /** Maximum bytes of cached pages (report_cache_bytes). */
+  /** Of all cached pages. */
   readonly cacheBytes: number;
 }
 
-/** A page that is being drawn, for all requests that wait for it. */
-interface Drawing {
-  readonly page: Promise<Buffer>;
-  readonly controller: AbortController;
-  waiting: number;
-}
-
-/** Reports of outputs. Concurrent requests for one page draw it once. */
 export class Reports {
   readonly #parts: ReportsParts;
   /** The most recently requested pages by ETag, the least recent first. */
   readonly #pages = new Map<string, Buffer>();
   #pageBytes = 0;
-  readonly #drawings = new Map<string, Drawing>();
+  readonly #drawings = new Map<string, { page: Promise<Buffer>; stop: AbortController; waiting: number }>();
 
   constructor(parts: ReportsParts) {
     this.#parts = parts;
   }
 
-  /**
-   * Finds the outputs of operations, as currently stored.
-   * @param operations of the caller, at least one. @throws MucastError other_result, no_result, not_found.
-   */
+  /** @param operations of the caller, at least one. @throws MucastError of `findOutput`. */
   async find(caller: Caller, operations: readonly OperationView[]): Promise<ReportedOutputs> {
-    const outputs: OutputLocation[] = [];
+    const outputs: ReportedOutputs["outputs"][number][] = [];
     for (const operation of operations) {
-      const { space, name, etag } = await jobOutput(this.#parts.blobs, caller, operation, "report");
+      const { space, name, etag } = await findOutput(this.#parts.blobs, caller, operation, "report");
       outputs.push({ space, name, etag });
     }
     const places = outputs.flatMap(({ space, name, etag }) => [space, name, etag]);
-    const bound = JSON.stringify([MUCAST_BUILD, ...places]);
-    return { outputs, etag: `"${createHash("sha256").update(bound).digest("base64url")}"` };
+    const digest = createHash("sha256")
+      .update(JSON.stringify([MUCAST_BUILD, ...places]))
+      .digest("base64url");
+    return { outputs, etag: `"${digest}"` };
   }
 
   /**
-   * The page of outputs: cached, being drawn, or new.
-   * @param signal of the request; when no request waits for a page any more, its drawing ends.
+   * Concurrent requests for one page draw it once. When no request waits for it any more, its drawing ends.
    * @throws MucastError what drawing throws; not_found if the output is gone; canceled.
    */
   async page({ outputs, etag }: ReportedOutputs, signal: AbortSignal): Promise<Buffer> {
     const known = this.#pages.get(etag);
-    if (known !== undefined) {
-      this.#keep(etag, known);
-      return known;
-    }
+    if (known !== undefined) return this.#keep(etag, known);
     const drawing = this.#drawings.get(etag) ?? this.#begin(outputs, etag);
     drawing.waiting += 1;
     const left = Promise.withResolvers<never>();
@@ -85,46 +69,106 @@ export class Reports {
       drawing.waiting -= 1;
       if (drawing.waiting === 0) {
         // Ends it, unless it is done; the next request starts another.
-        if (this.#drawings.get(etag) === drawing) this.#drawings.delete(etag);
-        drawing.controller.abort();
+        this.#drawings.delete(etag);
+        drawing.stop.abort();
       }
     }
   }
 
-  #begin(outputs: readonly OutputLocation[], etag: string): Drawing {
-    const controller = new AbortController();
-    const page = this.#draw(outputs, etag, controller.signal);
-    // Waiting requests get its error; if all have left, nothing handles it.
+  #begin(outputs: ReportedOutputs["outputs"], etag: string) {
+    const stop = new AbortController();
+    const page = this.#parts.draw(outputs, stop.signal).then(
+      (drawn) => this.#keep(etag, drawn),
+      (error: unknown) => {
+        const isGone = error instanceof MucastError && error.code === "blob_not_found";
+        throw isGone ? outputGone(outputs.map(({ name }) => name)) : error;
+      },
+    );
+    // If all requests have left, nothing handles its error.
     page.catch(() => undefined);
-    const drawing = { page, controller, waiting: 0 };
+    const drawing = { page, stop, waiting: 0 };
     this.#drawings.set(etag, drawing);
     return drawing;
   }
 
-  async #draw(outputs: readonly OutputLocation[], etag: string, signal: AbortSignal): Promise<Buffer> {
-    try {
-      const page = await this.#parts.draw(outputs, signal);
-      this.#keep(etag, page);
-      return page;
-    } catch (error) {
-      const isGone = error instanceof MucastError && error.code === "blob_not_found";
-      throw isGone ? outputGone(outputs.map(({ name }) => name)) : error;
-    } finally {
-      // Another drawing may have started since all requests left this one.
-      if (this.#drawings.get(etag)?.controller.signal === signal) this.#drawings.delete(etag);
-    }
-  }
-
-  /** Keeps a page instead of the least recently requested ones, unless it is larger than the whole cache. */
-  #keep(etag: string, page: Buffer): void {
+  #keep(etag: string, page: Buffer): Buffer {
     const { cacheBytes } = this.#parts;
-    if (page.length > cacheBytes) return;
+    if (page.length > cacheBytes) return page;
     if (!this.#pages.delete(etag)) this.#pageBytes += page.length;
     this.#pages.set(etag, page);
     for (const [oldest, { length }] of this.#pages) {
-      if (this.#pageBytes <= cacheBytes) return;
+      if (this.#pageBytes <= cacheBytes) break;
       this.#pages.delete(oldest);
       this.#pageBytes -= length;
     }
+    return page;
   }
+}
+
+/** What a link opens: the operations whose outputs its report compares, or one, for their caller, who may read. */
+export interface OpenedLink {
+  readonly caller: Caller;
+  readonly operationIds: readonly string[];
+}
+
+const LINK_SECONDS = 60;
+/** Much longer than a link may be opened and its report takes to be drawn. */
+const KEPT_SECONDS = 86_400;
+const TOKEN_BYTES = 32;
+const KEY_SUBJECT = /^key:([0-9a-f]{16})$/;
+
+/**
+ * Links with which a browser opens a report without credentials: once, within a minute. The database has only hashes of their tokens,
+ * and every service on it opens them.
+ */
+export class ReportLinks {
+  readonly #database: Database;
+  readonly #keys: Pick<KeyStore, "find">;
+
+  constructor(database: Database, keys: Pick<KeyStore, "find">) {
+    this.#database = database;
+    this.#keys = keys;
+  }
+
+  /** @param operationIds different operations of the caller. @returns the token, which only this answer contains. */
+  async create({ subject: caller }: Pick<Caller, "subject">, operationIds: readonly string[]) {
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const database = this.#database;
+    const link = {
+      ...{ hash: secretHash(token), caller, expires_at: database.time(LINK_SECONDS) },
+      ...{ operation_id: operationIds[0]!, further_ids: JSON.stringify(operationIds.slice(1)) },
+    };
+    const { expires_at: expiresAt } = await database.write(async (db) => {
+      await db.deleteFrom("report_links").where("expires_at", "<", database.time(-KEPT_SECONDS)).execute();
+      const links = db.insertInto("report_links").values(link);
+      return links.returning("expires_at").executeTakeFirstOrThrow();
+    });
+    return { token, expiresAt };
+  }
+
+  /** @throws MucastError not_found for a link that was used, has expired or never existed, or whose key was revoked. */
+  async find(token: string): Promise<OpenedLink> {
+    const links = this.#database.db.selectFrom("report_links").selectAll();
+    const open = links.where("hash", "=", secretHash(token)).where("expires_at", ">", this.#database.time());
+    const { caller, operation_id, further_ids } = (await open.executeTakeFirst()) ?? throwNoLink();
+    const keyId = KEY_SUBJECT.exec(caller)?.[1];
+    if (keyId !== undefined && (await this.#keys.find(keyId)) === undefined) throwNoLink();
+    const operationIds = [operation_id, ...further_ids];
+    return { caller: { subject: caller, scopes: new Set(["read"]) }, operationIds };
+  }
+
+  /** Uses a link, once its report is drawn. Of several requests, even to several services, one succeeds; others get not_found. */
+  async use(token: string): Promise<void> {
+    const used = await this.#database.write((db) => {
+      const links = db.deleteFrom("report_links").where("hash", "=", secretHash(token));
+      return links.returning("hash").executeTakeFirst();
+    });
+    if (used === undefined) throwNoLink();
+  }
+}
+
+export function throwNoLink(): never {
+  const message =
+    "the link was used, has ended or never was: it opens a report once, within a minute; make a new one";
+  throw new MucastError("not_found", message, { path: "URL" });
 }

@@ -3,16 +3,11 @@
  * has started.
  */
 import { childEnvironment } from "../../processes/child-environment.ts";
-import { runProcess } from "./run-process.ts";
+import { runProcess } from "./request-processes.ts";
 
 const running = runProcess(
   JSON.parse(process.argv[2]!),
-  {
-    env: childEnvironment(process.env, {}),
-    memoryBytes: 2 ** 30,
-    seconds: 3_600,
-    answerBytes: 2 ** 20,
-  },
+  { env: childEnvironment(process.env, {}), memoryBytes: 2 ** 30, seconds: 3_600, answerBytes: 2 ** 20 },
   new AbortController().signal,
 );
 process.stdout.write("begun\n");

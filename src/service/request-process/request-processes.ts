@@ -1,31 +1,82 @@
-import { credentialsFor } from "../../blob/policy.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { credentialsFor, withoutSignature } from "../../blob/policy.ts";
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
+import { type ErrorData, MucastError } from "../../contract/errors/errors.ts";
+import type { Settings } from "../../contract/settings.ts";
+import { mib } from "../../engine/process-memory.ts";
+import type { PrepareOptions } from "../../prepare/prepare-prices.ts";
+import { Child } from "../../processes/child.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
-import { aboutToEnd } from "../abort-error.ts";
-import type { Storage } from "../blobs/open-storage.ts";
-import type { ServiceSettings } from "../settings/load-settings.ts";
+import { UsageLimit } from "../../processes/usage-limit.ts";
+import { abortError, aboutToEnd } from "../abort-error.ts";
+import type { StorageAccess } from "../blobs/storage.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { RequestOrder } from "./messages.ts";
-import { type ProcessLimits, runProcess } from "./run-process.ts";
+import type { RequestKind, Telemetry } from "../telemetry/telemetry.ts";
 
+/** The only message to a process of a request. */
+export type RequestOrder = ReportOrder | PrepareOrder | TrackOrder;
+
+export interface ReportOrder {
+  readonly kind: "report";
+  readonly storage: StorageAccess;
+  readonly outputs: readonly { readonly space: string; readonly name: string; readonly etag: string }[];
+}
+
+export interface PrepareOrder {
+  readonly kind: "prepare";
+  readonly folder: string;
+  /** Path of a file in the folder: prices, or a form of `multipartType`. */
+  readonly body: string;
+  readonly multipartType?: string | undefined;
+  readonly options: PrepareOptions;
+  /** Maxima of each file, decompressed, and of each blob. */
+  readonly csvBytes: number;
+  readonly tickers: number;
+  readonly blobBytes: number;
+}
+
+export interface TrackOrder {
+  readonly kind: "track";
+  readonly storage: StorageAccess;
+  readonly space: string;
+  readonly name: string;
+  /** Maximum duration of the requests to the tracker. */
+  readonly seconds: number;
+}
+
+export type FromRequest =
+  | { readonly event: "answer"; readonly bytes: Uint8Array }
+  | { readonly event: "failed"; readonly code: ErrorCode; readonly text: string; readonly data: ErrorData };
+
+const WORK_WORDS = {
+  prepare: "prepare the blobs",
+  report: "draw the report",
+  track: "record the run",
+} as const satisfies Record<RequestKind, string>;
+
+const MODULE = fileURLToPath(new URL(`./request-process${extname(import.meta.url)}`, import.meta.url));
 const MAX_ANSWER = 64 * 2 ** 20;
 const RETRY_SECONDS = 5;
+/** The error of a process has the last characters of its output. */
+const MAX_OUTPUT_CHARACTERS = 4_000;
+const MEMORY_PAUSE = { min: 200, max: Number.POSITIVE_INFINITY, factor: 50 };
+
+export interface ProcessLimits {
+  readonly env: Readonly<Record<string, string>>;
+  readonly memoryBytes: number;
+  readonly seconds: number;
+  readonly answerBytes: number;
+}
 
 interface RequestProcessesParts {
-  readonly atOnce: number;
-  readonly limits: ProcessLimits;
-  readonly log: Log;
+  readonly settings: Pick<Settings, "request_processes" | "request_memory_bytes" | "request_seconds">;
+  readonly env: NodeJS.ProcessEnv;
+  readonly storage: { readonly access: StorageAccess };
+  readonly log: Pick<Log, "info">;
   readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
 }
 
-interface OpenParts extends Omit<RequestProcessesParts, "atOnce" | "limits"> {
-  readonly settings: ServiceSettings;
-  readonly env: NodeJS.ProcessEnv;
-  readonly storage: Pick<Storage, "access">;
-}
-
-/** The processes of requests, at most a few at once. */
 export class RequestProcesses {
   readonly #parts: RequestProcessesParts;
   readonly #running = new Set<Promise<unknown>>();
@@ -35,45 +86,104 @@ export class RequestProcesses {
     this.#parts = parts;
   }
 
-  /** Within the limits of the settings; none is running yet. */
-  static open({ settings, env, storage, log, telemetry }: OpenParts): RequestProcesses {
-    const limits = {
-      env: childEnvironment(env, credentialsFor(storage.access.policy)),
-      memoryBytes: settings.request_memory_bytes,
-      seconds: settings.request_seconds,
-      answerBytes: MAX_ANSWER,
-    };
-    return new RequestProcesses({ atOnce: settings.request_processes, limits, log, telemetry });
-  }
-
   get running(): number {
     return this.#running.size;
   }
 
-  /** @returns the answer of the process. @throws MucastError of `runProcess`; unavailable if too many processes run. */
+  /** @throws MucastError of `runProcess`; unavailable if too many processes run. */
   async run(order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
-    const { atOnce, limits, telemetry, log } = this.#parts;
-    if (this.#running.size >= atOnce) {
+    const { settings, storage, telemetry, log } = this.#parts;
+    const { kind } = order;
+    if (this.#running.size >= settings.request_processes) {
       const message = `${this.#running.size} other requests draw a report or prepare blobs; try again later`;
       throw new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
     }
     const startedAt = performance.now();
-    const working = runProcess(order, limits, AbortSignal.any([signal, this.#closing.signal]));
+    const env = childEnvironment(this.#parts.env, credentialsFor(storage.access.policy));
+    const stop = AbortSignal.any([signal, this.#closing.signal]);
+    const { request_memory_bytes: memoryBytes, request_seconds: seconds } = settings;
+    const working = runProcess(order, { env, memoryBytes, seconds, answerBytes: MAX_ANSWER }, stop);
     this.#running.add(working);
     const outcome = await working.then(
       () => "done" as const,
       (error: unknown) => (error instanceof MucastError ? error.code : "internal"),
     );
     this.#running.delete(working);
-    telemetry.requestProcessEnded(order.kind, outcome);
+    telemetry.requestProcessEnded(kind, outcome);
     const ms = Math.round(performance.now() - startedAt);
-    log.info({ kind: order.kind, outcome, ms }, "a process of a request ended");
+    log.info({ kind, outcome, ms }, "a process of a request ended");
     return working;
   }
 
-  /** Kills the running processes, and waits until they have ended. */
   async close(): Promise<void> {
     this.#closing.abort(aboutToEnd());
     await Promise.allSettled(this.#running);
   }
+}
+
+/**
+ * Runs an order in a separate process, and kills it if the signal aborts or it exceeds a limit.
+ * @returns its answer, after all of it has ended.
+ * @throws MucastError what the process answers; too_large above the limit for memory or for the answer, timed_out; process_lost if it
+ * died, with its last output as `cause`; unavailable if the system cannot start a process; canceled.
+ */
+export async function runProcess(
+  order: RequestOrder,
+  { env, memoryBytes, seconds, answerBytes }: ProcessLimits,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const work = WORK_WORDS[order.kind];
+  if (signal.aborted) throw abortError(signal, work);
+  let printed = "";
+  let answer: FromRequest | undefined;
+  let killedFor: MucastError | undefined;
+  const child = new Child<RequestOrder, FromRequest>({
+    module: MODULE,
+    env,
+    nodeArguments: [`--max-old-space-size=${Math.ceil(memoryBytes / 2 ** 20)}`],
+    runs: "request",
+    onMessage: (message) => {
+      answer = message;
+    },
+    onLine: (line) => {
+      printed = `${printed}${line}\n`.slice(-MAX_OUTPUT_CHARACTERS);
+    },
+  });
+  child.send(order);
+  const kill = (error: MucastError) => {
+    killedFor ??= error;
+    child.kill();
+  };
+  const late = `to ${work} took longer than ${seconds} s (request_seconds)`;
+  const onStop = () =>
+    kill(signal.aborted ? abortError(signal, work) : new MucastError("timed_out", late, { limit: seconds }));
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
+  stop.addEventListener("abort", onStop);
+  const large = `to ${work} takes more than ${mib(memoryBytes)} of memory (request_memory_bytes)`;
+  const tooLarge = new MucastError("too_large", large, { limit: memoryBytes });
+  const memory = new UsageLimit({
+    measure: async () => [{ user: child, bytes: child.held(memoryBytes) }],
+    limit: () => memoryBytes,
+    onOver: () => kill(tooLarge),
+    pause: MEMORY_PAUSE,
+  });
+  void memory.start();
+  const { how, reason } = await child.ended;
+  memory.stop();
+  stop.removeEventListener("abort", onStop);
+  if (killedFor !== undefined) throw killedFor;
+  const output = () => ({ cause: new Error(withoutSignature(printed || "it printed nothing")) });
+  if (answer?.event === "answer") {
+    if (answer.bytes.length <= answerBytes) return Buffer.from(answer.bytes);
+    const long = `to ${work} gave more than ${mib(answerBytes)}, the most that the service answers`;
+    throw new MucastError("too_large", long, { limit: answerBytes });
+  }
+  if (answer !== undefined) {
+    throw new MucastError(answer.code, answer.text, answer.data, answer.code === "internal" ? output() : {});
+  }
+  if (how === undefined)
+    throw new MucastError("unavailable", "the system makes no further process now", {}, { cause: reason });
+  if (/heap out of memory/i.test(printed)) throw tooLarge;
+  const ended = how.signal ? `was ended by ${how.signal}` : `ended with exit code ${how.exitCode}`;
+  throw new MucastError("process_lost", `the process that was to ${work} ${ended}`, {}, output());
 }

@@ -1,14 +1,8 @@
 import type { BlobStore } from "../../../blob/store.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Caller } from "../../auth/caller.ts";
-import {
-  type BlobAddress,
-  type Blobs,
-  type BlobUpload,
-  type FoundBlob,
-  type ListedBlobs,
-  spaceOf,
-} from "../../blobs/blobs.ts";
+import type { BlobAddress, Blobs, BlobUpload, ListedBlobs } from "../../blobs/blobs.ts";
+import { spaceOf } from "../../blobs/storage.ts";
 
 /** A fake: every caller has a space in a real store, without records of its blobs. */
 export class FakeBlobs implements Blobs {
@@ -30,7 +24,7 @@ export class FakeBlobs implements Blobs {
     return { blobs: this.listed, cursor: undefined };
   }
 
-  async find({ subject }: Caller, name: string): Promise<FoundBlob> {
+  async find({ subject }: Caller, name: string): Promise<BlobAddress> {
     const space = spaceOf(subject);
     return { space, store: this.#store.within(space), key: `data/${name}` };
   }

@@ -83,16 +83,14 @@ export function prepareRoutes(app: HttpApp, options: HttpOptions, closing: Abort
       if (headers.expect !== undefined) reply.raw.writeContinue();
       const [type] = raw.headersDistinct["content-type"] ?? [];
       const multipartType = /^multipart\/form-data(?:;|$)/i.test(type ?? "") ? type : undefined;
-      // If the work stops early, the connection must stay open for the problem.
-      const bytes: AsyncIterable<Uint8Array> = raw.iterator({ destroyOnReturn: false });
       const signal = requestAbort(reply, closing);
-      const prepared = await preparations.prepare(caller!, { bytes, multipartType }, query, signal);
+      const prepared = await preparations.prepare(caller!, { bytes: raw, multipartType }, query, signal);
       const base = blobBase(settings, { url: prepared.storeUrl }, request);
-      const { id, names, dates, start, end, learningEnd, written } = prepared;
+      const { id, files, dates, start, end, learningEnd, written } = prepared;
       return {
         id,
-        feature_url: `${base}/data/${names.features}`,
-        data_extractor_url: `${base}/data/${names.prices}`,
+        feature_url: `${base}/data/${files.features.name}`,
+        data_extractor_url: `${base}/data/${files.prices.name}`,
         tickers: [...prepared.tickers],
         ticker_count: prepared.tickerCount,
         ...{ dates, start, end },

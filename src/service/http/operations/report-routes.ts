@@ -9,7 +9,6 @@ import {
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page-policy.ts";
-import type { OpenedLink } from "../../report/report-links.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer } from "../openapi/route-docs.ts";
 import { matchesNone } from "../server/conditional-requests.ts";
@@ -134,23 +133,13 @@ function openLinkRoute(
     handler: async (request, reply) => {
       checkOpened(request);
       const { token } = request.params;
-      const find = async ({ caller, operationIds }: OpenedLink) => {
-        request.caller = caller;
-        return reports.find(caller, await readAll(request, operationIds, operations));
-      };
-      if (request.method === "HEAD") {
-        await find(await reportLinks.find(token));
-        return reply.headers(PAGE_HEADERS).send();
-      }
-      // Used up before the page is drawn: a second request in the meantime gets none.
-      const link = await reportLinks.take(token);
-      try {
-        const page = await reports.page(await find(link), requestAbort(reply, closing));
-        return reply.headers(PAGE_HEADERS).send(page);
-      } catch (error) {
-        if (error instanceof MucastError && error.code === "unavailable") await link.restore();
-        throw error;
-      }
+      const { caller, operationIds } = await reportLinks.find(token);
+      request.caller = caller;
+      const found = await reports.find(caller, await readAll(request, operationIds, operations));
+      if (request.method === "HEAD") return reply.headers(PAGE_HEADERS).send();
+      const page = await reports.page(found, requestAbort(reply, closing));
+      await reportLinks.use(token);
+      return reply.headers(PAGE_HEADERS).send(page);
     },
   });
 }

@@ -19,8 +19,7 @@ import type { KeyStore } from "../../auth/key-store.ts";
 import type { Blobs } from "../../blobs/blobs.ts";
 import type { Operations } from "../../operations/operations.ts";
 import type { Preparations } from "../../preparation/preparations.ts";
-import type { ReportLinks } from "../../report/report-links.ts";
-import type { Reports } from "../../report/reports.ts";
+import type { ReportLinks, Reports } from "../../report/reports.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry, WatchedRequest } from "../../telemetry/telemetry.ts";
 
@@ -90,7 +89,7 @@ export interface HttpOptions {
   readonly operations: Operations;
   readonly blobs: Blobs;
   readonly reports: Pick<Reports, "find" | "page">;
-  readonly reportLinks: Pick<ReportLinks, "create" | "find" | "take">;
+  readonly reportLinks: Pick<ReportLinks, "create" | "find" | "use">;
   readonly preparations: Pick<Preparations, "prepare">;
   readonly authenticate: Authenticate;
   readonly localToken?: string | undefined;

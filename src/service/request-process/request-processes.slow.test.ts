@@ -12,14 +12,19 @@ import { stillRunning, treeOf } from "../../../test/service/processes.testing.ts
 import { openStore } from "../../blob/open-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
+import { childEnvironment } from "../../processes/child-environment.ts";
 import { drawReport } from "../../report/write-report.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { ReportOrder } from "./messages.ts";
-import { LIMITS, NEVER } from "./request-limits.testing.ts";
-import { RequestProcesses } from "./request-processes.ts";
-import { type ProcessLimits, runProcess } from "./run-process.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
+import { type ProcessLimits, type ReportOrder, RequestProcesses, runProcess } from "./request-processes.ts";
 
 const SPACE = "key-0123456789abcdef";
+const NEVER = new AbortController().signal;
+const LIMITS: ProcessLimits = {
+  env: childEnvironment(process.env, {}),
+  memoryBytes: 2 ** 30,
+  seconds: 300,
+  answerBytes: 2 ** 26,
+};
 
 describe("the process of a request", { timeout: 600_000 }, () => {
   let folder: string;
@@ -151,19 +156,20 @@ describe("the process of a request", { timeout: 600_000 }, () => {
   });
 
   test("is refused at once beyond the maximum number, and is killed if the service closes", async () => {
+    const ended: unknown[] = [];
+    const order = heldOrder();
     const processes = new RequestProcesses({
-      atOnce: 2,
-      limits: LIMITS,
-      log: { info: () => undefined } as unknown as Log,
-      telemetry: { requestProcessEnded: () => undefined },
+      settings: { request_processes: 2, request_memory_bytes: LIMITS.memoryBytes, request_seconds: 300 },
+      ...{ env: process.env, storage: { access: order.storage }, log: noLog },
+      telemetry: { requestProcessEnded: (...end) => void ended.push(end) },
     });
-    const running = [1, 2].map(() => processes.run(heldOrder(), NEVER));
-    await assert.rejects(processes.run(heldOrder(), NEVER), { code: "unavailable", data: { retryAfter: 5 } });
+    const running = [1, 2].map(() => assert.rejects(processes.run(order, NEVER), { code: "unavailable" }));
+    await assert.rejects(processes.run(order, NEVER), { code: "unavailable", data: { retryAfter: 5 } });
     assert.equal(processes.running, 2);
-    const ended = Promise.all(running.map((each) => assert.rejects(each, { code: "unavailable" })));
     await processes.close();
-    await ended;
-    assert.equal(processes.running, 0);
+    await Promise.all(running);
+    const unavailable = ["report", "unavailable"];
+    assert.deepEqual([processes.running, ended], [0, [unavailable, unavailable]]);
   });
 
   test("that hits a defect reports it, and the error includes its output", async () => {
