@@ -6,8 +6,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { call, connect } from "../mcp/client.testing.ts";
+import { ML_PAYLOAD } from "./examples.ts";
 import { eventually, type Listening, listen } from "./listening.testing.ts";
-import { ML_PAYLOAD } from "./openapi/examples.ts";
 
 const hasCaddy = spawnSync("caddy", ["version"]).status === 0;
 

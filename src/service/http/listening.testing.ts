@@ -10,16 +10,16 @@ import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/build-authenticate.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
-import { registerMcp } from "../mcp/register-mcp.ts";
+import { registerMcp } from "../mcp/mcp-server.ts";
 import { FakeOperations } from "../operations/fake-operations.testing.ts";
 import { Preparations, type PrepareFiles } from "../preparation/preparations.ts";
 import { FakeReportLinks } from "../report/fake-report-links.testing.ts";
 import { type DrawPage, Reports } from "../report/reports.ts";
 import { noTelemetry } from "../telemetry/no-telemetry.testing.ts";
 import type { RequestDone } from "../telemetry/telemetry.ts";
-import { FakeBlobs } from "./blobs/fake-blobs.testing.ts";
 import { buildHttp } from "./build-http.ts";
-import type { HttpApp, HttpOptions } from "./server/http-app.ts";
+import { FakeBlobs } from "./fake-blobs.testing.ts";
+import type { HttpApp, HttpOptions } from "./http-app.ts";
 
 export const LOCAL_TOKEN = "the-token-of-the-lock-file";
 
@@ -72,7 +72,6 @@ export async function listen(
     reports,
     reportLinks: new FakeReportLinks(),
     preparations: new Preparations({ blobs, settings, run: parts.prepare ?? refusePreparation }),
-    localToken: LOCAL_TOKEN,
     beatMilliseconds: parts.beatMilliseconds,
     log,
     authenticate:
@@ -90,7 +89,7 @@ export async function listen(
     occupancy: () => ({ running: 0, jobs: 2, cores: { used: 0, of: 4 } }),
     ready: parts.ready ?? (async () => [{ name: "database", ok: true }]),
   });
-  registerMcp(app, { operations, settings, log });
+  registerMcp(app, { operations, log });
   await app.listen({ host: settings.host, port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const files = () => readdir(join(folder, "data")).catch(() => []);
@@ -153,4 +152,9 @@ export function ask(port: number, options: RequestOptions, body?: string | Uint8
     sent.on("error", reject);
     sent.end(body);
   });
+}
+
+/** Status and code of an answer that is a problem. */
+export function codeOf({ status, text }: Pick<RawAnswer, "status" | "text">): [number, string] {
+  return [status, JSON.parse(text).code ?? text];
 }

@@ -3,9 +3,9 @@ import { after, before, test } from "node:test";
 import { z } from "zod";
 import { queueSchema } from "../../contract/api/queue-view.ts";
 import { apiKeySchema } from "../auth/key-store.ts";
+import { ML_PAYLOAD } from "./examples.ts";
+import type { ReadyCheck } from "./http-app.ts";
 import { ask, type Listening, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";
-import { ML_PAYLOAD } from "./openapi/examples.ts";
-import type { ReadyCheck } from "./server/http-app.ts";
 
 test("/healthz always answers 200, and /readyz only if every check passes", async (t) => {
   let checks: ReadyCheck[] = [

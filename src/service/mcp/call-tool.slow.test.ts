@@ -4,8 +4,8 @@ import type { Client } from "@modelcontextprotocol/client";
 import type { ForecastView } from "../../contract/api/forecast-view.ts";
 import type { OperationPage, OperationView, VerdictView } from "../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/api/operations.ts";
+import { FORECAST, ML_PAYLOAD } from "../http/examples.ts";
 import { type Listening, listen } from "../http/listening.testing.ts";
-import { FORECAST, ML_PAYLOAD } from "../http/openapi/examples.ts";
 import { call, connect, refused } from "./client.testing.ts";
 
 let service: Listening;

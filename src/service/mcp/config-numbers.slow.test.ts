@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Problem } from "../../contract/problems/problem.ts";
+import { ML_PAYLOAD } from "../http/examples.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
-import { ML_PAYLOAD } from "../http/openapi/examples.ts";
 
 let service: Listening;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { OperationPage } from "../../contract/api/operation-view.ts";
+import { ML_PAYLOAD } from "../http/examples.ts";
 import { ask, type Listening, listen, listenFor } from "../http/listening.testing.ts";
-import { ML_PAYLOAD } from "../http/openapi/examples.ts";
 import { call, connect, refused } from "./client.testing.ts";
 
 let service: Listening;

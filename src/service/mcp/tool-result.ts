@@ -8,18 +8,17 @@ import { closeName } from "../../contract/output/later-close.ts";
 import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
 import { summaryIc } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
-import { problemAnswer } from "../http/server/problem-answer.ts";
+import { problemAnswer } from "../http/problem-answer.ts";
 import { verdictOperation } from "../verdict/verdicts.ts";
+import type { ToolAnswer } from "./tools.ts";
 
 /** The answer of a tool: the operation, page, forecast or verdict itself, and a text with the next step. */
-export function toolResult(
-  answer: OperationView | OperationPage | ForecastView | VerdictView,
-): CallToolResult {
+export function toolResult(answer: ToolAnswer): CallToolResult {
   const text = shortText(describe(answer), SIZES.toolText);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
 }
 
-function describe(answer: Parameters<typeof toolResult>[0]): string {
+function describe(answer: ToolAnswer): string {
   if ("operations" in answer) return pageText(answer);
   if ("forecasts" in answer) return forecastText(answer);
   return "status" in answer ? operationText(answer) : verdictText(answer);

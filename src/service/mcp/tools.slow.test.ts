@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { API_OPERATIONS } from "../../contract/api/operations.ts";
+import { ML_PAYLOAD } from "../http/examples.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
-import { ML_PAYLOAD } from "../http/openapi/examples.ts";
 import { connect } from "./client.testing.ts";
 
 let service: Listening;

@@ -1,5 +1,7 @@
 import type { StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import type { ForecastView } from "../../contract/api/forecast-view.ts";
+import type { OperationPage, OperationView, VerdictView } from "../../contract/api/operation-view.ts";
 import {
   API_OPERATIONS,
   type ApiOperation,
@@ -7,11 +9,16 @@ import {
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
 import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
+import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
+import { parseJson } from "../../contract/json/json-text.ts";
 import { addDefault } from "../../contract/schema/open-schema.ts";
+import type { Caller } from "../auth/caller.ts";
+import { requireScope } from "../http/http-app.ts";
+import type { Operations } from "../operations/operations.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** An operation of the API as a tool of an agent. */
 export interface ToolDefinition {
   readonly title: string;
   readonly description: string;
@@ -102,4 +109,80 @@ function inline(value: unknown, definitions: Record<string, JsonSchema>): unknow
   const name = typeof reference === "string" ? reference.replace("#/$defs/", "") : "";
   const all = Object.entries({ ...definitions[name], ...members });
   return Object.fromEntries(all.map(([key, item]) => [key, inline(item, definitions)]));
+}
+
+/** The operations behind the tools: those of this service, or of another one over HTTP. */
+export type ToolOperations = Pick<Operations, "get" | "list" | "cancel" | "forecast" | "verdict"> & {
+  submit(...submitted: Parameters<Operations["submit"]>): Promise<{ operation: OperationView }>;
+};
+
+export type ToolAnswer = OperationView | OperationPage | ForecastView | VerdictView;
+
+interface ToolCall {
+  readonly name: ApiOperationName;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly caller: Caller;
+  readonly traceparent?: string | undefined;
+  /** The origin at which the caller reaches the service. */
+  readonly origin?: string | undefined;
+  /** Aborts when the caller cancels the call, or its connection closes. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs a tool.
+ * @throws MucastError forbidden without the scope, invalid_request for faulty arguments, and the errors of Operations.
+ */
+export async function callTool(
+  operations: ToolOperations,
+  { name, args, caller, traceparent, origin, signal }: ToolCall,
+): Promise<ToolAnswer> {
+  requireScope(caller, API_OPERATIONS[name].scope, name);
+  switch (name) {
+    case "run_ml_job":
+    case "run_dl_job":
+    case "audit":
+    case "replay": {
+      const submission = { ...makeSubmission(name, args), traceparent, origin };
+      return (await operations.submit(caller, submission)).operation;
+    }
+    case "get_operation":
+      return operations.get(caller, parseArguments(name, args).id);
+    case "get_forecast":
+      return operations.forecast(caller, parseArguments(name, args), signal);
+    case "get_verdict":
+      return operations.verdict(caller, parseArguments(name, args).id, signal);
+    case "list_operations":
+      return operations.list(caller, parseArguments(name, args));
+    case "cancel_operation":
+      return operations.cancel(caller, parseArguments(name, args).id);
+  }
+}
+
+function parseArguments<N extends ApiOperationName>(name: N, args: ToolCall["args"]) {
+  const { input } = API_OPERATIONS[name];
+  const parsed = input.safeParse(args);
+  if (parsed.success) return parsed.data as z.output<(typeof API_OPERATIONS)[N]["input"]>;
+  throw invalidRequest(faultsOf(parsed.error, input, "arguments", args));
+}
+
+/**
+ * The payload of a job, with the config as the caller's own text.
+ * @throws MucastError invalid_request for a key or a text of a config that is faulty.
+ */
+function makeSubmission(operation: SubmittedOperation, args: ToolCall["args"]) {
+  const { idempotency_key: key, config, ...others } = args;
+  const { data: idempotencyKey, error } = idempotencyKeySchema.optional().safeParse(key);
+  if (error) throw invalidRequest([{ path: "idempotency_key", message: error.issues[0]!.message }]);
+  if (typeof config !== "string") {
+    return { operation, payload: JSON.stringify({ ...others, config }), idempotencyKey };
+  }
+  try {
+    JSON.parse(config);
+  } catch {
+    // Names the line and column. All other faults are found with those of the payload.
+    parseJson(config);
+  }
+  const members = JSON.stringify(others).slice(1, -1);
+  return { operation, payload: `{${members}${members && ","}"config":${config}}`, idempotencyKey };
 }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { openFiles } from "../../../test/open-files.testing.ts";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { FakeBlobs } from "../http/blobs/fake-blobs.testing.ts";
+import { FakeBlobs } from "../http/fake-blobs.testing.ts";
 import { Preparations } from "./preparations.ts";
 
 const SETTINGS = {

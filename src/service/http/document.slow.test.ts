@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { before, describe, test } from "node:test";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { API_OPERATIONS } from "../../contract/api/operations.ts";
+import { EVENT_TYPES, snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
+import { parsePayload } from "../../contract/config/payload.ts";
+import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
+import { makeDocument } from "./build-http.ts";
+import type { OpenApiDocument, OpenApiMedia, OpenApiOperation } from "./document.ts";
+import { EVENTS } from "./examples.ts";
+import { ANSWER_HEADERS, METHODS, REQUEST_HEADERS } from "./guard.ts";
+import { listenFor } from "./listening.testing.ts";
+
+let document: OpenApiDocument;
+let operations: { method: string; path: string; operation: OpenApiOperation }[];
+before(async () => {
+  document = await makeDocument();
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  );
+});
+
+let ajv: Ajv2020 | undefined;
+
+/** A validator for a schema of the document. */
+function checker(schema: object): ValidateFunction {
+  ajv ??= new Ajv2020({ strict: false, validateFormats: false, allErrors: true }).addSchema({
+    $id: "https://document.example/",
+    components: document.components,
+  });
+  const text = JSON.stringify(schema).replaceAll("#/components/", "https://document.example/#/components/");
+  return ajv.compile(JSON.parse(text));
+}
+
+const STREAM = "text/event-stream";
+const HTTP_PAGE = readFileSync("docs/http.md", "utf8");
+
+/** Codes that only the problem of a failed operation or the command line has. */
+const NOT_ANSWERED = [
+  ...["blob_not_found", "insufficient_history", "sparse_prices", "few_tickers", "all_failed", "no_forecast"],
+  ...["fit_failed", "engine_unavailable", "engine_crashed", "out_of_memory", "output_failed", "canceled"],
+  ...["diverged", "constant_target", "execution_lost", "cannot_listen", "tracking_failed"],
+];
+
+function assertExamples(where: string, media: OpenApiMedia): number {
+  const check = checker(media.schema);
+  const examples = Object.entries(media.examples ?? {});
+  for (const [name, { value }] of examples) {
+    assert.ok(check(value), `${where} ${name}: ${JSON.stringify(check.errors)}`);
+  }
+  return examples.length;
+}
+
+describe("the OpenAPI document", () => {
+  test("has the name, title, method and path of every API operation", () => {
+    for (const { name, title, method, path } of Object.values(API_OPERATIONS)) {
+      const operation = document.paths[path]![method.toLowerCase()]!;
+      assert.deepEqual([operation.operationId, operation.summary], [name, title]);
+    }
+    const ids = operations.map(({ operation }) => operation.operationId);
+    assert.equal(new Set(ids).size, ids.length);
+    assert.ok(!ids.some((id) => id.includes("key")), "the routes of the operator are not published");
+  });
+
+  test("has examples for bodies and answers, each valid by its schema", () => {
+    let examples = 0;
+    for (const { path, operation } of operations) {
+      for (const media of Object.values(operation.requestBody?.content ?? {}))
+        examples += assertExamples(path, media);
+      for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+        for (const [type, media] of Object.entries(content))
+          examples += assertExamples(`${path} ${status} ${type}`, media);
+      }
+    }
+    assert.ok(examples > 80, String(examples));
+  });
+
+  test("has examples of payloads that jobs accept, and of valid events", () => {
+    for (const name of ["run_ml_job", "run_dl_job"] as const) {
+      const { value } =
+        document.paths[`/v1/${name}`]!.post!.requestBody!.content["application/json"]!.examples!.example!;
+      parsePayload(name, JSON.stringify(value));
+    }
+    for (const event of EVENTS) storedEventSchema.parse(event);
+    const check = checker({ $ref: "#/components/schemas/Event" });
+    for (const event of EVENTS) assert.ok(check(event), JSON.stringify(check.errors));
+    const snapshot = { ...EVENTS.at(-1)!, type: "snapshot" };
+    snapshotSchema.parse(snapshot);
+    assert.ok(checker({ $ref: "#/components/schemas/Snapshot" })(snapshot));
+  });
+
+  test("describes each event of a stream", () => {
+    const { content } = document.paths["/v1/operations/{id}/events"]!.get!.responses["200"]!;
+    const { schema, examples } = content![STREAM]!;
+    const { items } = schema.contentSchema as {
+      items: { properties: { data: { contentSchema: object } } };
+    };
+    const check = checker(items);
+    const data = checker(items.properties.data.contentSchema);
+    const sent = String(examples!.example!.value).trim().split("\n\n");
+    assert.equal(sent.length, EVENTS.length);
+    for (const text of sent) {
+      const fields = Object.fromEntries(
+        text.split("\n").map((line) => line.split(/: (.*)/s) as [string, string]),
+      );
+      assert.ok(check(fields), JSON.stringify(check.errors));
+      assert.ok(data(JSON.parse(fields.data!)), JSON.stringify(data.errors));
+    }
+  });
+
+  test("allows unknown members in answers, except in the result record, and none in requests", () => {
+    const { Operation, OperationPage, Event, OutputBlob, ResultRecord, UploadedBlob, MlPayload } =
+      document.components.schemas;
+    for (const answer of [Operation, OperationPage, OutputBlob, UploadedBlob]) {
+      assert.ok(!JSON.stringify(answer).includes('"additionalProperties":false'));
+    }
+    assert.ok(!JSON.stringify(Event).includes('"additionalProperties":false'));
+    for (const exact of [ResultRecord, MlPayload]) assert.equal(exact!.additionalProperties, false);
+    const refused = document.paths["/v1/run_ml_job"]!.post!.responses["400"]!;
+    const { schema, examples } = refused.content!["application/problem+json"]!;
+    const problem = Object.values(examples!)[0]!.value as object;
+    assert.ok(checker(schema)({ ...problem, code: "added_later", added_later: 1 }));
+    assert.ok(checker({ $ref: "#/components/schemas/Event" })({ ...EVENTS[0]!, type: "added_later" }));
+  });
+
+  test("has every schema that it refers to, by its name", () => {
+    const names = Object.keys(document.components.schemas);
+    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      assert.ok(names.includes(name!), name);
+    }
+    for (const name of ["MlPayload", "DlConfig", "Operation", "Problem", "Event", "Snapshot", "OutputBlob"]) {
+      assert.equal(document.components.schemas[name]!.$ref, undefined, name);
+    }
+  });
+
+  test("describes problems by status and code, as problem details", () => {
+    for (const { path, operation } of operations) {
+      for (const [status, { content = {}, description }] of Object.entries(operation.responses)) {
+        assert.notEqual(description, "Default Response", `${path} ${status}`);
+        assert.equal(
+          Object.keys(content).length === 0,
+          ["204", "304", "408", "417", "431"].includes(status),
+          `${path} ${status}`,
+        );
+        if (Number(status) < 400 || Object.keys(content).length === 0) continue;
+        assert.deepEqual(Object.keys(content), ["application/problem+json"], `${path} ${status}`);
+        for (const { value } of Object.values(content["application/problem+json"]!.examples!)) {
+          assert.equal((value as { status: number }).status, Number(status));
+        }
+      }
+    }
+  });
+
+  test("has every error code that a request can get", () => {
+    const text = JSON.stringify(document.paths);
+    const answered = Object.keys(ERROR_TABLE).filter((code) => text.includes(`\`${code}\`:`));
+    assert.deepEqual(
+      [...answered, ...NOT_ANSWERED].sort(),
+      Object.keys(ERROR_TABLE).sort(),
+      "each code is in the problemAnswers of its routes, or in NOT_ANSWERED",
+    );
+  });
+
+  test("has a schema for each type of event, and docs/http.md names it", () => {
+    const kinds = Object.entries(document.components.schemas).filter(([name]) => /^Event./.test(name));
+    const types = kinds.map(([, { properties }]) => (properties as { type: { const: string } }).type.const);
+    assert.deepEqual(types.sort(), [...EVENT_TYPES].sort());
+    const [, events] = /^## Events\n(.*?)^## /ms.exec(HTTP_PAGE)!;
+    for (const type of [...types, "snapshot"]) assert.ok(events!.includes(`\`${type}\``), type);
+  });
+
+  test("has the routes and scopes that docs/http.md has", () => {
+    const [, table] = /^## Routes\n(.*?)^HEAD /ms.exec(HTTP_PAGE)!;
+    for (const { method, path, operation } of operations) {
+      const route = `${method.toUpperCase()} ${path}`;
+      const row = table!
+        .split("\n")
+        .find((line) => line.includes(`\`${route}\``) || line.includes(`, \`${path}\``));
+      assert.ok(row, `docs/http.md has no row for ${route}`);
+      assert.ok(row.split("|")[2]!.includes(operation["x-scope"] ?? "none"), row);
+    }
+  });
+
+  test("has only methods and headers that a page of an allowed origin may use", () => {
+    const sent = operations.flatMap(({ operation }) => operation.parameters ?? []);
+    const received = operations.flatMap(({ operation }) =>
+      Object.entries(operation.responses).filter(([status]) => Number(status) < 400),
+    );
+    const missing = [
+      ...operations.map(({ method }) => method.toUpperCase()).filter((name) => !METHODS.includes(name)),
+      ...sent.flatMap((given) =>
+        given.in === "header" && !REQUEST_HEADERS.includes(given.name) ? given.name : [],
+      ),
+      ...received.flatMap(([, { headers = {} }]) =>
+        Object.keys(headers).filter((name) => !ANSWER_HEADERS.includes(name)),
+      ),
+    ];
+    assert.deepEqual(missing, [], "the lists are in guard-requests.ts");
+  });
+
+  test("is the published one", () => {
+    assert.deepEqual(
+      JSON.parse(readFileSync("schemas/openapi.json", "utf8")),
+      JSON.parse(JSON.stringify(document)),
+    );
+  });
+});
+
+test("a service serves the document with its own origin, and its answers match the document", async (t) => {
+  const service = await listenFor(t);
+  const shown = (await (await fetch(`${service.origin}/openapi.json`)).json()) as OpenApiDocument;
+  assert.deepEqual(shown.servers, [{ url: service.origin }]);
+  assert.deepEqual(Object.keys(shown.paths), Object.keys(document.paths));
+  const { value } =
+    shown.paths["/v1/run_ml_job"]!.post!.requestBody!.content["application/json"]!.examples!.example!;
+  assert.ok((value as { feature_url: string }).feature_url.startsWith(`${service.origin}/data/`));
+  const submitted = await fetch(`${service.origin}/v1/run_ml_job`, {
+    method: "POST",
+    body: JSON.stringify(value),
+    headers: { "content-type": "application/json" },
+  });
+  const { id } = (await submitted.json()) as { id: string };
+  for (const { method, path, operation } of operations) {
+    const url = service.origin + path.replace("{id}", id).replace("{name}", "feature_engine_a.json");
+    const controller = new AbortController();
+    const answer = await fetch(url, { method: method.toUpperCase(), signal: controller.signal });
+    const documented = operation.responses[String(answer.status)];
+    assert.ok(documented, `${method} ${path}: ${answer.status}`);
+    const type = answer.headers.get("content-type")?.split(";")[0];
+    if (answer.status === 204) continue;
+    if (type === STREAM) {
+      controller.abort();
+      continue;
+    }
+    const media = documented.content?.[type ?? ""];
+    assert.ok(media, `${method} ${path}: ${type}`);
+    const check = checker(media.schema);
+    const body = type!.includes("json") ? await answer.json() : await answer.text();
+    assert.ok(check(body), `${method} ${path}: ${JSON.stringify(check.errors)}`);
+  }
+});
