@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { EVENT_TYPES, snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
@@ -8,9 +8,9 @@ import { parsePayload } from "../../contract/config/payload.ts";
 import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
 import { makeDocument } from "./build-http.ts";
 import type { OpenApiDocument, OpenApiMedia, OpenApiOperation } from "./document.ts";
-import { EVENTS } from "./examples.ts";
+import { EVENTS, ML_PAYLOAD } from "./examples.ts";
 import { ANSWER_HEADERS, METHODS, REQUEST_HEADERS } from "./guard.ts";
-import { listenFor } from "./listening.testing.ts";
+import { ask, type Listening, listen, listenFor } from "./listening.testing.ts";
 
 let document: OpenApiDocument;
 let operations: { method: string; path: string; operation: OpenApiOperation }[];
@@ -126,12 +126,8 @@ describe("the OpenAPI document", () => {
 
   test("has every schema that it refers to, by its name", () => {
     const names = Object.keys(document.components.schemas);
-    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g))
       assert.ok(names.includes(name!), name);
-    }
-    for (const name of ["MlPayload", "DlConfig", "Operation", "Problem", "Event", "Snapshot", "OutputBlob"]) {
-      assert.equal(document.components.schemas[name]!.$ref, undefined, name);
-    }
   });
 
   test("describes problems by status and code, as problem details", () => {
@@ -207,19 +203,22 @@ describe("the OpenAPI document", () => {
   });
 });
 
-test("a service serves the document with its own origin, and its answers match the document", async (t) => {
-  const service = await listenFor(t);
-  const shown = (await (await fetch(`${service.origin}/openapi.json`)).json()) as OpenApiDocument;
-  assert.deepEqual(shown.servers, [{ url: service.origin }]);
-  assert.deepEqual(Object.keys(shown.paths), Object.keys(document.paths));
-  const { value } =
-    shown.paths["/v1/run_ml_job"]!.post!.requestBody!.content["application/json"]!.examples!.example!;
-  assert.ok((value as { feature_url: string }).feature_url.startsWith(`${service.origin}/data/`));
-  const submitted = await fetch(`${service.origin}/v1/run_ml_job`, {
-    method: "POST",
-    body: JSON.stringify(value),
-    headers: { "content-type": "application/json" },
-  });
+let service: Listening;
+let description: string;
+before(async () => {
+  service = await listen();
+  description = (await shownBy(service)).info.description;
+});
+after(() => service.close());
+
+async function shownBy({ port }: Listening, headers: Record<string, string> = {}): Promise<OpenApiDocument> {
+  return JSON.parse((await ask(port, { path: "/openapi.json", headers })).text);
+}
+
+test("the answers of a service match its document", async () => {
+  const payload = { method: "POST", body: JSON.stringify(ML_PAYLOAD) };
+  const headers = { "content-type": "application/json" };
+  const submitted = await fetch(`${service.origin}/v1/run_ml_job`, { ...payload, headers });
   const { id } = (await submitted.json()) as { id: string };
   for (const { method, path, operation } of operations) {
     const url = service.origin + path.replace("{id}", id).replace("{name}", "feature_engine_a.json");
@@ -239,4 +238,47 @@ test("a service serves the document with its own origin, and its answers match t
     const body = type!.includes("json") ? await answer.json() : await answer.text();
     assert.ok(check(body), `${method} ${path}: ${JSON.stringify(check.errors)}`);
   }
+});
+
+test("a service shows the origin of the request: as its server, in its examples and in its curl lines", async (t) => {
+  const [first, second] = [
+    await shownBy(service, { host: "localhost:1" }),
+    await shownBy(service, { host: "localhost:2" }),
+  ];
+  assert.equal(JSON.stringify(first).replaceAll("localhost:1", "localhost:2"), JSON.stringify(second));
+  assert.deepEqual(second.servers, [{ url: "http://localhost:2" }]);
+  assert.deepEqual(Object.keys(second.paths), Object.keys(document.paths));
+  assert.match(JSON.stringify(second.paths), /"http:\/\/localhost:2\/data\/feature_engine_sp500\.parquet"/);
+  const name = "feature_engine_sp500.parquet";
+  const upload = `curl -sS ${service.origin}/examples/${name} | curl -sS -T - ${service.origin}/data/${name}`;
+  assert.ok(description.includes(upload));
+  assert.ok(!description.includes("MUCAST_API_KEY"));
+  const shut = await listenFor(t, { auth: "keys", public_url: "https://forecasts.example" });
+  assert.match(
+    (await shownBy(shut)).info.description,
+    /-H "Authorization: Bearer \$MUCAST_API_KEY"[^\n]* "?https:\/\/forecasts\.example\/v1\/operations\//,
+  );
+});
+
+test("the document of a service lists its limits and every error code", () => {
+  for (const row of [
+    "| `upload_bytes` | 17179869184 bytes | Maximum size of an uploaded blob. |",
+    "| `job_seconds` | 43200 s |",
+    "| `retention_days` | 30 days |",
+    "| `queued_per_caller` | 1000 |",
+    ...Object.entries(ERROR_TABLE).map(([code, { status }]) => `| \`${code}\` | ${status} |`),
+  ])
+    assert.ok(description.includes(`\n${row}`), `${row} in ${description}`);
+});
+
+test("every page that an error or the document names is served, and nothing else of its folder", async () => {
+  const names = new Set(`${JSON.stringify(ERROR_TABLE)}${description}`.match(/\bdocs\/[\w-]+\.md/g));
+  assert.ok(names.size > 0);
+  for (const name of names) {
+    const { status, headers, text } = await ask(service.port, { path: `/${name}` });
+    assert.deepEqual([status, headers["content-type"]], [200, "text/plain; charset=utf-8"], name);
+    assert.equal(text, readFileSync(name, "utf8"));
+  }
+  for (const path of ["/docs/none.md", "/docs/../package.json", "/docs/%2e%2e%2fREADME.md"])
+    assert.equal((await ask(service.port, { path })).status, 404, path);
 });

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { after, before, test } from "node:test";
 import { snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
+import type { Caller } from "../auth/caller.ts";
 import { ML_PAYLOAD } from "./examples.ts";
 import { ask, eventually, type Listening, listen, listenFor } from "./listening.testing.ts";
 
-const CALLER = { subject: "local", scopes: new Set(["read", "write"] as const) };
+const CALLER: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
 
 let service: Listening;
 before(async () => {
@@ -13,29 +14,24 @@ before(async () => {
 });
 after(() => service.close());
 
-async function running(): Promise<string> {
+async function running({ operations } = service, caller: Caller = CALLER): Promise<string> {
   const submission = { operation: "run_ml_job", payload: JSON.stringify(ML_PAYLOAD) } as const;
-  const { operation } = await service.operations.submit(CALLER, submission);
-  service.operations.start(operation.id);
-  return operation.id;
+  const { id } = (await operations.submit(caller, submission)).operation;
+  operations.start(id);
+  return id;
 }
 
 function follow(id: string, headers: Record<string, string> = {}, query = ""): Promise<Response> {
   return fetch(`${service.origin}/v1/operations/${id}/events${query}`, { headers });
 }
 
-interface Received {
-  readonly id: number;
-  readonly type: string;
-}
-
 /** Ids and types of the events in the text of a stream, each checked against its schema. */
-function received(text: string): Received[] {
+function received(text: string): string[] {
   return [...text.matchAll(/^id: (\d+)\nevent: (\w+)\ndata: (.*)\n\n/gm)].map(([, id, type, data]) => {
     const schema = type === "snapshot" ? snapshotSchema : storedEventSchema;
     const event = schema.parse(JSON.parse(data!));
     assert.deepEqual([event.seq, event.type], [Number(id), type]);
-    return { id: event.seq, type: event.type };
+    return `${id} ${type}`;
   });
 }
 
@@ -53,28 +49,24 @@ test("a reader gets each event when it happens, and the stream ends after the fi
   while (!text.includes("event: progress")) text += (await reader.read()).value;
   service.operations.end(id);
   for (let next = await reader.read(); !next.done; next = await reader.read()) text += next.value;
-  assert.deepEqual(received(text), [
-    { id: 1, type: "queued" },
-    { id: 2, type: "started" },
-    { id: 3, type: "progress" },
-    { id: 4, type: "succeeded" },
-  ]);
+  assert.deepEqual(received(text), ["1 queued", "2 started", "3 progress", "4 succeeded"]);
   assert.ok(text.startsWith("retry: 2000\n\n"));
 });
 
 test("a stream resumes after Last-Event-ID, from header or query", async () => {
   const id = await running();
   service.operations.end(id);
-  const all = received(await (await follow(id)).text());
-  assert.deepEqual(
-    all.map(({ id }) => id),
-    [1, 2, 3],
-  );
-  assert.deepEqual(received(await (await follow(id, { "last-event-id": "2" })).text()), all.slice(2));
-  assert.deepEqual(received(await (await follow(id, {}, "?last_event_id=1")).text()), all.slice(1));
-  const both = await follow(id, { "last-event-id": "2" }, "?last_event_id=1");
-  assert.deepEqual(received(await both.text()), all.slice(2), "a browser's own header is the newer one");
-  assert.deepEqual(received(await (await follow(id, { "last-event-id": "" })).text()), all);
+  const all = ["1 queued", "2 started", "3 succeeded"];
+  for (const [header, query, after] of [
+    ["", "", 0],
+    ["2", "", 2],
+    ["", "?last_event_id=1", 1],
+    // A browser's own header is the newer one.
+    ["2", "?last_event_id=1", 2],
+  ] as const) {
+    const stream = await follow(id, { "last-event-id": header }, query);
+    assert.deepEqual(received(await stream.text()), all.slice(after));
+  }
   const seen = await follow(id, { "last-event-id": "3" });
   assert.deepEqual([seen.status, await seen.text()], [204, ""]);
 });
@@ -83,11 +75,8 @@ test("a stream starts with a snapshot if events are no longer kept", async () =>
   const id = await running();
   service.operations.prune(id);
   service.operations.end(id);
-  assert.deepEqual(received(await (await follow(id)).text()), [
-    { id: 1, type: "snapshot" },
-    { id: 2, type: "started" },
-    { id: 3, type: "succeeded" },
-  ]);
+  const text = await (await follow(id)).text();
+  assert.deepEqual(received(text), ["1 snapshot", "2 started", "3 succeeded"]);
 });
 
 test("a malformed Last-Event-ID and an unknown query key are refused", async () => {
@@ -114,12 +103,10 @@ test("HEAD answers the headers of GET and opens no stream", async () => {
 test("a reader that disconnects leaves no listener behind", async () => {
   const id = await running();
   const before = service.operations.listeners;
-  const opened = [];
-  for (let n = 0; n < 20; n++) {
+  const opened = Array.from({ length: 20 }, () => {
     const sent = request(`${service.origin}/v1/operations/${id}/events`, { agent: false });
-    sent.on("error", () => undefined).end();
-    opened.push(sent);
-  }
+    return sent.on("error", () => undefined).end();
+  });
   await eventually(() => service.operations.listeners >= before + 20);
   for (const sent of opened) sent.destroy();
   await eventually(() => service.operations.listeners <= before);
@@ -127,11 +114,9 @@ test("a reader that disconnects leaves no listener behind", async () => {
 
 test("a service that closes ends its streams", async (t) => {
   const ending = await listenFor(t);
-  const submission = { operation: "run_ml_job", payload: JSON.stringify(ML_PAYLOAD) } as const;
-  const { operation } = await ending.operations.submit(CALLER, submission);
-  const answer = await fetch(`${ending.origin}/v1/operations/${operation.id}/events`);
+  const answer = await fetch(`${ending.origin}/v1/operations/${await running(ending)}/events`);
   const [text] = await Promise.all([answer.text(), ending.close()]);
-  assert.deepEqual(received(text), [{ id: 1, type: "queued" }]);
+  assert.deepEqual(received(text), ["1 queued", "2 started"]);
 });
 
 test("a stream ends once its API key is revoked, while another key's continues", {
@@ -140,20 +125,14 @@ test("a stream ends once its API key is revoked, while another key's continues",
   const keyed = await listenFor(t, { auth: "keys" }, { beatMilliseconds: 5 });
   const followed = async (name: string) => {
     const { key, token } = await keyed.keys.create(name, ["read", "write"]);
-    const caller = { subject: key.subject, scopes: new Set(key.scopes) };
-    const submission = { operation: "run_ml_job", payload: JSON.stringify(ML_PAYLOAD) } as const;
-    const { operation } = await keyed.operations.submit(caller, submission);
-    keyed.operations.start(operation.id);
+    const id = await running(keyed, { subject: key.subject, scopes: new Set(key.scopes) });
     const headers = { authorization: `Bearer ${token}` };
-    const stream = await fetch(`${keyed.origin}/v1/operations/${operation.id}/events`, { headers });
-    return { key, id: operation.id, text: stream.text() };
+    const stream = await fetch(`${keyed.origin}/v1/operations/${id}/events`, { headers });
+    return { key, id, text: stream.text() };
   };
   const [revoked, kept] = [await followed("revoked"), await followed("kept")];
   await keyed.keys.revoke(revoked.key.id);
-  assert.deepEqual(
-    received(await revoked.text).map(({ type }) => type),
-    ["queued", "started"],
-  );
+  assert.deepEqual(received(await revoked.text), ["1 queued", "2 started"]);
   keyed.operations.end(kept.id);
-  assert.equal(received(await kept.text).at(-1)!.type, "succeeded");
+  assert.equal(received(await kept.text).at(-1), "3 succeeded");
 });

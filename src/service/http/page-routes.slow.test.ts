@@ -96,10 +96,6 @@ test("a file of another version, a missing file and a path outside the folder ar
   ]) {
     assert.equal((await ask(service.port, { path })).status, 404, path);
   }
-  assert.equal(
-    (await ask(service.port, { path: `/web/${version}/console/main.js`, method: "POST" })).status,
-    405,
-  );
 });
 
 test("the modules of the console import only each other, run in a browser, and lose their types without a warning", (t) => {

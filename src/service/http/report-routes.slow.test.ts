@@ -4,7 +4,7 @@ import { reportLinkSchema } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { DrawPage } from "../report/reports.ts";
 import { EXAMPLE_PAYLOADS } from "./examples.ts";
-import { eventually, type Listening, listen } from "./listening.testing.ts";
+import { ask, codeOf, eventually, type Listening, listen } from "./listening.testing.ts";
 
 const CALLER = { subject: "local", scopes: new Set(["read", "write"] as const) };
 
@@ -38,67 +38,63 @@ async function submitted({ isEnded = true, hasOutput = true } = {}): Promise<str
   return `/v1/operations/${id}/report`;
 }
 
-const get = (path: string, init?: RequestInit) => fetch(`${service.origin}${path}`, init);
-
-async function refused(path: string): Promise<[number, string]> {
-  const answer = await get(path);
-  return [answer.status, ((await answer.json()) as { code: string }).code];
-}
+const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>
+  ask(service.port, { method, path, headers });
 
 async function begun(count: number) {
   await eventually(() => drawings.length >= count);
   return drawings[count - 1]!;
 }
 
+const PAGE = Buffer.from("<!doctype html>µ");
+
 test("a report is a page without access to this service, which a browser revalidates by its ETag", async () => {
   const path = await submitted();
   const count = drawings.length;
-  const head = await get(path, { method: "HEAD" });
-  assert.deepEqual([head.status, await head.text(), drawings.length], [200, "", count], "HEAD draws nothing");
-  const asked = [get(path), get(path)];
-  (await begun(count + 1)).end.resolve(Buffer.from("<!doctype html>µ"));
-  for (const answer of await Promise.all(asked)) {
-    assert.equal(await answer.text(), "<!doctype html>µ");
-    assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
-    const policy = answer.headers.get("content-security-policy")!;
+  const head = await get(path, {}, "HEAD");
+  assert.deepEqual([head.status, head.text, drawings.length], [200, "", count], "HEAD draws nothing");
+  const pending = [get(path), get(path)];
+  (await begun(count + 1)).end.resolve(PAGE);
+  for (const { text, headers } of await Promise.all(pending)) {
+    assert.equal(text, String(PAGE));
+    assert.equal(headers["content-type"], "text/html; charset=utf-8");
+    const policy = String(headers["content-security-policy"]);
     assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; /);
     assert.match(policy, /; sandbox allow-scripts; frame-ancestors 'none'$/);
-    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
-    assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
-    assert.equal(answer.headers.get("cache-control"), "private, no-cache");
-    assert.equal(answer.headers.get("etag"), head.headers.get("etag"));
+    assert.equal(headers["cache-control"], "private, no-cache");
+    assert.equal(headers.etag, head.headers.etag);
   }
-  const again = await get(path, { headers: { "if-none-match": head.headers.get("etag")! } });
-  assert.deepEqual([again.status, await again.text()], [304, ""]);
+  const again = await get(path, { "if-none-match": head.headers.etag! });
+  assert.deepEqual([again.status, again.text], [304, ""]);
   // A browser applies the headers of a 304 to its cached page.
   for (const header of ["content-security-policy", "cache-control", "etag"])
-    assert.equal(again.headers.get(header), head.headers.get(header), header);
+    assert.equal(again.headers[header], head.headers[header], header);
   assert.equal(drawings.length, count + 1, "drawn once");
 });
 
 test("a report that cannot be drawn is a problem", async () => {
   const path = await submitted();
-  const count = drawings.length;
-  const asked = refused(path);
-  (await begun(count + 1)).end.reject(new MucastError("process_lost", "it was ended by SIGKILL"));
-  assert.deepEqual(await asked, [500, "process_lost"]);
+  const pending = get(path);
+  (await begun(drawings.length + 1)).end.reject(new MucastError("process_lost", "it was ended by SIGKILL"));
+  assert.deepEqual(codeOf(await pending), [500, "process_lost"]);
 });
 
 test("a caller that leaves ends the drawing", async () => {
   const path = await submitted();
   const count = drawings.length;
   const leaving = new AbortController();
-  const asked = get(path, { signal: leaving.signal });
+  const pending = fetch(`${service.origin}${path}`, { signal: leaving.signal });
   const { signal } = await begun(count + 1);
   leaving.abort();
-  await assert.rejects(asked);
+  await assert.rejects(pending);
   await eventually(() => signal.aborted);
 });
 
+/** The path of a link to a report. */
 async function linked(path: string): Promise<string> {
-  const answer = await get(`${path}-link`, { method: "POST" });
-  assert.equal(answer.status, 200);
-  const { url, expires_at } = reportLinkSchema.parse(await answer.json());
+  const { url, expires_at } = reportLinkSchema.parse(
+    JSON.parse((await get(`${path}-link`, {}, "POST")).text),
+  );
   assert.match(url, new RegExp(`^${service.origin}/reports/[\\w-]{43}$`));
   assert.ok(Date.parse(expires_at) > Date.now());
   return url.slice(service.origin.length);
@@ -107,45 +103,28 @@ async function linked(path: string): Promise<string> {
 test("a link opens a report once: HEAD and a browser's prefetch do not use it up, and no log line contains it", async () => {
   const path = await linked(await submitted());
   const count = drawings.length;
-  const head = await get(path, { method: "HEAD" });
-  assert.deepEqual([head.status, head.headers.get("cache-control")], [200, "no-store"]);
-  for (const header of ["sec-purpose", "purpose", "x-purpose", "x-moz"]) {
-    const early = await get(path, { headers: { [header]: "prefetch;prerender" } });
-    assert.equal(early.status, 503);
-  }
+  const head = await get(path, {}, "HEAD");
+  assert.deepEqual([head.status, head.headers["cache-control"]], [200, "no-store"]);
+  for (const header of ["sec-purpose", "purpose", "x-purpose", "x-moz"])
+    assert.equal((await get(path, { [header]: "prefetch;prerender" })).status, 503);
   assert.equal(drawings.length, count);
-  const asked = [get(path), get(path)];
-  (await begun(count + 1)).end.resolve(Buffer.from("<!doctype html>"));
-  const [first, second] = (await Promise.all(asked)).sort((a, b) => a.status - b.status);
-  assert.deepEqual([first!.status, second!.status], [200, 404]);
-  assert.equal(await first!.text(), "<!doctype html>");
-  assert.match(
-    first!.headers.get("content-security-policy")!,
-    /sandbox allow-scripts; frame-ancestors 'none'$/,
-  );
-  assert.equal(first!.headers.get("cache-control"), "no-store");
-  assert.equal(first!.headers.get("referrer-policy"), "no-referrer");
-  assert.equal(first!.headers.get("etag"), null);
-  const used = await get(path, { method: "HEAD" });
-  assert.equal(used.status, 404);
+  const pending = [get(path), get(path)];
+  (await begun(count + 1)).end.resolve(PAGE);
+  const [first, second] = (await Promise.all(pending)).sort((a, b) => a.status - b.status);
+  assert.deepEqual([first!.status, second!.status, first!.text], [200, 404, String(PAGE)]);
+  const { headers } = first!;
+  assert.match(String(headers["content-security-policy"]), /sandbox allow-scripts; frame-ancestors 'none'$/);
+  assert.deepEqual([headers["cache-control"], headers.etag], ["no-store", undefined]);
+  assert.equal(headers["referrer-policy"], "no-referrer");
+  assert.equal((await get(path, {}, "HEAD")).status, 404);
   const token = path.split("/").at(-1)!;
   for (const misspelt of [
-    `${path}/`,
-    `/${path}`,
-    `/below/a/proxy${path}`,
-    `/reports%2F${token}`,
+    ...[`${path}/`, `/${path}`, `/below/a/proxy${path}`, `/reports%2F${token}`, `${path}?x=1`],
     path.replace("reports", "Reports"),
-    `${path}?x=1`,
-  ]) {
-    const answer = await get(misspelt);
-    assert.ok(answer.status >= 400, misspelt);
-    await answer.body?.cancel();
-  }
+  ])
+    assert.ok((await get(misspelt)).status >= 400, misspelt);
   await eventually(() => service.logged.some((line) => line.includes('"route":"/reports/:token"')));
-  assert.deepEqual(
-    service.logged.filter((line) => line.includes(token)),
-    [],
-  );
+  assert.ok(!service.logged.some((line) => line.includes(token)));
   assert.ok(!JSON.stringify(service.done).includes(token));
 });
 
@@ -153,18 +132,17 @@ test("a link compares several operations in their order, and is refused for one 
   const paths = [await submitted(), await submitted(), await submitted()];
   const ids = paths.map((path) => path.split("/")[3]!);
   const create = async (query: string) => {
-    const answer = await get(`/v1/report-link?${query}`, { method: "POST" });
-    const body = (await answer.json()) as { url: string; code: string; detail: string };
-    return { status: answer.status, ...body };
+    const { status, text } = await get(`/v1/report-link?${query}`, {}, "POST");
+    return { status, ...JSON.parse(text) };
   };
   const of = (...wanted: readonly string[]) => wanted.map((id) => `id=${id}`).join("&");
   const { url } = await create(of(ids[2]!, ids[0]!));
   const count = drawings.length;
-  const asked = get(url.slice(service.origin.length));
+  const pending = get(url.slice(service.origin.length));
   const { end, names } = await begun(count + 1);
   assert.deepEqual(names, [`ml_engine_${ids[2]}.json`, `ml_engine_${ids[0]}.json`]);
-  end.resolve(Buffer.from("<!doctype html>"));
-  assert.equal((await asked).status, 200);
+  end.resolve(PAGE);
+  assert.equal((await pending).status, 200);
   assert.equal((await create(of(ids[1]!))).status, 200, "one is enough");
 
   const running = (await submitted({ isEnded: false })).split("/")[3]!;
@@ -174,7 +152,6 @@ test("a link compares several operations in their order, and is refused for one 
     [of(ids[0]!, ids[0]!), 400, "invalid_request", /id\[1\]: must not appear twice/],
     [of(...nine), 400, "invalid_request", /id: must be a list of length <= 8/],
     [of("a/b"), 400, "invalid_request", /id\[0\]/],
-    [`${of(ids[0]!)}&ids=x`, 400, "invalid_request", /unknown key "ids"/],
     [of(ids[0]!, "none"), 404, "not_found", /"none"/],
     [of(ids[0]!, running), 409, "no_result", new RegExp(running)],
   ] as const) {
@@ -187,31 +164,27 @@ test("a link compares several operations in their order, and is refused for one 
 test("a link whose report cannot be drawn for the moment stays valid", async () => {
   const path = await linked(await submitted());
   const count = drawings.length;
-  const asked = refused(path);
+  const pending = get(path);
   (await begun(count + 1)).end.reject(new MucastError("unavailable", "others draw", { retryAfter: 1 }));
-  assert.deepEqual(await asked, [503, "unavailable"]);
+  assert.deepEqual(codeOf(await pending), [503, "unavailable"]);
   const again = get(path);
-  (await begun(count + 2)).end.resolve(Buffer.from("<!doctype html>"));
+  (await begun(count + 2)).end.resolve(PAGE);
   assert.equal((await again).status, 200);
   assert.equal((await get(path)).status, 404);
 });
 
-test("a link is created only for an existing report, and opens nothing if the output is removed later", async () => {
-  const refusedLink = async (path: string) => {
-    const answer = await get(`${path}-link`, { method: "POST" });
-    return [answer.status, ((await answer.json()) as { code: string }).code];
-  };
-  assert.deepEqual(await refusedLink("/v1/operations/none/report"), [404, "not_found"]);
-  assert.deepEqual(await refusedLink(await submitted({ isEnded: false })), [409, "no_result"]);
+test("an operation that is unknown, has not succeeded or has lost its output has neither report nor link", async () => {
+  for (const [path, ...problem] of [
+    ["/v1/operations/none/report", 404, "not_found"],
+    [await submitted({ isEnded: false }), 409, "no_result"],
+    [await submitted({ hasOutput: false }), 404, "not_found"],
+  ] as const) {
+    assert.deepEqual(codeOf(await get(path)), problem);
+    assert.deepEqual(codeOf(await get(`${path}-link`, {}, "POST")), problem);
+  }
   const report = await submitted();
   const path = await linked(report);
   await service.store.remove(`data/ml_engine_${report.split("/")[3]}.json`);
-  assert.deepEqual(await refused(path), [404, "not_found"]);
-  assert.deepEqual(await refused("/reports/never-made"), [404, "not_found"]);
-});
-
-test("an operation that is unknown, has not succeeded or has lost its output has no report", async () => {
-  assert.deepEqual(await refused("/v1/operations/none/report"), [404, "not_found"]);
-  assert.deepEqual(await refused(await submitted({ isEnded: false })), [409, "no_result"]);
-  assert.deepEqual(await refused(await submitted({ hasOutput: false })), [404, "not_found"]);
+  for (const gone of [path, "/reports/never-made"])
+    assert.deepEqual(codeOf(await get(gone)), [404, "not_found"]);
 });
