@@ -76,7 +76,8 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     paths: [
       "src/console/",
       "src/report/",
-      "src/service/http/page/",
+      "src/service/http/page-routes.ts",
+      "src/service/http/web-files.ts",
       "web/",
       "tools/browser/",
       "test/browser/",
