@@ -10,8 +10,9 @@ import { addDefault, openSchema } from "../../contract/schema/open-schema.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Scope } from "../auth/caller.ts";
 import { EXAMPLE_PAYLOADS } from "./examples.ts";
+import { REQUEST_HEADERS } from "./guard.ts";
 import type { HttpApp, RouteAccess } from "./http-app.ts";
-import { PROBLEM_TYPE, type ProblemHeader, problemAnswer } from "./problem-answer.ts";
+import { PROBLEM_TYPE, problemAnswer } from "./problem-answer.ts";
 
 export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -106,7 +107,7 @@ function describeRoute({ schema, url, route }: Parameters<SwaggerTransform>[0], 
   const { access = "admin", problems = [] } = route.config!;
   const documented = {
     ...(convert(sent, "input") as object),
-    ...(headers === undefined ? {} : { headers: withTitles(convert(headers, "input") as HeaderSchema) }),
+    ...(headers === undefined ? {} : { headers: titleHeaders(convert(headers, "input") as JsonSchema) }),
     response: convert({ ...(response as object), ...problemAnswers(access, problems) }, "output"),
     // `security` has no scopes: most tools interpret scopes there as those of OAuth 2.
     ...(access === "anyone" ? { security: [] } : { security: SCOPED_SECURITY, "x-scope": access }),
@@ -114,12 +115,12 @@ function describeRoute({ schema, url, route }: Parameters<SwaggerTransform>[0], 
   return { schema: documented, url };
 }
 
-interface HeaderSchema {
-  readonly properties: JsonSchema;
-}
-
-function withTitles({ properties, ...rest }: HeaderSchema): object {
-  const named = Object.entries(properties).map(([name, schema]) => [titleCase(name), schema]);
+/** Names the headers of a schema as people write them. */
+function titleHeaders({ properties, ...rest }: JsonSchema): JsonSchema {
+  const named = Object.entries(properties as JsonSchema).map(([name, schema]) => [
+    REQUEST_HEADERS.find((title) => title.toLowerCase() === name),
+    schema,
+  ]);
   return { ...rest, properties: Object.fromEntries(named) };
 }
 
@@ -198,7 +199,7 @@ type HeaderDocs = Readonly<
   Record<string, { readonly type: "string" | "integer"; readonly description: string }>
 >;
 
-/** What the document says of a route for an operation of the API. @param note follows its description. */
+/** Documents the route of an operation of the API. @param note follows its description. */
 export function apiDocs(name: ApiOperationName, tag: string, note = "") {
   const { title, description } = API_OPERATIONS[name];
   return { operationId: name, summary: title, description: `${description}${note}`, tags: [tag] };
@@ -240,20 +241,17 @@ const EXAMPLE_DATA: Partial<Record<ErrorCode, Record<string, unknown>>> = {
   },
 };
 
-const PROBLEM_HEADERS: Readonly<Record<ProblemHeader, HeaderDocs[string]>> = {
-  "retry-after": { type: "integer", description: "Seconds to wait before trying again." },
-  "www-authenticate": {
+const PROBLEM_HEADERS: HeaderDocs = {
+  "Retry-After": { type: "integer", description: "Seconds to wait before trying again." },
+  "WWW-Authenticate": {
     type: "string",
     description: "The required credentials, and what is wrong with the given ones.",
   },
-  allow: { type: "string", description: "The allowed methods." },
-  "content-range": { type: "string", description: "`bytes */<size>`." },
+  Allow: { type: "string", description: "The allowed methods." },
+  "Content-Range": { type: "string", description: "`bytes */<size>`." },
 };
 
-/**
- * The problems that a route may answer, one entry per status.
- * @param codes codes of this route in addition to those of every route.
- */
+/** The problems that a route may answer, one entry per status. */
 function problemAnswers(access: RouteAccess, codes: readonly ErrorCode[]): Record<string, object> {
   const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
   const examples = [...all].map((code) => {
@@ -261,7 +259,7 @@ function problemAnswers(access: RouteAccess, codes: readonly ErrorCode[]): Recor
     const { problem, headers } = problemAnswer(new MucastError(code, title, EXAMPLE_DATA[code]));
     // The id of a defect is random, and the generated document must not change.
     const value = code === "internal" ? { ...problem, detail: title, id: "…" } : problem;
-    return { code, title, value, headers: Object.keys(headers) as ProblemHeader[] };
+    return { code, title, value, headers: Object.keys(headers) };
   });
   const byStatus = Map.groupBy(examples, ({ value }) => value.status);
   const problems = [...byStatus].map(([status, group]) => [
@@ -269,7 +267,7 @@ function problemAnswers(access: RouteAccess, codes: readonly ErrorCode[]): Recor
     {
       description: group.map(({ code, title }) => `\`${code}\`: ${title}.`).join(" "),
       headers: Object.fromEntries(
-        group.flatMap(({ headers }) => headers.map((name) => [titleCase(name), PROBLEM_HEADERS[name]])),
+        group.flatMap(({ headers }) => headers.map((name) => [name, PROBLEM_HEADERS[name]])),
       ),
       content: {
         [PROBLEM_TYPE]: {
@@ -280,13 +278,4 @@ function problemAnswers(access: RouteAccess, codes: readonly ErrorCode[]): Recor
     },
   ]);
   return { ...SERVER_ANSWERS, ...Object.fromEntries(problems) };
-}
-
-/** A header's name in its usual spelling, such as `Retry-After`. */
-function titleCase(name: string): string {
-  if (name === "etag" || name === "www-authenticate") return name === "etag" ? "ETag" : "WWW-Authenticate";
-  return name.replaceAll(
-    /(^|-)(id$|[a-z])/g,
-    (_, dash: string, rest: string) => `${dash}${rest.toUpperCase()}`,
-  );
 }

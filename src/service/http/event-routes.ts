@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import { PassThrough } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { isEnded } from "../../contract/api/operation-view.ts";
@@ -90,6 +90,16 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
       // 204 makes a browser stop reconnecting. After an empty stream it would reconnect forever.
       const first = isEnded(status) ? await events.next() : undefined;
       if (first?.done) return reply.code(204).send();
+      async function* texts(): AsyncGenerator<string> {
+        yield `retry: ${RECONNECT_MILLISECONDS}\n\n`;
+        if (first !== undefined) yield eventText(first.value!);
+        try {
+          for await (const event of events) yield eventText(event);
+        } catch (error) {
+          // The stream of a reader that left, or of a service that closes, simply ends.
+          if (!signal.aborted) throw error;
+        }
+      }
       const recordClose = telemetry.streamOpened();
       const stream = new PassThrough();
       const beat = setInterval(() => {
@@ -101,10 +111,10 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
           if (error instanceof MucastError && error.code === "unauthorized") revoked.abort();
         });
       }, options.beatMilliseconds ?? BEAT_MILLISECONDS);
-      void pumpEvents(first === undefined ? [] : [first.value], events, stream, signal)
+      void pipeline(texts, stream)
         .catch((error: Error) => {
+          if (signal.aborted) return;
           log.warn({ operation_id: params.id, err: error }, "an event stream failed");
-          stream.destroy();
         })
         .finally(() => {
           clearInterval(beat);
@@ -113,27 +123,6 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
       return asStream(reply).send(stream);
     },
   });
-}
-
-/** Writes events no faster than the reader accepts them, and ends the stream after the last one, or when `signal` aborts. */
-async function pumpEvents(
-  first: readonly (StoredEvent | Snapshot)[],
-  following: AsyncIterable<StoredEvent | Snapshot>,
-  stream: PassThrough,
-  signal: AbortSignal,
-): Promise<void> {
-  const write = async (event: StoredEvent | Snapshot) => {
-    signal.throwIfAborted();
-    if (!stream.write(eventText(event))) await once(stream, "drain", { signal });
-  };
-  try {
-    stream.write(`retry: ${RECONNECT_MILLISECONDS}\n\n`);
-    for (const event of first) await write(event);
-    for await (const event of following) await write(event);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-  stream.end();
 }
 
 /** An event in the format of a stream. JSON text has no raw line breaks, so `data` is one line. */

@@ -7,8 +7,6 @@ import type { HttpOptions } from "./http-app.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
 
-export type ProblemHeader = "allow" | "content-range" | "retry-after" | "www-authenticate";
-
 /** Where MCP clients find the OIDC issuer (RFC 9728). */
 export const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
@@ -53,25 +51,24 @@ export function problemAnswer(error: unknown, challenge: Challenge = {}) {
 function chooseHeaders(
   { code, data }: MucastError,
   { hadCredentials, metadata }: Challenge,
-): Partial<Record<ProblemHeader, string>> {
+): Record<string, string> {
+  const realm = 'Bearer realm="mucast"';
   switch (code) {
     case "unauthorized": {
       const error = hadCredentials ? ', error="invalid_token"' : "";
       const where = metadata === undefined ? "" : `, resource_metadata="${metadata}"`;
-      return { "www-authenticate": `Bearer realm="mucast"${error}${where}` };
+      return { "WWW-Authenticate": `${realm}${error}${where}` };
     }
     case "forbidden":
-      if (typeof data.scope !== "string") return {};
-      return {
-        "www-authenticate": `Bearer realm="mucast", error="insufficient_scope", scope="${data.scope}"`,
-      };
+      if (data.scope === undefined) return {};
+      return { "WWW-Authenticate": `${realm}, error="insufficient_scope", scope="${data.scope}"` };
     case "method_not_allowed":
-      return Array.isArray(data.allow) ? { allow: data.allow.join(", ") } : {};
+      return { Allow: (data.allow as string[]).join(", ") };
     case "range_not_satisfiable":
-      return { "content-range": `bytes */${data.size}` };
+      return { "Content-Range": `bytes */${data.size}` };
     case "rate_limited":
     case "unavailable":
-      return { "retry-after": String(data.retryAfter ?? 5) };
+      return { "Retry-After": String(data.retryAfter ?? 5) };
     default:
       return {};
   }
