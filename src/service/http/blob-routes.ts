@@ -49,41 +49,6 @@ const outputMuSchema = outputBlobSchema.pick({ mu: true }).meta({
 
 const BYTES = { type: "string", format: "binary" } as const;
 
-const READ_DOCS = {
-  operationId: "read_blob",
-  summary: "Read an input or output blob",
-  description:
-    "Returns the bytes of the blob; an output holds `mu`. You can request one range, for example to resume a download. Blobs of " +
-    "other callers are not found.",
-  tags: ["Blobs"],
-  params,
-  headers: z.looseObject({
-    range: header("One range of bytes; for several ranges, the response is the whole blob."),
-    "if-range": header("Returns the range only of this version, otherwise the whole blob."),
-    "if-match": header("Returns this version, or 412."),
-    "if-none-match": header("Returns a version other than this one, or 304."),
-  }),
-  response: {
-    200: {
-      description: "The whole blob.",
-      headers: { ETag: ETAG, "Accept-Ranges": { type: "string", description: "`bytes`." } },
-      content: {
-        "application/json": { schema: { anyOf: [outputMuSchema, inputBlobSchema, z.array(z.unknown())] } },
-        "application/vnd.apache.parquet": { schema: BYTES },
-      },
-    },
-    206: {
-      description: "The range.",
-      headers: {
-        ETag: ETAG,
-        "Content-Range": { type: "string", description: "The range and the total size." },
-      },
-      content: { "application/json": { schema: { description: "These bytes of the blob." } } },
-    },
-    304: emptyAnswer("The blob still has the version of `If-None-Match`.", { ETag: ETAG }),
-  },
-} as const;
-
 export const uploadedBlobSchema = z
   .strictObject({
     name: z.string(),
@@ -101,26 +66,6 @@ const UPLOADED: UploadedBlob = {
   size: 48213,
   etag: '"6b86b273"',
 };
-
-const WRITE_DOCS = {
-  operationId: "write_blob",
-  summary: "Upload an input blob",
-  description:
-    "Stores the whole body or nothing, with any Content-Type, streamed, up to the limit `upload_bytes`. " +
-    "The blob belongs to the caller: another caller's blob of the same name is a different blob.",
-  tags: ["Blobs"],
-  params,
-  headers: z.looseObject({
-    "if-match": header("Replaces only this version; `*` replaces any version but does not create a blob."),
-    "if-none-match": header("`*`: only creates a new blob."),
-  }),
-  // The service stores the bytes without parsing them, so a JSON schema here would promise a check that is not made.
-  body: { content: { "application/octet-stream": { schema: BYTES } } },
-  response: {
-    201: jsonAnswer("A new blob was created.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
-    200: jsonAnswer("An existing blob was replaced.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
-  },
-} as const;
 
 const WRITE_PROBLEMS = [
   ...(["not_found", "method_not_allowed", "precondition_failed", "too_large", "quota_exceeded"] as const),
@@ -168,7 +113,42 @@ export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void
       access: "read",
       problems: ["not_found", "precondition_failed", "range_not_satisfiable", "blob_unavailable"],
     },
-    schema: { ...READ_DOCS, params },
+    schema: {
+      operationId: "read_blob",
+      summary: "Read an input or output blob",
+      description:
+        "Returns the bytes of the blob; an output holds `mu`. You can request one range, for example to resume a download. Blobs of " +
+        "other callers are not found.",
+      tags: ["Blobs"],
+      params,
+      headers: z.looseObject({
+        range: header("One range of bytes; for several ranges, the response is the whole blob."),
+        "if-range": header("Returns the range only of this version, otherwise the whole blob."),
+        "if-match": header("Returns this version, or 412."),
+        "if-none-match": header("Returns a version other than this one, or 304."),
+      }),
+      response: {
+        200: {
+          description: "The whole blob.",
+          headers: { ETag: ETAG, "Accept-Ranges": { type: "string", description: "`bytes`." } },
+          content: {
+            "application/json": {
+              schema: { anyOf: [outputMuSchema, inputBlobSchema, z.array(z.unknown())] },
+            },
+            "application/vnd.apache.parquet": { schema: BYTES },
+          },
+        },
+        206: {
+          description: "The range.",
+          headers: {
+            ETag: ETAG,
+            "Content-Range": { type: "string", description: "The range and the total size." },
+          },
+          content: { "application/json": { schema: { description: "These bytes of the blob." } } },
+        },
+        304: emptyAnswer("The blob still has the version of `If-None-Match`.", { ETag: ETAG }),
+      },
+    },
     handler: async (request, reply) => {
       const { headers, method } = request;
       const { name } = request.params;
@@ -193,7 +173,27 @@ export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void
     method: "PUT",
     url: "/data/:name",
     config: { access: "write", isStreamed: true, problems: WRITE_PROBLEMS },
-    schema: { ...WRITE_DOCS, params },
+    schema: {
+      operationId: "write_blob",
+      summary: "Upload an input blob",
+      description:
+        "Stores the whole body or nothing, with any Content-Type, streamed, up to the limit `upload_bytes`. " +
+        "The blob belongs to the caller: another caller's blob of the same name is a different blob.",
+      tags: ["Blobs"],
+      params,
+      headers: z.looseObject({
+        "if-match": header(
+          "Replaces only this version; `*` replaces any version but does not create a blob.",
+        ),
+        "if-none-match": header("`*`: only creates a new blob."),
+      }),
+      // The service stores the bytes without parsing them, so a JSON schema here would promise a check that is not made.
+      body: { content: { "application/octet-stream": { schema: BYTES } } },
+      response: {
+        201: jsonAnswer("A new blob was created.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
+        200: jsonAnswer("An existing blob was replaced.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
+      },
+    },
     handler: async (request, reply): Promise<UploadedBlob> => {
       // Every possible check, before the first byte is read.
       const { headers } = request;

@@ -7,8 +7,8 @@ import { EVENT_TYPES, snapshotSchema, storedEventSchema } from "../../contract/a
 import { parsePayload } from "../../contract/config/payload.ts";
 import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
 import { makeDocument } from "./build-http.ts";
-import type { OpenApiDocument, OpenApiMedia, OpenApiOperation } from "./document.ts";
-import { EVENTS, ML_PAYLOAD } from "./examples.ts";
+import type { OpenApiDocument, OpenApiOperation } from "./document.ts";
+import { EVENTS, EXAMPLE_PAYLOADS, ML_PAYLOAD } from "./examples.ts";
 import { ANSWER_HEADERS, METHODS, REQUEST_HEADERS } from "./guard.ts";
 import { ask, type Listening, listen, listenFor } from "./listening.testing.ts";
 
@@ -43,13 +43,9 @@ const NOT_ANSWERED = [
   ...["diverged", "constant_target", "execution_lost", "cannot_listen", "tracking_failed"],
 ];
 
-function assertExamples(where: string, media: OpenApiMedia): number {
-  const check = checker(media.schema);
-  const examples = Object.entries(media.examples ?? {});
-  for (const [name, { value }] of examples) {
-    assert.ok(check(value), `${where} ${name}: ${JSON.stringify(check.errors)}`);
-  }
-  return examples.length;
+function assertValid(schema: object, value: unknown, where?: string): void {
+  const check = checker(schema);
+  assert.ok(check(value), `${where}: ${JSON.stringify(check.errors)}`);
 }
 
 describe("the OpenAPI document", () => {
@@ -63,50 +59,40 @@ describe("the OpenAPI document", () => {
     assert.ok(!ids.some((id) => id.includes("key")), "the routes of the operator are not published");
   });
 
-  test("has examples for bodies and answers, each valid by its schema", () => {
+  test("has examples for bodies and answers, each valid by its schema, and of payloads that jobs accept", () => {
     let examples = 0;
     for (const { path, operation } of operations) {
-      for (const media of Object.values(operation.requestBody?.content ?? {}))
-        examples += assertExamples(path, media);
-      for (const [status, { content = {} }] of Object.entries(operation.responses)) {
-        for (const [type, media] of Object.entries(content))
-          examples += assertExamples(`${path} ${status} ${type}`, media);
+      for (const { content = {} } of [operation.requestBody ?? {}, ...Object.values(operation.responses)]) {
+        for (const media of Object.values(content)) {
+          for (const [name, { value }] of Object.entries(media.examples ?? {})) {
+            assertValid(media.schema, value, `${path} ${name}`);
+            examples += 1;
+          }
+        }
       }
     }
     assert.ok(examples > 80, String(examples));
+    for (const name of ["run_ml_job", "run_dl_job"] as const)
+      parsePayload(name, JSON.stringify(EXAMPLE_PAYLOADS[name]));
   });
 
-  test("has examples of payloads that jobs accept, and of valid events", () => {
-    for (const name of ["run_ml_job", "run_dl_job"] as const) {
-      const { value } =
-        document.paths[`/v1/${name}`]!.post!.requestBody!.content["application/json"]!.examples!.example!;
-      parsePayload(name, JSON.stringify(value));
-    }
-    for (const event of EVENTS) storedEventSchema.parse(event);
-    const check = checker({ $ref: "#/components/schemas/Event" });
-    for (const event of EVENTS) assert.ok(check(event), JSON.stringify(check.errors));
-    const snapshot = { ...EVENTS.at(-1)!, type: "snapshot" };
-    snapshotSchema.parse(snapshot);
-    assert.ok(checker({ $ref: "#/components/schemas/Snapshot" })(snapshot));
-  });
-
-  test("describes each event of a stream", () => {
+  test("describes each event of a stream, and a snapshot", () => {
     const { content } = document.paths["/v1/operations/{id}/events"]!.get!.responses["200"]!;
     const { schema, examples } = content![STREAM]!;
     const { items } = schema.contentSchema as {
       items: { properties: { data: { contentSchema: object } } };
     };
-    const check = checker(items);
-    const data = checker(items.properties.data.contentSchema);
     const sent = String(examples!.example!.value).trim().split("\n\n");
     assert.equal(sent.length, EVENTS.length);
     for (const text of sent) {
       const fields = Object.fromEntries(
         text.split("\n").map((line) => line.split(/: (.*)/s) as [string, string]),
       );
-      assert.ok(check(fields), JSON.stringify(check.errors));
-      assert.ok(data(JSON.parse(fields.data!)), JSON.stringify(data.errors));
+      assertValid(items, fields);
+      assertValid(items.properties.data.contentSchema, storedEventSchema.parse(JSON.parse(fields.data!)));
     }
+    const snapshot = snapshotSchema.parse({ ...EVENTS.at(-1)!, type: "snapshot" });
+    assertValid({ $ref: "#/components/schemas/Snapshot" }, snapshot);
   });
 
   test("allows unknown members in answers, except in the result record, and none in requests", () => {
@@ -120,30 +106,20 @@ describe("the OpenAPI document", () => {
     const refused = document.paths["/v1/run_ml_job"]!.post!.responses["400"]!;
     const { schema, examples } = refused.content!["application/problem+json"]!;
     const problem = Object.values(examples!)[0]!.value as object;
-    assert.ok(checker(schema)({ ...problem, code: "added_later", added_later: 1 }));
-    assert.ok(checker({ $ref: "#/components/schemas/Event" })({ ...EVENTS[0]!, type: "added_later" }));
-  });
-
-  test("has every schema that it refers to, by its name", () => {
-    const names = Object.keys(document.components.schemas);
-    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g))
-      assert.ok(names.includes(name!), name);
+    assertValid(schema, { ...problem, code: "added_later", added_later: 1 });
+    assertValid({ $ref: "#/components/schemas/Event" }, { ...EVENTS[0]!, type: "added_later" });
   });
 
   test("describes problems by status and code, as problem details", () => {
     for (const { path, operation } of operations) {
-      for (const [status, { content = {}, description }] of Object.entries(operation.responses)) {
-        assert.notEqual(description, "Default Response", `${path} ${status}`);
-        assert.equal(
-          Object.keys(content).length === 0,
-          ["204", "304", "408", "417", "431"].includes(status),
-          `${path} ${status}`,
-        );
-        if (Number(status) < 400 || Object.keys(content).length === 0) continue;
-        assert.deepEqual(Object.keys(content), ["application/problem+json"], `${path} ${status}`);
-        for (const { value } of Object.values(content["application/problem+json"]!.examples!)) {
+      for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+        const types = Object.keys(content);
+        const isEmpty = ["204", "304", "408", "417", "431"].includes(status);
+        assert.equal(types.length === 0, isEmpty, `${path} ${status}`);
+        if (Number(status) < 400 || isEmpty) continue;
+        assert.deepEqual(types, ["application/problem+json"], `${path} ${status}`);
+        for (const { value } of Object.values(content["application/problem+json"]!.examples!))
           assert.equal((value as { status: number }).status, Number(status));
-        }
       }
     }
   });
@@ -194,13 +170,6 @@ describe("the OpenAPI document", () => {
     ];
     assert.deepEqual(missing, [], "the lists are in guard-requests.ts");
   });
-
-  test("is the published one", () => {
-    assert.deepEqual(
-      JSON.parse(readFileSync("schemas/openapi.json", "utf8")),
-      JSON.parse(JSON.stringify(document)),
-    );
-  });
 });
 
 let service: Listening;
@@ -234,9 +203,8 @@ test("the answers of a service match its document", async () => {
     }
     const media = documented.content?.[type ?? ""];
     assert.ok(media, `${method} ${path}: ${type}`);
-    const check = checker(media.schema);
     const body = type!.includes("json") ? await answer.json() : await answer.text();
-    assert.ok(check(body), `${method} ${path}: ${JSON.stringify(check.errors)}`);
+    assertValid(media.schema, body, `${method} ${path}`);
   }
 });
 

@@ -2,7 +2,6 @@ import swagger, { type SwaggerTransform } from "@fastify/swagger";
 import { z } from "zod";
 import { API_OPERATIONS, type ApiOperationName } from "../../contract/api/operations.ts";
 import { snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
-import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemSchema } from "../../contract/problems/problem.ts";
@@ -34,7 +33,7 @@ export interface OpenApiOperation {
   >;
 }
 
-export interface OpenApiMedia {
+interface OpenApiMedia {
   readonly schema: JsonSchema;
   examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
@@ -127,11 +126,9 @@ function titleHeaders({ properties, ...rest }: JsonSchema): JsonSchema {
 function complete(made: object, { all: schemas }: ComponentSchemas): OpenApiDocument {
   const document = made as OpenApiDocument;
   const paths = structuredClone(document.paths);
-  for (const operation of SUBMITTED_OPERATIONS) {
-    const value = EXAMPLE_PAYLOADS[operation];
-    paths[API_OPERATIONS[operation].path]!.post!.requestBody!.content["application/json"]!.examples = {
-      example: { value },
-    };
+  for (const [name, value] of Object.entries(EXAMPLE_PAYLOADS)) {
+    const { content } = paths[`/v1/${name}`]!.post!.requestBody!;
+    content["application/json"]!.examples = { example: { value } };
   }
   // A PUT without a body uploads an empty blob.
   Object.assign(paths["/data/{name}"]!.put!.requestBody!, { required: false });

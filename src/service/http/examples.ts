@@ -62,12 +62,7 @@ export const WAITING: OperationView = {
   tags: ["ridge", "nightly"],
   inputs: { feature: EXAMPLE_NAMES[0], data_extractor: EXAMPLE_NAMES[1] },
   created_at: "2026-01-05T08:30:00.000Z",
-  started_at: null,
-  finished_at: null,
-  progress: null,
-  warnings: [],
-  result: null,
-  error: null,
+  ...{ started_at: null, finished_at: null, progress: null, warnings: [], result: null, error: null },
 };
 
 export const RUNNING: OperationView = {
@@ -131,15 +126,8 @@ export const VERDICT: VerdictView = {
 };
 
 const METRICS = {
-  n: 252,
-  rmse: 0.0182,
-  mae: 0.0131,
-  hit_rate: 0.5139,
-  up_share: 0.5321,
-  hit_rate_se: 0.0315,
-  r2_zero: 0.0011,
-  r2_mean: 0.0004,
-  correlation: 0.0412,
+  ...{ n: 252, rmse: 0.0182, mae: 0.0131, hit_rate: 0.5139, up_share: 0.5321, hit_rate_se: 0.0315 },
+  ...{ r2_zero: 0.0011, r2_mean: 0.0004, correlation: 0.0412 },
 };
 
 export const FORECAST: ForecastView = {
@@ -147,10 +135,7 @@ export const FORECAST: ForecastView = {
   operation: "run_ml_job",
   output_name: `ml_engine_${ID}.json`,
   window: {
-    start: "2020-01-02",
-    end: "2026-01-05",
-    learning_end: "2024-12-31",
-    as_of: "2026-01-05",
+    ...{ start: "2020-01-02", end: "2026-01-05", learning_end: "2024-12-31", as_of: "2026-01-05" },
     median_spacing_days: 1,
   },
   count: 20,
@@ -162,11 +147,7 @@ export const FORECAST: ForecastView = {
       interval: { lower: -0.0281, upper: 0.0317 },
       metrics: METRICS,
       coverage: {
-        n: 252,
-        coverage: 0.897,
-        mean_width: 0.061,
-        interval_score: 0.083,
-        worst_250: 0.884,
+        ...{ n: 252, coverage: 0.897, mean_width: 0.061, interval_score: 0.083, worst_250: 0.884 },
         prequential: { n: 205, coverage: 0.902 },
       },
       shrinkage: { n: 225, b: 0.41, se: 0.27, s: 0.14 },
@@ -178,17 +159,9 @@ export const FORECAST: ForecastView = {
     score: {
       pooled: METRICS,
       cross_section: {
-        dates: 252,
-        mean_tickers: 20,
-        ic_mean: 0.013,
-        ic_std: 0.21,
-        icir: 0.062,
-        ic_t: 0.98,
-        ic_t_newey_west: 0.91,
-        rank_ic_mean: 0.011,
-        rank_ic_std: 0.2,
-        rank_icir: 0.055,
-        rank_ic_t: 0.87,
+        ...{ dates: 252, mean_tickers: 20 },
+        ...{ ic_mean: 0.013, ic_std: 0.21, icir: 0.062, ic_t: 0.98, ic_t_newey_west: 0.91 },
+        ...{ rank_ic_mean: 0.011, rank_ic_std: 0.2, rank_icir: 0.055, rank_ic_t: 0.87 },
       },
     },
     baselines: {
@@ -198,15 +171,9 @@ export const FORECAST: ForecastView = {
     shrinkage: { n: 4500, b: 0.19, se: 0.08, s: 0.11 },
   },
   intervals: {
-    method: "adaptive",
-    alpha: 0.1,
-    bound: "both",
+    ...{ method: "adaptive", alpha: 0.1, bound: "both" },
     pooled: {
-      n: 5040,
-      coverage: 0.899,
-      mean_width: 0.064,
-      interval_score: 0.086,
-      worst_250: 0.856,
+      ...{ n: 5040, coverage: 0.899, mean_width: 0.064, interval_score: 0.086, worst_250: 0.856 },
       prequential: { n: 4100, coverage: 0.901 },
     },
   },

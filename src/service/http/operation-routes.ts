@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { forecastParams, forecastQuery, forecastViewSchema } from "../../contract/api/forecast-view.ts";
-import { isEnded, type OperationView } from "../../contract/api/operation-view.ts";
+import { isEnded, type OperationView, operationSchema } from "../../contract/api/operation-view.ts";
 import { API_OPERATIONS, idempotencyKeySchema } from "../../contract/api/operations.ts";
 import { dlConfigSchema } from "../../contract/config/dl-config.ts";
 import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
@@ -49,6 +49,11 @@ const OPERATION_HEADERS = {
   },
   "Preference-Applied": { type: "string", description: "`wait=N` if the response has waited." },
 } as const;
+const LOCATION = { Location: { type: "string", description: "The same URL." } } as const;
+
+function operationDocs(description: string, example: OperationView, headers = {}) {
+  return jsonAnswer(description, operationSchema, example, { ...OPERATION_HEADERS, ...headers });
+}
 
 /** The seconds of `Prefer: wait=N` (RFC 7240), at most 60; undefined without it. A malformed or unknown preference has no effect. */
 function parseWait(prefer: string | undefined): number | undefined {
@@ -85,7 +90,7 @@ const SUBMISSION_PROBLEMS = [
 /** `POST /v1/run_ml_job`, `/v1/run_dl_job`, `/v1/audit` and `/v1/replay`. */
 export function jobRoutes(app: HttpApp, { operations }: HttpOptions): void {
   for (const operation of SUBMITTED_OPERATIONS) {
-    const { path, scope, output } = API_OPERATIONS[operation];
+    const { path, scope } = API_OPERATIONS[operation];
     app.route({
       method: "POST",
       url: path,
@@ -95,18 +100,12 @@ export function jobRoutes(app: HttpApp, { operations }: HttpOptions): void {
         headers: submissionHeaders,
         body: JOB_PAYLOADS[operation],
         response: {
-          202: jsonAnswer(
+          202: operationDocs(
             "The operation, which is queued or running.",
-            output,
             { ...WAITING, operation },
-            { ...OPERATION_HEADERS, Location: { type: "string", description: "The same URL." } },
+            LOCATION,
           ),
-          200: jsonAnswer(
-            "The operation, which ended within `Prefer: wait`.",
-            output,
-            SUCCEEDED,
-            OPERATION_HEADERS,
-          ),
+          200: operationDocs("The operation, which ended within `Prefer: wait`.", SUCCEEDED),
         },
       },
       handler: async (request, reply) => {
@@ -153,9 +152,7 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
       ...apiDocs("get_operation", "Operations"),
       params: get_operation.input,
       headers: z.looseObject({ prefer: preferHeader }),
-      response: {
-        200: jsonAnswer("The operation as it is.", get_operation.output, SUCCEEDED, OPERATION_HEADERS),
-      },
+      response: { 200: operationDocs("The operation as it is.", SUCCEEDED) },
     },
     handler: async (request, reply) => {
       const { caller, params } = request;
@@ -235,7 +232,6 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
     },
     handler: async ({ caller, query }) => operations.list(caller!, query),
   });
-  const { output } = cancel_operation;
   app.route({
     method: "POST",
     url: "/v1/operations/:id/cancel",
@@ -244,8 +240,8 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
       ...apiDocs("cancel_operation", "Operations", " No body is needed."),
       params: cancel_operation.input,
       response: {
-        200: jsonAnswer("The operation, which has ended.", output, SUCCEEDED, OPERATION_HEADERS),
-        202: jsonAnswer("The operation, which is still to stop.", output, RUNNING, OPERATION_HEADERS),
+        200: operationDocs("The operation, which has ended.", SUCCEEDED),
+        202: operationDocs("The operation, which is still to stop.", RUNNING),
       },
     },
     handler: async (request, reply) => {
