@@ -17,7 +17,7 @@ import { byteRange, checkIfMatch, matchesNone } from "./conditional-requests.ts"
 import { emptyAnswer, jsonAnswer } from "./document.ts";
 import { EXAMPLE_BLOBS } from "./examples.ts";
 import { limitAnswers } from "./guard.ts";
-import { type HttpApp, type HttpOptions, leaveBodies } from "./http-app.ts";
+import { acceptBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
 
 const params = z.strictObject({
   name: z
@@ -95,7 +95,7 @@ export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void
     all: settings.downloads,
     what: "downloads",
   });
-  leaveBodies(app);
+  acceptBodies(app, "leave");
 
   /** The address of a blob of the caller, with its size and version. @throws MucastError not_found. */
   async function lookUp({ caller }: FastifyRequest, name: string) {

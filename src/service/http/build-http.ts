@@ -193,7 +193,9 @@ const MAX_CONNECTIONS = 10_000;
  * @throws MucastError invalid_request for a setting `connections` that needs more.
  */
 function connectionLimit({ connections, concurrent_jobs }: Settings): number {
-  const files = openFileLimit();
+  // The soft limit, which Node raises to the hard limit at its start. Other systems than Linux do not tell it.
+  const limits = process.platform === "linux" ? readFileSync("/proc/self/limits", "latin1") : "";
+  const files = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
   const reserved = OWN_FILES + FILES_PER_JOB * concurrent_jobs;
   const room = Math.floor((files - reserved) / FILES_PER_CONNECTION);
   if (connections === undefined) return Math.max(MIN_CONNECTIONS, Math.min(MAX_CONNECTIONS, room));
@@ -202,11 +204,4 @@ function connectionLimit({ connections, concurrent_jobs }: Settings): number {
     `${connections} connections need ${connections * FILES_PER_CONNECTION} open files beside ${reserved} of the service, ` +
     `and this process may have ${files}: raise "ulimit -n" (LimitNOFILE of systemd), or lower connections`;
   throw new MucastError("invalid_request", message, { path: "connections", value: connections });
-}
-
-/** The soft limit, which Node raises to the hard limit at its start. Other systems than Linux do not tell it. */
-function openFileLimit(): number {
-  if (process.platform !== "linux") return Number.POSITIVE_INFINITY;
-  const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
-  return Number(soft ?? Number.POSITIVE_INFINITY);
 }

@@ -161,24 +161,18 @@ export function bodyText({ body }: { readonly body: unknown }): string {
   return typeof body === "string" ? body : "";
 }
 
-/** Makes the routes of a group accept a body of any type and discard it: some clients send one that no route needs. */
-export function discardBodies(app: HttpApp): void {
-  acceptEveryType(app);
-  app.addContentTypeParser("*", { parseAs: "buffer" }, async () => undefined);
-}
-
-/** Makes the routes of a group leave a body of any type on the connection, for their handler to read piece by piece. */
-export function leaveBodies(app: HttpApp): void {
-  acceptEveryType(app);
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-}
-
-/** Fastify would refuse a malformed Content-Type. */
-function acceptEveryType(app: HttpApp): void {
+/**
+ * Makes the routes of a group accept a body of any type, and discard it, since some clients send one that no route needs, or leave it
+ * on the connection, for the handler to read piece by piece.
+ */
+export function acceptBodies(app: HttpApp, use: "discard" | "leave"): void {
   app.removeAllContentTypeParsers();
+  // Fastify would refuse a malformed Content-Type.
   app.addHook("preParsing", async ({ raw }) => {
     delete raw.headers["content-type"];
   });
+  if (use === "leave") app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  else app.addContentTypeParser("*", { parseAs: "buffer" }, async () => undefined);
 }
 
 /** @param what needs the scope. @throws MucastError forbidden. */

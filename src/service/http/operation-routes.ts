@@ -14,7 +14,7 @@ import {
 import { MucastError } from "../../contract/errors/errors.ts";
 import { apiDocs, jsonAnswer } from "./document.ts";
 import { FORECAST, ML_PAYLOAD, RUNNING, SUCCEEDED, VERDICT, WAITING } from "./examples.ts";
-import { bodyText, discardBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
+import { acceptBodies, bodyText, type HttpApp, type HttpOptions } from "./http-app.ts";
 
 const { get_operation, list_operations, cancel_operation, get_forecast, get_verdict } = API_OPERATIONS;
 
@@ -143,7 +143,7 @@ const RESULT_PROBLEMS = [
 
 /** `GET /v1/operations`; and below `/v1/operations/{id}` the operation, its forecast, verdict and payload, and `POST .../cancel`. */
 export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void {
-  discardBodies(app);
+  acceptBodies(app, "discard");
   app.route({
     method: "GET",
     url: "/v1/operations/:id",

@@ -9,7 +9,7 @@ import { blobUrl, checkWhole } from "./blob-routes.ts";
 import { jsonAnswer } from "./document.ts";
 import { EXAMPLE_BLOBS } from "./examples.ts";
 import { limitAnswers } from "./guard.ts";
-import { type HttpApp, type HttpOptions, leaveBodies } from "./http-app.ts";
+import { acceptBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
 
 /** Each has a folder for its files, which may be some hundred megabytes. */
 const MAX_OPEN = { ofCaller: 2, all: 8, what: "preparations" };
@@ -45,7 +45,7 @@ const PREPARED: PreparedBlobs = {
 /** `POST /v1/prepare`. */
 export function prepareRoutes(app: HttpApp, { settings, preparations }: HttpOptions): void {
   const begin = limitAnswers(MAX_OPEN);
-  leaveBodies(app);
+  acceptBodies(app, "leave");
   app.route({
     method: "POST",
     url: "/v1/prepare",

@@ -10,12 +10,6 @@ export const PROBLEM_TYPE = "application/problem+json";
 /** Where MCP clients find the OIDC issuer (RFC 9728). */
 export const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
-interface Challenge {
-  readonly hadCredentials?: boolean;
-  /** URL of the metadata, where an OIDC issuer gives tokens. */
-  readonly metadata?: string | undefined;
-}
-
 /** The errors of Fastify that are faults of a request. Any other error of Fastify is a defect. */
 const FASTIFY_FAULTS: Readonly<Record<string, (message: string) => MucastError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
@@ -34,34 +28,29 @@ const FASTIFY_FAULTS: Readonly<Record<string, (message: string) => MucastError>>
 };
 
 /** The problem of an error, and its headers. `isDefect`: it must be logged under the id in its problem. */
-export function problemAnswer(error: unknown, challenge: Challenge = {}) {
+export function problemAnswer(error: unknown) {
   const { code, message } = error as { code?: string; message?: string };
   const known = error instanceof MucastError ? error : FASTIFY_FAULTS[code ?? ""]?.(message ?? "");
   if (known === undefined || known.code === "internal") {
     // The caller is told only an id: the error may contain secrets.
     const id = randomUUID();
     const defect = new MucastError("internal", `a defect of mucast; see ${id} in its log`, { id });
-    return { problem: problemOf(defect), headers: {}, isDefect: true };
+    return { problem: problemOf(defect), headers: chooseHeaders(defect), isDefect: true };
   }
   // A second line of defence: messages are written without signatures of URLs.
   const problem: Problem = JSON.parse(withoutSignature(JSON.stringify(problemOf(known))));
-  return { problem, headers: chooseHeaders(known, challenge), isDefect: false };
+  return { problem, headers: chooseHeaders(known), isDefect: false };
 }
 
-function chooseHeaders(
-  { code, data }: MucastError,
-  { hadCredentials, metadata }: Challenge,
-): Record<string, string> {
-  const realm = 'Bearer realm="mucast"';
+const CHALLENGE = 'Bearer realm="mucast"';
+
+function chooseHeaders({ code, data }: MucastError): Record<string, string> {
   switch (code) {
-    case "unauthorized": {
-      const error = hadCredentials ? ', error="invalid_token"' : "";
-      const where = metadata === undefined ? "" : `, resource_metadata="${metadata}"`;
-      return { "WWW-Authenticate": `${realm}${error}${where}` };
-    }
+    case "unauthorized":
+      return { "WWW-Authenticate": CHALLENGE };
     case "forbidden":
       if (data.scope === undefined) return {};
-      return { "WWW-Authenticate": `${realm}, error="insufficient_scope", scope="${data.scope}"` };
+      return { "WWW-Authenticate": `${CHALLENGE}, error="insufficient_scope", scope="${data.scope}"` };
     case "method_not_allowed":
       return { Allow: (data.allow as string[]).join(", ") };
     case "range_not_satisfiable":
@@ -85,10 +74,12 @@ export function sendProblem(
     reply.raw.destroy();
     return;
   }
-  const { problem, headers, isDefect } = problemAnswer(error, {
-    hadCredentials: request.headers.authorization !== undefined,
-    metadata: settings.auth === "oidc" ? `${request.publicOrigin}${METADATA_PATH}` : undefined,
-  });
+  const { problem, headers, isDefect } = problemAnswer(error);
+  if (problem.code === "unauthorized") {
+    const failed = request.headers.authorization === undefined ? "" : ', error="invalid_token"';
+    const metadata = `, resource_metadata="${request.publicOrigin}${METADATA_PATH}"`;
+    headers["WWW-Authenticate"] = `${CHALLENGE}${failed}${settings.auth === "oidc" ? metadata : ""}`;
+  }
   const { url: route, config } = request.routeOptions;
   const { stack, cause } = error as Error;
   if (isDefect) {

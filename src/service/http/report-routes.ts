@@ -13,7 +13,7 @@ import type { OpenedLink } from "../report/report-links.ts";
 import { matchesNone } from "./conditional-requests.ts";
 import { emptyAnswer, jsonAnswer } from "./document.ts";
 import { EXAMPLE_BLOBS } from "./examples.ts";
-import { discardBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
+import { acceptBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
 
 /** A report has a separate origin: its script cannot access this service. */
 const PAGE_POLICY = {
@@ -37,7 +37,7 @@ const LINK_ANSWERS = { 200: jsonAnswer("The link.", reportLinkSchema, LINK) };
 
 /** `GET /v1/operations/{id}/report`, `POST` of both links to reports, and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, { operations, reports, reportLinks }: HttpOptions): void {
-  discardBodies(app);
+  acceptBodies(app, "discard");
 
   /** Reads the operations of the request's caller. The log names the one that fails, or the first. */
   async function readAll(request: FastifyRequest, ids: readonly string[]): Promise<OperationView[]> {

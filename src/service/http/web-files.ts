@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import nodeModules from "node:module";
+import { stripTypeScriptTypes } from "node:module";
 import { z } from "zod";
 import type { FormSchemas, ModelParameter } from "../../contract/api/published-schemas.ts";
 import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
@@ -112,15 +112,12 @@ function addModules(path: string, files: Map<string, WebFile>): void {
   }
 }
 
-/**
- * Only a clone runs this: the oldest Node that the package supports lacks the function, so it is not a named import. Node warns at
- * the first use that the function may change, and that warning does not belong in the service's log.
- */
+/** Node warns at the first use that its function may change, and that warning does not belong in the log of the service. */
 function withoutTypes(source: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => undefined;
   try {
-    return nodeModules.stripTypeScriptTypes(source);
+    return stripTypeScriptTypes(source);
   } finally {
     process.emitWarning = emitWarning;
   }
