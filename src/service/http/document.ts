@@ -13,8 +13,10 @@ import { REQUEST_HEADERS } from "./guard.ts";
 import type { HttpApp, RouteAccess } from "./http-app.ts";
 import { PROBLEM_TYPE, problemAnswer } from "./problem-answer.ts";
 
+type JsonSchema = Record<string, unknown>;
+
 export interface OpenApiDocument {
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: Readonly<Record<"title" | "version" | "description", string>>;
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
@@ -27,18 +29,14 @@ export interface OpenApiOperation {
   /** The scope that a caller needs; missing if the operation is open to anyone. */
   readonly "x-scope"?: Scope;
   readonly parameters?: readonly { readonly name: string; readonly in: "path" | "query" | "header" }[];
-  readonly requestBody?: { content: Record<string, OpenApiMedia> };
-  readonly responses: Readonly<
-    Record<string, { description: string; headers?: object; content?: Record<string, OpenApiMedia> }>
-  >;
+  readonly requestBody?: { readonly content: OpenApiContent };
+  readonly responses: Readonly<Record<string, { headers?: object; content?: OpenApiContent }>>;
 }
 
-interface OpenApiMedia {
-  readonly schema: JsonSchema;
-  examples?: Readonly<Record<string, { readonly value: unknown }>>;
-}
-
-type JsonSchema = Record<string, unknown>;
+type OpenApiContent = Record<
+  string,
+  { readonly schema: JsonSchema; examples?: Readonly<Record<string, { readonly value: unknown }>> }
+>;
 
 const DESCRIPTION = `Trains return forecasts for portfolio optimization. Jobs are asynchronous: submitting a job returns 202 with an operation. Poll the operation or follow its events until it has ended. \`result.output_url\` is then the URL of the output blob with \`mu\`.
 
@@ -68,9 +66,9 @@ const SCOPED_SECURITY = [{}, { apiKey: [] }, { oidc: [] }];
 
 /** Collects the routes that are registered after this call. `app.swagger()` then returns their document. */
 export function collectRoutes(app: HttpApp): void {
-  const schemas = new ComponentSchemas();
+  const schemas: Schemas = {};
   // They are named in texts only: bodies of errors and of streams.
-  for (const schema of [problemSchema, storedEventSchema, snapshotSchema]) schemas.refer(schema, "output");
+  for (const schema of [problemSchema, storedEventSchema, snapshotSchema]) refer(schemas, schema, "output");
   void app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
@@ -92,12 +90,12 @@ export function collectRoutes(app: HttpApp): void {
 }
 
 /** Writes the zod schemas of a route as JSON Schema, and adds its scope and its problems. */
-function describeRoute({ schema, url, route }: Parameters<SwaggerTransform>[0], schemas: ComponentSchemas) {
+function describeRoute({ schema, url, route }: Parameters<SwaggerTransform>[0], schemas: Schemas) {
   if (schema.hide || [route.method].flat().every((method) => method === "HEAD" || method === "OPTIONS")) {
     return { schema: { hide: true }, url };
   }
   const convert = (value: unknown, direction: Direction): unknown => {
-    if (value instanceof z.ZodType) return schemas.refer(value, direction);
+    if (value instanceof z.ZodType) return refer(schemas, value, direction);
     if (Array.isArray(value)) return value.map((item) => convert(item, direction));
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, convert(item, direction)]));
@@ -123,7 +121,7 @@ function titleHeaders({ properties, ...rest }: JsonSchema): JsonSchema {
   return { ...rest, properties: Object.fromEntries(named) };
 }
 
-function complete(made: object, { all: schemas }: ComponentSchemas): OpenApiDocument {
+function complete(made: object, schemas: Schemas): OpenApiDocument {
   const document = made as OpenApiDocument;
   const paths = structuredClone(document.paths);
   for (const [name, value] of Object.entries(EXAMPLE_PAYLOADS)) {
@@ -142,29 +140,27 @@ type Direction = "input" | "output";
 
 const PREFIX = "#/components/schemas/";
 
-/** The named schemas of a document, by the name in their `.meta({ id })`, as its parts refer to them. */
-class ComponentSchemas {
-  readonly all: Record<string, JsonSchema> = {};
+/** Named schemas, by the name in their `.meta({ id })`. */
+type Schemas = Record<string, JsonSchema>;
 
-  /** A reference to a named schema; the schema itself if it has no name. */
-  refer(schema: z.ZodType, direction: Direction): JsonSchema {
-    for (const [name, named] of Object.entries(namedSchemas(schema, direction))) {
-      // Of one that callers both send and receive, what they receive.
-      if (direction === "output" || this.all[name] === undefined) this.all[name] = named;
-    }
-    const name = schema.meta()?.id;
-    if (name !== undefined) return { $ref: `${PREFIX}${name}` };
-    const { $defs: _named, ...unnamed } = convert(schema, direction);
-    return unnamed;
+/** A reference to a named schema, which is added to `schemas` with those that it refers to; the schema itself if it has no name. */
+function refer(schemas: Schemas, schema: z.ZodType, direction: Direction): JsonSchema {
+  for (const [name, named] of Object.entries(namedSchemas(schema, direction))) {
+    // Of one that callers both send and receive, what they receive.
+    if (direction === "output" || schemas[name] === undefined) schemas[name] = named;
   }
+  const name = schema.meta()?.id;
+  if (name !== undefined) return { $ref: `${PREFIX}${name}` };
+  const { $defs: _named, ...unnamed } = convert(schema, direction);
+  return unnamed;
 }
 
 /** A schema and the schemas that it refers to, by name, without those that have none. */
-export function namedSchemas(schema: z.ZodType, direction: Direction = "output"): Record<string, JsonSchema> {
+export function namedSchemas(schema: z.ZodType, direction: Direction = "output"): Schemas {
   const { $defs = {}, ...own } = convert(schema, direction);
   const name = schema.meta()?.id;
   // A recursive schema is also in $defs, and `own` is then only a reference to it.
-  const all = { ...(name === undefined ? {} : { [name]: own }), ...($defs as Record<string, JsonSchema>) };
+  const all = { ...(name === undefined ? {} : { [name]: own }), ...($defs as Schemas) };
   return Object.fromEntries(Object.entries(all).map(([id, { id: _id, ...rest }]) => [id, rest]));
 }
 

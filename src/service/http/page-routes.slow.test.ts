@@ -9,26 +9,18 @@ before(async () => {
 });
 after(() => service.close());
 
-test("the console's policy allows the service's own scripts, styles and requests, and no HTML made of text", async () => {
-  const { headers, text } = await ask(service.port, {
-    path: "/",
-    headers: { accept: "text/html,*/*;q=0.8" },
-  });
-  assert.deepEqual(String(headers["content-security-policy"]).split("; ").sort(), [
-    "base-uri 'none'",
-    "connect-src 'self'",
-    "default-src 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "img-src 'self'",
-    "require-trusted-types-for 'script'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "trusted-types 'none'",
-  ]);
-  assert.equal(headers["x-content-type-options"], "nosniff");
-  assert.equal(headers["referrer-policy"], "no-referrer");
-  assert.doesNotMatch(text, /<style|<iframe| on\w+=| style=|<script(?! type="module" src="web\/)/);
+const OWN_FILES =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+test("the policy of a page allows the service's own scripts, styles and requests, and of the console no HTML made of text", async () => {
+  for (const [path, policy, script] of [
+    ["/", "img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'", 'type="module"'],
+    ["/docs", "img-src 'self' data:", "defer"],
+  ] as const) {
+    const { headers, text } = await ask(service.port, { path, headers: { accept: "text/html,*/*;q=0.8" } });
+    assert.equal(headers["content-security-policy"], `${OWN_FILES}; ${policy}`);
+    assert.doesNotMatch(text, new RegExp(`<style|<iframe| on\\w+=| style=|<script(?! ${script} src="web/)`));
+  }
 });
 
 test("every file that the page names exists under an immutable name, and a second request is short", async () => {
@@ -61,26 +53,13 @@ test("a program that requests JSON is redirected to the documentation", async ()
   assert.deepEqual([answer.status, answer.headers.location, answer.headers.vary], [302, "docs", "Accept"]);
 });
 
-test("the documentation loads only its own files, and each matches the hash in its name", async () => {
-  const { text, headers } = await ask(service.port, { path: "/docs" });
-  assert.deepEqual(String(headers["content-security-policy"]).split("; ").sort(), [
-    "base-uri 'none'",
-    "connect-src 'self'",
-    "default-src 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "img-src 'self' data:",
-    "script-src 'self'",
-    "style-src 'self'",
-  ]);
-  assert.doesNotMatch(text, /<style|<iframe| on\w+=| style=|<script(?! defer src="web\/)/);
+test("the documentation loads only its own files, each named by a hash", async () => {
+  const { text } = await ask(service.port, { path: "/docs" });
   const named = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
   assert.equal(named.filter((path) => path.startsWith("web/")).length, 4);
   for (const path of named) {
     assert.match(path, /^(?:web\/[0-9a-f]{16}\/[\w.-]+|openapi\.json)$/);
-    const { status, text: content } = await ask(service.port, { path: `/${path}` });
-    assert.equal(status, 200, path);
-    assert.ok(content.length > 50, path);
+    assert.equal((await ask(service.port, { path: `/${path}` })).status, 200, path);
   }
 });
 

@@ -106,19 +106,6 @@ test("what cannot be prepared is one problem, and stores nothing", async () => {
   assert.deepEqual(await service.files(), before);
 });
 
-test("a blob of that id with other bytes stays, and so do the caller's blobs if space runs out", async () => {
-  assert.equal((await post("?id=mine", "first")).status, 200);
-  assert.deepEqual(codeOf(await post("?id=mine", "other")), [412, "precondition_failed"]);
-  service.blobs.room = 5;
-  assert.deepEqual(codeOf(await post("?id=full", "large")), [507, "quota_exceeded"]);
-  service.blobs.room = Number.POSITIVE_INFINITY;
-  const files = await service.files();
-  assert.deepEqual(
-    [files.includes("data_extractor_mine.json"), files.includes("data_extractor_full.json")],
-    [true, false],
-  );
-});
-
 test("a caller that leaves ends it, and a caller may have two at the same time", async () => {
   const held = Promise.withResolvers<void>();
   hold = held.promise;

@@ -11,10 +11,10 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import { FORECAST, ML_PAYLOAD, SUCCEEDED } from "../http/examples.ts";
 import { ask, type Listening, listen, listenFor } from "../http/listening.testing.ts";
-import { FakeOperations } from "../operations/fake-operations.testing.ts";
 import { call, connect, refused } from "./client.testing.ts";
 import { serveMcpOnStdio } from "./mcp-server.ts";
 import { toolError, toolResult } from "./tool-result.ts";
+import type { ToolOperations } from "./tools.ts";
 
 let service: Listening;
 before(async () => {
@@ -316,13 +316,9 @@ test("a service that closes ends its requests", async () => {
 test("a message above the limit of the transport ends a service on stdio", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const errors: unknown[] = [];
-  const ended = serveMcpOnStdio(
-    {
-      ...{ operations: new FakeOperations(), address: "http://127.0.0.1:9", input, output },
-      onError: (error) => errors.push(error),
-    },
-    new AbortController().signal,
-  );
+  const onError = (error: unknown) => errors.push(error);
+  const parts = { operations: {} as ToolOperations, address: "http://127.0.0.1:9", input, output, onError };
+  const ended = serveMcpOnStdio(parts, new AbortController().signal);
   input.write("[".repeat(11 * 2 ** 20));
   await ended;
   assert.match(String(errors), /exceeded maximum size of 10485760 bytes/);
