@@ -72,29 +72,26 @@ const WRITE_PROBLEMS = [
   ...(["storage_full", "storage_failed", "blob_unavailable"] as const),
 ];
 
+function example(stem: string, kind: StoredBlobView["kind"], size: number, contents = {}): StoredBlobView {
+  const name = `${stem}.json`;
+  const created_at = "2026-01-05T08:30:09.038Z";
+  return { name, url: `${EXAMPLE_BLOBS}/data/${name}`, kind, size, created_at, ...contents };
+}
+
 /** The example of a list: the blobs of a preparation, and an output. */
 const CONTENTS = { ticker_count: 500, dates: 1510, start: "2020-01-02", end: "2026-01-05" };
 const PAGE: BlobPage = {
   blobs: [
     example("ml_engine_5f0c2d1e", "output", 812_345),
-    { ...example("feature_engine_4f0c1a2b", "features", 96_104_233), ...CONTENTS },
-    { ...example("data_extractor_4f0c1a2b", "prices", 14_903_118), ...CONTENTS },
+    example("feature_engine_4f0c1a2b", "features", 96_104_233, CONTENTS),
+    example("data_extractor_4f0c1a2b", "prices", 14_903_118, CONTENTS),
   ],
   next_cursor: null,
 };
 
-function example(stem: string, kind: StoredBlobView["kind"], size: number): StoredBlobView {
-  const name = `${stem}.json`;
-  return { name, url: `${EXAMPLE_BLOBS}/data/${name}`, kind, size, created_at: "2026-01-05T08:30:09.038Z" };
-}
-
 /** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`, and `GET /v1/data`. */
 export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void {
-  const beginDownload = limitAnswers({
-    ofCaller: settings.downloads_per_caller,
-    all: settings.downloads,
-    what: "downloads",
-  });
+  const beginDownload = limitAnswers("downloads", settings.downloads_per_caller, settings.downloads);
   acceptBodies(app, "leave");
 
   /** The address of a blob of the caller, with its size and version. @throws MucastError not_found. */

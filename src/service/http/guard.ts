@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import cors from "@fastify/cors";
 import helmet from "@fastify/helmet";
 import rateLimit, { normalizeIP } from "@fastify/rate-limit";
@@ -115,11 +116,6 @@ function checkHost(
   });
 }
 
-interface LocalEnd {
-  readonly localAddress?: string | undefined;
-  readonly localPort?: number | undefined;
-}
-
 const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]@/?#\\\s,]+)(?::(\d{1,5}))?$/i;
 const MAX_PORT = 65_535;
 
@@ -131,7 +127,7 @@ const MAX_PORT = 65_535;
 export function isAllowedHost(
   host: string,
   names: ReadonlySet<string>,
-  { localAddress, localPort }: LocalEnd,
+  { localAddress, localPort }: Pick<Socket, "localAddress" | "localPort">,
 ) {
   if (names.has(withoutDefaultPort(host))) return true;
   const [, name, port = "80"] = HOST.exec(host) ?? [];
@@ -192,7 +188,7 @@ function requestAuthorizer(app: HttpApp, connections: number, { settings, authen
   const known = new Set<string>();
   // Event streams and waits last, and each costs memory and queries.
   const ofCaller = Math.min(MAX_OPEN_REQUESTS, Math.ceil(connections / 2));
-  const begin = limitAnswers({ ofCaller, all: connections, what: "requests" });
+  const begin = limitAnswers("requests", ofCaller, connections);
   app.decorate("countMessage", (request) => count(request, requests, "too many requests"));
 
   /** Beyond its maximum of failures, only tokens that were valid before are checked for an address. */
@@ -245,18 +241,12 @@ async function count(request: FastifyRequest, limiter: Limiter, what: string, in
   throw new MucastError("rate_limited", `${what}; there is room again in ${retryAfter} s`, { retryAfter });
 }
 
-interface AnswerLimits {
-  readonly ofCaller: number;
-  readonly all: number;
-  /** What they are, in the plural. */
-  readonly what: string;
-}
-
 /**
  * Limits the answers of one kind in progress. The function that it returns counts an answer until its response closes, and throws
  * MucastError rate_limited beyond the limit of the caller, unavailable beyond that of all callers.
+ * @param what they are, in the plural.
  */
-export function limitAnswers({ ofCaller, all, what }: AnswerLimits) {
+export function limitAnswers(what: string, ofCaller: number, all: number) {
   const bySubject = new Map<string, number>();
   let total = 0;
   return (subject: string, response: Pick<ServerResponse, "once" | "destroyed">): void => {

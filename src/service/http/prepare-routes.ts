@@ -11,9 +11,6 @@ import { EXAMPLE_BLOBS } from "./examples.ts";
 import { limitAnswers } from "./guard.ts";
 import { acceptBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
 
-/** Each has a folder for its files, which may be some hundred megabytes. */
-const MAX_OPEN = { ofCaller: 2, all: 8, what: "preparations" };
-
 const PROBLEMS = [
   ...(["unreadable_blob", "invalid_data", "too_large", "precondition_failed", "quota_exceeded"] as const),
   ...(["storage_full", "storage_failed", "blob_unavailable", "timed_out", "process_lost"] as const),
@@ -44,7 +41,8 @@ const PREPARED: PreparedBlobs = {
 
 /** `POST /v1/prepare`. */
 export function prepareRoutes(app: HttpApp, { settings, preparations }: HttpOptions): void {
-  const begin = limitAnswers(MAX_OPEN);
+  // Each has a folder for its files, which may be some hundred megabytes.
+  const begin = limitAnswers("preparations", 2, 8);
   acceptBodies(app, "leave");
   app.route({
     method: "POST",

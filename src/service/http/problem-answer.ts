@@ -11,26 +11,30 @@ export const PROBLEM_TYPE = "application/problem+json";
 export const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 /** The errors of Fastify that are faults of a request. Any other error of Fastify is a defect. */
-const FASTIFY_FAULTS: Readonly<Record<string, (message: string) => MucastError>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new MucastError("too_large", "the body is larger than the limit of body_bytes", { path: "body" }),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
-    new MucastError("unsupported_media_type", "the body must be JSON, with a Content-Type that says so", {
-      path: "Content-Type",
-      accepted: ["application/json"],
-    }),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (message) =>
-    new MucastError("invalid_request", message, { path: "body" }),
-  FST_ERR_BAD_URL: () =>
-    new MucastError("invalid_request", "the URL holds a broken %-encoding", { path: "URL" }),
-  FST_ERR_MAX_PARAM_LENGTH: () =>
-    new MucastError("not_found", "nothing here has a name that long", { path: "URL" }),
+const FASTIFY_FAULTS: Readonly<Record<string, ConstructorParameters<typeof MucastError>>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [
+    "too_large",
+    "the body is larger than the limit of body_bytes",
+    { path: "body" },
+  ],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    "unsupported_media_type",
+    "the body must be JSON, with a Content-Type that says so",
+    { path: "Content-Type", accepted: ["application/json"] },
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    "invalid_request",
+    "the body does not have the length of its Content-Length",
+    { path: "body" },
+  ],
+  FST_ERR_BAD_URL: ["invalid_request", "the URL holds a broken %-encoding", { path: "URL" }],
+  FST_ERR_MAX_PARAM_LENGTH: ["not_found", "nothing here has a name that long", { path: "URL" }],
 };
 
 /** The problem of an error, and its headers. `isDefect`: it must be logged under the id in its problem. */
 export function problemAnswer(error: unknown) {
-  const { code, message } = error as { code?: string; message?: string };
-  const known = error instanceof MucastError ? error : FASTIFY_FAULTS[code ?? ""]?.(message ?? "");
+  const fault = FASTIFY_FAULTS[(error as { code?: string }).code ?? ""];
+  const known = error instanceof MucastError ? error : fault && new MucastError(...fault);
   if (known === undefined || known.code === "internal") {
     // The caller is told only an id: the error may contain secrets.
     const id = randomUUID();

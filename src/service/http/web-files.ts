@@ -9,23 +9,6 @@ import { findModel, MODEL_NAMES, MODELS, type Model } from "../../contract/model
 import { asksForGpu, refusalReason } from "../../contract/model-params/refused-arguments.ts";
 import { JOB_PAYLOADS } from "./operation-routes.ts";
 
-/** A file that a page loads, as the service sends it. */
-export interface WebFile {
-  /** Its media type. */
-  readonly type: string;
-  readonly body: Buffer;
-  /** A strong entity tag. */
-  readonly etag: string;
-}
-
-/** The files of one page. */
-export interface WebFiles {
-  /** By path below `/web/<version>/`, such as `console/main.js`. */
-  readonly files: ReadonlyMap<string, WebFile>;
-  /** Hash of all files. It is part of their URLs, so that a browser caches them and never mixes two versions. */
-  readonly version: string;
-}
-
 /** `src/`, or `dist/` in the package. */
 const SOURCES = new URL("../../", import.meta.url);
 const WEB = new URL("../web/", SOURCES);
@@ -40,18 +23,26 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** @param name whose extension is that of its media type. */
-export function webFile(name: string, content: string | Buffer): WebFile {
+/** A file that a page loads, with a strong entity tag. @param name whose extension is that of its media type. */
+export function webFile(name: string, content: string | Buffer) {
   const body = Buffer.from(content);
   const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
   return { type: TYPES[name.split(".").at(-1)!]!, body, etag };
 }
 
-function webFiles(files: ReadonlyMap<string, WebFile>): WebFiles {
+export type WebFile = ReturnType<typeof webFile>;
+
+/**
+ * The files of one page, by path below `/web/<version>/`, such as `console/main.js`. The version is their hash, so that a browser
+ * caches them and never mixes two versions.
+ */
+function webFiles(files: ReadonlyMap<string, WebFile>) {
   const hash = createHash("sha256");
   for (const [path, { etag }] of files) hash.update(`${path}\0${etag}\0`);
   return { files, version: hash.digest("hex").slice(0, 16) };
 }
+
+export type WebFiles = ReturnType<typeof webFiles>;
 
 /**
  * Swagger UI, as `@fastify/swagger-ui` packages it. `npm run build` copies these files into the package, so that a user installs

@@ -6,36 +6,29 @@ import type { ApiOperationName } from "../../contract/api/operations.ts";
 import { hasMoreValues } from "../../contract/json/bounded-json.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Caller } from "../auth/caller.ts";
-import { bodyText, type HttpApp } from "../http/http-app.ts";
-import type { Log } from "../telemetry/log.ts";
+import { bodyText, type HttpApp, type HttpOptions } from "../http/http-app.ts";
 import { toolError, toolResult } from "./tool-result.ts";
-import { callTool, TOOLS, type ToolDefinition, type ToolOperations } from "./tools.ts";
+import { callTool, TOOLS, type ToolContext } from "./tools.ts";
 
-interface McpServerParts {
-  readonly operations: ToolOperations;
-  readonly caller: Caller;
-  /** Address of the service for its callers. */
-  readonly address: string;
-  /** W3C trace context of the request. */
-  readonly traceparent?: string | undefined;
-  /** Called for a defect, with the id that its problem names. */
-  readonly onDefect: (error: unknown, id: unknown) => void;
-}
-
-/** Makes an MCP server for one caller, with a tool for each operation of the API. */
-export function mcpServer({ operations, caller, address, traceparent, onDefect }: McpServerParts): McpServer {
+/**
+ * Makes an MCP server for one caller, with a tool for each operation of the API.
+ * @param onDefect called for a defect, with the id that its problem names.
+ */
+export function mcpServer(context: ToolContext, onDefect: (error: unknown, id: unknown) => void): McpServer {
   const server = new McpServer(
     { name: "mucast", title: "mucast", version: MUCAST_VERSION },
-    { instructions: instructions(address), capabilities: { tools: { listChanged: false } } },
+    { instructions: instructions(context.address), capabilities: { tools: { listChanged: false } } },
   );
   // The SDK finds a tool by its name as a member of an object, which inherits members such as `__proto__`.
   // biome-ignore lint/complexity/useLiteralKeys: the compiler allows a private member in brackets only
   Object.setPrototypeOf(server["_registeredTools"], null);
-  for (const [name, tool] of Object.entries(TOOLS) as [ApiOperationName, ToolDefinition][]) {
+  for (const [name, tool] of Object.entries(TOOLS) as [
+    ApiOperationName,
+    (typeof TOOLS)[ApiOperationName],
+  ][]) {
     server.registerTool(name, tool, async (args, { mcpReq: { signal } }) => {
       try {
-        const call = { name, args, caller, traceparent, origin: address, signal };
-        return toolResult(await callTool(operations, call));
+        return toolResult(await callTool(context, name, args, signal));
       } catch (error) {
         return toolError(error, onDefect);
       }
@@ -48,24 +41,19 @@ export function mcpServer({ operations, caller, address, traceparent, onDefect }
 const MAX_VALUES = 2_000;
 const TOO_MANY = `the message has more than ${MAX_VALUES} values; send a large config as JSON text`;
 
-interface McpOptions {
-  readonly operations: ToolOperations;
-  readonly log: Pick<Log, "error" | "warn">;
-}
-
 /**
  * `POST /mcp`: the tools over streamable HTTP, in the revisions with and without `initialize`. It keeps no sessions, so any service
  * on the same database can answer a request. The endpoint needs the scope `read`, and each tool its own scope.
  */
-export function registerMcp(app: HttpApp, { operations, log }: McpOptions): void {
+export function registerMcp(
+  app: HttpApp,
+  { operations, log }: Pick<HttpOptions, "operations" | "log">,
+): void {
   const handler = createMcpHandler(
     ({ authInfo }) =>
-      mcpServer({
-        operations,
-        ...(authInfo!.extra as Pick<McpServerParts, "caller" | "address" | "traceparent">),
-        onDefect: (error, id) =>
-          log.error({ defect_id: id, err: error }, "a tool failed because of a defect"),
-      }),
+      mcpServer({ operations, ...(authInfo!.extra as Omit<ToolContext, "operations">) }, (error, id) =>
+        log.error({ defect_id: id, err: error }, "a tool failed because of a defect"),
+      ),
     { onerror: (error) => log.warn({ err: error }, "an MCP request was refused") },
   );
   void app.register(async (group) => {
@@ -109,7 +97,7 @@ export function registerMcp(app: HttpApp, { operations, log }: McpOptions): void
   });
 }
 
-interface StdioParts extends Pick<McpServerParts, "operations" | "address"> {
+interface StdioParts extends Pick<ToolContext, "operations" | "address"> {
   readonly input: Readable;
   /** Receives messages of the protocol only. */
   readonly output: Writable;
@@ -128,7 +116,7 @@ export async function serveMcpOnStdio(
   // The SDK adds a drain listener for each answer that waits.
   output.setMaxListeners(0);
   const transport = new StdioServerTransport(input, output);
-  const served = serveStdio(() => mcpServer({ operations, caller: PARENT, address, onDefect: onError }), {
+  const served = serveStdio(() => mcpServer({ operations, caller: PARENT, address }, onError), {
     transport,
     onerror: onError,
   });

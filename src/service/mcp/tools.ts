@@ -1,4 +1,4 @@
-import type { StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { ForecastView } from "../../contract/api/forecast-view.ts";
 import type { OperationPage, OperationView, VerdictView } from "../../contract/api/operation-view.ts";
@@ -19,46 +19,36 @@ import type { Operations } from "../operations/operations.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-export interface ToolDefinition {
-  readonly title: string;
-  readonly description: string;
-  readonly annotations: ToolAnnotations;
-  readonly inputSchema: StandardSchemaWithJSON<Record<string, unknown>>;
-}
-
 /**
  * An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much; the text
  * of a result says what the structured content is.
  */
 export const TOOLS = Object.fromEntries(
   Object.values(API_OPERATIONS).map((operation) => [operation.name, makeTool(operation)]),
-) as Readonly<Record<ApiOperationName, ToolDefinition>>;
+) as Readonly<Record<ApiOperationName, ReturnType<typeof makeTool>>>;
 
-function makeTool({ title, description, method, name, config, input }: ApiOperation): ToolDefinition {
+function makeTool({ title, description, method, name, config, input }: ApiOperation) {
   const isJob = config !== undefined;
   const schema = completeSchema(isJob ? jobInput(name, input, config) : input);
-  return {
-    title,
-    description,
-    annotations: {
-      title,
-      readOnlyHint: method === "GET",
-      destructiveHint: name === "cancel_operation",
-      // A job is idempotent only with an idempotency_key.
-      idempotentHint: !isJob,
-      // A job reads blobs from other hosts.
-      openWorldHint: isJob,
-    },
-    inputSchema: {
-      "~standard": {
-        version: 1,
-        vendor: "mucast",
-        // callTool checks the arguments, so that their faults become a problem like all others.
-        validate: (value) => ({ value: value as Record<string, unknown> }),
-        jsonSchema: { input: () => schema, output: () => schema },
-      },
+  const inputSchema: StandardSchemaWithJSON<Record<string, unknown>> = {
+    "~standard": {
+      version: 1,
+      vendor: "mucast",
+      // callTool checks the arguments, so that their faults become a problem like all others.
+      validate: (value) => ({ value: value as Record<string, unknown> }),
+      jsonSchema: { input: () => schema, output: () => schema },
     },
   };
+  const annotations = {
+    title,
+    readOnlyHint: method === "GET",
+    destructiveHint: name === "cancel_operation",
+    // A job is idempotent only with an idempotency_key.
+    idempotentHint: !isJob,
+    // A job reads blobs from other hosts.
+    openWorldHint: isJob,
+  };
+  return { title, description, annotations, inputSchema };
 }
 
 function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObject {
@@ -118,24 +108,28 @@ export type ToolOperations = Pick<Operations, "get" | "list" | "cancel" | "forec
 
 export type ToolAnswer = OperationView | OperationPage | ForecastView | VerdictView;
 
-interface ToolCall {
-  readonly name: ApiOperationName;
-  readonly args: Readonly<Record<string, unknown>>;
+/** For whom a tool runs, and on what. */
+export interface ToolContext {
+  readonly operations: ToolOperations;
   readonly caller: Caller;
+  /** Address of the service for its callers. */
+  readonly address: string;
+  /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
-  /** The origin at which the caller reaches the service. */
-  readonly origin?: string | undefined;
-  /** Aborts when the caller cancels the call, or its connection closes. */
-  readonly signal?: AbortSignal | undefined;
 }
+
+type Arguments = Readonly<Record<string, unknown>>;
 
 /**
  * Runs a tool.
+ * @param signal aborts when the caller cancels the call, or its connection closes.
  * @throws MucastError forbidden without the scope, invalid_request for faulty arguments, and the errors of Operations.
  */
 export async function callTool(
-  operations: ToolOperations,
-  { name, args, caller, traceparent, origin, signal }: ToolCall,
+  { operations, caller, address, traceparent }: ToolContext,
+  name: ApiOperationName,
+  args: Arguments,
+  signal: AbortSignal,
 ): Promise<ToolAnswer> {
   requireScope(caller, API_OPERATIONS[name].scope, name);
   switch (name) {
@@ -143,7 +137,7 @@ export async function callTool(
     case "run_dl_job":
     case "audit":
     case "replay": {
-      const submission = { ...makeSubmission(name, args), traceparent, origin };
+      const submission = { ...makeSubmission(name, args), traceparent, origin: address };
       return (await operations.submit(caller, submission)).operation;
     }
     case "get_operation":
@@ -159,7 +153,7 @@ export async function callTool(
   }
 }
 
-function parseArguments<N extends ApiOperationName>(name: N, args: ToolCall["args"]) {
+function parseArguments<N extends ApiOperationName>(name: N, args: Arguments) {
   const { input } = API_OPERATIONS[name];
   const parsed = input.safeParse(args);
   if (parsed.success) return parsed.data as z.output<(typeof API_OPERATIONS)[N]["input"]>;
@@ -170,7 +164,7 @@ function parseArguments<N extends ApiOperationName>(name: N, args: ToolCall["arg
  * The payload of a job, with the config as the caller's own text.
  * @throws MucastError invalid_request for a key or a text of a config that is faulty.
  */
-function makeSubmission(operation: SubmittedOperation, args: ToolCall["args"]) {
+function makeSubmission(operation: SubmittedOperation, args: Arguments) {
   const { idempotency_key: key, config, ...others } = args;
   const { data: idempotencyKey, error } = idempotencyKeySchema.optional().safeParse(key);
   if (error) throw invalidRequest([{ path: "idempotency_key", message: error.issues[0]!.message }]);
