@@ -87,6 +87,9 @@ export function buildHttp(options: HttpOptions): HttpApp {
     closing.abort(aboutToEnd());
     setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MILLISECONDS).unref();
   });
+  app.addHook("onResponse", async () => {
+    if (closing.signal.aborted) app.server.closeIdleConnections();
+  });
   return app;
 }
 
