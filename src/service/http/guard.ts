@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import cors from "@fastify/cors";
@@ -195,9 +195,7 @@ function requestAuthorizer(app: HttpApp, connections: number, { settings, authen
   async function identify(request: FastifyRequest): Promise<Caller> {
     const { authorization } = request.headers;
     const token = tokenIn(authorization);
-    const digest = createHash("sha256")
-      .update(token ?? "")
-      .digest("base64");
+    const digest = hash("sha256", token ?? "", "base64");
     if (token !== undefined && !known.has(digest)) {
       await count(request, failures, "too many wrong keys or tokens from this address", false);
     }
