@@ -84,8 +84,8 @@ export function collectRoutes(app: HttpApp): void {
       components: { securitySchemes: SECURITY_SCHEMES },
     },
     convertConstToEnum: false,
-    transform: (given) => describeRoute(given, schemas),
-    transformObject: (made) => complete((made as { openapiObject: object }).openapiObject, schemas) as never,
+    transform: (route) => describeRoute(route, schemas),
+    transformObject: (all) => complete((all as unknown as Collected).openapiObject, schemas) as never,
   });
 }
 
@@ -121,8 +121,11 @@ function titleHeaders({ properties, ...rest }: JsonSchema): JsonSchema {
   return { ...rest, properties: Object.fromEntries(named) };
 }
 
-function complete(made: object, schemas: Schemas): OpenApiDocument {
-  const document = made as OpenApiDocument;
+interface Collected {
+  readonly openapiObject: OpenApiDocument;
+}
+
+function complete(document: OpenApiDocument, schemas: Schemas): OpenApiDocument {
   const paths = structuredClone(document.paths);
   for (const [name, value] of Object.entries(EXAMPLE_PAYLOADS)) {
     const { content } = paths[`/v1/${name}`]!.post!.requestBody!;
@@ -157,10 +160,10 @@ function refer(schemas: Schemas, schema: z.ZodType, direction: Direction): JsonS
 
 /** A schema and the schemas that it refers to, by name, without those that have none. */
 export function namedSchemas(schema: z.ZodType, direction: Direction = "output"): Schemas {
-  const { $defs = {}, ...own } = convert(schema, direction);
+  const { $defs = {}, ...root } = convert(schema, direction);
   const name = schema.meta()?.id;
-  // A recursive schema is also in $defs, and `own` is then only a reference to it.
-  const all = { ...(name === undefined ? {} : { [name]: own }), ...($defs as Schemas) };
+  // A recursive schema is also in $defs, and `root` is then only a reference to it.
+  const all = { ...(name === undefined ? {} : { [name]: root }), ...($defs as Schemas) };
   return Object.fromEntries(Object.entries(all).map(([id, { id: _id, ...rest }]) => [id, rest]));
 }
 

@@ -19,10 +19,8 @@ const BODY = JSON.stringify(ML_PAYLOAD);
 type Headers = Record<string, string>;
 const get = (path: string, headers: Headers = {}, method = "GET") =>
   ask(service.port, { method, path, headers });
-const post = (body: string | Uint8Array, headers: Headers = {}, path = "/v1/run_ml_job") => {
-  const length = headers["transfer-encoding"] ? {} : { "content-length": Buffer.byteLength(body) };
-  return ask(service.port, { method: "POST", path, headers: { ...JSON_TYPE, ...length, ...headers } }, body);
-};
+const post = (body: string | Uint8Array, headers: Headers = {}, path = "/v1/run_ml_job") =>
+  ask(service.port, { method: "POST", path, headers: { ...JSON_TYPE, ...headers } }, body);
 
 async function submitted(operation: "run_ml_job" | "run_dl_job" = "run_ml_job"): Promise<string> {
   const payload = JSON.stringify(EXAMPLE_PAYLOADS[operation]);
