@@ -2,7 +2,6 @@ import { addAbortListener } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { createMcpHandler, INVALID_REQUEST, McpServer, PARSE_ERROR } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { ApiOperationName } from "../../contract/api/operations.ts";
 import { hasMoreValues } from "../../contract/json/bounded-json.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -22,10 +21,7 @@ export function mcpServer(context: ToolContext, onDefect: (error: unknown, id: u
   // The SDK finds a tool by its name as a member of an object, which inherits members such as `__proto__`.
   // biome-ignore lint/complexity/useLiteralKeys: the compiler allows a private member in brackets only
   Object.setPrototypeOf(server["_registeredTools"], null);
-  for (const [name, tool] of Object.entries(TOOLS) as [
-    ApiOperationName,
-    (typeof TOOLS)[ApiOperationName],
-  ][]) {
+  for (const { name, ...tool } of TOOLS) {
     server.registerTool(name, tool, async (args, { mcpReq: { signal } }) => {
       try {
         return toolResult(await callTool(context, name, args, signal));
@@ -82,9 +78,7 @@ export function registerMcp(
       const response = await handler.fetch(
         new Request(`http://127.0.0.1${url}`, {
           method: "POST",
-          headers: Object.entries(headers).flatMap(([name, value = []]) =>
-            [value].flat().map((item): [string, string] => [name, item]),
-          ),
+          headers: headers as Record<string, string>,
           signal: reply.abortSignal(),
         }),
         { authInfo, parsedBody: message },

@@ -23,9 +23,10 @@ type JsonSchema = Readonly<Record<string, unknown>>;
  * An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much; the text
  * of a result says what the structured content is.
  */
-export const TOOLS = Object.fromEntries(
-  Object.values(API_OPERATIONS).map((operation) => [operation.name, makeTool(operation)]),
-) as Readonly<Record<ApiOperationName, ReturnType<typeof makeTool>>>;
+export const TOOLS = Object.values(API_OPERATIONS).map((operation) => ({
+  name: operation.name,
+  ...makeTool(operation),
+}));
 
 function makeTool({ title, description, method, name, config, input }: ApiOperation) {
   const isJob = config !== undefined;
