@@ -1,7 +1,6 @@
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { ForecastView } from "../../contract/api/forecast-view.ts";
-import type { OperationPage, OperationView, VerdictView } from "../../contract/api/operation-view.ts";
+import type { OperationView } from "../../contract/api/operation-view.ts";
 import {
   API_OPERATIONS,
   type ApiOperation,
@@ -107,8 +106,6 @@ export type ToolOperations = Pick<Operations, "get" | "list" | "cancel" | "forec
   submit(...submitted: Parameters<Operations["submit"]>): Promise<{ operation: OperationView }>;
 };
 
-export type ToolAnswer = OperationView | OperationPage | ForecastView | VerdictView;
-
 /** For whom a tool runs, and on what. */
 export interface ToolContext {
   readonly operations: ToolOperations;
@@ -131,7 +128,7 @@ export async function callTool(
   name: ApiOperationName,
   args: Arguments,
   signal: AbortSignal,
-): Promise<ToolAnswer> {
+) {
   requireScope(caller, API_OPERATIONS[name].scope, name);
   switch (name) {
     case "run_ml_job":
@@ -153,6 +150,8 @@ export async function callTool(
       return operations.cancel(caller, parseArguments(name, args).id);
   }
 }
+
+export type ToolAnswer = Awaited<ReturnType<typeof callTool>>;
 
 function parseArguments<N extends ApiOperationName>(name: N, args: Arguments) {
   const { input } = API_OPERATIONS[name];
