@@ -30,7 +30,7 @@ test("every path of a group exists", () => {
 test("a change concerns the groups with its path or its test file; one of a lock or the set-up concerns every group", () => {
   assert.deepEqual(names(["CHANGELOG.md", "src/prepare/csv.ts"]), []);
   assert.deepEqual(names(["web/console.css"]), ["browser"]);
-  assert.deepEqual(names(["src/service/http/page/page-routes.ts"]), [
+  assert.deepEqual(names(["src/service/http/page-routes.ts"]), [
     "openapi",
     "python-client",
     "browser",

@@ -107,16 +107,6 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   mcp: ["auth", "forecast", "http", "operations", "telemetry", "abort-error.ts"],
 };
 
-/** The folders of src/service/http: the server and its document below the routes, and the pages above them. */
-const HTTP_FOLDERS: Record<string, readonly string[]> = {
-  server: [],
-  guard: ["server"],
-  openapi: ["server"],
-  blobs: ["server", "guard", "openapi"],
-  operations: ["server", "guard", "openapi"],
-  page: ["server", "openapi", "operations"],
-};
-
 /** The folders of src/executors besides its own files, and which of them each may import: no executor imports another. */
 const EXECUTOR_FOLDERS: Record<string, readonly string[]> = {
   process: [],
@@ -210,10 +200,6 @@ function checkSubfolders(folder: string, subfolders: Readonly<Record<string, rea
 
 test("the folders of the service import each other in one direction", () => {
   checkSubfolders("service", SERVICE_FOLDERS);
-});
-
-test("the folders of HTTP import each other in one direction", () => {
-  checkSubfolders("service/http", HTTP_FOLDERS);
 });
 
 test("a report goes from statistics and evidence over charts and panels to its sections", () => {

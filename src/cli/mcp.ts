@@ -38,7 +38,7 @@ async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS.Proces
   const [{ clientOf, FolderService, remoteOperations }, { serveMcpOnStdio }, { loadSettings }] =
     await Promise.all([
       import("./access/service-access.ts"),
-      import("../service/mcp/serve-stdio.ts"),
+      import("../service/mcp/mcp-server.ts"),
       import("../service/settings/load-settings.ts"),
     ]);
   const onError = (error: unknown) =>

@@ -113,7 +113,7 @@ async function welcome(
   settings: WelcomeSettings,
   missing: UserEnvironment | undefined,
 ): Promise<string> {
-  const { submitLine, uploadLines } = await import("../service/http/page/quick-start.ts");
+  const { submitLine, uploadLines } = await import("../service/http/document-routes.ts");
   const asking = { origin: address, hasCredentials: settings.auth !== "none" };
   const first = [...firstSteps(settings), ...(missing === undefined ? [] : [noEngine(missing)])];
   const lines = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { operationPageSchema, operationSchema } from "../contract/api/operation-view.ts";
-import type { OpenApiDocument } from "../service/http/openapi/document.ts";
+import type { OpenApiDocument } from "../service/http/document.ts";
 import { MucastClient } from "./client.ts";
 import { operation, SUCCEEDED, sent } from "./fake-service.testing.ts";
 

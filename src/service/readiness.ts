@@ -5,7 +5,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 import type { Database } from "./database/database.ts";
 import { sqliteFile } from "./database/sqlite.ts";
-import type { ReadyCheck } from "./http/server/http-app.ts";
+import type { ReadyCheck } from "./http/http-app.ts";
 
 /** A name that only these checks use. */
 const PROBE_NAME = "readiness.0.json";

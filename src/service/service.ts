@@ -16,7 +16,7 @@ import { openDatabase } from "./database/database.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
 import { cannotListen, checkFree, hostOf, isEveryAddress } from "./free-address.ts";
 import { buildHttp } from "./http/build-http.ts";
-import { registerMcp } from "./mcp/register-mcp.ts";
+import { registerMcp } from "./mcp/mcp-server.ts";
 import { openExecutor } from "./open-executor.ts";
 import type { Submission } from "./operations/operations.ts";
 import { startRetention } from "./operations/retention.ts";
@@ -151,7 +151,7 @@ async function start(
       return dispatcher.occupancy;
     },
   });
-  registerMcp(http, { operations, settings, log });
+  registerMcp(http, { operations, log });
   resources.add(() => http.close());
   const address = await http
     .listen({ host: hostOf(settings), port: settings.port })

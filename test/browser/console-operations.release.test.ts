@@ -5,7 +5,7 @@ import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { AuditBlob } from "../../src/contract/output/audit-blob.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { dlText, mlText } from "../../src/outputs/outputs.testing.ts";
-import { VERDICT } from "../../src/service/http/openapi/examples.ts";
+import { VERDICT } from "../../src/service/http/examples.ts";
 import { hold, release } from "../service/core.testing.ts";
 import { eventually } from "../service/eventually.testing.ts";
 import { payload } from "../service/inputs.testing.ts";

@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { lockedPython } from "../../scripts/locked-python.ts";
-import type { OpenApiDocument } from "../../src/service/http/openapi/document.ts";
+import type { OpenApiDocument } from "../../src/service/http/document.ts";
 import { endServices, type Serving, startServe } from "../service/service.testing.ts";
 
 const LINTERS = resolve("tools/openapi-linters/node_modules");

@@ -5,7 +5,7 @@ import { MucastApiError, MucastClient } from "../../client/index.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { ToolOperations } from "../../service/mcp/call-tool.ts";
+import type { ToolOperations } from "../../service/mcp/tools.ts";
 import type { RunningService } from "../../service/service.ts";
 import { type AnnouncedService, readAnnounced } from "../../service/service-file.ts";
 import type { ServiceSettings } from "../../service/settings/load-settings.ts";

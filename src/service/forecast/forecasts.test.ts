@@ -8,7 +8,7 @@ import {
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { BlobAddress } from "../blobs/blobs.ts";
-import { SUCCEEDED } from "../http/openapi/examples.ts";
+import { SUCCEEDED } from "../http/examples.ts";
 import { toolResult } from "../mcp/tool-result.ts";
 import { Forecasts } from "./forecasts.ts";
 

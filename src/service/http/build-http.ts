@@ -1,21 +1,22 @@
-import fastify, { type FastifyReply } from "fastify";
+import { readFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
+import { redactUrl } from "../../blob/policy.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
-import { settingsSchema } from "../../contract/settings.ts";
+import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { aboutToEnd } from "../abort-error.ts";
-import { blobRoutes } from "./blobs/blob-routes.ts";
-import { prepareRoutes } from "./blobs/prepare-routes.ts";
-import { guardRequests } from "./guard/guard-requests.ts";
-import { namedSchemas } from "./openapi/component-schemas.ts";
-import { collectRoutes, type OpenApiDocument } from "./openapi/document.ts";
-import { eventRoutes } from "./operations/event-routes.ts";
-import { jobRoutes } from "./operations/job-routes.ts";
-import { operationRoutes } from "./operations/operation-routes.ts";
-import { reportRoutes } from "./operations/report-routes.ts";
-import { documentRoutes } from "./page/document-routes.ts";
-import { pageRoutes } from "./page/page-routes.ts";
-import { limitConnections } from "./server/connection-limit.ts";
-import { type HttpApp, type HttpOptions, withZod } from "./server/http-app.ts";
-import { sendProblem } from "./server/problem-answer.ts";
+import { blobRoutes } from "./blob-routes.ts";
+import { collectRoutes, namedSchemas, type OpenApiDocument } from "./document.ts";
+import { documentRoutes } from "./document-routes.ts";
+import { eventRoutes } from "./event-routes.ts";
+import { guardRequests } from "./guard.ts";
+import { type HttpApp, type HttpOptions, readBodiesAsText, withZod } from "./http-app.ts";
+import { jobRoutes, operationRoutes } from "./operation-routes.ts";
+import { pageRoutes } from "./page-routes.ts";
+import { prepareRoutes } from "./prepare-routes.ts";
+import { sendProblem } from "./problem-answer.ts";
+import { reportRoutes } from "./report-routes.ts";
 import { serviceRoutes } from "./service-routes.ts";
 
 /** Each is registered in a context of its own, because they read bodies in different ways. */
@@ -41,6 +42,7 @@ const LAST_ANSWERS_MILLISECONDS = 5_000;
  */
 export function buildHttp(options: HttpOptions): HttpApp {
   const { settings } = options;
+  const connections = connectionLimit(settings);
   const app = withZod(
     fastify({
       bodyLimit: settings.body_bytes,
@@ -56,39 +58,54 @@ export function buildHttp(options: HttpOptions): HttpApp {
       frameworkErrors: (error, request, reply) => sendProblem(error, request, reply as FastifyReply, options),
     }),
   );
-  limitConnections(app, options);
+  limitConnections(app, connections, options);
   // The handler sends "100 Continue", so that it can refuse an upload before the caller sends the bytes.
   app.server.on("checkContinue", (request, response) => app.server.emit("request", request, response));
-  for (const name of ["caller", "watched", "operationId", "problemCode"]) {
-    app.decorateRequest(name, undefined);
-  }
+  app.decorateRequest("publicOrigin", {
+    getter() {
+      return settings.public_url?.replace(/\/+$/, "") ?? `${this.protocol}://${this.headers.host}`;
+    },
+  });
+  const closing = new AbortController();
+  app.decorateReply("abortSignal", function abortSignal() {
+    const controller = new AbortController();
+    // Fastify's `request.signal` aborts once the body has been read.
+    this.raw.once("close", () => controller.abort());
+    if (this.raw.destroyed) controller.abort();
+    return AbortSignal.any([controller.signal, closing.signal]);
+  });
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, options));
-  guardRequests(app, options);
+  app.addHook("onRequest", async (request, reply) => {
+    recordRequest(request, reply, options);
+    reply.header("cache-control", "no-store");
+  });
+  guardRequests(app, connections, options);
   collectRoutes(app);
   addRoutes(app, options);
   app.addHook("preClose", async () => {
+    // Event streams and waits would keep open the connections that Fastify waits for when it closes.
+    closing.abort(aboutToEnd());
     setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MILLISECONDS).unref();
+  });
+  app.addHook("onResponse", async () => {
+    if (closing.signal.aborted) app.server.closeIdleConnections();
   });
   return app;
 }
 
 function addRoutes(app: HttpApp, options: HttpOptions): void {
-  const closing = new AbortController();
-  // Event streams and waits would keep open the connections that Fastify waits for when it closes.
-  app.addHook("preClose", async () => closing.abort(aboutToEnd()));
+  readBodiesAsText(app);
   for (const addGroup of ROUTE_GROUPS) {
-    void app.register(async (group) => addGroup(group as HttpApp, options, closing.signal));
+    void app.register(async (group) => addGroup(group as HttpApp, options));
   }
 }
-
-/** Enough for registering routes; no handler runs. */
-const NO_SERVICE = { settings: settingsSchema.parse({}) } as HttpOptions;
 
 /** The OpenAPI document of all routes, without starting or opening anything. */
 export async function makeDocument(): Promise<OpenApiDocument> {
   const app = withZod(fastify());
   collectRoutes(app);
-  addRoutes(app, NO_SERVICE);
+  // Enough for registering routes; no handler runs.
+  addRoutes(app, { settings: settingsSchema.parse({}) } as HttpOptions);
   await app.ready();
   const document = app.swagger() as unknown as OpenApiDocument;
   await app.close();
@@ -98,4 +115,96 @@ export async function makeDocument(): Promise<OpenApiDocument> {
 /** The schemas of a document with the whole output, of which the document has only `mu`: the Python client reads it. */
 export function addOutput({ components }: OpenApiDocument): OpenApiDocument["components"]["schemas"] {
   return { ...components.schemas, ...namedSchemas(outputBlobSchema) };
+}
+
+const MAX_LOGGED_PATH_LENGTH = 200;
+
+/**
+ * Records a request in traces and metrics, and logs one line when its answer has ended or its connection has closed. The line never has
+ * the query or headers, which may contain secrets, nor a path that has no route: it may be a mistyped link to a report.
+ */
+function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, telemetry }: HttpOptions): void {
+  const startedAt = performance.now();
+  const { method, headers, is404, raw } = request;
+  const { url, config } = request.routeOptions;
+  const route = is404 ? undefined : url;
+  const watched = telemetry.requestStarted({
+    method,
+    traceparent: headers.traceparent as string | undefined,
+  });
+  request.traceparent = watched.traceparent;
+  reply.raw.once("close", () => {
+    const { statusCode: status, writableFinished } = reply.raw;
+    const { problemCode: code, caller, operationId } = request;
+    watched.ended({ route, status, code });
+    const path = config?.hasSecretPath ? route : redactUrl(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
+    log.info(
+      {
+        method,
+        ...(route === undefined ? {} : { route, path }),
+        status,
+        ms: Math.round(performance.now() - startedAt),
+        ...(operationId === undefined ? {} : { operation_id: operationId }),
+        ...(code === undefined ? {} : { code }),
+        ...(caller === undefined ? {} : { caller: caller.subject }),
+        ...(writableFinished ? {} : { aborted: true }),
+      },
+      "request",
+    );
+  });
+}
+
+const WARNING_MILLISECONDS = 60_000;
+
+/** Limits the open connections of a service, and survives those that cannot be accepted. */
+function limitConnections({ server }: HttpApp, connections: number, { log, telemetry }: HttpOptions): void {
+  server.maxConnections = connections;
+  const open = new Set<Socket>();
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    if (open.size < connections) return;
+    // One that has sent nothing makes room for the next.
+    [...open].find((other) => other.bytesRead === 0 && other !== socket)?.destroy();
+  });
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  server.on("drop", () => {
+    telemetry.connectionRefused();
+    // The next attempt gets a place, unless all are busy.
+    server.closeIdleConnections();
+    if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
+    warnedAt = performance.now();
+    log.warn({ connections }, "the limit of open connections is reached; new connections are closed");
+  });
+  // A connection that cannot be accepted emits an error, which would end the process. Before, listen() rejects with it.
+  server.once("listening", () =>
+    server.on("error", (error) => log.warn({ err: error }, "the server failed")),
+  );
+}
+
+/** Descriptors of the service itself, with a reserve. */
+const OWN_FILES = 256;
+/** Four pipes to the job process, and as many in reserve. */
+const FILES_PER_JOB = 8;
+/** The socket, and the file of an upload or a download. */
+const FILES_PER_CONNECTION = 2;
+const MIN_CONNECTIONS = 16;
+const MAX_CONNECTIONS = 10_000;
+
+/**
+ * The maximum number of open connections, chosen so that the rest of the service never runs out of file descriptors.
+ * @throws MucastError invalid_request for a setting `connections` that needs more.
+ */
+function connectionLimit({ connections, concurrent_jobs }: Settings): number {
+  // The soft limit, which Node raises to the hard limit at its start. Other systems than Linux do not tell it.
+  const limits = process.platform === "linux" ? readFileSync("/proc/self/limits", "latin1") : "";
+  const files = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
+  const reserved = OWN_FILES + FILES_PER_JOB * concurrent_jobs;
+  const room = Math.floor((files - reserved) / FILES_PER_CONNECTION);
+  if (connections === undefined) return Math.max(MIN_CONNECTIONS, Math.min(MAX_CONNECTIONS, room));
+  if (connections <= room) return connections;
+  const message =
+    `${connections} connections need ${connections * FILES_PER_CONNECTION} open files beside ${reserved} of the service, ` +
+    `and this process may have ${files}: raise "ulimit -n" (LimitNOFILE of systemd), or lower connections`;
+  throw new MucastError("invalid_request", message, { path: "connections", value: connections });
 }

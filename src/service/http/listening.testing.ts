@@ -10,79 +10,49 @@ import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/build-authenticate.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
-import { registerMcp } from "../mcp/register-mcp.ts";
+import { registerMcp } from "../mcp/mcp-server.ts";
 import { FakeOperations } from "../operations/fake-operations.testing.ts";
 import { Preparations, type PrepareFiles } from "../preparation/preparations.ts";
 import { FakeReportLinks } from "../report/fake-report-links.testing.ts";
 import { type DrawPage, Reports } from "../report/reports.ts";
 import { noTelemetry } from "../telemetry/no-telemetry.testing.ts";
 import type { RequestDone } from "../telemetry/telemetry.ts";
-import { FakeBlobs } from "./blobs/fake-blobs.testing.ts";
 import { buildHttp } from "./build-http.ts";
-import type { HttpApp, HttpOptions } from "./server/http-app.ts";
+import { FakeBlobs } from "./fake-blobs.testing.ts";
+import type { HttpOptions } from "./http-app.ts";
 
 export const LOCAL_TOKEN = "the-token-of-the-lock-file";
 
-export interface Listening {
-  readonly app: HttpApp;
-  readonly origin: string;
-  readonly port: number;
-  readonly operations: FakeOperations;
-  readonly keys: FakeKeyStore;
-  readonly blobs: FakeBlobs;
-  readonly store: BlobStore;
-  /** Names of all files in `data/`, hidden ones too. */
-  files(): Promise<string[]>;
-  /** Message and fields of each log line, as JSON. */
-  readonly logged: string[];
-  /** The requests that telemetry has recorded. */
-  readonly done: RequestDone[];
-  close(): Promise<void>;
-}
+export type Listening = Awaited<ReturnType<typeof listen>>;
 
-/** Listens on a free loopback port. @param given settings other than the defaults. @param parts parts other than the fakes. */
+/** Listens on a free loopback port. @param changed settings other than the defaults. @param parts parts other than the fakes. */
 export async function listen(
-  given: Partial<Settings> = {},
-  parts: Partial<
-    Pick<HttpOptions, "ready" | "authenticate" | "beatMilliseconds"> & {
-      store: BlobStore;
-      /** By default draws a page that shows the number of pages drawn so far. */
-      draw: DrawPage;
-      /** By default prepares no CSV. */
-      prepare: PrepareFiles;
-    }
-  > = {},
-): Promise<Listening> {
+  changed: Partial<Settings> = {},
+  parts: Partial<Pick<HttpOptions, "ready" | "beatMilliseconds">> & {
+    readonly store?: BlobStore;
+    readonly draw?: DrawPage;
+    readonly prepare?: PrepareFiles;
+  } = {},
+) {
   const folder = await mkdtemp(join(tmpdir(), "mucast-http-"));
-  const settings = { ...settingsSchema.parse({}), ...given };
+  const settings = { ...settingsSchema.parse({}), ...changed };
   const policy = { allowed: [], mapped: [{ base: "", folder }] };
   const store = parts.store ?? (await openStore("", { policy }));
   const [operations, keys, blobs] = [new FakeOperations(), new FakeKeyStore(), new FakeBlobs(store)];
-  const drawn: string[] = [];
-  const draw: DrawPage = async ([output]) => Buffer.from(`<!doctype html>${drawn.push(output!.name)}`);
-  const reports = new Reports({ blobs, draw: parts.draw ?? draw, cacheBytes: settings.report_cache_bytes });
-  const [logged, done]: [string[], RequestDone[]] = [[], []];
+  /** Message and fields of each log line, as JSON. */
+  const logged: string[] = [];
   const write = (fields: object, message: string) => void logged.push(JSON.stringify({ message, ...fields }));
-  const log = { debug: write, info: write, warn: write, error: write, child: () => log };
+  const log = { debug: write, info: write, warn: write, error: write };
+  /** The requests that telemetry has recorded. */
+  const done: RequestDone[] = [];
+  const noProcess = () => Promise.reject(new Error("no process is started here"));
+  const firstIssuer = async (issuer: string) => issuer;
   const app = buildHttp({
-    settings,
-    operations,
-    keys,
-    blobs,
-    reports,
+    ...{ settings, operations, keys, blobs, log, beatMilliseconds: parts.beatMilliseconds },
+    reports: new Reports({ blobs, draw: parts.draw ?? noProcess, cacheBytes: settings.report_cache_bytes }),
     reportLinks: new FakeReportLinks(),
-    preparations: new Preparations({ blobs, settings, run: parts.prepare ?? refusePreparation }),
-    localToken: LOCAL_TOKEN,
-    beatMilliseconds: parts.beatMilliseconds,
-    log,
-    authenticate:
-      parts.authenticate ??
-      (await buildAuthenticate(settings, {
-        keys,
-        firstIssuer: async (issuer) => issuer,
-        log,
-        localToken: LOCAL_TOKEN,
-      })),
+    preparations: new Preparations({ blobs, settings, run: parts.prepare ?? noProcess }),
+    authenticate: await buildAuthenticate(settings, { keys, firstIssuer, log, localToken: LOCAL_TOKEN }),
     telemetry: {
       ...noTelemetry,
       requestStarted: ({ traceparent }) => ({ traceparent, ended: (what) => void done.push(what) }),
@@ -90,30 +60,18 @@ export async function listen(
     occupancy: () => ({ running: 0, jobs: 2, cores: { used: 0, of: 4 } }),
     ready: parts.ready ?? (async () => [{ name: "database", ok: true }]),
   });
-  registerMcp(app, { operations, settings, log });
+  registerMcp(app, { operations, log });
   await app.listen({ host: settings.host, port: 0 });
   const { port } = app.server.address() as AddressInfo;
-  const files = () => readdir(join(folder, "data")).catch(() => []);
+  /** Names of all files in `data/`, hidden ones too. */
+  const files = (): Promise<string[]> => readdir(join(folder, "data")).catch(() => []);
   const close = async () => {
     await app.close();
     await rm(folder, { recursive: true, force: true });
   };
-  return {
-    app,
-    origin: `http://127.0.0.1:${port}`,
-    port,
-    operations,
-    keys,
-    blobs,
-    store,
-    files,
-    logged,
-    done,
-    close,
-  };
+  const origin = `http://127.0.0.1:${port}`;
+  return { origin, port, operations, keys, blobs, store, files, logged, done, close };
 }
-
-const refusePreparation: PrepareFiles = () => Promise.reject(new Error("no process is started here"));
 
 /** The same for one test, which closes the service at its end. */
 export async function listenFor(t: TestContext, ...given: Parameters<typeof listen>): Promise<Listening> {
@@ -153,4 +111,9 @@ export function ask(port: number, options: RequestOptions, body?: string | Uint8
     sent.on("error", reject);
     sent.end(body);
   });
+}
+
+/** Status and code of an answer that is a problem. */
+export function codeOf({ status, text }: Pick<RawAnswer, "status" | "text">): [number, string] {
+  return [status, JSON.parse(text).code ?? text];
 }

@@ -3,33 +3,11 @@ import { after, before, test } from "node:test";
 import { z } from "zod";
 import { queueSchema } from "../../contract/api/queue-view.ts";
 import { apiKeySchema } from "../auth/key-store.ts";
+import { ML_PAYLOAD } from "./examples.ts";
+import type { ReadyCheck } from "./http-app.ts";
 import { ask, type Listening, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";
-import { ML_PAYLOAD } from "./openapi/examples.ts";
-import type { ReadyCheck } from "./server/http-app.ts";
 
-test("/healthz always answers 200, and /readyz only if every check passes", async (t) => {
-  let checks: ReadyCheck[] = [
-    { name: "database", ok: true },
-    { name: "storage", ok: true },
-  ];
-  const service = await listenFor(t, {}, { ready: async () => checks });
-  const ready = await ask(service.port, { path: "/readyz" });
-  assert.deepEqual([ready.status, JSON.parse(ready.text).checks.length], [200, 2]);
-  checks = [
-    { name: "database", ok: true },
-    { name: "storage", ok: false, message: "it does not answer" },
-  ];
-  const away = await ask(service.port, { path: "/readyz" });
-  const problem = JSON.parse(away.text);
-  assert.deepEqual(
-    [away.status, problem.code, problem.detail],
-    [503, "unavailable", "storage: it does not answer"],
-  );
-  assert.deepEqual(problem.checks, checks);
-  assert.equal((await ask(service.port, { path: "/healthz" })).status, 200);
-});
-
-test("of many probes that a service is not ready for, the log has the first", async (t) => {
+test("/readyz answers 200 only if every check passes, /healthz always, and the log has a change only", async (t) => {
   const passing: ReadyCheck[] = [
     { name: "storage", ok: true },
     { name: "accepting", ok: true },
@@ -37,11 +15,22 @@ test("of many probes that a service is not ready for, the log has the first", as
   const without = (failed: string): ReadyCheck[] =>
     passing.map((check) => (check.name === failed ? { ...check, ok: false, message: "away" } : check));
   let checks = passing;
-  const service = await listenFor(t, {}, { ready: async () => checks });
-  for (checks of [passing, without("storage"), passing, without("accepting")]) {
-    for (let probe = 0; probe < 3; probe++) await ask(service.port, { path: "/readyz" });
+  const { port, logged } = await listenFor(t, {}, { ready: async () => checks });
+  for (const [found, status, detail] of [
+    [passing, 200],
+    [without("storage"), 503, "storage: away"],
+    [passing, 200],
+    [without("accepting"), 503, "accepting: away"],
+  ] as const) {
+    checks = found;
+    for (let probe = 0; probe < 3; probe++) {
+      const answer = await ask(port, { path: "/readyz" });
+      const body = JSON.parse(answer.text);
+      assert.deepEqual([answer.status, body.checks, body.detail], [status, checks, detail]);
+    }
+    assert.equal((await ask(port, { path: "/healthz" })).status, 200);
   }
-  const lines = service.logged.map((line) => JSON.parse(line)).filter(({ message }) => message !== "request");
+  const lines = logged.map((line) => JSON.parse(line)).filter(({ message }) => message !== "request");
   assert.deepEqual(lines, [
     { message: "the service is not ready", detail: "storage: away" },
     { message: "the service is ready" },
@@ -63,24 +52,18 @@ test("/metrics needs no credentials with auth none, and read otherwise", async (
 
 test("/v1/queue tells a caller its scopes, and only the totals of other callers", async (t) => {
   const { port, keys, operations } = await listenFor(t, { auth: "keys" });
-  const [writer, reader] = [
-    await keys.create("a writer", ["write", "read"]),
-    await keys.create("b", ["read"]),
-  ];
+  const writer = await keys.create("a writer", ["write", "read"]);
+  const reader = await keys.create("b", ["read"]);
   const other = { subject: "key:other", scopes: new Set(["write"] as const) };
   await operations.submit(other, { operation: "run_ml_job", payload: JSON.stringify(ML_PAYLOAD) });
-  const asked = async (token: string) => {
-    const { status, text } = await ask(port, {
-      path: "/v1/queue",
-      headers: { authorization: `Bearer ${token}` },
-    });
-    assert.equal(status, 200, text);
-    return queueSchema.parse(JSON.parse(text));
+  const read = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return queueSchema.parse(JSON.parse((await ask(port, { path: "/v1/queue", headers })).text));
   };
-  const seen = await asked(writer.token);
+  const seen = await read(writer.token);
   assert.deepEqual(seen.scopes, ["read", "write"]);
   assert.deepEqual([seen.waiting, seen.running, seen.own], [1, 0, { waiting: 0, running: 0 }]);
-  assert.deepEqual((await asked(reader.token)).scopes, ["read"]);
+  assert.deepEqual((await read(reader.token)).scopes, ["read"]);
   assert.equal((await ask(port, { path: "/v1/queue" })).status, 401);
 });
 
@@ -113,60 +96,53 @@ before(async () => {
 });
 after(() => service.close());
 
-function keys(method: string, token: string, body?: unknown, id = ""): Promise<Response> {
-  return fetch(`${service.origin}/admin/keys${id}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+/** Sends a request with a key, and returns the status, the headers and the parsed body. */
+async function send(method: string, path: string, token?: string, body?: object) {
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const headers = { ...authorization, ...(body === undefined ? {} : { "content-type": "application/json" }) };
+  const answer = await ask(service.port, { method, path, headers }, body && JSON.stringify(body));
+  return { ...answer, challenge: answer.headers["www-authenticate"], body: JSON.parse(answer.text) };
 }
 
 test("the operator creates, lists and revokes keys, and only the creation returns the token", async () => {
-  const made = await keys("POST", LOCAL_TOKEN, { name: "nightly" });
+  const made = await send("POST", "/admin/keys", LOCAL_TOKEN, { name: "nightly" });
   assert.equal(made.status, 201);
-  const { key, token } = createdKeySchema.parse(await made.json());
+  const { key, token } = createdKeySchema.parse(made.body);
   assert.deepEqual([key.name, key.scopes, key.subject], ["nightly", ["read", "write"], `key:${key.id}`]);
-  const operations = () =>
-    fetch(`${service.origin}/v1/operations`, { headers: { authorization: `Bearer ${token}` } });
-  assert.equal((await operations()).status, 200);
-  const listed = await (await keys("GET", LOCAL_TOKEN)).text();
-  assert.equal(keyListSchema.parse(JSON.parse(listed)).keys[0]!.id, key.id);
+  assert.equal((await send("GET", "/v1/operations", token)).status, 200);
+  const listed = await send("GET", "/admin/keys", LOCAL_TOKEN);
+  assert.equal(keyListSchema.parse(listed.body).keys[0]!.id, key.id);
   // The secret is base64url, which may contain underscores, too.
   const secret = token.slice(`mucast_${key.id}_`.length);
-  assert.ok(secret.length > 40 && !listed.includes(secret));
-  assert.equal((await keys("DELETE", LOCAL_TOKEN, undefined, `/${key.id}`)).status, 200);
-  const refused = await operations();
-  assert.equal(refused.status, 401);
-  assert.equal(refused.headers.get("www-authenticate"), 'Bearer realm="mucast", error="invalid_token"');
-  assert.equal((await keys("DELETE", LOCAL_TOKEN, undefined, "/unknown")).status, 404);
+  assert.ok(secret.length > 40 && !listed.text.includes(secret));
+  assert.equal((await send("DELETE", `/admin/keys/${key.id}`, LOCAL_TOKEN)).status, 200);
+  const refused = await send("GET", "/v1/operations", token);
+  assert.deepEqual(
+    [refused.status, refused.challenge],
+    [401, 'Bearer realm="mucast", error="invalid_token"'],
+  );
+  assert.equal((await send("DELETE", "/admin/keys/unknown", LOCAL_TOKEN)).status, 404);
 });
 
 test("other callers cannot manage keys, and a key has only its scopes", async () => {
   const { token } = await service.keys.create("reader", ["read"]);
-  for (const method of ["GET", "POST"]) {
-    const answer = await keys(method, token, method === "POST" ? { name: "x" } : undefined);
-    assert.equal(answer.status, 403);
-    assert.match(answer.headers.get("www-authenticate")!, /insufficient_scope.*scope="admin"/);
+  for (const [method, path, scope] of [
+    ["GET", "/admin/keys", "admin"],
+    ["POST", "/admin/keys", "admin"],
+    ["POST", "/v1/run_ml_job", "write"],
+  ] as const) {
+    const { status, challenge } = await send(method, path, token);
+    const wanted = `Bearer realm="mucast", error="insufficient_scope", scope="${scope}"`;
+    assert.deepEqual([status, challenge], [403, wanted]);
   }
-  assert.equal((await keys("GET", "wrong")).status, 401);
-  const submit = await fetch(`${service.origin}/v1/run_ml_job`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}` },
-  });
-  assert.equal(submit.status, 403);
-  assert.equal(
-    (await fetch(`${service.origin}/v1/operations`)).headers.get("www-authenticate"),
-    'Bearer realm="mucast"',
-  );
+  assert.equal((await send("GET", "/admin/keys", "wrong")).status, 401);
+  assert.equal((await send("GET", "/v1/operations")).challenge, 'Bearer realm="mucast"');
 });
 
 test("the faults of a new key have their paths", async () => {
-  const answer = await keys("POST", LOCAL_TOKEN, { name: "", scopes: ["raed"] });
-  const { faults } = (await answer.json()) as { faults: { path: string; suggestion?: string }[] };
-  assert.deepEqual([answer.status, faults.map(({ path }) => path)], [400, ["body.name", "body.scopes[0]"]]);
+  const { status, body } = await send("POST", "/admin/keys", LOCAL_TOKEN, { name: "", scopes: ["raed"] });
+  const faults: { path: string; suggestion?: string }[] = body.faults;
+  assert.deepEqual([status, faults.map(({ path }) => path)], [400, ["body.name", "body.scopes[0]"]]);
   assert.equal(faults[1]!.suggestion, "read");
 });
 

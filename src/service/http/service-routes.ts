@@ -5,50 +5,23 @@ import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
 import { SCOPES } from "../auth/caller.ts";
 import { newKeySchema } from "../auth/key-store.ts";
-import { QUEUE } from "./openapi/examples.ts";
-import { jsonAnswer } from "./openapi/route-docs.ts";
-import {
-  type HttpApp,
-  type HttpOptions,
-  METADATA_PATH,
-  publicOrigin,
-  READY_CHECKS,
-} from "./server/http-app.ts";
-import { bodyText, readBodiesAsText } from "./server/request-body.ts";
+import { jsonAnswer } from "./document.ts";
+import { QUEUE } from "./examples.ts";
+import { bodyText, type HttpApp, type HttpOptions, READY_CHECKS } from "./http-app.ts";
+import { METADATA_PATH } from "./problem-answer.ts";
 
-const PROBE = { access: "anyone", isUncounted: true, isOnAnyHost: true } as const;
+const PROBE = { access: "anyone", isProbe: true } as const;
+
+const readinessSchema = z.strictObject({
+  checks: z.array(z.strictObject({ name: z.string(), ok: z.literal(true) })),
+});
 
 /**
  * `GET /v1/queue`, `/healthz`, `/readyz` and `/metrics`; `/admin/keys`, for `mucast keys`; with OIDC, the metadata by which MCP clients
  * find the issuer.
  */
 export function serviceRoutes(app: HttpApp, options: HttpOptions): void {
-  readBodiesAsText(app);
-  queueRoute(app, options);
-  app.route({
-    method: "GET",
-    url: "/healthz",
-    config: PROBE,
-    schema: {
-      operationId: "alive",
-      summary: "Whether the process answers",
-      description: "For liveness probes. Checks nothing else.",
-      tags: ["Service"],
-      response: {
-        200: jsonAnswer("The process answers.", z.strictObject({ status: z.literal("ok") }), {
-          status: "ok",
-        }),
-      },
-    },
-    handler: async () => ({ status: "ok" }),
-  });
-  readyRoute(app, options);
-  metricsRoute(app, options);
-  keyRoutes(app, options);
-  if (options.settings.auth === "oidc") metadataRoutes(app, options);
-}
-
-function queueRoute(app: HttpApp, { operations, occupancy }: HttpOptions): void {
+  const { settings, operations, occupancy, telemetry } = options;
   app.route({
     method: "GET",
     url: "/v1/queue",
@@ -67,11 +40,59 @@ function queueRoute(app: HttpApp, { operations, occupancy }: HttpOptions): void 
       scopes: SCOPES.filter((scope) => caller!.scopes.has(scope)),
     }),
   });
+  app.route({
+    method: "GET",
+    url: "/healthz",
+    config: PROBE,
+    schema: {
+      operationId: "alive",
+      summary: "Whether the process answers",
+      description: "For liveness probes. Checks nothing else.",
+      tags: ["Service"],
+      response: {
+        200: jsonAnswer("The process answers.", z.strictObject({ status: z.literal("ok") }), {
+          status: "ok",
+        }),
+      },
+    },
+    handler: async () => ({ status: "ok" }),
+  });
+  readyRoute(app, options);
+  app.route({
+    method: "GET",
+    url: "/metrics",
+    // The address does not matter: a service on loopback may be behind a public proxy.
+    config: { access: settings.auth === "none" ? "anyone" : "read", problems: ["unauthorized"] },
+    schema: {
+      operationId: "metrics",
+      summary: "Metrics for Prometheus",
+      description: "Needs no credentials only if the service requires none (`auth` none).",
+      tags: ["Service"],
+      response: {
+        200: {
+          description: "Prometheus text format.",
+          content: { "text/plain": { schema: { type: "string" } } },
+        },
+      },
+    },
+    handler: async (_request, reply) => {
+      const { contentType, body } = await telemetry.metrics();
+      return reply.type(contentType).send(body);
+    },
+  });
+  keyRoutes(app, options);
+  if (settings.auth !== "oidc") return;
+  // RFC 9728. A client may also ask for the metadata of `/mcp` alone.
+  for (const path of ["", "/mcp"]) {
+    const schema = { hide: true } as const;
+    app.get(`${METADATA_PATH}${path}`, { config: { access: "anyone" }, schema }, async (request) => ({
+      resource: `${request.publicOrigin}${path}`,
+      authorization_servers: [settings.oidc_issuer],
+      scopes_supported: [settings.oidc_read_scope, settings.oidc_write_scope],
+      bearer_methods_supported: ["header"],
+    }));
+  }
 }
-
-const readinessSchema = z.strictObject({
-  checks: z.array(z.strictObject({ name: z.string(), ok: z.literal(true) })),
-});
 
 function readyRoute(app: HttpApp, { ready, log }: HttpOptions): void {
   /** The checks that failed at the last probe: only a change is logged. */
@@ -79,7 +100,7 @@ function readyRoute(app: HttpApp, { ready, log }: HttpOptions): void {
   app.route({
     method: "GET",
     url: "/readyz",
-    config: { ...PROBE, isProbe: true },
+    config: PROBE,
     schema: {
       operationId: "ready",
       summary: "Whether the service accepts jobs",
@@ -110,31 +131,6 @@ function readyRoute(app: HttpApp, { ready, log }: HttpOptions): void {
   });
 }
 
-function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void {
-  app.route({
-    method: "GET",
-    url: "/metrics",
-    // The address does not matter: a service on loopback may be behind a public proxy.
-    config: { access: settings.auth === "none" ? "anyone" : "read", problems: ["unauthorized"] },
-    schema: {
-      operationId: "metrics",
-      summary: "Metrics for Prometheus",
-      description: "Needs no credentials only if the service requires none (`auth` none).",
-      tags: ["Service"],
-      response: {
-        200: {
-          description: "Prometheus text format.",
-          content: { "text/plain": { schema: { type: "string" } } },
-        },
-      },
-    },
-    handler: async (_request, reply) => {
-      const { contentType, body } = await telemetry.metrics();
-      return reply.type(contentType).send(body);
-    },
-  });
-}
-
 /** They need the scope `admin` and are not in the published API. */
 function keyRoutes(app: HttpApp, { keys }: HttpOptions): void {
   const config = { access: "admin" } as const;
@@ -155,17 +151,4 @@ function keyRoutes(app: HttpApp, { keys }: HttpOptions): void {
     if (key !== undefined) return key;
     throw new MucastError("not_found", "there is no such key; `mucast keys list` shows them", { path: "id" });
   });
-}
-
-/** RFC 9728. A client may also ask for the metadata of `/mcp` alone. */
-function metadataRoutes(app: HttpApp, { settings }: HttpOptions): void {
-  for (const path of ["", "/mcp"]) {
-    const schema = { hide: true } as const;
-    app.get(`${METADATA_PATH}${path}`, { config: { access: "anyone" }, schema }, async (request) => ({
-      resource: `${publicOrigin(settings, request)}${path}`,
-      authorization_servers: [settings.oidc_issuer],
-      scopes_supported: [settings.oidc_read_scope, settings.oidc_write_scope],
-      bearer_methods_supported: ["header"],
-    }));
-  }
 }

@@ -1,37 +1,30 @@
-import { McpServer } from "@modelcontextprotocol/server";
-import type { ApiOperationName } from "../../contract/api/operations.ts";
+import { addAbortListener } from "node:events";
+import type { Readable, Writable } from "node:stream";
+import { createMcpHandler, INVALID_REQUEST, McpServer, PARSE_ERROR } from "@modelcontextprotocol/server";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { hasMoreValues } from "../../contract/json/bounded-json.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Caller } from "../auth/caller.ts";
-import { callTool, type ToolOperations } from "./call-tool.ts";
+import { bodyText, type HttpApp, type HttpOptions } from "../http/http-app.ts";
 import { toolError, toolResult } from "./tool-result.ts";
-import { TOOLS, type ToolDefinition } from "./tools.ts";
+import { callTool, TOOLS, type ToolContext } from "./tools.ts";
 
-export interface McpServerParts {
-  readonly operations: ToolOperations;
-  readonly caller: Caller;
-  /** Address of the service for its callers. */
-  readonly address: string;
-  /** W3C trace context of the request. */
-  readonly traceparent?: string | undefined;
-  /** Called for a defect, with the id that its problem names. */
-  readonly onDefect: (error: unknown, id: unknown) => void;
-}
-
-/** Makes an MCP server for one caller, with a tool for each operation of the API. */
-export function mcpServer({ operations, caller, address, traceparent, onDefect }: McpServerParts): McpServer {
+/**
+ * Makes an MCP server for one caller, with a tool for each operation of the API.
+ * @param onDefect called for a defect, with the id that its problem names.
+ */
+export function mcpServer(context: ToolContext, onDefect: (error: unknown, id: unknown) => void): McpServer {
   const server = new McpServer(
     { name: "mucast", title: "mucast", version: MUCAST_VERSION },
-    { instructions: instructions(address), capabilities: { tools: { listChanged: false } } },
+    { instructions: instructions(context.address), capabilities: { tools: { listChanged: false } } },
   );
   // The SDK finds a tool by its name as a member of an object, which inherits members such as `__proto__`.
   // biome-ignore lint/complexity/useLiteralKeys: the compiler allows a private member in brackets only
   Object.setPrototypeOf(server["_registeredTools"], null);
-  for (const [name, tool] of Object.entries(TOOLS) as [ApiOperationName, ToolDefinition][]) {
+  for (const { name, ...tool } of TOOLS) {
     server.registerTool(name, tool, async (args, { mcpReq: { signal } }) => {
       try {
-        return toolResult(
-          await callTool(operations, { name, args, caller, traceparent, origin: address, signal }),
-        );
+        return toolResult(await callTool(context, name, args, signal));
       } catch (error) {
         return toolError(error, onDefect);
       }
@@ -40,10 +33,99 @@ export function mcpServer({ operations, caller, address, traceparent, onDefect }
   return server;
 }
 
+/** More than a call needs. The SDK checks each of them several times, which takes time of the event loop. */
+const MAX_VALUES = 2_000;
+const TOO_MANY = `the message has more than ${MAX_VALUES} values; send a large config as JSON text`;
+
 /**
- * The instructions of the server for an agent.
- * @param address of the service for its callers.
+ * `POST /mcp`: the tools over streamable HTTP, in the revisions with and without `initialize`. It keeps no sessions, so any service
+ * on the same database can answer a request. The endpoint needs the scope `read`, and each tool its own scope.
  */
+export function registerMcp(
+  app: HttpApp,
+  { operations, log }: Pick<HttpOptions, "operations" | "log">,
+): void {
+  const handler = createMcpHandler(
+    ({ authInfo }) =>
+      mcpServer({ operations, ...(authInfo!.extra as Omit<ToolContext, "operations">) }, (error, id) =>
+        log.error({ defect_id: id, err: error }, "a tool failed because of a defect"),
+      ),
+    { onerror: (error) => log.warn({ err: error }, "an MCP request was refused") },
+  );
+  void app.register(async (group) => {
+    group.post("/mcp", { config: { access: "read" }, schema: { hide: true } }, async (request, reply) => {
+      const refuse = (code: number, message: string) =>
+        reply.code(400).send({ jsonrpc: "2.0", id: null, error: { code, message } });
+      let message: unknown;
+      try {
+        message = JSON.parse(bodyText(request));
+      } catch {
+        return refuse(PARSE_ERROR, "the message is not JSON in UTF-8");
+      }
+      if (hasMoreValues(message, MAX_VALUES)) return refuse(INVALID_REQUEST, TOO_MANY);
+      if (Array.isArray(message)) {
+        // Before any of them is run; the request itself has counted as one.
+        for (const _ of message.slice(1)) await app.countMessage(request);
+      }
+      const { caller, traceparent, publicOrigin: address, headers, url } = request;
+      const authInfo = {
+        token: "",
+        clientId: caller!.subject,
+        scopes: [...caller!.scopes],
+        extra: { caller, address, traceparent },
+      };
+      // Without the body: the SDK, which parses JSON by its own rules, gets only the message.
+      const response = await handler.fetch(
+        new Request(`http://127.0.0.1${url}`, {
+          method: "POST",
+          headers: headers as Record<string, string>,
+          signal: reply.abortSignal(),
+        }),
+        { authInfo, parsedBody: message },
+      );
+      // The SDK's headers would replace those of the service, and keep a connection open that the client asked to close.
+      response.headers.delete("connection");
+      response.headers.set("cache-control", "no-store");
+      return reply.send(response);
+    });
+  });
+}
+
+interface StdioParts extends Pick<ToolContext, "operations" | "address"> {
+  readonly input: Readable;
+  /** Receives messages of the protocol only. */
+  readonly output: Writable;
+  /** Called for errors that the protocol cannot report. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The user who started this process. The service decides what that user may do. */
+const PARENT: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
+
+/** Serves the tools over stdio until `input` ends, a message exceeds the 10 MiB of the SDK's transport, or `signal` aborts. */
+export async function serveMcpOnStdio(
+  { operations, address, input, output, onError }: StdioParts,
+  signal: AbortSignal,
+): Promise<void> {
+  // The SDK adds a drain listener for each answer that waits.
+  output.setMaxListeners(0);
+  const transport = new StdioServerTransport(input, output);
+  const served = serveStdio(() => mcpServer({ operations, caller: PARENT, address }, onError), {
+    transport,
+    onerror: onError,
+  });
+  await new Promise<void>((resolve) => {
+    const { onclose } = transport;
+    transport.onclose = () => {
+      onclose?.();
+      resolve();
+    };
+    addAbortListener(signal, () => resolve());
+  });
+  await served.close();
+}
+
+/** For an agent. */
 function instructions(address: string): string {
   return `mucast trains forecasts of next-day log-returns (mu) of stock tickers, for a portfolio optimizer.
 

@@ -5,21 +5,19 @@ import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { shortText } from "../../contract/json/bounded-json.ts";
 import { closeName } from "../../contract/output/later-close.ts";
-import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
 import { summaryIc } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
+import { problemAnswer } from "../http/problem-answer.ts";
 import { verdictOperation } from "../forecast/forecasts.ts";
-import { problemAnswer } from "../http/server/problem-answer.ts";
+import type { ToolAnswer } from "./tools.ts";
 
 /** The answer of a tool: the operation, page, forecast or verdict itself, and a text with the next step. */
-export function toolResult(
-  answer: OperationView | OperationPage | ForecastView | VerdictView,
-): CallToolResult {
+export function toolResult(answer: ToolAnswer): CallToolResult {
   const text = shortText(describe(answer), SIZES.toolText);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
 }
 
-function describe(answer: Parameters<typeof toolResult>[0]): string {
+function describe(answer: ToolAnswer): string {
   if ("operations" in answer) return pageText(answer);
   if ("forecasts" in answer) return forecastText(answer);
   return "status" in answer ? operationText(answer) : verdictText(answer);
@@ -37,54 +35,48 @@ export function toolError(error: unknown, onDefect: (error: unknown, id: unknown
   return { isError: true, content: [{ type: "text", text: lines.join("\n") }] };
 }
 
-function operationText(operation: OperationView): string {
-  return [`${operation.operation} ${operation.id}: ${operation.status}.`, ...sentences(operation)].join(" ");
-}
-
 const ASK_AGAIN = "Ask get_operation for this id again in a few seconds.";
 
-function sentences(operation: OperationView): string[] {
-  const { status, progress, warnings, failures = [], result, error } = operation;
+function operationText(operation: OperationView): string {
+  const { id, status, progress, warnings, failures = [], result, error } = operation;
   const { warning_counts = countCodes(warnings), failure_counts = countCodes(failures) } = operation;
-  const warned = [
+  const sentences = [`${operation.operation} ${id}: ${status}.`];
+  if (result === null && error === null) {
+    const left = progress?.seconds_left === undefined ? "" : `, about ${progress.seconds_left} s left`;
+    if (progress !== null && status !== "NotStarted")
+      sentences.push(`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}${left}.`);
+    return [...sentences, ASK_AGAIN].join(" ");
+  }
+  if (result !== null) {
+    const isForecast = verdictOperation(operation) === undefined;
+    sentences.push(
+      isForecast
+        ? `The output blob with mu is ${result.output_url}; get_forecast summarizes it.`
+        : `The verdict is the blob ${result.output_url}; get_verdict gives it.`,
+      ...worthText(operation),
+    );
+  } else sentences.push(`${error!.code}: ${printable(error!.detail)}.`, error!.advice);
+  sentences.push(
     ...codesText("Warnings", warning_counts),
     ...codesText("Tickers that failed", failure_counts),
-  ];
-  if (result !== null) return [resultText(operation, result.output_url), ...worthText(operation), ...warned];
-  if (error !== null) return [`${error.code}: ${printable(error.detail)}.`, error.advice, ...warned];
-  const left = progress?.seconds_left === undefined ? "" : `, about ${progress.seconds_left} s left`;
-  const done =
-    progress === null ? [] : [`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}${left}.`];
-  return status === "NotStarted" ? [ASK_AGAIN] : [...done, ASK_AGAIN];
+  );
+  return sentences.join(" ");
 }
 
-function resultText(operation: OperationView, url: string): string {
-  return verdictOperation(operation) === undefined
-    ? `The output blob with mu is ${url}; get_forecast summarizes it.`
-    : `The verdict is the blob ${url}; get_verdict gives it.`;
-}
-
-/** What the forecasts of a job are worth, in a sentence. */
+/** What the forecasts of a job are worth. */
 function worthText({ summary }: OperationView): string[] {
   if (summary === undefined) return [];
   const { model, tickers, verdict } = summary;
-  const forecasts = `${printable(model)} forecasts ${counted(tickers, "ticker")}`;
-  if (verdict === null) return [`${forecasts}.`];
+  const forecasts = `${printable(model)} forecasts ${counted(tickers, "ticker")}.`;
+  if (verdict === null) return [forecasts];
   const { title, r2, dates, later } = verdict;
   const ic = summaryIc(summary);
-  const figures = [...(ic === null ? [] : [`IC ${round(ic)}`]), `R² ${round(r2)}`].join(", ");
-  return [
-    `${forecasts}. ${printable(title)}: ${figures} over ${counted(dates, "date")}.`,
-    ...(later === undefined || later.ic === null
-      ? []
-      : [`Traded ${closeName(later.delay)}: IC ${round(later.ic)}${netText(later)}.`]),
-  ];
-}
-
-function netText({ net_5bp: net }: LaterFigures): string {
-  return net === null
-    ? ""
-    : `, the top fifth minus the bottom fifth ${round(net)} bp a day after costs of 5 bp a side`;
+  const figures = `${ic === null ? "" : `IC ${round(ic)}, `}R² ${round(r2)}`;
+  const texts = [forecasts, `${printable(title)}: ${figures} over ${counted(dates, "date")}.`];
+  if (later === undefined || later.ic === null) return texts;
+  const net = later.net_5bp === null ? "" : `, the top fifth minus the bottom fifth ${round(later.net_5bp)}`;
+  const costs = net && " bp a day after costs of 5 bp a side";
+  return [...texts, `Traded ${closeName(later.delay)}: IC ${round(later.ic)}${net}${costs}.`];
 }
 
 /** Each code once, with its count. */
@@ -94,19 +86,19 @@ function codesText(what: string, counts: CodeCounts): string[] {
 }
 
 function pageText({ operations, next_cursor }: OperationPage): string {
-  const lines = operations.map(
-    ({ id, operation, status, created_at, tags }) =>
-      `${id} ${operation} ${status}, created ${created_at}${tags === undefined ? "" : `, tags ${tags.map(show).join(", ")}`}`,
-  );
-  const more =
-    next_cursor === null ? [] : [`There are more: ask again with cursor ${JSON.stringify(next_cursor)}.`];
-  return [operations.length === 0 ? "No operations." : lines.join("\n"), ...more].join("\n");
+  const lines = operations.map(({ id, operation, status, created_at, tags }) => {
+    const tagged = tags === undefined ? "" : `, tags ${tags.map(show).join(", ")}`;
+    return `${id} ${operation} ${status}, created ${created_at}${tagged}`;
+  });
+  if (lines.length === 0) lines.push("No operations.");
+  if (next_cursor !== null)
+    lines.push(`There are more: ask again with cursor ${JSON.stringify(next_cursor)}.`);
+  return lines.join("\n");
 }
 
 /** Maximum number of findings in the text of a verdict; the structured content has all. */
 const FINDINGS_SHOWN = 10;
 
-/** A verdict in lines. */
 function verdictText({ id, operation, audit, replay }: VerdictView): string {
   const lines = [`${operation} ${id}: ${audit?.verdict ?? replay?.verdict}.`];
   const findings = audit?.findings ?? [];
@@ -126,27 +118,28 @@ function verdictText({ id, operation, audit, replay }: VerdictView): string {
   return lines.join("\n");
 }
 
-/** A forecast in lines, for hosts that show an agent only the text. */
 function forecastText(view: ForecastView): string {
-  const { id, operation, window, verdict, refits, choice, count, forecasts, missing, left_out, metrics } =
-    view;
+  const { verdict, refits, choice, count, forecasts, missing, left_out, metrics } = view;
   const { pooled } = metrics.score;
   const { zero, mean } = metrics.baselines;
   const compared = [pooled, zero, mean].map(({ rmse }) => round(rmse)).join(", ");
-  return [
-    `${operation} ${id} as of ${window.as_of}: ${forecasts.length} of ${counted(count, "ticker")} with a mu.`,
-    ...(verdict === undefined
-      ? []
-      : [verdict.sentence, ...(verdict.later === undefined ? [] : [verdict.later])].map(printable)),
-    ...(refits === undefined
-      ? []
-      : [`Models refitted ${counted(refits.count, "time")}, last on ${printable(refits.last)}.`]),
-    ...(choice === undefined ? [] : choiceLines(choice)),
-    ...forecasts.map(tickerLine),
-    ...missing.map(({ ticker, message }) => `${show(ticker)} has no mu: ${printable(message)}`),
-    ...(left_out === 0 ? [] : [`${left_out} more did not fit into this answer; ask for them by name.`]),
-    `All tickers: hit rate ${hitRate(pooled)}; RMSE of the model, the zero forecast, the mean: ${compared}${shrinkageText(metrics.shrinkage)}.`,
-  ].join("\n");
+  const shown = `${forecasts.length} of ${counted(count, "ticker")} with a mu.`;
+  const lines = [`${view.operation} ${view.id} as of ${view.window.as_of}: ${shown}`];
+  if (verdict !== undefined) lines.push(printable(verdict.sentence));
+  if (verdict?.later !== undefined) lines.push(printable(verdict.later));
+  if (refits !== undefined)
+    lines.push(`Models refitted ${counted(refits.count, "time")}, last on ${printable(refits.last)}.`);
+  if (choice !== undefined) lines.push(...choiceLines(choice));
+  for (const { ticker, mu, metrics, coverage, shrinkage } of forecasts) {
+    const hit = metrics === null ? "" : `, hit rate ${hitRate(metrics)}, RMSE ${round(metrics.rmse)}`;
+    const covered = coverage === null ? "" : `, coverage ${round(coverage.coverage)}`;
+    lines.push(`${show(ticker)} mu ${mu}${hit}${covered}${shrinkageText(shrinkage, ",")}`);
+  }
+  for (const { ticker, message } of missing) lines.push(`${show(ticker)} has no mu: ${printable(message)}`);
+  if (left_out > 0) lines.push(`${left_out} more did not fit into this answer; ask for them by name.`);
+  const rmse = `RMSE of the model, the zero forecast, the mean: ${compared}`;
+  lines.push(`All tickers: hit rate ${hitRate(pooled)}; ${rmse}${shrinkageText(metrics.shrinkage, ";")}.`);
+  return lines.join("\n");
 }
 
 /** What choosing was worth, and a line per candidate. */
@@ -154,35 +147,24 @@ function choiceLines(choice: NonNullable<ForecastView["choice"]>): string[] {
   const { candidates, count, honest, best, measure } = choice;
   const [key, name] = measure === "ic" ? (["ic", "mean IC"] as const) : (["r2", "R²"] as const);
   const claimed = candidates.find(({ number }) => number === best)?.[key] ?? null;
+  const gainText = ({ gain, gain_t }: typeof honest) =>
+    gain_t === null ? round(gain) : `${round(gain)} (t ${round(gain_t)})`;
+  const lines = candidates.map(({ number, label, member, ...figures }) => {
+    // Outputs of older versions have no IC.
+    const ic = figures.ic === undefined ? "" : `, IC ${round(figures.ic)}`;
+    const values = `R² ${round(figures.r2)}${ic}, gain ${gainText(figures)}`;
+    return `Candidate ${number}, ${show(label)}${member ? ", member" : ""}: ${values}`;
+  });
+  const more = count - candidates.length;
   return [
     `Chosen among ${counted(count, "candidate")}: ${name} ${round(honest[key] ?? null)} on held-out rows as chosen in advance, ${round(claimed)} for candidate ${best}, the best afterwards; gain over candidate 0 ${gainText(honest)}.`,
-    ...candidates.map(
-      ({ number, label, member, ...figures }) =>
-        `Candidate ${number}, ${show(label)}${member ? ", member" : ""}: R² ${round(figures.r2)}${icText(figures)}, gain ${gainText(figures)}`,
-    ),
-    ...(candidates.length < count
-      ? [`${count - candidates.length} further candidates are in the output.`]
-      : []),
+    ...lines,
+    ...(more > 0 ? [`${more} further candidates are in the output.`] : []),
   ];
 }
 
-/** Outputs of older versions have no IC. */
-function icText({ ic }: NonNullable<ForecastView["choice"]>["honest"]): string {
-  return ic === undefined ? "" : `, IC ${round(ic)}`;
-}
-
-function gainText({ gain, gain_t }: NonNullable<ForecastView["choice"]>["honest"]): string {
-  return gain_t === null ? round(gain) : `${round(gain)} (t ${round(gain_t)})`;
-}
-
-function tickerLine({ ticker, mu, metrics, coverage, shrinkage }: TickerForecast): string {
-  const hit = metrics === null ? "" : `, hit rate ${hitRate(metrics)}, RMSE ${round(metrics.rmse)}`;
-  const covered = coverage === null ? "" : `, coverage ${round(coverage.coverage)}`;
-  return `${show(ticker)} mu ${mu}${hit}${covered}${shrinkageText(shrinkage, ",")}`;
-}
-
 /** The share of a forecast that its past supports; empty if the output does not have it. */
-function shrinkageText(shrinkage: TickerForecast["shrinkage"], mark = ";"): string {
+function shrinkageText(shrinkage: TickerForecast["shrinkage"], mark: string): string {
   if (shrinkage === undefined) return "";
   const { s, b, se } = shrinkage;
   return `${mark} shrinkage ${round(s)} (slope ${round(b)}${se === null ? "" : ` ± ${round(se)}`})`;
@@ -194,8 +176,6 @@ function hitRate({ hit_rate, hit_rate_se, up_share }: ForecastView["metrics"]["s
   return `${round(hit_rate)} ± ${round(hit_rate_se)} (${round(up_share)} of the returns were up)`;
 }
 
-const DIGITS = 4;
-
 function round(value: number | null): string {
-  return value === null ? "none" : String(Number(value.toPrecision(DIGITS)));
+  return value === null ? "none" : String(Number(value.toPrecision(4)));
 }

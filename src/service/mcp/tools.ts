@@ -1,5 +1,6 @@
-import type { StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import type { OperationView } from "../../contract/api/operation-view.ts";
 import {
   API_OPERATIONS,
   type ApiOperation,
@@ -7,51 +8,47 @@ import {
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
 import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
+import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
+import { parseJson } from "../../contract/json/json-text.ts";
 import { addDefault } from "../../contract/schema/open-schema.ts";
+import type { Caller } from "../auth/caller.ts";
+import { requireScope } from "../http/http-app.ts";
+import type { Operations } from "../operations/operations.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
-
-/** An operation of the API as a tool of an agent. */
-export interface ToolDefinition {
-  readonly title: string;
-  readonly description: string;
-  readonly annotations: ToolAnnotations;
-  readonly inputSchema: StandardSchemaWithJSON<Record<string, unknown>>;
-}
 
 /**
  * An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much; the text
  * of a result says what the structured content is.
  */
-export const TOOLS = Object.fromEntries(
-  Object.values(API_OPERATIONS).map((operation) => [operation.name, makeTool(operation)]),
-) as Readonly<Record<ApiOperationName, ToolDefinition>>;
+export const TOOLS = Object.values(API_OPERATIONS).map((operation) => ({
+  name: operation.name,
+  ...makeTool(operation),
+}));
 
-function makeTool({ title, description, method, name, config, input }: ApiOperation): ToolDefinition {
+function makeTool({ title, description, method, name, config, input }: ApiOperation) {
   const isJob = config !== undefined;
   const schema = completeSchema(isJob ? jobInput(name, input, config) : input);
-  return {
-    title,
-    description,
-    annotations: {
-      title,
-      readOnlyHint: method === "GET",
-      destructiveHint: name === "cancel_operation",
-      // A job is idempotent only with an idempotency_key.
-      idempotentHint: !isJob,
-      // A job reads blobs from other hosts.
-      openWorldHint: isJob,
-    },
-    inputSchema: {
-      "~standard": {
-        version: 1,
-        vendor: "mucast",
-        // callTool checks the arguments, so that their faults become a problem like all others.
-        validate: (value) => ({ value: value as Record<string, unknown> }),
-        jsonSchema: { input: () => schema, output: () => schema },
-      },
+  const inputSchema: StandardSchemaWithJSON<Record<string, unknown>> = {
+    "~standard": {
+      version: 1,
+      vendor: "mucast",
+      // callTool checks the arguments, so that their faults become a problem like all others.
+      validate: (value) => ({ value: value as Record<string, unknown> }),
+      jsonSchema: { input: () => schema, output: () => schema },
     },
   };
+  const annotations = {
+    title,
+    readOnlyHint: method === "GET",
+    destructiveHint: name === "cancel_operation",
+    // A job is idempotent only with an idempotency_key.
+    idempotentHint: !isJob,
+    // A job reads blobs from other hosts.
+    openWorldHint: isJob,
+  };
+  return { title, description, annotations, inputSchema };
 }
 
 function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObject {
@@ -102,4 +99,84 @@ function inline(value: unknown, definitions: Record<string, JsonSchema>): unknow
   const name = typeof reference === "string" ? reference.replace("#/$defs/", "") : "";
   const all = Object.entries({ ...definitions[name], ...members });
   return Object.fromEntries(all.map(([key, item]) => [key, inline(item, definitions)]));
+}
+
+/** The operations behind the tools: those of this service, or of another one over HTTP. */
+export type ToolOperations = Pick<Operations, "get" | "list" | "cancel" | "forecast" | "verdict"> & {
+  submit(...submitted: Parameters<Operations["submit"]>): Promise<{ operation: OperationView }>;
+};
+
+/** For whom a tool runs, and on what. */
+export interface ToolContext {
+  readonly operations: ToolOperations;
+  readonly caller: Caller;
+  /** Address of the service for its callers. */
+  readonly address: string;
+  /** W3C trace context of the request. */
+  readonly traceparent?: string | undefined;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/**
+ * Runs a tool.
+ * @param signal aborts when the caller cancels the call, or its connection closes.
+ * @throws MucastError forbidden without the scope, invalid_request for faulty arguments, and the errors of Operations.
+ */
+export async function callTool(
+  { operations, caller, address, traceparent }: ToolContext,
+  name: ApiOperationName,
+  args: Arguments,
+  signal: AbortSignal,
+) {
+  requireScope(caller, API_OPERATIONS[name].scope, name);
+  switch (name) {
+    case "run_ml_job":
+    case "run_dl_job":
+    case "audit":
+    case "replay": {
+      const submission = { ...makeSubmission(name, args), traceparent, origin: address };
+      return (await operations.submit(caller, submission)).operation;
+    }
+    case "get_operation":
+      return operations.get(caller, parseArguments(name, args).id);
+    case "get_forecast":
+      return operations.forecast(caller, parseArguments(name, args), signal);
+    case "get_verdict":
+      return operations.verdict(caller, parseArguments(name, args).id, signal);
+    case "list_operations":
+      return operations.list(caller, parseArguments(name, args));
+    case "cancel_operation":
+      return operations.cancel(caller, parseArguments(name, args).id);
+  }
+}
+
+export type ToolAnswer = Awaited<ReturnType<typeof callTool>>;
+
+function parseArguments<N extends ApiOperationName>(name: N, args: Arguments) {
+  const { input } = API_OPERATIONS[name];
+  const parsed = input.safeParse(args);
+  if (parsed.success) return parsed.data as z.output<(typeof API_OPERATIONS)[N]["input"]>;
+  throw invalidRequest(faultsOf(parsed.error, input, "arguments", args));
+}
+
+/**
+ * The payload of a job, with the config as the caller's own text.
+ * @throws MucastError invalid_request for a key or a text of a config that is faulty.
+ */
+function makeSubmission(operation: SubmittedOperation, args: Arguments) {
+  const { idempotency_key: key, config, ...others } = args;
+  const { data: idempotencyKey, error } = idempotencyKeySchema.optional().safeParse(key);
+  if (error) throw invalidRequest([{ path: "idempotency_key", message: error.issues[0]!.message }]);
+  if (typeof config !== "string") {
+    return { operation, payload: JSON.stringify({ ...others, config }), idempotencyKey };
+  }
+  try {
+    JSON.parse(config);
+  } catch {
+    // Names the line and column. All other faults are found with those of the payload.
+    parseJson(config);
+  }
+  const members = JSON.stringify(others).slice(1, -1);
+  return { operation, payload: `{${members}${members && ","}"config":${config}}`, idempotencyKey };
 }

@@ -12,7 +12,7 @@ import { parsePayload } from "../../contract/config/payload.ts";
 import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
-import { FORECAST, VERDICT } from "../http/openapi/examples.ts";
+import { FORECAST, VERDICT } from "../http/examples.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import { cursorAfter, pageEndOf } from "../store/operation-view.ts";
 import type { ListQuery } from "../store/operations.ts";

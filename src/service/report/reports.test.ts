@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { BlobAddress } from "../blobs/blobs.ts";
-import { SUCCEEDED } from "../http/openapi/examples.ts";
+import { SUCCEEDED } from "../http/examples.ts";
 import { type DrawPage, Reports, type ReportsParts } from "./reports.ts";
 
 const ANN: Caller = { subject: "key:1", scopes: new Set(["read"]) };

@@ -16,7 +16,7 @@ import { MucastError } from "../../../src/contract/errors/errors.ts";
 import { runMlJob } from "../../../src/jobs/run-job.ts";
 import { replayOutput } from "../../../src/replay/replay.ts";
 import { Forecasts } from "../../../src/service/forecast/forecasts.ts";
-import { SUCCEEDED } from "../../../src/service/http/openapi/examples.ts";
+import { SUCCEEDED } from "../../../src/service/http/examples.ts";
 import { type Azurite, CERTIFICATE, startAzurite } from "../../servers/azurite.testing.ts";
 import { Api, problemOf } from "../../service/api.testing.ts";
 import { endServices, startServe } from "../../service/service.testing.ts";

@@ -1,0 +1,352 @@
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { isInputName, mediaType, outputIdIn } from "../../blob/names.ts";
+import {
+  type BlobPage,
+  blobListQuery,
+  blobPageSchema,
+  type StoredBlobView,
+} from "../../contract/api/blob-page.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
+import { outputBlobSchema } from "../../contract/output/output-blob.ts";
+import type { BlobUpload } from "../blobs/blobs.ts";
+import { storageFailed } from "../blobs/storage.ts";
+import { byteRange, checkIfMatch, matchesNone } from "./conditional-requests.ts";
+import { emptyAnswer, jsonAnswer } from "./document.ts";
+import { EXAMPLE_BLOBS } from "./examples.ts";
+import { limitAnswers } from "./guard.ts";
+import { acceptBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
+
+const params = z.strictObject({
+  name: z
+    .string()
+    .describe(
+      "`feature_engine_<id>.json` or `data_extractor_<id>.json`, or with `.parquet`; for reading, also an output.",
+    ),
+});
+
+const ETAG = { type: "string", description: "Strong: identifies these exact bytes." } as const;
+
+function header(description: string) {
+  return z.string().optional().describe(description);
+}
+
+/** Open: the job that reads a blob checks its content; the upload does not. */
+const inputBlobSchema = z.looseObject({}).meta({
+  id: "InputBlob",
+  description:
+    "Prices or features, in one of the layouts of docs/blobs.md; another layout is a list of records.",
+});
+
+/** A client that is generated from the whole schema would have 70 more models. */
+const outputMuSchema = outputBlobSchema.pick({ mu: true }).meta({
+  id: "OutputBlob",
+  title: "Output blob",
+  description: "The output of a job. schemas/output-blob.json of the package describes the rest of it.",
+});
+
+const BYTES = { type: "string", format: "binary" } as const;
+
+export const uploadedBlobSchema = z
+  .strictObject({
+    name: z.string(),
+    url: z.string().describe("To submit as `feature_url` or `data_extractor_url`."),
+    size: z.int().nonnegative().describe("Bytes."),
+    etag: z.string().describe("As in the ETag header."),
+  })
+  .meta({ id: "UploadedBlob", title: "Uploaded blob" });
+
+type UploadedBlob = z.infer<typeof uploadedBlobSchema>;
+
+const UPLOADED: UploadedBlob = {
+  name: "feature_engine_sp500.parquet",
+  url: `${EXAMPLE_BLOBS}/data/feature_engine_sp500.parquet`,
+  size: 48213,
+  etag: '"6b86b273"',
+};
+
+const WRITE_PROBLEMS = [
+  ...(["not_found", "method_not_allowed", "precondition_failed", "too_large", "quota_exceeded"] as const),
+  ...(["storage_full", "storage_failed", "blob_unavailable"] as const),
+];
+
+function example(stem: string, kind: StoredBlobView["kind"], size: number, contents = {}): StoredBlobView {
+  const name = `${stem}.json`;
+  const created_at = "2026-01-05T08:30:09.038Z";
+  return { name, url: `${EXAMPLE_BLOBS}/data/${name}`, kind, size, created_at, ...contents };
+}
+
+/** The example of a list: the blobs of a preparation, and an output. */
+const CONTENTS = { ticker_count: 500, dates: 1510, start: "2020-01-02", end: "2026-01-05" };
+const PAGE: BlobPage = {
+  blobs: [
+    example("ml_engine_5f0c2d1e", "output", 812_345),
+    example("feature_engine_4f0c1a2b", "features", 96_104_233, CONTENTS),
+    example("data_extractor_4f0c1a2b", "prices", 14_903_118, CONTENTS),
+  ],
+  next_cursor: null,
+};
+
+/** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`, and `GET /v1/data`. */
+export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void {
+  const beginDownload = limitAnswers("downloads", settings.downloads_per_caller, settings.downloads);
+  acceptBodies(app, "leave");
+
+  /** The address of a blob of the caller, with its size and version. @throws MucastError not_found. */
+  async function lookUp({ caller }: FastifyRequest, name: string) {
+    checkReadable(name);
+    const address = await blobs.find(caller!, name);
+    const blob = await address?.store.stat(address.key);
+    if (address === undefined || blob === undefined) throw noBlob(name);
+    return { ...address, ...blob };
+  }
+
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/data/:name",
+    config: {
+      access: "read",
+      problems: ["not_found", "precondition_failed", "range_not_satisfiable", "blob_unavailable"],
+    },
+    schema: {
+      operationId: "read_blob",
+      summary: "Read an input or output blob",
+      description:
+        "Returns the bytes of the blob; an output holds `mu`. You can request one range, for example to resume a download. Blobs of " +
+        "other callers are not found.",
+      tags: ["Blobs"],
+      params,
+      headers: z.looseObject({
+        range: header("One range of bytes; for several ranges, the response is the whole blob."),
+        "if-range": header("Returns the range only of this version, otherwise the whole blob."),
+        "if-match": header("Returns this version, or 412."),
+        "if-none-match": header("Returns a version other than this one, or 304."),
+      }),
+      response: {
+        200: {
+          description: "The whole blob.",
+          headers: { ETag: ETAG, "Accept-Ranges": { type: "string", description: "`bytes`." } },
+          content: {
+            "application/json": {
+              schema: { anyOf: [outputMuSchema, inputBlobSchema, z.array(z.unknown())] },
+            },
+            "application/vnd.apache.parquet": { schema: BYTES },
+          },
+        },
+        206: {
+          description: "The range.",
+          headers: {
+            ETag: ETAG,
+            "Content-Range": { type: "string", description: "The range and the total size." },
+          },
+          content: { "application/json": { schema: { description: "These bytes of the blob." } } },
+        },
+        304: emptyAnswer("The blob still has the version of `If-None-Match`.", { ETag: ETAG }),
+      },
+    },
+    handler: async (request, reply) => {
+      const { headers, method } = request;
+      const { name } = request.params;
+      const { store, key, size, etag } = await lookUp(request, name);
+      checkIfMatch(headers, etag);
+      reply.headers({ etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" });
+      if (!matchesNone(headers, etag)) return reply.code(304).send();
+      const range = method === "HEAD" ? undefined : byteRange(headers, { size, etag });
+      const { start, end } = range ?? { start: 0, end: size };
+      if (range !== undefined) reply.code(206).header("content-range", `bytes ${start}-${end - 1}/${size}`);
+      reply.type(mediaType(name)).header("content-length", end - start);
+      if (method === "HEAD" || size === 0) return reply.send();
+      beginDownload(request.caller!.subject, reply.raw);
+      const pieces = store.read(key, { start, end, etag, signal: reply.abortSignal() });
+      const stream = Readable.from(pieces, { objectMode: false });
+      // A failure before the first piece rejects, so that the caller gets a problem.
+      await once(stream, "readable");
+      return reply.send(stream);
+    },
+  });
+  app.route({
+    method: "PUT",
+    url: "/data/:name",
+    config: { access: "write", isStreamed: true, problems: WRITE_PROBLEMS },
+    schema: {
+      operationId: "write_blob",
+      summary: "Upload an input blob",
+      description:
+        "Stores the whole body or nothing, with any Content-Type, streamed, up to the limit `upload_bytes`. " +
+        "The blob belongs to the caller: another caller's blob of the same name is a different blob.",
+      tags: ["Blobs"],
+      params,
+      headers: z.looseObject({
+        "if-match": header(
+          "Replaces only this version; `*` replaces any version but does not create a blob.",
+        ),
+        "if-none-match": header("`*`: only creates a new blob."),
+      }),
+      // The service stores the bytes without parsing them, so a JSON schema here would promise a check that is not made.
+      body: { content: { "application/octet-stream": { schema: BYTES } } },
+      response: {
+        201: jsonAnswer("A new blob was created.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
+        200: jsonAnswer("An existing blob was replaced.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
+      },
+    },
+    handler: async (request, reply): Promise<UploadedBlob> => {
+      // Every possible check, before the first byte is read.
+      const { headers } = request;
+      const { name } = request.params;
+      checkWritable(name);
+      const length = headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
+      checkWhole(headers["content-range"]);
+      if (length !== undefined && length > settings.upload_bytes) {
+        const message = `the blob has ${length} bytes; at most ${settings.upload_bytes} are accepted (upload_bytes)`;
+        throw new MucastError("too_large", message, { path: "Content-Length", value: length });
+      }
+      const address = await blobs.uploadAddress(request.caller!, name);
+      if (address === undefined) throw noBlob(name);
+      checkConditions(request, (await address.store.stat(address.key))?.etag);
+      const upload = await blobs.beginUpload(request.caller!, name, length);
+      if (upload === undefined) throw noBlob(name);
+      if (headers.expect !== undefined) reply.raw.writeContinue();
+      try {
+        const { created, etag, size } = await storeBody(request, name, upload, settings.upload_bytes);
+        await upload.finish(size);
+        reply.code(created ? 201 : 200).header("etag", etag);
+        return { name, url: blobUrl(request, upload.store, name), size, etag };
+      } finally {
+        await upload.close();
+      }
+    },
+  });
+  app.route({
+    method: "DELETE",
+    url: "/data/:name",
+    config: {
+      access: "write",
+      problems: ["not_found", "precondition_failed", "blob_in_use", "storage_failed", "blob_unavailable"],
+    },
+    schema: {
+      operationId: "delete_blob",
+      summary: "Delete an input or output blob",
+      description: "Frees the caller's quota. A blob that a queued or running operation uses is not deleted.",
+      tags: ["Blobs"],
+      params,
+      headers: z.looseObject({ "if-match": header("Deletes only this version.") }),
+      response: { 204: emptyAnswer("The blob was deleted.") },
+    },
+    handler: async (request, reply) => {
+      const { name } = request.params;
+      checkReadable(name);
+      if (request.headers["if-match"] !== undefined) {
+        checkIfMatch(request.headers, (await lookUp(request, name)).etag);
+      }
+      if (!(await blobs.remove(request.caller!, name))) throw noBlob(name);
+      return reply.code(204).send();
+    },
+  });
+  app.route({
+    method: "GET",
+    url: "/v1/data",
+    config: { access: "read" },
+    schema: {
+      operationId: "list_blobs",
+      summary: "List blobs, newest first",
+      description:
+        "Returns the caller's own blobs, one page at a time, optionally of one kind: inputs that were uploaded or prepared, and the " +
+        "outputs of operations that succeeded.",
+      tags: ["Blobs"],
+      querystring: blobListQuery,
+      response: { 200: jsonAnswer("A page of blobs.", blobPageSchema, PAGE) },
+    },
+    handler: async (request): Promise<BlobPage> => {
+      const { blobs: page, cursor } = await blobs.list(request.caller!, request.query);
+      const views = page.map(({ name, kind, bytes, createdAt, contents, store }) => ({
+        name,
+        url: blobUrl(request, store, name),
+        kind,
+        size: bytes,
+        created_at: createdAt.toISOString(),
+        ...contents,
+      }));
+      return { blobs: views, next_cursor: cursor ?? null };
+    },
+  });
+}
+
+/** The URL of a blob: in the store, or for a folder at the origin of this service. */
+export function blobUrl(
+  { publicOrigin }: FastifyRequest,
+  store: { readonly url: string },
+  name: string,
+): string {
+  return `${store.url || publicOrigin}/data/${name}`;
+}
+
+/** A body with Content-Range would replace the whole blob with a part (RFC 9110, section 14.5). */
+export function checkWhole(range: string | undefined): void {
+  if (range === undefined) return;
+  const message = "a body is sent whole; leave Content-Range out and send all of it";
+  throw new MucastError("invalid_request", message, { path: "Content-Range", value: range.slice(0, 100) });
+}
+
+/** @param etag of the blob as it is now; undefined if there is none. @throws MucastError precondition_failed. */
+function checkConditions({ headers }: FastifyRequest, etag: string | undefined): void {
+  checkIfMatch(headers, etag);
+  if (!matchesNone(headers, etag)) throw alreadyExists();
+}
+
+async function storeBody(request: FastifyRequest, name: string, upload: BlobUpload, limit: number) {
+  const { store, key } = upload;
+  const ifNone = request.headers["if-none-match"]?.trim();
+  let [size, isWhole] = [0, false];
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    // If the store stops early, the connection must stay open for the problem.
+    for await (const piece of request.raw.iterator({ destroyOnReturn: false })) {
+      size += piece.length;
+      upload.checkRoom(size);
+      yield piece;
+    }
+    // The last moment at which nothing has changed.
+    checkConditions(request, (await store.stat(key))?.etag);
+    isWhole = true;
+  }
+  try {
+    if (ifNone !== "*") return { ...(await store.put(key, pieces(), { limit })), size };
+    return { ...(await store.create(key, pieces(), { limit })), created: true, size };
+  } catch (error) {
+    // Another upload may have created the blob since the check.
+    if (isWhole && ifNone !== undefined && (await store.stat(key)) !== undefined) throw alreadyExists();
+    throw storageFailed(error, `${name} could not be stored`);
+  }
+}
+
+function alreadyExists(): MucastError {
+  return new MucastError("precondition_failed", "there is such a blob already", { path: "If-None-Match" });
+}
+
+/** @throws MucastError not_found for a name that no blob can have. */
+function checkReadable(name: string): void {
+  if (!isInputName(name) && outputIdIn(name) === undefined) throw noBlob(name);
+}
+
+/** @throws MucastError method_not_allowed for outputs, which only jobs write; invalid_request for other names. */
+function checkWritable(name: string): void {
+  if (isInputName(name)) return;
+  if (outputIdIn(name) !== undefined) {
+    throw new MucastError("method_not_allowed", `${name} is an output, which jobs alone write`, {
+      allow: ["DELETE", "GET", "HEAD"],
+    });
+  }
+  throw new MucastError(
+    "invalid_request",
+    `the name ${show(name)} is neither feature_engine_<id>.json nor data_extractor_<id>.json (or .parquet) with an id ` +
+      'of 1 to 64 letters, digits, "_" or "-"',
+    { path: "name" },
+  );
+}
+
+/** The same for a blob that does not exist and for a blob of another caller. */
+function noBlob(name: string): MucastError {
+  return new MucastError("not_found", `there is no blob ${show(name)}`, { path: "name" });
+}

@@ -1,0 +1,51 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { StoredBlob } from "../../blob/store.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
+import { counted } from "../../contract/errors/wording.ts";
+
+const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+
+/**
+ * Checks that `If-Match` names the blob (RFC 9110, 13.1.1). A weak tag matches no blob.
+ * @param etag of the blob; undefined if there is no blob.
+ * @throws MucastError precondition_failed.
+ */
+export function checkIfMatch(headers: IncomingHttpHeaders, etag: string | undefined): void {
+  const wanted = headers["if-match"];
+  if (wanted === undefined) return;
+  if (etag !== undefined && (wanted.trim() === "*" || wanted.match(ENTITY_TAG)?.includes(etag))) return;
+  const found = etag === undefined ? "there is no such blob" : `its ETag is ${etag}`;
+  throw new MucastError("precondition_failed", `the blob does not match If-Match ${show(wanted)}: ${found}`, {
+    path: "If-Match",
+  });
+}
+
+/** Whether `If-None-Match` does not name the blob (RFC 9110, 13.1.2). `*` names every blob. */
+export function matchesNone(headers: IncomingHttpHeaders, etag: string | undefined): boolean {
+  const unwanted = headers["if-none-match"];
+  if (unwanted === undefined || etag === undefined) return true;
+  if (unwanted.trim() === "*") return false;
+  return !unwanted.match(ENTITY_TAG)?.some((tag) => tag.replace(/^W\//, "") === etag);
+}
+
+const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
+
+/**
+ * The part that `Range` and `If-Range` request (RFC 9110, 14.2). Undefined, which means the whole blob, for no range, several ranges,
+ * a range in another unit, or one of another version of the blob.
+ * @throws MucastError range_not_satisfiable.
+ */
+export function byteRange(headers: IncomingHttpHeaders, { size, etag }: StoredBlob) {
+  const ifRange = headers["if-range"] ?? etag;
+  const [match, first, last = "", suffix] = RANGE.exec(headers.range?.replaceAll(/\s/g, "") ?? "") ?? [];
+  if (match === undefined || ifRange !== etag) return undefined;
+  if (first !== undefined && last !== "" && Number(last) < Number(first)) return undefined;
+  const start = first === undefined ? Math.max(0, size - Number(suffix)) : Number(first);
+  const end = last === "" ? size : Math.min(size, Number(last) + 1);
+  if (start < end) return { start, end };
+  throw new MucastError("range_not_satisfiable", `the blob has ${counted(size, "byte")}`, {
+    path: "Range",
+    size,
+  });
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { after, before, test } from "node:test";
+import { snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
+import type { Caller } from "../auth/caller.ts";
+import { ML_PAYLOAD } from "./examples.ts";
+import { ask, eventually, type Listening, listen, listenFor } from "./listening.testing.ts";
+
+const CALLER: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
+
+let service: Listening;
+before(async () => {
+  service = await listen();
+});
+after(() => service.close());
+
+async function running({ operations } = service, caller: Caller = CALLER): Promise<string> {
+  const submission = { operation: "run_ml_job", payload: JSON.stringify(ML_PAYLOAD) } as const;
+  const { id } = (await operations.submit(caller, submission)).operation;
+  operations.start(id);
+  return id;
+}
+
+function follow(id: string, headers: Record<string, string> = {}, query = ""): Promise<Response> {
+  return fetch(`${service.origin}/v1/operations/${id}/events${query}`, { headers });
+}
+
+/** Ids and types of the events in the text of a stream, each checked against its schema. */
+function received(text: string): string[] {
+  return [...text.matchAll(/^id: (\d+)\nevent: (\w+)\ndata: (.*)\n\n/gm)].map(([, id, type, data]) => {
+    const schema = type === "snapshot" ? snapshotSchema : storedEventSchema;
+    const event = schema.parse(JSON.parse(data!));
+    assert.deepEqual([event.seq, event.type], [Number(id), type]);
+    return `${id} ${type}`;
+  });
+}
+
+test("a reader gets each event when it happens, and the stream ends after the final one", async () => {
+  const id = await running();
+  const answer = await follow(id, { accept: "text/event-stream" });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get("content-type"), "text/event-stream; charset=utf-8");
+  assert.equal(answer.headers.get("x-accel-buffering"), "no");
+  assert.match(answer.headers.get("cache-control")!, /no-transform/);
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  while (!text.includes("event: started")) text += (await reader.read()).value;
+  service.operations.tell(id, { type: "progress", data: { stage: "fit", done: 1, total: 2 } });
+  while (!text.includes("event: progress")) text += (await reader.read()).value;
+  service.operations.end(id);
+  for (let next = await reader.read(); !next.done; next = await reader.read()) text += next.value;
+  assert.deepEqual(received(text), ["1 queued", "2 started", "3 progress", "4 succeeded"]);
+  assert.ok(text.startsWith("retry: 2000\n\n"));
+});
+
+test("a stream resumes after Last-Event-ID, from header or query", async () => {
+  const id = await running();
+  service.operations.end(id);
+  const all = ["1 queued", "2 started", "3 succeeded"];
+  for (const [header, query, after] of [
+    ["", "", 0],
+    ["2", "", 2],
+    ["", "?last_event_id=1", 1],
+    // A browser's own header is the newer one.
+    ["2", "?last_event_id=1", 2],
+  ] as const) {
+    const stream = await follow(id, { "last-event-id": header }, query);
+    assert.deepEqual(received(await stream.text()), all.slice(after));
+  }
+  const seen = await follow(id, { "last-event-id": "3" });
+  assert.deepEqual([seen.status, await seen.text()], [204, ""]);
+});
+
+test("a stream starts with a snapshot if events are no longer kept", async () => {
+  const id = await running();
+  service.operations.prune(id);
+  service.operations.end(id);
+  const text = await (await follow(id)).text();
+  assert.deepEqual(received(text), ["1 snapshot", "2 started", "3 succeeded"]);
+});
+
+test("a malformed Last-Event-ID and an unknown query key are refused", async () => {
+  const id = await running();
+  for (const wrong of ["x", "-1", "1.5", "99999999999999999999"]) {
+    const answer = await follow(id, { "last-event-id": wrong });
+    const problem = (await answer.json()) as { code: string; path: string };
+    assert.deepEqual([answer.status, problem.code, problem.path], [400, "invalid_request", "Last-Event-ID"]);
+  }
+  assert.equal((await follow(id, {}, "?after=1")).status, 400);
+});
+
+test("HEAD answers the headers of GET and opens no stream", async () => {
+  const id = await running();
+  const before = service.operations.listeners;
+  const answer = await ask(service.port, { method: "HEAD", path: `/v1/operations/${id}/events` });
+  assert.deepEqual(
+    [answer.status, answer.headers["content-type"]],
+    [200, "text/event-stream; charset=utf-8"],
+  );
+  assert.equal(service.operations.listeners, before);
+});
+
+test("a reader that disconnects leaves no listener behind", async () => {
+  const id = await running();
+  const before = service.operations.listeners;
+  const opened = Array.from({ length: 20 }, () => {
+    const sent = request(`${service.origin}/v1/operations/${id}/events`, { agent: false });
+    return sent.on("error", () => undefined).end();
+  });
+  await eventually(() => service.operations.listeners >= before + 20);
+  for (const sent of opened) sent.destroy();
+  await eventually(() => service.operations.listeners <= before);
+});
+
+test("a service that closes ends its streams", async (t) => {
+  const ending = await listenFor(t);
+  const answer = await fetch(`${ending.origin}/v1/operations/${await running(ending)}/events`);
+  const [text] = await Promise.all([answer.text(), ending.close()]);
+  assert.deepEqual(received(text), ["1 queued", "2 started"]);
+});
+
+test("a stream ends once its API key is revoked, while another key's continues", {
+  timeout: 600_000,
+}, async (t) => {
+  const keyed = await listenFor(t, { auth: "keys" }, { beatMilliseconds: 5 });
+  const followed = async (name: string) => {
+    const { key, token } = await keyed.keys.create(name, ["read", "write"]);
+    const id = await running(keyed, { subject: key.subject, scopes: new Set(key.scopes) });
+    const headers = { authorization: `Bearer ${token}` };
+    const stream = await fetch(`${keyed.origin}/v1/operations/${id}/events`, { headers });
+    return { key, id, text: stream.text() };
+  };
+  const [revoked, kept] = [await followed("revoked"), await followed("kept")];
+  await keyed.keys.revoke(revoked.key.id);
+  assert.deepEqual(received(await revoked.text), ["1 queued", "2 started"]);
+  keyed.operations.end(kept.id);
+  assert.equal(received(await kept.text).at(-1), "3 succeeded");
+});

@@ -1,0 +1,253 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { forecastViewSchema } from "../../contract/api/forecast-view.ts";
+import { operationPageSchema, operationSchema } from "../../contract/api/operation-view.ts";
+import { EXAMPLE_PAYLOADS, ML_PAYLOAD } from "./examples.ts";
+import { ask, codeOf, eventually, type Listening, listen, listenFor } from "./listening.testing.ts";
+
+const CALLER = { subject: "local", scopes: new Set(["read", "write"] as const) };
+
+let service: Listening;
+before(async () => {
+  service = await listen({ body_bytes: 4_096 });
+});
+after(() => service.close());
+
+const JSON_TYPE = { "content-type": "application/json" };
+const BODY = JSON.stringify(ML_PAYLOAD);
+
+type Headers = Record<string, string>;
+const get = (path: string, headers: Headers = {}, method = "GET") =>
+  ask(service.port, { method, path, headers });
+const post = (body: string | Uint8Array, headers: Headers = {}, path = "/v1/run_ml_job") =>
+  ask(service.port, { method: "POST", path, headers: { ...JSON_TYPE, ...headers } }, body);
+
+async function submitted(operation: "run_ml_job" | "run_dl_job" = "run_ml_job"): Promise<string> {
+  const payload = JSON.stringify(EXAMPLE_PAYLOADS[operation]);
+  return (await service.operations.submit(CALLER, { operation, payload })).operation.id;
+}
+
+function end(id: string): void {
+  service.operations.start(id);
+  service.operations.end(id);
+}
+
+test("a submitted job is answered with 202, its operation and the operation's URL", async () => {
+  for (const operation of ["run_ml_job", "run_dl_job"] as const) {
+    const answer = await post(JSON.stringify(EXAMPLE_PAYLOADS[operation]), {}, `/v1/${operation}`);
+    const view = operationSchema.parse(JSON.parse(answer.text));
+    const path = `/v1/operations/${view.id}`;
+    assert.equal(answer.status, 202);
+    assert.equal(answer.headers["operation-location"], `${service.origin}${path}`);
+    assert.equal(answer.headers.location, `${service.origin}${path}`);
+    assert.equal(answer.headers["retry-after"], "1");
+    assert.deepEqual(JSON.parse((await get(path)).text), view);
+  }
+});
+
+test("the job gets the text of the body, and the trace context of the request", async () => {
+  const text = BODY.replace('"alpha":0.1}', '"alpha": 0.10}');
+  assert.notEqual(text, BODY);
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const { id } = JSON.parse((await post(text, { traceparent })).text);
+  const submission = service.operations.submissionOf(id);
+  assert.deepEqual([submission.payload, submission.traceparent], [text, traceparent]);
+});
+
+test("the same Idempotency-Key and body give the same 202 and Location, and another body a conflict", async () => {
+  const headers = { "idempotency-key": "nightly-2026-01-05" };
+  const first = await post(BODY, headers);
+  end(JSON.parse(first.text).id);
+  const second = await post(BODY, headers);
+  assert.deepEqual([first.status, second.status], [202, 202]);
+  assert.equal(second.headers.location, first.headers.location);
+  assert.equal(second.headers["retry-after"], "1");
+  const other = JSON.stringify({ ...ML_PAYLOAD, config: { "ML params": { model: "lasso" } } });
+  assert.deepEqual(codeOf(await post(other, headers)), [422, "idempotency_conflict"]);
+});
+
+test("an Idempotency-Key with spaces, non-ASCII characters or more than 255 characters is refused", async () => {
+  for (const key of ["a b", "x".repeat(256), "schlüssel"]) {
+    const answer = await post(BODY, { "idempotency-key": Buffer.from(key).toString("latin1") });
+    const { code, path } = JSON.parse(answer.text);
+    assert.deepEqual([answer.status, code, path], [400, "invalid_request", "headers.idempotency-key"]);
+  }
+});
+
+test("with Prefer: wait a submission is answered with 200 if it has ended, and otherwise with 202", async () => {
+  const short = await post(BODY, { prefer: "respond-async, wait=0" });
+  assert.deepEqual([short.status, short.headers["preference-applied"]], [202, "wait=0"]);
+  const key = { "idempotency-key": "waited-for" };
+  const pending = post(BODY, { prefer: "wait=600", ...key });
+  end(JSON.parse((await post(BODY, key)).text).id);
+  const answer = await pending;
+  assert.deepEqual([answer.status, answer.headers["preference-applied"]], [200, "wait=60"]);
+  assert.equal(operationSchema.parse(JSON.parse(answer.text)).status, "Succeeded");
+});
+
+test("a wait ends when its caller disconnects", async () => {
+  const controller = new AbortController();
+  const before = service.operations.listeners;
+  const pending = fetch(`${service.origin}/v1/run_ml_job`, {
+    method: "POST",
+    body: BODY,
+    headers: { ...JSON_TYPE, prefer: "wait=60" },
+    signal: controller.signal,
+  });
+  await eventually(() => service.operations.listeners !== before);
+  controller.abort();
+  await assert.rejects(pending);
+  await eventually(() => service.operations.listeners <= before);
+});
+
+test("a body is JSON of any of its types, valid and within the limit", async () => {
+  for (const type of ["application/json; charset=utf-8", "APPLICATION/JSON", "application/vnd.acme+json"])
+    assert.equal((await post(BODY, { "content-type": type })).status, 202, type);
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""])
+    assert.deepEqual(codeOf(await post(BODY, { "content-type": type })), [415, "unsupported_media_type"]);
+  for (const body of ["", "{", new Uint8Array([0x22, 0xff, 0x22]), "[]", "null"])
+    assert.deepEqual(codeOf(await post(body)), [400, "invalid_request"], String(body));
+  const large = " ".repeat(5_000);
+  for (const headers of [{}, { "transfer-encoding": "chunked" }] as Headers[])
+    assert.deepEqual(codeOf(await post(large, headers)), [413, "too_large"]);
+});
+
+test("the problem lists every fault of a payload", async () => {
+  const answer = await post('{"feature_url": 1, "config": {"ML params": {"model": "ridge", "n_split": 3}}}');
+  const { faults } = JSON.parse(answer.text) as { faults: { path: string }[] };
+  const paths = ["config.ML params.n_split", "data_extractor_url", "feature_url"];
+  assert.deepEqual(faults.map(({ path }) => path).toSorted(), paths);
+});
+
+test("the URLs in answers have the public_url", async (t) => {
+  const behind = await listenFor(t, { public_url: "https://forecasts.example/mucast/" });
+  const sent = { method: "POST", path: "/v1/run_ml_job", headers: JSON_TYPE };
+  const { text, headers } = await ask(behind.port, sent, BODY);
+  const url = `https://forecasts.example/mucast/v1/operations/${JSON.parse(text).id}`;
+  assert.deepEqual([headers["operation-location"], headers.location], [url, url]);
+});
+
+test("GET answers with the operation, and with Retry-After until it has ended", async () => {
+  const id = await submitted();
+  const path = `/v1/operations/${id}`;
+  const waiting = await get(path);
+  assert.equal(operationSchema.parse(JSON.parse(waiting.text)).status, "NotStarted");
+  assert.equal(waiting.headers["retry-after"], "1");
+  assert.equal(waiting.headers["operation-location"], `${service.origin}${path}`);
+  end(id);
+  const ended = await get(path);
+  assert.equal(operationSchema.parse(JSON.parse(ended.text)).status, "Succeeded");
+  assert.equal(ended.headers["retry-after"], undefined);
+  await eventually(() => service.logged.some((line) => line.includes(`"operation_id":"${id}"`)));
+  const head = await get(path, {}, "HEAD");
+  assert.deepEqual([head.status, head.text], [200, ""]);
+});
+
+test("GET waits for the end with Prefer: wait", async () => {
+  const id = await submitted();
+  const before = service.operations.listeners;
+  const pending = get(`/v1/operations/${id}`, { prefer: "wait=60" });
+  await eventually(() => service.operations.listeners !== before);
+  end(id);
+  const answer = await pending;
+  assert.deepEqual([answer.status, answer.headers["preference-applied"]], [200, "wait=60"]);
+  assert.equal(operationSchema.parse(JSON.parse(answer.text)).status, "Succeeded");
+});
+
+test("a forecast takes tickers or limit, and the fault of a wrong query names its key", async () => {
+  const id = await submitted();
+  const path = `/v1/operations/${id}/forecast`;
+  assert.deepEqual(codeOf(await get(path)), [409, "no_result"]);
+  end(id);
+  for (const [query, count] of [
+    ["?tickers=A", 1],
+    ["?tickers=A&tickers=B%26C", 2],
+    ["?limit=5", 20],
+    ["", 20],
+  ] as const) {
+    const view = forecastViewSchema.parse(JSON.parse((await get(`${path}${query}`)).text));
+    assert.deepEqual([view.id, view.count], [id, count], query);
+  }
+  for (const [query, fault] of [
+    ...["0", "0x3", "%2B3", "3.0", ""].map((limit) => [`?limit=${limit}`, "query.limit"] as const),
+    ["?tickers=A&limit=1", "query.limit"],
+    ["?tickers=", "query.tickers[0]"],
+    [`?${"tickers=A&".repeat(51)}`, "query.tickers"],
+    ["?ticker=A", "query.ticker"],
+  ] as const) {
+    const answer = await get(`${path}${query}`);
+    const { faults } = JSON.parse(answer.text) as { faults: { path: string }[] };
+    assert.deepEqual([answer.status, faults.map(({ path }) => path)], [400, [fault]], query);
+  }
+});
+
+test("an unknown id is not_found, and a malformed one invalid_request", async () => {
+  for (const [id, status, code] of [
+    ["unknown", 404, "not_found"],
+    ["a.b", 400, "invalid_request"],
+    ["x".repeat(65), 400, "invalid_request"],
+    ["x".repeat(2_000), 404, "not_found"],
+    ["%2e%2e%2fetc", 400, "invalid_request"],
+  ] as const) {
+    for (const [method, rest] of [
+      ["GET", ""],
+      ["GET", "/events"],
+      ["GET", "/forecast"],
+      ["POST", "/cancel"],
+    ] as const)
+      assert.deepEqual(codeOf(await get(`/v1/operations/${id}${rest}`, {}, method)), [status, code], rest);
+  }
+});
+
+test("a list is newest first, in pages, by status and job", async () => {
+  const list = async (query: string) =>
+    operationPageSchema.parse(JSON.parse((await get(`/v1/operations?${query}`)).text));
+  const ids: string[] = [];
+  for (let n = 0; n < 3; n++) ids.unshift(await submitted("run_dl_job"));
+  const first = await list("limit=2&operation=run_dl_job&status=NotStarted");
+  const second = await list(`limit=2&operation=run_dl_job&status=NotStarted&cursor=${first.next_cursor}`);
+  assert.deepEqual(
+    first.operations.map(({ id }) => id),
+    ids.slice(0, 2),
+  );
+  assert.deepEqual([second.operations[0]!.id, second.next_cursor], [ids[2], null]);
+  assert.deepEqual((await list("status=Failed")).operations, []);
+});
+
+test("an unknown or invalid query key is refused, with the nearest right name", async () => {
+  for (const [query, path, suggestion] of [
+    ["limti=3", "query.limti", "limit"],
+    ["status=Runing", "query.status", "Running"],
+    ["limit=101", "query.limit", undefined],
+    ["limit=1&limit=2", "query.limit", undefined],
+  ] as const) {
+    const answer = await get(`/v1/operations?${query}`);
+    const { code, faults } = JSON.parse(answer.text);
+    assert.deepEqual([answer.status, code], [400, "invalid_request"], query);
+    assert.deepEqual([faults[0].path, faults[0].suggestion], [path, suggestion]);
+  }
+});
+
+test("cancel needs no body, and accepts any; it answers 202 until a running job has ended", async () => {
+  for (const [type, body] of [
+    [undefined, undefined],
+    ["application/json", "{"],
+    ["text/plain", "stop"],
+    ["odd", "stop"],
+    ["multipart/form-data; boundary=x", "--x--"],
+  ] as const) {
+    const path = `/v1/operations/${await submitted()}/cancel`;
+    const headers = type === undefined ? {} : { "content-type": type };
+    const answer = await ask(service.port, { method: "POST", path, headers }, body);
+    assert.deepEqual([answer.status, JSON.parse(answer.text).status], [200, "Canceled"], type);
+  }
+  const id = await submitted();
+  service.operations.start(id);
+  const cancel = async () => {
+    const { status, text } = await get(`/v1/operations/${id}/cancel`, {}, "POST");
+    return [status, JSON.parse(text).status];
+  };
+  assert.deepEqual(await cancel(), [202, "Running"]);
+  service.operations.end(id);
+  assert.deepEqual(await cancel(), [200, "Succeeded"]);
+});

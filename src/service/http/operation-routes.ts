@@ -1,0 +1,252 @@
+import type { FastifyReply } from "fastify";
+import { z } from "zod";
+import { forecastParams, forecastQuery, forecastViewSchema } from "../../contract/api/forecast-view.ts";
+import { isEnded, type OperationView, operationSchema } from "../../contract/api/operation-view.ts";
+import { API_OPERATIONS, idempotencyKeySchema } from "../../contract/api/operations.ts";
+import { dlConfigSchema } from "../../contract/config/dl-config.ts";
+import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { mlConfigSchema } from "../../contract/config/ml-config.ts";
+import {
+  auditPayloadSchema,
+  payloadSchema,
+  replayPayloadSchema,
+} from "../../contract/config/payload-schemas.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { apiDocs, jsonAnswer } from "./document.ts";
+import { FORECAST, ML_PAYLOAD, RUNNING, SUCCEEDED, VERDICT, WAITING } from "./examples.ts";
+import { acceptBodies, bodyText, type HttpApp, type HttpOptions } from "./http-app.ts";
+
+const { get_operation, list_operations, cancel_operation, get_forecast, get_verdict } = API_OPERATIONS;
+
+const POLL_SECONDS = "1";
+const MAX_WAIT_SECONDS = 60;
+
+/** The payload schema of each operation, with the schema of its config. */
+export const JOB_PAYLOADS = {
+  run_ml_job: payloadSchema
+    .extend({ config: mlConfigSchema })
+    .meta({ id: "MlPayload", title: "Payload of run_ml_job" }),
+  run_dl_job: payloadSchema
+    .extend({ config: dlConfigSchema })
+    .meta({ id: "DlPayload", title: "Payload of run_dl_job" }),
+  audit: auditPayloadSchema,
+  replay: replayPayloadSchema,
+} as const satisfies Record<SubmittedOperation, unknown>;
+
+const preferHeader = z
+  .string()
+  .optional()
+  .describe(
+    "`wait=N`: the response waits up to N seconds, at most 60, for the operation to end (RFC 7240). " +
+      "`Preference-Applied` confirms that it did.",
+  );
+
+const OPERATION_HEADERS = {
+  "Operation-Location": { type: "string", description: "Absolute URL of the operation." },
+  "Retry-After": {
+    type: "integer",
+    description: "Seconds to wait before polling again, while the operation runs.",
+  },
+  "Preference-Applied": { type: "string", description: "`wait=N` if the response has waited." },
+} as const;
+const LOCATION = { Location: { type: "string", description: "The same URL." } } as const;
+
+function operationDocs(description: string, example: OperationView, headers = {}) {
+  return jsonAnswer(description, operationSchema, example, { ...OPERATION_HEADERS, ...headers });
+}
+
+/** The seconds of `Prefer: wait=N` (RFC 7240), at most 60; undefined without it. A malformed or unknown preference has no effect. */
+function parseWait(prefer: string | undefined): number | undefined {
+  // If there are several, the first applies (RFC 7240, section 2).
+  const seconds = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[;,]|$)/i.exec(prefer ?? "")?.[1];
+  return seconds === undefined ? undefined : Math.min(Number(seconds), MAX_WAIT_SECONDS);
+}
+
+/** Answers with an operation. The headers have its URL and, until it has ended, the seconds until the next poll. */
+function answerOperation(reply: FastifyReply, operation: OperationView, status: 200 | 202): OperationView {
+  reply.request.operationId = operation.id;
+  const url = `${reply.request.publicOrigin}/v1/operations/${operation.id}`;
+  reply.code(status).header("operation-location", url);
+  if (status === 202) reply.header("location", url);
+  if (status === 202 || !isEnded(operation.status)) reply.header("retry-after", POLL_SECONDS);
+  return operation;
+}
+
+const submissionHeaders = z.looseObject({
+  "idempotency-key": idempotencyKeySchema
+    .optional()
+    .describe(
+      "Chosen by the caller, one per intended job, and kept as long as the operation: the same key and payload " +
+        "give the same operation, however often they are sent.",
+    ),
+  prefer: preferHeader,
+});
+
+const SUBMISSION_PROBLEMS = [
+  ...(["unknown_model", "invalid_model_params", "url_not_allowed", "idempotency_conflict"] as const),
+  ...(["too_large", "quota_exceeded", "unsupported_media_type", "device_unavailable"] as const),
+];
+
+/** `POST /v1/run_ml_job`, `/v1/run_dl_job`, `/v1/audit` and `/v1/replay`. */
+export function jobRoutes(app: HttpApp, { operations }: HttpOptions): void {
+  for (const operation of SUBMITTED_OPERATIONS) {
+    const { path, scope } = API_OPERATIONS[operation];
+    app.route({
+      method: "POST",
+      url: path,
+      config: { access: scope, problems: SUBMISSION_PROBLEMS },
+      schema: {
+        ...apiDocs(operation, "Jobs"),
+        headers: submissionHeaders,
+        body: JOB_PAYLOADS[operation],
+        response: {
+          202: operationDocs(
+            "The operation, which is queued or running.",
+            { ...WAITING, operation },
+            LOCATION,
+          ),
+          200: operationDocs("The operation, which ended within `Prefer: wait`.", SUCCEEDED),
+        },
+      },
+      handler: async (request, reply) => {
+        const caller = request.caller!;
+        const { operation: submitted } = await operations.submit(caller, {
+          operation,
+          payload: bodyText(request),
+          idempotencyKey: request.headers["idempotency-key"],
+          traceparent: request.traceparent,
+          origin: request.publicOrigin,
+        });
+        const seconds = parseWait(request.headers.prefer);
+        if (seconds === undefined) return answerOperation(reply, submitted, 202);
+        reply.header("preference-applied", `wait=${seconds}`);
+        const waited = await operations
+          .wait(caller, submitted.id, seconds, reply.abortSignal())
+          .catch((error) => {
+            // The operation is stored: a caller without a key must not send it again.
+            if (error instanceof MucastError && error.code === "unavailable") return submitted;
+            throw error;
+          });
+        return answerOperation(reply, waited, isEnded(waited.status) ? 200 : 202);
+      },
+    });
+  }
+}
+
+const RESULT_PROBLEMS = [
+  "not_found",
+  "no_result",
+  "other_result",
+  "blob_unavailable",
+  "invalid_data",
+] as const;
+
+/** `GET /v1/operations`; and below `/v1/operations/{id}` the operation, its forecast, verdict and payload, and `POST .../cancel`. */
+export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void {
+  acceptBodies(app, "discard");
+  app.route({
+    method: "GET",
+    url: "/v1/operations/:id",
+    config: { access: get_operation.scope, problems: ["not_found"] },
+    schema: {
+      ...apiDocs("get_operation", "Operations"),
+      params: get_operation.input,
+      headers: z.looseObject({ prefer: preferHeader }),
+      response: { 200: operationDocs("The operation as it is.", SUCCEEDED) },
+    },
+    handler: async (request, reply) => {
+      const { caller, params } = request;
+      const seconds = request.method === "HEAD" ? undefined : parseWait(request.headers.prefer);
+      if (seconds === undefined) return answerOperation(reply, await operations.get(caller!, params.id), 200);
+      reply.header("preference-applied", `wait=${seconds}`);
+      const waited = await operations.wait(caller!, params.id, seconds, reply.abortSignal());
+      return answerOperation(reply, waited, 200);
+    },
+  });
+  app.route({
+    method: "GET",
+    url: "/v1/operations/:id/forecast",
+    config: { access: get_forecast.scope, problems: [...RESULT_PROBLEMS, "unreadable_blob"] },
+    schema: {
+      ...apiDocs("get_forecast", "Operations", " Repeat `tickers` for each ticker."),
+      params: forecastParams,
+      querystring: forecastQuery,
+      response: { 200: jsonAnswer("What the output says of them.", forecastViewSchema, FORECAST) },
+    },
+    handler: async (request, reply) => {
+      const { params, query } = request;
+      request.operationId = params.id;
+      return operations.forecast(request.caller!, { ...params, ...query }, reply.abortSignal());
+    },
+  });
+  app.route({
+    method: "GET",
+    url: "/v1/operations/:id/verdict",
+    config: { access: get_verdict.scope, problems: RESULT_PROBLEMS },
+    schema: {
+      ...apiDocs("get_verdict", "Operations"),
+      params: get_verdict.input,
+      response: { 200: jsonAnswer("The verdict.", get_verdict.output, VERDICT) },
+    },
+    handler: async (request, reply) => {
+      const { id } = request.params;
+      request.operationId = id;
+      return operations.verdict(request.caller!, id, reply.abortSignal());
+    },
+  });
+  const anyPayload = z.looseObject({}).describe("The members of the payload of its operation.");
+  app.route({
+    method: "GET",
+    url: "/v1/operations/:id/payload",
+    config: { access: "read", problems: ["not_found"] },
+    schema: {
+      operationId: "get_payload",
+      summary: "Get the payload of an operation",
+      description:
+        "Returns the payload with which the operation was submitted, to submit it again, also after the operation has ended. Queries " +
+        "of URLs and sections of other services in the config are left out, and so is a config that contains the signature of a URL.",
+      tags: ["Operations"],
+      params: get_operation.input,
+      response: { 200: jsonAnswer("The payload.", anyPayload, ML_PAYLOAD) },
+    },
+    handler: async (request, reply) => {
+      const { id } = request.params;
+      request.operationId = id;
+      // The text itself, since a number such as 1.0 has to stay as its caller wrote it.
+      return reply.type("application/json").send(await operations.payload(request.caller!, id));
+    },
+  });
+  app.route({
+    method: "GET",
+    url: list_operations.path,
+    config: { access: list_operations.scope },
+    schema: {
+      ...apiDocs("list_operations", "Operations", " Repeat `tag` for each tag."),
+      querystring: list_operations.input,
+      response: {
+        200: jsonAnswer("A page of operations.", list_operations.output, {
+          operations: [SUCCEEDED, RUNNING],
+          next_cursor: null,
+        }),
+      },
+    },
+    handler: async ({ caller, query }) => operations.list(caller!, query),
+  });
+  app.route({
+    method: "POST",
+    url: "/v1/operations/:id/cancel",
+    config: { access: cancel_operation.scope, problems: ["not_found", "too_large"] },
+    schema: {
+      ...apiDocs("cancel_operation", "Operations", " No body is needed."),
+      params: cancel_operation.input,
+      response: {
+        200: operationDocs("The operation, which has ended.", SUCCEEDED),
+        202: operationDocs("The operation, which is still to stop.", RUNNING),
+      },
+    },
+    handler: async (request, reply) => {
+      const operation = await operations.cancel(request.caller!, request.params.id);
+      return answerOperation(reply, operation, isEnded(operation.status) ? 200 : 202);
+    },
+  });
+}

@@ -1,0 +1,154 @@
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import {
+  comparedOperationsSchema,
+  type OperationView,
+  type ReportLink,
+  reportLinkSchema,
+} from "../../contract/api/operation-view.ts";
+import { API_OPERATIONS } from "../../contract/api/operations.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { REPORT_POLICY } from "../../report/page-policy.ts";
+import { matchesNone } from "./conditional-requests.ts";
+import { emptyAnswer, jsonAnswer } from "./document.ts";
+import { EXAMPLE_BLOBS } from "./examples.ts";
+import { acceptBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
+
+/** A report has a separate origin: its script cannot access this service. */
+const PAGE_POLICY = {
+  "content-security-policy": `${REPORT_POLICY}; sandbox allow-scripts; frame-ancestors 'none'`,
+};
+const PAGE_HEADERS = { ...PAGE_POLICY, "content-type": "text/html; charset=utf-8" };
+
+const ETAG = {
+  type: "string",
+  description: "Identifies the output and the version and commit of mucast.",
+} as const;
+
+const PROBLEMS = ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"] as const;
+const DRAWING_PROBLEMS = ["unreadable_blob", "invalid_data", "timed_out", "process_lost"] as const;
+
+const LINK: ReportLink = {
+  url: `${EXAMPLE_BLOBS}/reports/RHEqWv0yRr8cZ5c9p1nR5uQ2yqFz4Jm0bV3eX7tLk1s`,
+  expires_at: "2026-01-05T08:31:00.000Z",
+};
+const LINK_ANSWERS = { 200: jsonAnswer("The link.", reportLinkSchema, LINK) };
+
+/** `GET /v1/operations/{id}/report`, `POST` of both links to reports, and `GET /reports/{token}`. */
+export function reportRoutes(app: HttpApp, { operations, reports, reportLinks }: HttpOptions): void {
+  acceptBodies(app, "discard");
+
+  /** Reads the operations of the request's caller. The log names the one that fails, or the first. */
+  async function readAll(request: FastifyRequest, ids: readonly string[]): Promise<OperationView[]> {
+    const found: OperationView[] = [];
+    for (const id of ids) {
+      request.operationId = id;
+      found.push(await operations.get(request.caller!, id));
+    }
+    request.operationId = ids[0];
+    return found;
+  }
+
+  async function createLink(request: FastifyRequest, ids: readonly string[]): Promise<ReportLink> {
+    const caller = request.caller!;
+    await reports.find(caller, await readAll(request, ids));
+    const { token, expiresAt } = await reportLinks.create(caller, ids);
+    return { url: `${request.publicOrigin}/reports/${token}`, expires_at: expiresAt.toISOString() };
+  }
+
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/v1/operations/:id/report",
+    config: { access: "read", problems: [...PROBLEMS, ...DRAWING_PROBLEMS] },
+    schema: {
+      operationId: "get_report",
+      summary: "Get the report of an operation as HTML",
+      description:
+        "For a run_ml_job or run_dl_job that Succeeded: the HTML page that `mucast report` writes about its output. The page needs no network. " +
+        "It is made once and then cached for a while. A browser shows it without any access to this service.",
+      tags: ["Operations"],
+      params: API_OPERATIONS.get_operation.input,
+      headers: z.looseObject({
+        "if-none-match": z.string().optional().describe("Returns a page other than this one, or 304."),
+      }),
+      response: {
+        200: {
+          description: "The page.",
+          headers: { ETag: ETAG },
+          content: { "text/html": { schema: { type: "string" } } },
+        },
+        304: emptyAnswer("The page is still the one of `If-None-Match`.", { ETag: ETAG }),
+      },
+    },
+    handler: async (request, reply) => {
+      const found = await reports.find(request.caller!, await readAll(request, [request.params.id]));
+      // A 304 has the policy as well: a browser uses the headers of a 304 for its cached page (RFC 9111, 3.2).
+      const headers = { ...PAGE_POLICY, etag: found.etag, "cache-control": "private, no-cache" };
+      if (!matchesNone(request.headers, found.etag)) return reply.code(304).headers(headers).send();
+      const page = request.method === "HEAD" ? undefined : await reports.page(found, reply.abortSignal());
+      return reply.headers({ ...PAGE_HEADERS, ...headers }).send(page);
+    },
+  });
+  app.route({
+    method: "POST",
+    url: "/v1/operations/:id/report-link",
+    config: { access: "read", problems: PROBLEMS },
+    schema: {
+      operationId: "create_report_link",
+      summary: "Create a link that opens the report once",
+      description:
+        "For browsers, which send no key when they open a page. The URL needs no credentials and works once, within a minute, on every " +
+        "service of this database. It opens the page of get_report. No body is needed.",
+      tags: ["Operations"],
+      params: API_OPERATIONS.get_operation.input,
+      response: LINK_ANSWERS,
+    },
+    handler: (request) => createLink(request, [request.params.id]),
+  });
+  app.route({
+    method: "POST",
+    url: "/v1/report-link",
+    config: { access: "read", problems: PROBLEMS },
+    schema: {
+      operationId: "create_comparison_link",
+      summary: "Create a link that opens a report of several operations once",
+      description:
+        "Like create_report_link, for the page that `mucast report` writes about several outputs: it compares them side by side on the rows " +
+        "that all of them have. All operations are the caller's, each a run_ml_job or run_dl_job that Succeeded.",
+      tags: ["Operations"],
+      querystring: comparedOperationsSchema,
+      response: LINK_ANSWERS,
+    },
+    handler: (request) => createLink(request, request.query.id),
+  });
+  // Not in the document: a caller has the URL from one of the routes above.
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/reports/:token",
+    config: { access: "anyone", isPage: true, hasSecretPath: true },
+    schema: { hide: true, params: z.strictObject({ token: z.string() }) },
+    handler: async (request, reply) => {
+      checkOpened(request);
+      const { token } = request.params;
+      const { caller, operationIds } = await reportLinks.find(token);
+      request.caller = caller;
+      const found = await reports.find(caller, await readAll(request, operationIds));
+      if (request.method === "HEAD") return reply.headers(PAGE_HEADERS).send();
+      const page = await reports.page(found, reply.abortSignal());
+      await reportLinks.use(token);
+      return reply.headers(PAGE_HEADERS).send(page);
+    },
+  });
+}
+
+/**
+ * Refuses what a browser prefetches before its user opens it: the link would be used up.
+ * @throws MucastError unavailable.
+ */
+function checkOpened({ headers }: FastifyRequest): void {
+  // The first is the standard; older browsers send one of the others.
+  const names = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
+  if (!/prefetch|prerender|preview/i.test(names.map((name) => headers[name]).join())) return;
+  const message = "the link opens a report once, so it is not fetched beforehand";
+  throw new MucastError("unavailable", message, { path: "Sec-Purpose", retryAfter: 1 });
+}
