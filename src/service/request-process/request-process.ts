@@ -66,9 +66,8 @@ async function drawStored(store: BlobStore, { outputs }: ReportOrder): Promise<s
 
 /** Records an output at the tracker of the environment. @returns a TrackedRun as JSON. @throws MucastError of reading it and of `trackRun`. */
 async function trackStored(store: BlobStore, { space, name, seconds }: TrackOrder): Promise<string> {
-  const { trackRun } = await import("../../tracking/track-run.ts");
   const { readTrackedOutput } = await import("../../tracking/tracked-output.ts");
-  const { trackerOf } = await import("../../tracking/tracker.ts");
+  const { trackerOf, trackRun } = await import("../../tracking/tracker.ts");
   const output = await readTrackedOutput(name, store.within(space).read(`data/${name}`));
   const never = new AbortController().signal;
   return JSON.stringify(await trackRun(output, trackerOf(process.env)!, never, { totalMs: seconds * 1_000 }));

@@ -3,9 +3,8 @@ import { type TestContext, test } from "node:test";
 import { MucastError } from "../contract/errors/errors.ts";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
 import { FakeTracker, sendJson } from "./fake-tracker.testing.ts";
-import { type TrackingLimits, trackRun } from "./track-run.ts";
 import { readTrackedOutput } from "./tracked-output.ts";
-import { trackerOf } from "./tracker.ts";
+import { type TrackingLimits, trackerOf, trackRun } from "./tracker.ts";
 
 const NEVER = new AbortController().signal;
 const LIMITS: TrackingLimits = { totalMs: 600_000 };
