@@ -9,8 +9,7 @@ import type { ResultRecord } from "../contract/output/result-record.ts";
 import type { StatusBlob } from "../contract/output/status-blob.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
-import { readStatus, StatusEvents } from "./status-reader.ts";
-import { type StatusOptions, StatusWriter } from "./status-writer.ts";
+import { readStatus, StatusEvents, type StatusOptions, StatusWriter } from "./status-blobs.ts";
 
 const RECORD: ResultRecord = {
   status: "Succeeded",

@@ -2,7 +2,7 @@ import type { BlobStore } from "../blob/store.ts";
 import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
 import { clusterOf, engineEnv } from "../contract/engine-url.ts";
 import type { Executor } from "../executors/executor.ts";
-import { readStatus } from "../executors/status-reader.ts";
+import { readStatus } from "../executors/status-blobs.ts";
 import type { ServiceUrls } from "./blobs/input-urls.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
 import type { Log } from "./telemetry/log.ts";

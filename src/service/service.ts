@@ -4,7 +4,7 @@ import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../contract/version.ts";
-import { readStatus } from "../executors/status-reader.ts";
+import { readStatus } from "../executors/status-blobs.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.ts";
 import type { Caller } from "./auth/caller.ts";
 import { firstIssuer } from "./auth/issuer-store.ts";

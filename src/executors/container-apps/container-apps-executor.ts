@@ -5,20 +5,15 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
 import { executionTemplate, type JobSettings } from "./execution-template.ts";
 import { ApiFault, type FaultKind, faultOf, JobsApi } from "./jobs-api.ts";
-import { type ExecutionKey, findExecution, type ReadStatus, WatchedExecution } from "./watched-execution.ts";
+import { WatchedExecution, type WatchOptions } from "./watched-execution.ts";
 
-export interface ContainerAppsOptions {
+export interface ContainerAppsOptions extends WatchOptions {
   readonly subscription: string | undefined;
   readonly resourceGroup: string | undefined;
   /** The Azure container of all blobs. Jobs cannot reach folders of this machine. */
   readonly container: string | undefined;
-  readonly readStatus: ReadStatus;
   /** Settings of the service that every job container gets in its environment. */
   readonly settings?: JobSettings;
-  /** Called while an execution cannot be polled or stopped. The message contains no secret. */
-  readonly onPollFailed: (message: string, order: JobOrder) => void;
-  /** Milliseconds between two polls of an execution; 10 s by default. */
-  readonly pollMs?: number;
   /** By default DefaultAzureCredential: environment, managed identity, Azure CLI. */
   readonly credential?: TokenCredential;
   /** Options of the SDK's client, such as another endpoint. */
@@ -79,8 +74,7 @@ export class ContainerAppsExecutor implements Executor {
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
     const job = jobName(containerJob(order.operation, order.options ?? {}));
     try {
-      const name = await this.#findOrStart(job, order);
-      return this.#watch(order, { job, name }, listener);
+      return this.#watch(order, job, await this.#findOrStart(job, order), listener);
     } catch (error) {
       if (!(error instanceof ApiFault)) throw error;
       const { kind, message } = error;
@@ -90,33 +84,14 @@ export class ContainerAppsExecutor implements Executor {
   }
 
   /**
-   * If Azure does not answer now, the execution is assumed to exist; later polls find out. To have it stopped, call `stop` at
-   * once, before a poll finds that it has ended by itself.
-   */
-  async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
-    const [, job, name] = HANDLE.exec(handle) ?? [];
-    // A handle of another executor.
-    if (job === undefined || name === undefined) return undefined;
-    const key = name === "" ? { job, name: undefined } : await this.#find(order, { job, name });
-    return key && this.#watch(order, key, listener);
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort();
-    for (const execution of this.#watched) execution.detach();
-    this.#watched.clear();
-  }
-
-  /**
    * @returns its name; undefined if Azure did not answer, so that it may have started or not. Later polls look for it, and it is never
    * started again.
    */
   async #findOrStart(job: string, order: JobOrder): Promise<string | undefined> {
     const { signal } = this.#closing;
-    const running = await findExecution(this.#api, job, order, signal);
+    const running = await this.#api.find(job, order, signal);
     if (running !== undefined) return running;
-    const { settings } = this.#options;
-    const template = executionTemplate(await this.#api.job(job, signal), job, order, settings);
+    const template = executionTemplate(await this.#api.job(job, signal), job, order, this.#options.settings);
     if (signal.aborted) throw new ApiFault("transient", "the service is ending");
     try {
       return await this.#api.start(job, template, signal);
@@ -126,25 +101,36 @@ export class ContainerAppsExecutor implements Executor {
     }
   }
 
-  /** Undefined if neither Azure nor a final status shows the execution. */
-  async #find(order: JobOrder, key: { job: string; name: string }): Promise<ExecutionKey | undefined> {
+  /**
+   * Undefined if neither Azure nor a final status shows the execution. If Azure does not answer now, it is assumed to exist; later polls
+   * find out. To have it stopped, call `stop` at once, before a poll finds that it has ended by itself.
+   */
+  async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
+    const [, job, started] = HANDLE.exec(handle) ?? [];
+    // A handle of another executor.
+    if (job === undefined || started === undefined) return undefined;
     const { signal } = this.#closing;
+    const { readStatus, onPollFailed } = this.#options;
+    if (started === "") return this.#watch(order, job, undefined, listener);
     try {
-      if ((await this.#api.execution(key.job, key.name, signal)) !== undefined) return key;
-      const name = await findExecution(this.#api, key.job, order, signal);
-      if (name !== undefined) return { job: key.job, name };
-      const status = await this.#options.readStatus(order.id, order.attempt, order.space);
-      return status?.end ? key : undefined;
+      const isThere = (await this.#api.execution(job, started, signal)) !== undefined;
+      const name = isThere ? started : await this.#api.find(job, order, signal);
+      if (name !== undefined) return this.#watch(order, job, name, listener);
+      if (!(await readStatus(order.id, order.attempt, order.space))?.end) return undefined;
     } catch (error) {
-      this.#options.onPollFailed(faultOf(error).message, order);
-      return key;
+      onPollFailed(faultOf(error).message, order);
     }
+    return this.#watch(order, job, started, listener);
   }
 
-  #watch(order: JobOrder, key: ExecutionKey, listener: ExecutionListener): Execution {
-    const { readStatus, onPollFailed, pollMs = 10_000 } = this.#options;
-    const parts = { api: this.#api, order, listener, readStatus, pollMs, onPollFailed };
-    const execution = new WatchedExecution(parts, key);
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const execution of this.#watched) execution.detach();
+    this.#watched.clear();
+  }
+
+  #watch(order: JobOrder, job: string, name: string | undefined, listener: ExecutionListener): Execution {
+    const execution = new WatchedExecution({ ...this.#options, api: this.#api, order, job, name, listener });
     this.#watched.add(execution);
     if (this.#closing.signal.aborted) execution.detach();
     void execution.ended.then(() => this.#watched.delete(execution));

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { openStore } from "../../blob/open-store.ts";
 import { findEnvironment } from "../../engine/environment/environment.ts";
-import { readStatus } from "../status-reader.ts";
+import { readStatus } from "../status-blobs.ts";
 import { JOB, ORDER, Stage, trial } from "./container-apps.testing.ts";
 import type { FakeExecution } from "./fake-management-api.testing.ts";
 

@@ -7,6 +7,8 @@ import type {
 } from "@azure/arm-appcontainers";
 import type { TokenCredential } from "@azure/identity";
 import { withOptionalPackages } from "../../contract/machine/optional-packages.ts";
+import type { JobOrder } from "../executor.ts";
+import { carries } from "./execution-template.ts";
 
 /** The resource group of the jobs, and how to reach the API. */
 interface JobsApiOptions {
@@ -94,29 +96,22 @@ export class JobsApi {
   }
 
   /** Undefined if it no longer exists. */
-  async execution(job: string, execution: string, signal: AbortSignal): Promise<JobExecution | undefined> {
-    try {
-      const options = within(signal, CALL_MS);
-      return await orFault(this.#client.jobExecution(this.#group, job, execution, options));
-    } catch (fault) {
-      if (fault instanceof ApiFault && fault.kind === "missing") return undefined;
+  execution(job: string, execution: string, signal: AbortSignal): Promise<JobExecution | undefined> {
+    const found = this.#client.jobExecution(this.#group, job, execution, within(signal, CALL_MS));
+    return orFault(found).catch((fault: ApiFault) => {
+      if (fault.kind === "missing") return undefined;
       throw fault;
-    }
+    });
   }
 
-  /** The first execution of the job, running or ended, that `wanted` accepts. */
-  async find(
-    job: string,
-    wanted: (execution: JobExecution) => boolean,
-    signal: AbortSignal,
-  ): Promise<JobExecution | undefined> {
+  /** The name of the execution of an attempt, running or ended; undefined if there is none. */
+  find(job: string, order: JobOrder, signal: AbortSignal): Promise<string | undefined> {
     const executions = this.#client.jobsExecutions.list(this.#group, job, within(signal, CALL_MS));
-    try {
-      for await (const execution of executions) if (wanted(execution)) return execution;
+    const search = async () => {
+      for await (const execution of executions) if (carries(execution, order)) return execution.name;
       return undefined;
-    } catch (error) {
-      throw faultOf(error);
-    }
+    };
+    return orFault(search());
   }
 }
 
@@ -132,14 +127,6 @@ async function orFault<T>(call: PromiseLike<T>): Promise<T> {
   }
 }
 
-/** The fields of the SDK's errors that this file reads. */
-interface SdkError {
-  readonly name?: string;
-  readonly message?: string;
-  readonly code?: string;
-  readonly statusCode?: number;
-}
-
 // Azure's message may quote the request, which can contain a SAS among its URLs with any spelling of the ampersand.
 const SECRETS = /((?:sig|signature|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
 const MAX_MESSAGE = 300;
@@ -147,14 +134,19 @@ const MAX_MESSAGE = 300;
 /** @returns the fault behind `error`, which the SDK threw. */
 export function faultOf(error: unknown): ApiFault {
   if (error instanceof ApiFault) return error;
-  const { name = "", message, code, statusCode: status = 0 } = error as SdkError;
+  const { name = "", message, code, statusCode: status = 0 } = error as Partial<RestError>;
   const line = (message ?? String(error)).replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();
   const text = line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
   // Of @azure/identity: there is no token, so nothing was sent.
   if (/^(Aggregate)?Authentication(Required)?Error$|^CredentialUnavailableError$/.test(name))
     return new ApiFault("denied", `no credentials: ${text}`);
-  const summary = [status || name, code, text].filter(Boolean).join(" ");
-  return new ApiFault(kindOf(status), summary);
+  return new ApiFault(kindOf(status), [status || name, code, text].filter(Boolean).join(" "));
+}
+
+/** What the SDK's errors have beside those of any error. */
+interface RestError extends Error {
+  readonly code: string;
+  readonly statusCode: number;
 }
 
 function kindOf(status: number): FaultKind {

@@ -4,34 +4,29 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import { type Problem, problemOf } from "../../contract/problems/problem.ts";
 import type { Execution, ExecutionEnd, ExecutionListener, JobOrder, StopReason } from "../executor.ts";
-import { StatusEvents } from "../status-reader.ts";
-import { carries } from "./execution-template.ts";
+import { StatusEvents } from "../status-blobs.ts";
 import { ApiFault, type JobsApi } from "./jobs-api.ts";
 
-/** Reads the status blob of an attempt; undefined if the job has not written one yet. */
-export type ReadStatus = (
-  id: string,
-  attempt: number,
-  space: JobOrder["space"],
-) => Promise<StatusBlob | undefined>;
-
-/** The names by which Azure knows an execution of a job. */
-export interface ExecutionKey {
-  readonly job: string;
-  /** Undefined if Azure did not answer the request to start it. */
-  readonly name: string | undefined;
-}
-
-/** What to watch, and how. */
-interface WatchParts {
-  readonly api: JobsApi;
-  readonly order: JobOrder;
-  readonly listener: ExecutionListener;
-  readonly readStatus: ReadStatus;
-  /** Milliseconds between two polls, plus or minus a tenth. */
-  readonly pollMs: number;
+export interface WatchOptions {
+  /** Reads the status blob of an attempt; undefined if the job has not written one yet. */
+  readonly readStatus: (
+    id: string,
+    attempt: number,
+    space: JobOrder["space"],
+  ) => Promise<StatusBlob | undefined>;
+  /** Milliseconds between two polls, plus or minus a tenth; 10 s by default. */
+  readonly pollMs?: number;
   /** Called when a poll or a stop fails, once per distinct message in a row; the execution continues. The message contains no secret. */
   readonly onPollFailed: (message: string, order: JobOrder) => void;
+}
+
+interface WatchParts extends WatchOptions {
+  readonly api: JobsApi;
+  readonly job: string;
+  /** Azure's name of the execution; undefined if Azure did not answer the request to start it. */
+  readonly name: string | undefined;
+  readonly order: JobOrder;
+  readonly listener: ExecutionListener;
 }
 
 /** Polls in a row in which Azure may fail to show an execution: its lists lag behind its starts. */
@@ -49,22 +44,11 @@ const STOPPED = {
   timed_out: "the execution had reached its time limit and was stopped",
 };
 
-/** The name of the execution of an attempt, running or ended. @throws ApiFault. */
-export async function findExecution(
-  api: JobsApi,
-  job: string,
-  order: JobOrder,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  return (await api.find(job, (execution) => carries(execution, order), signal))?.name;
-}
-
 /** An execution that is polled until it ends: Azure tells its state, the status blob its progress and its end. A failed poll never ends it. */
 export class WatchedExecution implements Execution {
   readonly handle: string;
   readonly ended: Promise<ExecutionEnd>;
   readonly #parts: WatchParts;
-  readonly #job: string;
   #name: string | undefined;
   readonly #events = new StatusEvents();
   readonly #detached = new AbortController();
@@ -75,22 +59,20 @@ export class WatchedExecution implements Execution {
   /** Polls that found no execution, and polls that found it ended without a final status. */
   #polls = { missing: 0, silent: 0 };
 
-  constructor(parts: WatchParts, { job, name }: ExecutionKey) {
+  constructor(parts: WatchParts) {
     this.#parts = parts;
-    this.#job = job;
-    this.#name = name;
-    this.handle = `${job}/${name ?? ""}`;
+    this.#name = parts.name;
+    this.handle = `${parts.job}/${parts.name ?? ""}`;
     this.ended = new Promise((settle) => void this.#follow(settle));
   }
 
   /** `draining` detaches from the execution and leaves it running. */
   stop(reason: StopReason): void {
-    if (reason === "draining") {
-      this.detach();
-      return;
+    if (reason === "draining") this.detach();
+    else {
+      this.#stopCode ??= reason;
+      this.#stopping.abort();
     }
-    this.#stopCode ??= reason;
-    this.#stopping.abort();
   }
 
   /** Stops polling. The execution continues, and `ended` stays pending: a service that adopts its handle learns how it ends. */
@@ -99,7 +81,7 @@ export class WatchedExecution implements Execution {
   }
 
   async #follow(settle: (end: ExecutionEnd) => void): Promise<void> {
-    const { pollMs, onPollFailed, order } = this.#parts;
+    const { pollMs = 10_000, onPollFailed, order } = this.#parts;
     const { signal } = this.#detached;
     // Spreads the polls of services that start together.
     const pause = (ms: number, ...ends: AbortSignal[]) =>
@@ -129,40 +111,36 @@ export class WatchedExecution implements Execution {
 
   /** @returns its end; undefined while it is running. @throws ApiFault, MucastError: poll again later. */
   async #poll(signal: AbortSignal): Promise<ExecutionEnd | undefined> {
-    const { api, order } = this.#parts;
-    this.#name ??= await findExecution(api, this.#job, order, signal);
+    const { api, job, order } = this.#parts;
+    this.#name ??= await api.find(job, order, signal);
     const refusal = await this.#askToStop(signal);
-    const end = await this.#findEnd(signal);
+    const early = await this.#readStatus();
+    if (early?.end && "record" in early.end) return this.#end(early, "");
+    const known = this.#name === undefined ? undefined : await api.execution(job, this.#name, signal);
+    const mayMiss = this.#name === undefined ? UNANSWERED_POLLS : MISSING_POLLS;
+    const isRunning = known ? !ENDED.includes(known.status ?? "") : ++this.#polls.missing < mayMiss;
+    if (!isRunning) {
+      // Read after the end was seen, so nothing newer can follow; read once more in case storage lags behind.
+      const status = await this.#readStatus();
+      if (status?.end || this.#polls.silent++ > 0)
+        return this.#end(status, known ? reasonOf(known) : "Azure knows no such execution");
+    }
     // If it may not be stopped, it ends by itself at some point.
-    if (end === undefined && refusal !== undefined) throw refusal;
-    return end;
+    if (refusal !== undefined) throw refusal;
+    return undefined;
   }
 
   /** @returns why Azure refused to stop it. */
   async #askToStop(signal: AbortSignal): Promise<ApiFault | undefined> {
     if (this.#stopCode === undefined || this.#isStopAccepted || this.#name === undefined) return undefined;
     try {
-      await this.#parts.api.stop(this.#job, this.#name, signal);
+      await this.#parts.api.stop(this.#parts.job, this.#name, signal);
       this.#isStopAccepted = true;
       return undefined;
     } catch (fault) {
       if (fault instanceof ApiFault && ["denied", "refused", "missing"].includes(fault.kind)) return fault;
       throw fault;
     }
-  }
-
-  async #findEnd(signal: AbortSignal): Promise<ExecutionEnd | undefined> {
-    const early = await this.#readStatus();
-    if (early?.end && "record" in early.end) return this.#end(early, "");
-    const known =
-      this.#name === undefined ? undefined : await this.#parts.api.execution(this.#job, this.#name, signal);
-    const mayMiss = this.#name === undefined ? UNANSWERED_POLLS : MISSING_POLLS;
-    const isRunning = known ? !ENDED.includes(known.status ?? "") : ++this.#polls.missing < mayMiss;
-    if (isRunning) return undefined;
-    // Read after the end was seen, so nothing newer can follow; read once more in case storage lags behind.
-    const status = await this.#readStatus();
-    if (!status?.end && this.#polls.silent++ === 0) return undefined;
-    return this.#end(status, known ? reasonOf(known) : "Azure knows no such execution");
   }
 
   async #readStatus(): Promise<StatusBlob | undefined> {

@@ -25,7 +25,7 @@ test("kills what a job process leaves behind, even if that holds its pipes", opt
   const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
   await until(() => (processesOf({ blobUrl, temporary }).length === 2 ? true : undefined));
   process.kill(child.pid!, "SIGKILL");
-  assert.deepEqual(await child.ended, { reason: "it was ended by SIGKILL", waited: true });
+  assert.deepEqual(await child.gone, { reason: "it was ended by SIGKILL", waited: true });
   assert.deepEqual(processesOf({ blobUrl, temporary }), []);
 });
 
@@ -47,7 +47,7 @@ test(
     assert.doesNotMatch(JSON.stringify(told), /secret|parse-config/);
     assert.equal(lines[0], `defect ${id}: TypeError: /srv/secret/x0.npy is undefined`);
     assert.match(lines.join("\n"), /parse-config/);
-    await child.ended;
+    await child.gone;
   },
 );
 
@@ -58,7 +58,7 @@ test("a process without free descriptors for its pipes is reported as ended", op
     const places = { blobUrl: "blobs", policy: { allowed: [] } };
     try { for (;;) openSync("/dev/null"); } catch {}
     const child = new JobChild({ env: {}, warm: false, log: () => undefined, ...places });
-    console.log(child.pid, child.waits, (await child.ended).reason);`;
+    console.log(child.pid, child.waits, (await child.gone).reason);`;
   const command = `ulimit -n 64; exec "$0" --input-type=module -e "$1"`;
   const tried = spawn("bash", ["-c", command, process.execPath, script], {
     stdio: ["ignore", "pipe", "inherit"],

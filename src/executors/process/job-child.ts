@@ -6,9 +6,9 @@ import { isRunning, isStopped, startTimeOf } from "../../contract/machine/proces
 import { problemOf } from "../../contract/problems/problem.ts";
 import { sweepWorkFolders, workFoldersOf } from "../../jobs/shared/work-folder.ts";
 import { Child } from "../../processes/child.ts";
-import { folderBytes, namelessBytes } from "../../processes/usage-limit.ts";
+import { diskBytes } from "../../processes/usage-limit.ts";
 import type { Execution, ExecutionEnd, ExecutionListener, JobOrder, StopReason } from "../executor.ts";
-import type { FromJob, JobEnd, JobSetup, ToJob } from "./messages.ts";
+import type { FromJob, JobEnd, JobSetup, ToJob } from "./job-process.ts";
 
 interface ChildOptions extends JobSetup {
   readonly env: Readonly<Record<string, string>>;
@@ -29,42 +29,47 @@ interface Run {
 const HERE = import.meta.url;
 const MODULE = fileURLToPath(new URL(`./job-process${extname(HERE)}`, HERE));
 
+const STOPPED = {
+  canceled: "the job was stopped on request",
+  timed_out: "the job was stopped at its time limit",
+};
+
 /** The service's side of a job process, which runs one order after the other. */
-export class JobChild {
-  /** Undefined if the system could not start one. */
-  readonly pid: number | undefined;
-  /** Settles once nothing of it runs any more and its work folder is removed; never rejects. */
-  readonly ended: Promise<{ readonly reason: string; readonly waited: boolean }>;
-  readonly #process: Child<ToJob, FromJob>;
+export class JobChild extends Child<ToJob, FromJob> {
+  /** Settles once nothing of it runs any more and its work folder is removed; never rejects. `waited`: it had no order. */
+  readonly gone: Promise<{ readonly reason: string; readonly waited: boolean }>;
   /** TMPDIR of the process. */
   readonly #temporary: string;
   #run: Run | undefined;
 
   constructor({ env, log, ...setup }: ChildOptions) {
-    this.#temporary = temporaryOf(env);
-    this.#process = new Child({
+    super({
       module: MODULE,
       env,
       runs: "jobs",
       onMessage: (message) => this.#receive(message),
       onLine: (line) => log(withoutSignature(line), this.#run?.order.id),
     });
-    this.pid = this.#process.pid;
-    this.ended = this.#watchEnd();
-    this.#process.send({ op: "setup", ...setup });
+    this.#temporary = temporaryOf(env);
+    this.gone = this.ended.then(async ({ how, reason }) => {
+      if (how?.signal) await sweepWorkFolders(this.#temporary);
+      const waited = this.#run === undefined;
+      this.#finish(reason);
+      return { reason, waited };
+    });
+    this.send({ op: "setup", ...setup });
   }
 
-  /** Starts an order; it must not be running one. @throws MucastError unavailable if the system does not show the process. */
+  /** Starts an order; it must not be running one. Pid and start time identify the process permanently. */
   start(order: JobOrder, listener: ExecutionListener): Execution {
-    const handle = this.#handle();
     const run: Run = { order, listener, ended: Promise.withResolvers() };
     this.#run = run;
-    this.#process.send({ op: "order", order });
+    this.send({ op: "order", order });
     return {
-      handle,
+      handle: `${this.pid}-${startTimeOf(this.pid!) ?? 0}`,
       ended: run.ended.promise,
       setWorkers: (workers) => {
-        if (this.#run === run) this.#process.send({ op: "workers", workers });
+        if (this.#run === run) this.send({ op: "workers", workers });
       },
       stop: (reason) => {
         run.stopped ??= reason;
@@ -73,24 +78,21 @@ export class JobChild {
     };
   }
 
-  /** Stops it. An order that it runs is lost, unless it was stopped for another reason before. */
-  stop(): void {
+  /** An order that it runs is lost, unless it was stopped for another reason before. */
+  override stop(): void {
     if (this.#run) this.#run.stopped ??= "draining";
-    this.#process.stop();
+    super.stop();
+  }
+
+  /** Kills it. Its job fails, unless it has already reported its end. */
+  fail(error: MucastError): void {
+    if (this.#run) this.#run.end ??= { kind: "failed", problem: problemOf(error) };
+    this.kill();
   }
 
   /** Whether it can take an order. The kernel knows of its death before this process does. */
   get waits(): boolean {
-    if (this.isEnding || this.#run !== undefined) return false;
-    try {
-      return isRunning(this.pid!) && !isStopped(this.pid!);
-    } catch {
-      return false;
-    }
-  }
-
-  get isEnding(): boolean {
-    return this.#process.isEnding;
+    return !this.isEnding && this.#run === undefined && isRunning(this.pid!) && !isStopped(this.pid!);
   }
 
   /** What it runs, another object for each order; undefined while it waits for one. */
@@ -98,34 +100,12 @@ export class JobChild {
     return this.#run;
   }
 
-  /** Bytes of memory. @param enough bytes below which a rough figure will do. */
-  held(enough: number): number {
-    return this.#process.held(enough);
-  }
-
-  /** Bytes of the files in its work folders, including open files without a name. */
+  /** Bytes on disk of its temporary files. */
   async diskBytes(): Promise<number> {
     let bytes = 0;
-    for (const folder of workFoldersOf(this.pid ?? 0, this.#temporary)) {
-      bytes += (await folderBytes(folder)) + (await namelessBytes(this.pid!, folder));
-    }
+    for (const folder of workFoldersOf(this.pid!, this.#temporary))
+      bytes += await diskBytes(folder, this.pid!);
     return bytes;
-  }
-
-  /** Kills it. Its job fails, unless it has already reported its end. */
-  fail(error: MucastError): void {
-    if (this.#run) this.#run.end ??= { kind: "failed", problem: problemOf(error) };
-    this.#process.kill();
-  }
-
-  /** Pid and start time, which identify the process permanently. */
-  #handle(): string {
-    try {
-      return `${this.pid}-${startTimeOf(this.pid!) ?? 0}`;
-    } catch (cause) {
-      this.#process.kill();
-      throw new MucastError("unavailable", "no job process can be looked up", {}, { cause });
-    }
   }
 
   #receive(message: FromJob): void {
@@ -139,44 +119,33 @@ export class JobChild {
         break;
       case "end":
         if (run) run.end ??= message.end;
-        if (message.isLast) this.#process.stop();
-        else this.#finish();
+        if (message.isLast) super.stop();
+        else this.#finish("");
         break;
       default:
         message satisfies never;
     }
   }
 
-  async #watchEnd() {
-    const { how, reason } = await this.#process.ended;
-    if (how?.signal) await sweepWorkFolders(this.#temporary);
-    const waited = this.#run === undefined;
-    this.#finish(reason);
-    return { reason, waited };
-  }
-
-  /** @param reason how the process ended, if it did. */
-  #finish(reason?: string): void {
+  /** @param reason why the process ended, if it did. */
+  #finish(reason: string): void {
     const run = this.#run;
     this.#run = undefined;
-    run?.ended.resolve(endOf(run, reason));
+    if (run === undefined) return;
+    const { end, stopped } = run;
+    if (end?.kind === "succeeded") run.ended.resolve(end);
+    else if (stopped === "draining") run.ended.resolve({ kind: "lost", reason: "the service released it" });
+    else if (end !== undefined) run.ended.resolve(end);
+    else if (stopped === undefined)
+      run.ended.resolve({ kind: "lost", reason: `the job's process is gone: ${reason}` });
+    else {
+      const problem = problemOf(new MucastError(stopped, STOPPED[stopped]));
+      run.ended.resolve({ kind: "failed", problem });
+    }
   }
 }
 
 /** The folder for temporary files of a process with this environment, as `os.tmpdir` finds it. */
 export function temporaryOf({ TMPDIR }: Readonly<Record<string, string>>): string {
   return TMPDIR || "/tmp";
-}
-
-const STOPPED = {
-  canceled: "the job was stopped on request",
-  timed_out: "the job was stopped at its time limit",
-};
-
-function endOf({ end, stopped }: Run, reason: string | undefined): ExecutionEnd {
-  if (end?.kind === "succeeded") return end;
-  if (stopped === "draining") return { kind: "lost", reason: "the service released it" };
-  if (end !== undefined) return end;
-  if (stopped === undefined) return { kind: "lost", reason: `the job's process is gone: ${reason}` };
-  return { kind: "failed", problem: problemOf(new MucastError(stopped, STOPPED[stopped])) };
 }

@@ -4,22 +4,54 @@
  */
 import { join } from "node:path";
 import { withSpace } from "../../blob/names.ts";
-import { mappedBase, withoutSignature } from "../../blob/policy.ts";
+import { type BlobPolicy, mappedBase, withoutSignature } from "../../blob/policy.ts";
+import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Report } from "../../contract/output/job-events.ts";
+import type { EventBatch, Report } from "../../contract/output/job-events.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { type PrivateDetails, publicProblem } from "../../contract/problems/public-problem.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
 import type { OnTiming } from "../../jobs/shared/timings.ts";
 import { openParentChannel } from "../../processes/parent-channel.ts";
-import { EventGatherer } from "../event-gatherer.ts";
-import type { JobOrder } from "../executor.ts";
-import { Pace } from "../pace.ts";
+import { EventGatherer, Pace } from "../event-gatherer.ts";
+import type { ExecutionEnd, JobOrder } from "../executor.ts";
 import { namedUrls, runOperation } from "../run-operation.ts";
-import { boundTimings } from "../status-writer.ts";
-import type { FromJob, JobEnd, JobSetup, JobStorage, ToJob } from "./messages.ts";
+import { boundTimings } from "../status-blobs.ts";
 import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
+
+/** The locations of a job's blobs, and what it may read. */
+export interface JobStorage {
+  /** The location of outputs; may carry a SAS. */
+  readonly blobUrl: string;
+  readonly policy: BlobPolicy;
+}
+
+/** What every job of a process shares. */
+export interface JobSetup extends JobStorage {
+  /** Limit of its memory in bytes, including everything it starts. */
+  readonly memoryBytes: number;
+  /** The cluster that it computes on; by default this machine. */
+  readonly cluster?: ClusterEngine | undefined;
+  /** Whether the process starts an engine before it has an order. */
+  readonly warm: boolean;
+}
+
+/** What the service sends: the setup, then one order after the other. */
+export type ToJob =
+  | ({ readonly op: "setup" } & JobSetup)
+  | { readonly op: "order"; readonly order: JobOrder }
+  /** How many workers the job of the last order may have from now on. */
+  | { readonly op: "workers"; readonly workers: number };
+
+/** What a job process sends. Nothing follows the end of a job that was stopped. */
+export type FromJob =
+  | { readonly event: "events"; readonly batch: EventBatch }
+  | { readonly event: "timings"; readonly timings: readonly Timing[] }
+  /** Nothing of the order runs any more. `isLast`: the process ends, too. */
+  | { readonly event: "end"; readonly end: JobEnd; readonly isLast: boolean };
+
+export type JobEnd = Exclude<ExecutionEnd, { kind: "lost" }>;
 
 /** With more memory, another process takes over, so that nothing accumulates. */
 const MAX_BYTES = 2 ** 30;
@@ -35,7 +67,13 @@ let pool: EnginePool | undefined;
 const service = openParentChannel<ToJob, FromJob>((message) => {
   switch (message.op) {
     case "setup":
-      prepare(message);
+      setup = message;
+      try {
+        if (setup.warm) engine = new WarmEngine(WARM_LIBRARIES);
+      } catch (error) {
+        // A job that needs the environment then fails.
+        if (!(error instanceof MucastError)) throw error;
+      }
       break;
     case "order":
       workers = message.order.workers;
@@ -59,16 +97,6 @@ process.on("SIGTERM", () => {
 /** Any text of a message may quote the URL of a blob. */
 function send(message: FromJob): Promise<void> {
   return service.send(JSON.parse(withoutSignature(JSON.stringify(message))));
-}
-
-function prepare(received: JobSetup): void {
-  setup = received;
-  try {
-    if (setup.warm) engine = new WarmEngine(WARM_LIBRARIES);
-  } catch (error) {
-    // A job that needs the environment then fails.
-    if (!(error instanceof MucastError)) throw error;
-  }
 }
 
 async function end(): Promise<void> {
@@ -137,18 +165,15 @@ function storageOf({ blobUrl, policy: whole }: JobStorage, order: JobOrder): Job
   const policy = { ...whole, own: { space, named: namedUrls(order) } };
   if (space === "") return { blobUrl, policy };
   const { mapped = [] } = policy;
+  const own = mapped.flatMap(({ base, folder, root }) => {
+    const keys = shared.filter((url) => url.startsWith(`${base}/`)).map((url) => url.slice(base.length + 1));
+    return [
+      { base, folder, keys },
+      { base, folder: join(folder, space), root },
+    ];
+  });
   return {
     blobUrl: mappedBase(blobUrl, mapped) === undefined ? withSpace(blobUrl, space) : blobUrl,
-    policy: {
-      ...policy,
-      mapped: mapped.flatMap(({ base, folder, root }) => [
-        {
-          base,
-          folder,
-          keys: shared.flatMap((url) => (url.startsWith(`${base}/`) ? [url.slice(base.length + 1)] : [])),
-        },
-        { base, folder: join(folder, space), root },
-      ]),
-    },
+    policy: { ...policy, mapped: own },
   };
 }

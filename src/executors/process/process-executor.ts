@@ -10,7 +10,7 @@ import { killGroup } from "../../processes/process-group.ts";
 import { freeBytes, type OverLimit, type Usage, UsageLimit } from "../../processes/usage-limit.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
 import { JobChild, temporaryOf } from "./job-child.ts";
-import type { JobStorage } from "./messages.ts";
+import type { JobStorage } from "./job-process.ts";
 
 export interface ProcessExecutorOptions extends JobStorage {
   /** Called with each line that a job process prints, and the operation that it is running. No line contains a secret of the storage. */
@@ -35,7 +35,8 @@ const DISK_PAUSE = { min: 1_000, max: 10_000, factor: 10 };
 const FREE_SHARE = 0.8;
 
 /** How long a job process of an earlier service may take to end by itself, which is usually far less. Then it is killed. */
-const ADOPT = { patience: 10_000, poll: 50 };
+const PATIENCE_MILLISECONDS = 10_000;
+const POLL_MILLISECONDS = 50;
 
 /** The next process loads its modules when the job has ended, or after this long, so that it does not slow down a short job. */
 const REFILL_MILLISECONDS = 1_000;
@@ -73,21 +74,22 @@ export class ProcessExecutor implements Executor {
     this.#env = childEnvironment(env, { ...credentialsFor(policy), cluster: cluster !== undefined });
     this.#memoryBytes = options.memoryBytes ?? defaultMemoryBytes();
     const temporary = temporaryOf(this.#env);
-    const memory = new UsageLimit<JobUsage>({
-      measure: async () => this.#memoryUsages(),
-      limit: () => this.#memoryBytes,
-      onOver: (usages, facts) => this.#onOverMemory(usages, facts),
-      pause: MEMORY_PAUSE,
-    });
-    const disk = new UsageLimit<JobUsage>({
-      measure: () => this.#diskUsages(),
-      limit: async (together) =>
-        workBytes ?? Math.floor(FREE_SHARE * ((await freeBytes(temporary)) + together)),
-      onOver: ([largest], facts) => onOverDisk(largest!, facts),
-      pause: DISK_PAUSE,
-    });
-    for (const watch of [memory, disk]) void watch.start();
-    this.#watches = [memory, disk];
+    this.#watches = [
+      new UsageLimit<JobUsage>({
+        measure: async () => this.#memoryUsages(),
+        limit: () => this.#memoryBytes,
+        onOver: (usages, facts) => this.#onOverMemory(usages, facts),
+        pause: MEMORY_PAUSE,
+      }),
+      new UsageLimit<JobUsage>({
+        measure: () => this.#diskUsages(),
+        limit: async (together) =>
+          workBytes ?? Math.floor(FREE_SHARE * ((await freeBytes(temporary)) + together)),
+        onOver: ([largest], facts) => onOverDisk(largest!, facts),
+        pause: DISK_PAUSE,
+      }),
+    ];
+    for (const watch of this.#watches) void watch.start();
     if (options.warm) this.#spawn(true);
   }
 
@@ -97,7 +99,7 @@ export class ProcessExecutor implements Executor {
     if (running) return running;
     if (this.#isClosed) throw new MucastError("unavailable", "the service is closing");
     const child = this.#waiting().at(-1) ?? this.#spawn(false);
-    if (child.pid === undefined) throw new MucastError("unavailable", (await child.ended).reason);
+    if (child.pid === undefined) throw new MucastError("unavailable", (await child.gone).reason);
     const execution = child.start(order, listener);
     this.#running.set(key, execution);
     this.#fillIn(REFILL_MILLISECONDS);
@@ -117,10 +119,10 @@ export class ProcessExecutor implements Executor {
     const isOurs = [...this.#children].some((child) => child.pid === Number(pid));
     // The handle of another executor; or a process that has done that job, and runs another or waits for one.
     if (started === undefined || isOurs) return undefined;
-    const deadline = performance.now() + ADOPT.patience;
+    const deadline = performance.now() + PATIENCE_MILLISECONDS;
     while (startTimeOf(Number(pid)) === started) {
       if (performance.now() > deadline) killGroup(Number(pid));
-      await pause(ADOPT.poll);
+      await pause(POLL_MILLISECONDS);
     }
     return undefined;
   }
@@ -130,7 +132,7 @@ export class ProcessExecutor implements Executor {
     for (const timer of [this.#refill, this.#trim]) clearTimeout(timer);
     for (const watch of this.#watches) watch.stop();
     for (const child of this.#children) child.stop();
-    await Promise.all([...this.#children].map(({ ended }) => ended));
+    await Promise.all([...this.#children].map(({ gone }) => gone));
   }
 
   /** The process waits for another order, unless it ends; of several that wait, one is kept after a while. */
@@ -171,7 +173,7 @@ export class ProcessExecutor implements Executor {
       warm: warm && cluster === undefined,
     });
     this.#children.add(child);
-    void child.ended.then(({ waited }) => {
+    void child.gone.then(({ waited }) => {
       this.#children.delete(child);
       const { first, most } = BACKOFF_MILLISECONDS;
       if (waited) this.#fillIn(Math.min(most, first * 2 ** this.#deaths++));
@@ -195,10 +197,11 @@ export class ProcessExecutor implements Executor {
     const waiting = usages.filter(({ user }) => user.job === undefined);
     for (const { user } of waiting) user.child.stop();
     const [largest] = usages;
-    if (waiting.length > 0 || largest === undefined) return;
     const jobs = usages.length;
-    const facts = { held: largest.bytes, together, limit, share: limit / jobs, jobs };
-    largest.user.child.fail(outOfMemory(facts));
+    if (waiting.length === 0 && largest !== undefined)
+      largest.user.child.fail(
+        outOfMemory({ held: largest.bytes, together, limit, share: limit / jobs, jobs }),
+      );
   }
 
   async #diskUsages(): Promise<Usage<JobUsage>[]> {
