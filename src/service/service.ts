@@ -37,7 +37,7 @@ import { webhookTypes } from "./store/events.ts";
 import { countWaiting } from "./store/operations.ts";
 import { openLog } from "./telemetry/log.ts";
 import { openLogDestination } from "./telemetry/log-destination.ts";
-import { openTelemetry } from "./telemetry/open-telemetry.ts";
+import { openTelemetry } from "./telemetry/telemetry.ts";
 import { isTracked, openTracking, trackerOfService } from "./tracking/open-tracking.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";
 

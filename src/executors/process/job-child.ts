@@ -21,6 +21,8 @@ interface Run {
   readonly order: JobOrder;
   readonly listener: ExecutionListener;
   readonly ended: PromiseWithResolvers<ExecutionEnd>;
+  /** Kills the process, if it still runs this order. The job fails, unless it has already reported its end. */
+  readonly fail: (error: MucastError) => void;
   /** The first reason for which it was stopped. */
   stopped?: StopReason;
   end?: JobEnd;
@@ -62,7 +64,12 @@ export class JobChild extends Child<ToJob, FromJob> {
 
   /** Starts an order; it must not be running one. Pid and start time identify the process permanently. */
   start(order: JobOrder, listener: ExecutionListener): Execution {
-    const run: Run = { order, listener, ended: Promise.withResolvers() };
+    const fail = (error: MucastError) => {
+      if (this.#run !== run) return;
+      run.end ??= { kind: "failed", problem: problemOf(error) };
+      this.kill();
+    };
+    const run: Run = { order, listener, ended: Promise.withResolvers(), fail };
     this.#run = run;
     this.send({ op: "order", order });
     return {
@@ -84,19 +91,13 @@ export class JobChild extends Child<ToJob, FromJob> {
     super.stop();
   }
 
-  /** Kills it. Its job fails, unless it has already reported its end. */
-  fail(error: MucastError): void {
-    if (this.#run) this.#run.end ??= { kind: "failed", problem: problemOf(error) };
-    this.kill();
-  }
-
   /** Whether it can take an order. The kernel knows of its death before this process does. */
   get waits(): boolean {
     return !this.isEnding && this.#run === undefined && isRunning(this.pid!) && !isStopped(this.pid!);
   }
 
-  /** What it runs, another object for each order; undefined while it waits for one. */
-  get job(): object | undefined {
+  /** What it runs; undefined while it waits for an order. */
+  get run(): Pick<Run, "fail"> | undefined {
     return this.#run;
   }
 

@@ -45,12 +45,6 @@ const IDLE_MILLISECONDS = 30_000;
 /** After a process has ended while it waited; doubles with each one in a row. */
 const BACKOFF_MILLISECONDS = { first: 1_000, most: 60_000 };
 
-/** What a job process takes, and for which job. */
-interface JobUsage {
-  readonly child: JobChild;
-  readonly job: object | undefined;
-}
-
 /** Runs jobs in processes of their own on this machine, one job at a time in each. The processes and their engines end with the service. */
 export class ProcessExecutor implements Executor {
   readonly name = "process";
@@ -61,7 +55,7 @@ export class ProcessExecutor implements Executor {
   readonly #running = new Map<string, Execution>();
   /** All processes, including those that wait for an order. */
   readonly #children = new Set<JobChild>();
-  readonly #watches: readonly UsageLimit<JobUsage>[];
+  readonly #watches: readonly Pick<UsageLimit<unknown>, "start" | "stop">[];
   #refill: NodeJS.Timeout | undefined;
   #trim: NodeJS.Timeout | undefined;
   /** Processes in a row that ended while they waited. */
@@ -74,21 +68,31 @@ export class ProcessExecutor implements Executor {
     this.#env = childEnvironment(env, { ...credentialsFor(policy), cluster: cluster !== undefined });
     this.#memoryBytes = options.memoryBytes ?? defaultMemoryBytes();
     const temporary = temporaryOf(this.#env);
-    this.#watches = [
-      new UsageLimit<JobUsage>({
-        measure: async () => this.#memoryUsages(),
-        limit: () => this.#memoryBytes,
-        onOver: (usages, facts) => this.#onOverMemory(usages, facts),
-        pause: MEMORY_PAUSE,
-      }),
-      new UsageLimit<JobUsage>({
-        measure: () => this.#diskUsages(),
-        limit: async (together) =>
-          workBytes ?? Math.floor(FREE_SHARE * ((await freeBytes(temporary)) + together)),
-        onOver: ([largest], facts) => onOverDisk(largest!, facts),
-        pause: DISK_PAUSE,
-      }),
-    ];
+    const memory = new UsageLimit<JobChild>({
+      measure: async () => {
+        const living = this.#living();
+        const enough = this.#memoryBytes / Math.max(1, living.length);
+        return living.map((child) => ({ user: child, bytes: child.held(enough) }));
+      },
+      limit: () => this.#memoryBytes,
+      onOver: endLargest,
+      pause: MEMORY_PAUSE,
+    });
+    const disk = new UsageLimit<NonNullable<JobChild["run"]>>({
+      measure: async () => {
+        const usages = [];
+        for (const child of this.#living()) {
+          const { run } = child;
+          if (run !== undefined) usages.push({ user: run, bytes: await child.diskBytes() });
+        }
+        return usages;
+      },
+      limit: async (together) => workBytes ?? FREE_SHARE * ((await freeBytes(temporary)) + together),
+      onOver: ([largest], { together, limit }) =>
+        largest!.user.fail(diskFull(largest!.bytes, together, limit)),
+      pause: DISK_PAUSE,
+    });
+    this.#watches = [memory, disk];
     for (const watch of this.#watches) void watch.start();
     if (options.warm) this.#spawn(true);
   }
@@ -185,39 +189,20 @@ export class ProcessExecutor implements Executor {
   #living(): JobChild[] {
     return [...this.#children].filter(({ isEnding }) => !isEnding);
   }
-
-  #memoryUsages(): Usage<JobUsage>[] {
-    const living = this.#living();
-    const enough = this.#memoryBytes / Math.max(1, living.length);
-    return living.map((child) => ({ user: { child, job: child.job }, bytes: child.held(enough) }));
-  }
-
-  /** Ends the processes that wait, or, if none does, the largest job. */
-  #onOverMemory(usages: readonly Usage<JobUsage>[], { together, limit }: OverLimit): void {
-    const waiting = usages.filter(({ user }) => user.job === undefined);
-    for (const { user } of waiting) user.child.stop();
-    const [largest] = usages;
-    const jobs = usages.length;
-    if (waiting.length === 0 && largest !== undefined)
-      largest.user.child.fail(
-        outOfMemory({ held: largest.bytes, together, limit, share: limit / jobs, jobs }),
-      );
-  }
-
-  async #diskUsages(): Promise<Usage<JobUsage>[]> {
-    const usages: Usage<JobUsage>[] = [];
-    for (const child of this.#living()) {
-      const { job } = child;
-      if (job !== undefined) usages.push({ user: { child, job }, bytes: await child.diskBytes() });
-    }
-    return usages;
-  }
 }
 
-function onOverDisk({ user, bytes }: Usage<JobUsage>, { together, limit }: OverLimit): void {
-  // Measuring takes time: a process whose job has ended may already run the job of another caller.
-  if (user.child.job !== user.job) return;
+/** Ends the processes that wait, or, if none does, the largest job. */
+function endLargest(usages: readonly Usage<JobChild>[], { together, limit }: OverLimit): void {
+  const waiting = usages.filter(({ user }) => user.run === undefined);
+  for (const { user } of waiting) user.stop();
+  const [largest] = usages;
+  const jobs = usages.length;
+  if (waiting.length === 0 && largest !== undefined)
+    largest.user.run?.fail(outOfMemory({ held: largest.bytes, together, limit, share: limit / jobs, jobs }));
+}
+
+function diskFull(bytes: number, together: number, limit: number): MucastError {
   const others = together === bytes ? "" : `, and the files of all jobs together ${mib(together)}`;
   const message = `the job's temporary files took ${mib(bytes)}${others}, over the limit of ${mib(limit)} (work_bytes)`;
-  user.child.fail(new MucastError("output_failed", message, { held_bytes: bytes, limit_bytes: limit }));
+  return new MucastError("output_failed", message, { held_bytes: bytes, limit_bytes: Math.floor(limit) });
 }

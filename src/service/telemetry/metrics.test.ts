@@ -5,9 +5,9 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import { openLog } from "./log.ts";
+import { DELIVERY_OUTCOMES } from "./metrics.ts";
 import { noLog } from "./no-telemetry.testing.ts";
-import { openTelemetry } from "./open-telemetry.ts";
-import { DELIVERY_OUTCOMES, type Telemetry, type WatchedOperation } from "./telemetry.ts";
+import { openTelemetry, type Telemetry, type WatchedOperation } from "./telemetry.ts";
 
 const open = () => openTelemetry({ log: noLog, env: {} });
 
@@ -54,9 +54,9 @@ describe("the metrics", () => {
     const telemetry = await open();
     telemetry.queued(operation);
     telemetry.queued(operation);
-    telemetry.started(operation, 1);
+    telemetry.started(operation);
     telemetry.attemptLost(operation);
-    telemetry.started({ ...operation, attempt: 2, attempt_started_at: new Date(9_000) }, 1);
+    telemetry.started({ ...operation, attempt: 2, attempt_started_at: new Date(9_000) });
     const error = problemOf(new MucastError("timed_out", "after 5 s"));
     const finished_at = new Date(12_000);
     telemetry.ended({ ...operation, status: "Failed", error, finished_at }, []);

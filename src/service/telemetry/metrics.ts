@@ -1,17 +1,56 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { isEnded, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
-import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
-import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
+import { isEnded, OPERATION_STATUSES, type OperationStatus } from "../../contract/api/operation-view.ts";
+import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
-import {
-  DELIVERY_OUTCOMES,
-  type Gauges,
-  METHODS,
-  REQUEST_KINDS,
-  type RequestDone,
-  type Telemetry,
-} from "./telemetry.ts";
+
+/** The fields of an operation that traces and metrics need; its row has them all. */
+export interface WatchedOperation {
+  readonly id: string;
+  readonly operation: SubmittedOperation;
+  readonly status: OperationStatus;
+  /** Attempts begun. */
+  readonly attempt: number;
+  /** W3C trace context of the request that submitted it. */
+  readonly traceparent: string | null;
+  readonly created_at: Date;
+  /** Start of the first attempt. */
+  readonly started_at: Date | null;
+  readonly attempt_started_at: Date | null;
+  readonly finished_at: Date | null;
+  readonly error: Problem | null;
+}
+
+export interface RequestDone {
+  /** The pattern of the route, such as `/v1/operations/:id`; undefined if none matched. Never a path. */
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly code?: string | undefined;
+}
+
+/** Values that are read when a client reads the metrics. */
+interface Gauges {
+  /** Waiting operations of all services on the database. */
+  queueLength(): number | Promise<number>;
+  runningJobs(): number;
+  coresTaken(): number;
+  requestProcesses(): number;
+}
+
+type OfOperation = Pick<WatchedOperation, "operation">;
+
+/** What a process of one request does; `track` works for an ended job instead. */
+const REQUEST_KINDS = ["report", "prepare", "track"] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
+
+/** Methods with a label of their own. All others, which callers may invent, share one label. */
+export const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Outcomes of one attempt to deliver an event: `retried` failed and will be repeated, `failed` will not. */
+export const DELIVERY_OUTCOMES = ["delivered", "retried", "failed"] as const;
+export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
 
 /** Seconds, from a small job of a warm service to overnight training. */
 const JOB_BUCKETS = [
@@ -22,22 +61,18 @@ const REQUEST_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** Default metrics of prom-client that are gauges with names of counters. Others have the same numbers by type. */
 const MISNAMED_GAUGES = ["handles", "requests", "resources"].map((what) => `nodejs_active_${what}_total`);
 
-export interface MetricsParts {
+interface MetricsParts {
   readonly log: Log;
   readonly lostLines: () => number;
+  /** Names of the webhooks. */
   readonly targets: readonly string[];
 }
-
-/** What of telemetry is metrics alone, and the end of a request. */
-export type Metrics = Omit<Telemetry, "requestStarted" | "close"> & {
-  requestEnded(method: string, done: RequestDone, seconds: number): void;
-};
 
 /**
  * The metrics of one service for Prometheus, in a separate registry. Labels have only bounded values: operations, statuses, codes,
  * patterns of routes and the operator's webhook targets; no ids and no paths.
  */
-export function openMetrics({ log, lostLines, targets }: MetricsParts): Metrics {
+export function openMetrics({ log, lostLines, targets }: MetricsParts) {
   const registry = new Registry();
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
@@ -121,7 +156,6 @@ export function openMetrics({ log, lostLines, targets }: MetricsParts): Metrics 
     for (const outcome of DELIVERY_OUTCOMES) deliveries.inc({ target, outcome }, 0);
   }
 
-  /** Gauges that are read with the metrics. If that fails, the gauge is missing from the answer. */
   let sources: Gauges | undefined;
   const readGauge = (name: string, help: string, source: keyof Gauges) =>
     new Gauge({
@@ -132,6 +166,7 @@ export function openMetrics({ log, lostLines, targets }: MetricsParts): Metrics 
         try {
           if (sources) this.set(await sources[source]());
         } catch (error) {
+          // The gauge is missing from the answer.
           this.remove();
           log.warn({ err: error, metric: name }, "a metric could not be read");
         }
@@ -147,35 +182,39 @@ export function openMetrics({ log, lostLines, targets }: MetricsParts): Metrics 
   readGauge("cores_in_use", "Cores that its running jobs have.", "coresTaken");
 
   return {
-    requestEnded(method, { route = "none", status }, seconds) {
+    requestEnded(method: string, { route = "none", status }: RequestDone, seconds: number): void {
       const known = METHODS.has(method) ? method : "other";
       requests.inc({ method: known, route, status });
       answered.observe({ method: known, route }, seconds);
     },
-    streamOpened() {
+    /** A stream of events opened. @returns a function that reports its end, called once. */
+    streamOpened(): () => void {
       streams.inc();
       return () => streams.dec();
     },
     connectionRefused: () => refused.inc(),
-    queued: ({ operation }) => submitted.inc({ operation }),
-    started({ operation, attempt, created_at, attempt_started_at: startedAt }) {
+    queued: ({ operation }: OfOperation) => submitted.inc({ operation }),
+    /** An attempt starts. */
+    started({ operation, attempt, created_at, attempt_started_at: startedAt }: WatchedOperation): void {
       attempts.inc({ operation });
       if (attempt === 1 && startedAt) waited.observe({ operation }, secondsBetween(created_at, startedAt));
     },
-    attemptLost: ({ operation }) => lost.inc({ operation }),
-    ended({ operation, status, started_at, finished_at, error }) {
+    attemptLost: ({ operation }: OfOperation) => lost.inc({ operation }),
+    ended({ operation, status, started_at, finished_at, error }: WatchedOperation): void {
       ended.inc({ operation, status });
       const code = Object.hasOwn(ERROR_TABLE, error?.code ?? "") ? error!.code : "other";
       if (status === "Failed") failures.inc({ operation, code });
-      if (started_at && finished_at) {
+      if (started_at && finished_at)
         ran.observe({ operation, status }, secondsBetween(started_at, finished_at));
-      }
     },
-    delivery: (target, outcome) => deliveries.inc({ target, outcome }),
-    requestProcessEnded: (kind, outcome) => requestProcesses.inc({ kind, outcome }),
-    gauges(gauges) {
+    delivery: (target: string, outcome: DeliveryOutcome) => deliveries.inc({ target, outcome }),
+    /** A process that worked on one request ended. @param outcome `done`, or the code of its error. */
+    requestProcessEnded: (kind: RequestKind, outcome: "done" | ErrorCode) =>
+      requestProcesses.inc({ kind, outcome }),
+    gauges(gauges: Gauges): void {
       sources = gauges;
     },
+    /** The answer of `/metrics`, in Prometheus' text format. */
     metrics: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
 }

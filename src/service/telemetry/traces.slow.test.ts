@@ -6,9 +6,8 @@ import { problemOf } from "../../contract/problems/problem.ts";
 import { MUCAST_BUILD } from "../../contract/version.ts";
 import { openLog } from "./log.ts";
 import { noLog } from "./no-telemetry.testing.ts";
-import { openTelemetry } from "./open-telemetry.ts";
 import { FakeOtlpReceiver, type ReceivedSpan } from "./otlp-receiver.testing.ts";
-import type { WatchedOperation } from "./telemetry.ts";
+import { openTelemetry, type WatchedOperation } from "./telemetry.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
@@ -200,7 +199,7 @@ describe("without an endpoint", () => {
         if (/@opentelemetry\\/(?!api\\/)/.test(url)) console.log(url);
         return next(url, context);
       } });
-      const { openTelemetry } = await import(${JSON.stringify(import.meta.resolve("./open-telemetry.ts"))});
+      const { openTelemetry } = await import(${JSON.stringify(import.meta.resolve("./telemetry.ts"))});
       const { noLog } = await import(${JSON.stringify(import.meta.resolve("./log.ts"))});
       const telemetry = await openTelemetry({ log: noLog, env: {} });
       telemetry.requestStarted({ method: "GET" }).ended({ route: "/", status: 200 });
