@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
-import { buildAuthenticate, checkAuthAllowed } from "./build-authenticate.ts";
+import { buildAuthenticate, checkAuthAllowed } from "./authenticate.ts";
 import { FakeKeyStore } from "./fake-key-store.testing.ts";
 import { parseApiKey } from "./key-store.ts";
 

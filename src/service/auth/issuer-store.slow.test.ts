@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { firstIssuer, subjectsOf } from "./issuer-store.ts";
+import { firstIssuer, subjectsOf } from "./authenticate.ts";
 
 const [FIRST, SECOND] = ["https://id.example", "https://id.example/"];
 

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { keyAuthenticate } from "./build-authenticate.ts";
+import { keyAuthenticate } from "./authenticate.ts";
 import { FakeKeyStore } from "./fake-key-store.testing.ts";
 import { apiKeySchema, KeyStore, MAX_KEYS_OF_PAGE, parseApiKey } from "./key-store.ts";
 

@@ -89,7 +89,8 @@ export function otlpTraces(log: Log): Traces {
       span.end(finished_at ?? new Date());
     },
     async close() {
-      const late = pauseFor(CLOSE_MILLISECONDS, "late", { ref: false });
+      const tooLate = new Error(`not sent within ${CLOSE_MILLISECONDS} ms`);
+      const late = pauseFor(CLOSE_MILLISECONDS, tooLate, { ref: false });
       const error = await Promise.race([provider.shutdown(), late]).catch((thrown: unknown) => thrown);
       if (error !== undefined) log.warn({ err: error }, "the last traces were not sent");
     },
