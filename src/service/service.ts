@@ -14,7 +14,6 @@ import { StoredBlobs } from "./blobs/stored-blobs.ts";
 import { keepFinishingRemovals } from "./blobs/stored-removals.ts";
 import { openDatabase } from "./database/database.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
-import { cannotListen, checkFree, hostOf, isEveryAddress } from "./free-address.ts";
 import { buildHttp } from "./http/build-http.ts";
 import { registerMcp } from "./mcp/register-mcp.ts";
 import { openExecutor } from "./open-executor.ts";
@@ -29,13 +28,19 @@ import { Readiness } from "./readiness.ts";
 import { ReportLinks } from "./report/report-links.ts";
 import { Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
-import { announceService, newLocalToken } from "./service-file.ts";
+import {
+  announceService,
+  cannotListen,
+  checkFree,
+  hostOf,
+  isEveryAddress,
+  newLocalToken,
+} from "./service-address.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { findBlob, ownerOf } from "./store/blobs.ts";
 import { webhookTypes } from "./store/events.ts";
 import { countWaiting } from "./store/operations.ts";
-import { openLog } from "./telemetry/log.ts";
-import { openLogDestination } from "./telemetry/log-destination.ts";
+import { openLog, openLogDestination } from "./telemetry/log.ts";
 import { openTelemetry } from "./telemetry/telemetry.ts";
 import { isTracked, openTracking, trackerOfService } from "./tracking/open-tracking.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";

@@ -5,9 +5,9 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openLogDestination } from "./log-destination.ts";
+import { openLogDestination } from "./log.ts";
 
-const IMPORT = `const { openLogDestination } = await import(${JSON.stringify(import.meta.resolve("./log-destination.ts"))});`;
+const IMPORT = `const { openLogDestination } = await import(${JSON.stringify(import.meta.resolve("./log.ts"))});`;
 
 test("lines are written at once, whole and in order", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-lines-"));

@@ -44,7 +44,7 @@ describe("a line", () => {
 
   it("is written before the process ends", () => {
     const script = `import { openLog } from ${JSON.stringify(import.meta.resolve("./log.ts"))};
-      import { openLogDestination } from ${JSON.stringify(import.meta.resolve("./log-destination.ts"))};
+      import { openLogDestination } from ${JSON.stringify(import.meta.resolve("./log.ts"))};
       openLog({ level: "info", destination: openLogDestination(2) }).info({}, "last words"); process.exit(0);`;
     const { stderr, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
       encoding: "utf8",

@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { z } from "zod";
+import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
+import { makeFolder } from "../contract/machine/folders.ts";
+
+/** Where a service listens, as in its settings. */
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The host without the brackets of an IPv6 address. */
+export function hostOf({ host }: ListenAddress): string {
+  return host.replace(/^\[(.*)\]$/, "$1");
+}
+
+/** Whether that is every address of the machine, however it is written: 0.0.0.0, 0, [::] or ::0. */
+export function isEveryAddress(address: ListenAddress): boolean {
+  return /^(0\.0\.0\.0|[0:]+)$/.test(hostOf(address));
+}
+
+/**
+ * Listens for a moment, so that a new service on a taken port makes no data folder first.
+ * @throws MucastError cannot_listen.
+ */
+export async function checkFree(address: ListenAddress): Promise<void> {
+  const server = createServer();
+  try {
+    server.listen({ host: hostOf(address), port: address.port });
+    await once(server, "listening");
+  } catch (cause) {
+    throw cannotListen(address, cause);
+  }
+  server.close();
+  await once(server, "close");
+}
+
+/** The error of an address that cannot be used; a cause without a code is a defect and stays as it is. */
+export function cannotListen({ host, port }: ListenAddress, cause: unknown): unknown {
+  if (codeOf(cause) === undefined) return cause;
+  const message = `cannot listen on ${host}:${port}: ${causeOf(cause)}`;
+  return new MucastError("cannot_listen", message, { path: "--port", value: port }, { cause });
+}
+
+/** The service that announced itself last in a data folder, for the commands of the user who may read it. */
+const serviceFileSchema = z.object({
+  address: z.string(),
+  /** Bearer token of local commands: the caller `local` with every scope. */
+  token: z.string(),
+});
+
+export type AnnouncedService = z.infer<typeof serviceFileSchema>;
+
+export function newLocalToken(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+function serviceFile(dataDir: string): string {
+  return join(dataDir, "service.json");
+}
+
+/** Writes where a service listens. @returns a function that removes the file, unless another service has replaced it. */
+export function announceService(dataDir: string, service: AnnouncedService): () => void {
+  const path = serviceFile(dataDir);
+  const draft = `${path}.${process.pid}`;
+  makeFolder(dataDir, 0o700);
+  writeFileSync(draft, `${JSON.stringify(service)}\n`, { mode: 0o600 });
+  renameSync(draft, path);
+  return () => {
+    if (readAnnounced(dataDir)?.token === service.token) rmSync(path, { force: true });
+  };
+}
+
+/** Undefined if no service has announced itself. One that was killed leaves its file. */
+export function readAnnounced(dataDir: string): AnnouncedService | undefined {
+  try {
+    return serviceFileSchema.parse(JSON.parse(readFileSync(serviceFile(dataDir), "utf8")));
+  } catch {
+    return undefined;
+  }
+}
