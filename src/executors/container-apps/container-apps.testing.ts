@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { EventBatch } from "../../contract/output/job-events.ts";
 import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
@@ -57,16 +56,9 @@ export class Stage implements ExecutionListener {
   }
 
   /** The caller closes it. */
-  static async start(): Promise<Stage> {
-    const stage = new Stage(await FakeManagementApi.open());
-    stage.api.jobs.set("ml-worker-job", JOB);
-    return stage;
-  }
-
-  /** Closed when the test ends. */
   static async open(): Promise<Stage> {
-    const stage = await Stage.start();
-    after(() => stage.close());
+    const stage = new Stage(await FakeManagementApi.open());
+    for (const name of ["ml-worker-job", "dl-job"]) stage.api.jobs.set(name, JOB);
     return stage;
   }
 
@@ -126,12 +118,7 @@ export class Stage implements ExecutionListener {
 }
 
 /** After this time, a test that waits for something that never happens fails, so that its file ends. */
-const MAX_WAIT_MS = 600_000;
-
-/** A test with a time limit, which ends even if the awaited event never happens. */
-export function trial(name: string, body: () => Promise<void>): void {
-  test(name, { timeout: MAX_WAIT_MS }, body);
-}
+export const MAX_WAIT_MS = 600_000;
 
 export const RECORD = {
   status: "Succeeded",
