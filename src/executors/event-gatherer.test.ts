@@ -10,19 +10,6 @@ function point(ticker: string, epoch: number, validation_loss: number | null): E
   return { ticker, epoch, train_loss: 1 / epoch, validation_loss };
 }
 
-test("returns a few epochs unchanged and in order", () => {
-  const epochs = new EpochPoints();
-  const points = [
-    point("A", 1, 0.5),
-    point("B", 1, 0.4),
-    point("A", 2, 0.6),
-    { ...point("A", 1, 1), member: 3 },
-  ];
-  for (const each of points) epochs.add(each);
-  assert.equal(new EpochPoints().bounded(), undefined);
-  assert.deepEqual(epochs.bounded(), { points });
-});
-
 test("keeps the best and the last of very many epochs for each network, and thins the others evenly", () => {
   const epochs = new EpochPoints();
   for (let epoch = 1; epoch <= 10_000; epoch++) {
