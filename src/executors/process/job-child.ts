@@ -62,8 +62,9 @@ export class JobChild extends Child<ToJob, FromJob> {
     this.send({ op: "setup", ...setup });
   }
 
-  /** Starts an order; it must not be running one. Pid and start time identify the process permanently. */
+  /** Starts an order; it must not be running one. @throws MucastError unavailable if the system does not show the process. */
   start(order: JobOrder, listener: ExecutionListener): Execution {
+    const handle = this.#handle();
     const fail = (error: MucastError) => {
       if (this.#run !== run) return;
       run.end ??= { kind: "failed", problem: problemOf(error) };
@@ -73,7 +74,7 @@ export class JobChild extends Child<ToJob, FromJob> {
     this.#run = run;
     this.send({ op: "order", order });
     return {
-      handle: `${this.pid}-${startTimeOf(this.pid!) ?? 0}`,
+      handle,
       ended: run.ended.promise,
       setWorkers: (workers) => {
         if (this.#run === run) this.send({ op: "workers", workers });
@@ -93,7 +94,13 @@ export class JobChild extends Child<ToJob, FromJob> {
 
   /** Whether it can take an order. The kernel knows of its death before this process does. */
   get waits(): boolean {
-    return !this.isEnding && this.#run === undefined && isRunning(this.pid!) && !isStopped(this.pid!);
+    if (this.isEnding || this.#run !== undefined) return false;
+    try {
+      return isRunning(this.pid!) && !isStopped(this.pid!);
+    } catch {
+      // There is no free descriptor to look it up.
+      return false;
+    }
   }
 
   /** What it runs; undefined while it waits for an order. */
@@ -107,6 +114,15 @@ export class JobChild extends Child<ToJob, FromJob> {
     for (const folder of workFoldersOf(this.pid!, this.#temporary))
       bytes += await diskBytes(folder, this.pid!);
     return bytes;
+  }
+
+  #handle(): string {
+    try {
+      return `${this.pid}-${startTimeOf(this.pid!) ?? 0}`;
+    } catch (cause) {
+      this.kill();
+      throw new MucastError("unavailable", "no job process can be looked up", {}, { cause });
+    }
   }
 
   #receive(message: FromJob): void {
