@@ -6,14 +6,10 @@ import type { Warning } from "../contract/problems/warnings.ts";
 import { CappedList, SIZES } from "../contract/schema/answer-limits.ts";
 
 /** A batch of the parts that are not empty; undefined if all are. */
-export function batchOf(
-  parts: {
-    readonly [P in keyof EventBatch]-?: EventBatch[P] | undefined;
-  },
-): EventBatch | undefined {
+export function batchOf(parts: { [P in keyof Required<EventBatch>]: EventBatch[P] | undefined }) {
   const isFull = (part: unknown) => part !== undefined && !(Array.isArray(part) && part.length === 0);
   const full = Object.entries(parts).filter(([, part]) => isFull(part));
-  return full.length === 0 ? undefined : Object.fromEntries(full);
+  return full.length === 0 ? undefined : (Object.fromEntries(full) as EventBatch);
 }
 
 /**
@@ -28,7 +24,6 @@ export class EventGatherer {
   /** How many of the listed warnings and failures `take` has returned. */
   #taken = { warnings: 0, failures: 0 };
 
-  /** Adds an event of the job. */
   report(event: JobEvent): void {
     switch (event.kind) {
       case "progress": {
@@ -96,9 +91,9 @@ function finite(loss: number | undefined): number | null {
   return Number.isFinite(loss) ? loss! : null;
 }
 
-/** The number of epochs to keep in addition to the best and the last of each network. */
+/** Epochs to keep in addition to the best and the last of each network. */
 const EVEN_POINTS = 200;
-/** The number of networks whose best and last epochs are kept: those with the newest epochs. */
+/** Networks whose best and last epochs are kept: those with the newest epochs. */
 const NETWORKS = 500;
 /** Limit of the JSON text of all points, in bytes; leaves room for the other contents of an event. */
 const MAX_BYTES = SIZES.epochs - 1_024;
@@ -134,7 +129,6 @@ export class EpochPoints {
     if (this.#networks.size > NETWORKS) this.#networks.delete(this.#networks.keys().next().value!);
   }
 
-  /** Adds epochs that another EpochPoints has thinned already. */
   addAll({ points, left_out = 0 }: Epochs): void {
     for (const point of points) this.add(point);
     this.#leftOut += left_out;
@@ -163,7 +157,6 @@ function strideOf({ nth }: Counted): number {
   return nth === 0 ? Number.POSITIVE_INFINITY : nth & -nth;
 }
 
-/** The loss by which the best epoch is chosen. */
 function lossOf({ train_loss, validation_loss }: EpochPoint): number {
   return validation_loss ?? train_loss ?? Number.POSITIVE_INFINITY;
 }

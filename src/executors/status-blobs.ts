@@ -39,7 +39,6 @@ export interface StatusOptions {
  */
 export class StatusWriter {
   readonly #options: StatusOptions;
-  /** For the whole attempt. */
   readonly #gathered = new EventGatherer();
   readonly #timings: Timing[] = [];
   readonly #pace = new Pace(PAUSE_MILLISECONDS, () => this.#write(null));
@@ -123,8 +122,9 @@ export async function readStatus(
 
 /** Finds what is new in an attempt's status blob since it was last read. */
 export class StatusEvents {
-  /** Known warnings and failures, and the last known other parts, as JSON. */
-  readonly #known = new Set<string>();
+  /** Known warnings and failures: the blob lists the first ones of the attempt. */
+  #known = { warnings: 0, failures: 0 };
+  /** The last known other parts, as JSON. */
   readonly #last = new Map<string, string>();
   /** The newest known epoch of each network. */
   readonly #epochs = new Map<string, number>();
@@ -137,19 +137,16 @@ export class StatusEvents {
     const { epochs, progress, summary } = status;
     const counts = { warnings: warning_counts, failures: failure_counts };
     const hasCounts = Object.keys({ ...warning_counts, ...failure_counts }).length > 0;
+    const known = this.#known;
+    this.#known = { warnings: warnings.length, failures: failures.length };
     return batchOf({
-      warnings: warnings.filter((entry) => this.#isNew(entry)),
-      failures: failures.filter((entry) => this.#isNew(entry)),
+      warnings: warnings.slice(known.warnings),
+      failures: failures.slice(known.failures),
       counts: hasCounts ? this.#ifChanged("counts", counts) : undefined,
       epochs: epochs && this.#newEpochs(epochs),
       progress: this.#ifChanged("progress", progress ?? undefined),
       summary: this.#ifChanged("summary", summary),
     });
-  }
-
-  #isNew(entry: object): boolean {
-    const before = this.#known.size;
-    return this.#known.add(JSON.stringify(entry)).size > before;
   }
 
   #ifChanged<T extends object>(part: string, value: T | undefined): T | undefined {

@@ -7,10 +7,8 @@ import { killGroup, killSession, processesOfSession } from "./process-group.ts";
 
 /** A program of this package that opens a parent channel. */
 interface ChildProgram<FromChild> {
-  /** Path of its module. */
   readonly module: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Arguments for Node. */
   readonly nodeArguments?: readonly string[];
   /** What it runs: decides which processes the kernel kills first if the machine runs out of memory. */
   readonly runs: keyof typeof OOM_SCORES;
@@ -21,7 +19,6 @@ interface ChildProgram<FromChild> {
 
 /** How a child ended. */
 interface ChildEnd {
-  /** Undefined if the system could not start it. */
   readonly how: { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null } | undefined;
   /** The same in words, or why it could not start. */
   readonly reason: string;
@@ -94,7 +91,6 @@ export class Child<ToChild extends object, FromChild> {
     void this.ended.then(() => clearTimeout(timer));
   }
 
-  /** Kills it and its group. */
   kill(): void {
     this.#isEnding = true;
     if (this.#isRunning) killGroup(this.pid!);

@@ -2,7 +2,6 @@ import type { Stats } from "node:fs";
 import { lstat, readdir, readlink, realpath, stat, statfs } from "node:fs/promises";
 import { join, sep } from "node:path";
 
-/** What one of several processes takes of something that they share. */
 export interface Usage<User> {
   readonly user: User;
   readonly bytes: number;
@@ -38,7 +37,6 @@ export class UsageLimit<User> {
     this.#options = options;
   }
 
-  /** Measures until `stop`. */
   async start(): Promise<void> {
     const { min, max, factor } = this.#options.pause;
     const begun = performance.now();
@@ -62,7 +60,7 @@ export class UsageLimit<User> {
   }
 }
 
-/** `st_blocks` counts units of this many bytes. */
+/** The unit of `blocks`. */
 const BLOCK_BYTES = 512;
 
 /**

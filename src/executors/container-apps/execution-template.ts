@@ -7,7 +7,6 @@ import type { JobOrder } from "../executor.ts";
 /** Settings of the service, by the variable names that job containers read. */
 export type JobSettings = Readonly<Record<string, string>>;
 
-/** The variables that distinguish the execution of one attempt from all others of its job. */
 const [ID, ATTEMPT] = ["OPERATION_ID", "MUCAST_STATUS_ATTEMPT"];
 
 /**

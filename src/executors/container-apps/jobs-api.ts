@@ -10,7 +10,6 @@ import { withOptionalPackages } from "../../contract/machine/optional-packages.t
 import type { JobOrder } from "../executor.ts";
 import { carries } from "./execution-template.ts";
 
-/** The resource group of the jobs, and how to reach the API. */
 interface JobsApiOptions {
   readonly subscription: string;
   readonly resourceGroup: string;
@@ -20,15 +19,7 @@ interface JobsApiOptions {
   readonly client?: ContainerAppsAPIClientOptionalParams | undefined;
 }
 
-/**
- * How a call of the API failed.
- *
- * - `missing`: what it asked for is not there (404).
- * - `throttled`: too many calls (429).
- * - `denied`: no credentials, or not the right ones (401, 403).
- * - `refused`: Azure understood and said no (other 4xx).
- * - `transient`: no answer, or a server error; the call may or may not have been carried out.
- */
+/** How a call of the API failed. `refused`: Azure understood and said no. `transient`: it may or may not have been carried out. */
 export type FaultKind = "missing" | "throttled" | "denied" | "refused" | "transient";
 
 /** A failed call. The message contains no secret. The SDK's error is dropped, because it includes the request with its body. */
@@ -131,22 +122,24 @@ async function orFault<T>(call: PromiseLike<T>): Promise<T> {
 const SECRETS = /((?:sig|signature|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
 const MAX_MESSAGE = 300;
 
-/** @returns the fault behind `error`, which the SDK threw. */
+/** @param error of the SDK. */
 export function faultOf(error: unknown): ApiFault {
   if (error instanceof ApiFault) return error;
-  const { name = "", message, code, statusCode: status = 0 } = error as Partial<RestError>;
+  const {
+    name = "",
+    message,
+    code,
+    statusCode: status = 0,
+  } = error as Partial<Error> & {
+    readonly code?: string;
+    readonly statusCode?: number;
+  };
   const line = (message ?? String(error)).replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();
   const text = line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
   // Of @azure/identity: there is no token, so nothing was sent.
   if (/^(Aggregate)?Authentication(Required)?Error$|^CredentialUnavailableError$/.test(name))
     return new ApiFault("denied", `no credentials: ${text}`);
   return new ApiFault(kindOf(status), [status || name, code, text].filter(Boolean).join(" "));
-}
-
-/** What the SDK's errors have beside those of any error. */
-interface RestError extends Error {
-  readonly code: string;
-  readonly statusCode: number;
 }
 
 function kindOf(status: number): FaultKind {

@@ -130,7 +130,7 @@ export class WatchedExecution implements Execution {
     return undefined;
   }
 
-  /** @returns why Azure refused to stop it. */
+  /** @returns why Azure refused to. */
   async #askToStop(signal: AbortSignal): Promise<ApiFault | undefined> {
     if (this.#stopCode === undefined || this.#isStopAccepted || this.#name === undefined) return undefined;
     try {

@@ -16,7 +16,6 @@ interface ChildOptions extends JobSetup {
   readonly log: (line: string, operationId: string | undefined) => void;
 }
 
-/** An order that a process runs. */
 interface Run {
   readonly order: JobOrder;
   readonly listener: ExecutionListener;
@@ -103,7 +102,7 @@ export class JobChild extends Child<ToJob, FromJob> {
     }
   }
 
-  /** What it runs; undefined while it waits for an order. */
+  /** Undefined while it waits for an order. */
   get run(): Pick<Run, "fail"> | undefined {
     return this.#run;
   }
