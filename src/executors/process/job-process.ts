@@ -10,15 +10,17 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { EventBatch, Report } from "../../contract/output/job-events.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { type PrivateDetails, publicProblem } from "../../contract/problems/public-problem.ts";
-import type { EnginePool } from "../../engine/pool/pool.ts";
-import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
+import { findEnvironment } from "../../engine/environment/environment.ts";
+import { EnginePool } from "../../engine/pool/pool.ts";
+import { WarmHost } from "../../engine/pool/warm-host.ts";
+import { type EngineNeed, type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
 import type { OnTiming } from "../../jobs/shared/timings.ts";
+import { openWorkFolder, type WorkFolder } from "../../jobs/shared/work-folder.ts";
 import { openParentChannel } from "../../processes/parent-channel.ts";
 import { EventGatherer, Pace } from "../event-gatherer.ts";
 import type { ExecutionEnd, JobOrder } from "../executor.ts";
 import { namedUrls, runOperation } from "../run-operation.ts";
 import { boundTimings } from "../status-blobs.ts";
-import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
 
 /** The locations of a job's blobs, and what it may read. */
 export interface JobStorage {
@@ -52,6 +54,64 @@ export type FromJob =
   | { readonly event: "end"; readonly end: JobEnd; readonly isLast: boolean };
 
 export type JobEnd = Exclude<ExecutionEnd, { kind: "lost" }>;
+
+/** Together hardly slower and larger than scikit-learn alone; catboost and PyTorch would cost far more. */
+const WARM_LIBRARIES = ["sklearn", "xgboost", "lightgbm"];
+
+/**
+ * An engine that serves one job after the other, and starts before or together with the first. Libraries stay imported, and every job gets
+ * new workers. A job that it does not suit gets a new engine instead.
+ */
+class WarmEngine {
+  readonly #python = findEnvironment("ml").python;
+  readonly #work: WorkFolder = openWorkFolder();
+  readonly #host: WarmHost;
+  #closed: Promise<void> | undefined;
+
+  /** @throws MucastError engine_unavailable, output_failed. */
+  constructor(libraries: readonly string[]) {
+    this.#host = new WarmHost({ python: this.#python, libraries, workFolder: this.#work.path });
+  }
+
+  /** Whether it waits for a job. */
+  get isIdle(): boolean {
+    return this.#closed === undefined && this.#host.waits;
+  }
+
+  /**
+   * Whether it can be the engine of this job. A network's job gets its own engine, because its libraries start their own threads; so does a
+   * portable job and a job on a cluster.
+   */
+  static suits({ environment, portable, cluster }: EngineNeed): boolean {
+    return environment === "ml" && portable !== true && cluster === undefined;
+  }
+
+  open(need: EngineNeed): ReturnType<OpenEngine> {
+    if (!WarmEngine.suits(need) || findEnvironment("ml").python !== this.#python) {
+      this.close().catch((error: unknown) => console.error(error));
+      return openEngine(need);
+    }
+    const { libraries, workers, memoryBytes } = need;
+    const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
+    const { path: workFolder } = this.#work;
+    const shared = { python: this.#python, workFolder, warmHost: this.#host };
+    const pool = EnginePool.start({ ...shared, libraries, workers, ...limit });
+    return {
+      pool,
+      workFolder,
+      close: async () => {
+        await pool.close();
+        if (!this.#work.clear()) await this.close();
+      },
+    };
+  }
+
+  /** Closes its host and removes its work folder; no job may be using it. */
+  close(): Promise<void> {
+    this.#closed ??= this.#host.close().then(() => this.#work.remove());
+    return this.#closed;
+  }
+}
 
 /** With more memory, another process takes over, so that nothing accumulates. */
 const MAX_BYTES = 2 ** 30;
@@ -151,7 +211,7 @@ async function runJob(order: JobOrder, report: Report, onTiming: OnTiming): Prom
 /** Takes the warm engine, which waits already or starts with the first job that it suits. */
 const openWarmEngine: OpenEngine = (need) => {
   if (WarmEngine.suits(need)) engine ??= new WarmEngine(need.libraries);
-  const opened = (engine?.open ?? openEngine)({ ...need, workers });
+  const opened = engine?.open({ ...need, workers }) ?? openEngine({ ...need, workers });
   pool = opened.pool;
   return opened;
 };

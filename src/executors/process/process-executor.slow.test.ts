@@ -17,7 +17,6 @@ import {
   type StartedExecution,
   testExecutor,
 } from "../executor-suite.testing.ts";
-import { JobChild } from "./job-child.ts";
 import {
   ENDLESS,
   executorIn,
@@ -37,7 +36,7 @@ import {
   until,
   withExecutor,
 } from "./jobs.testing.ts";
-import type { ProcessExecutor } from "./process-executor.ts";
+import { JobChild, type ProcessExecutor } from "./process-executor.ts";
 
 after(removeFolders);
 

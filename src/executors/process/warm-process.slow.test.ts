@@ -18,20 +18,8 @@ import {
   until,
   withExecutor,
 } from "./jobs.testing.ts";
-import { WarmEngine } from "./warm-engine.ts";
 
 after(removeFolders);
-
-test("the waiting engine suits neither a network's job nor one with pinned kernels", () => {
-  const need = { environment: "ml", libraries: ["sklearn"], workers: 1 } as const;
-  const needs = [
-    need,
-    { ...need, portable: false },
-    { ...need, portable: true },
-    { ...need, environment: "dl" as const },
-  ];
-  assert.deepEqual(needs.map(WarmEngine.suits), [true, true, false, false]);
-});
 
 const options = {
   concurrency: 2,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { blobLimits, limitsEnv } from "../../contract/blob-limits.ts";
 import type { JobOrder } from "../executor.ts";
 import { JOB, ORDER } from "./container-apps.testing.ts";
-import { carries, executionTemplate } from "./execution-template.ts";
+import { carries, executionTemplate } from "./jobs-api.ts";
 
 const job = { location: "here", template: JOB.properties.template };
 const [proxy, own] = job.template.containers;
