@@ -34,7 +34,6 @@ interface ReadyParts {
   /** The folder of the embedded database; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
   readonly phase: () => "starting" | "accepting" | "draining";
-  /** The time after which a check has failed; 10 s. */
   readonly timeoutMilliseconds?: number | undefined;
 }
 
@@ -78,11 +77,13 @@ export class Readiness {
 
   /** Runs all checks, ten seconds at most. Only one round runs at a time: a call during a round waits for that one. */
   look(): Promise<void> {
-    const timeout = this.#parts.timeoutMilliseconds ?? TIMEOUT_MILLISECONDS;
-    this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeout))).then(() => {
-      this.#round = undefined;
-      this.#roundEndedAt = performance.now();
-    });
+    const { timeoutMilliseconds } = this.#parts;
+    this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeoutMilliseconds))).then(
+      () => {
+        this.#round = undefined;
+        this.#roundEndedAt = performance.now();
+      },
+    );
     return this.#round;
   }
 
@@ -127,7 +128,7 @@ export class Readiness {
   }
 }
 
-async function runCheck(check: Check, timeout: number): Promise<void> {
+async function runCheck(check: Check, timeout = TIMEOUT_MILLISECONDS): Promise<void> {
   check.pending ??= check.run().finally(() => {
     check.pending = undefined;
   });

@@ -7,14 +7,11 @@ import { secretHider } from "./hide-secrets.ts";
  * The service's log. A line has fields in addition to its message, with an error as `err`. The log removes query strings of URLs and
  * hides secrets, but callers must not rely on that: log names and numbers, not requests.
  */
-export interface Log {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+export type Log = Readonly<
+  Record<"debug" | "info" | "warn" | "error", (fields: object, message: string) => void>
+>;
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: "trace" | "debug" | "info" | "warn" | "error";
   /** Secrets of the settings and of the environment, which no line shows. */
   readonly secrets?: readonly string[];
@@ -45,15 +42,14 @@ const MAX_CAUSES = 4;
 function describe(error: unknown, depth = 0): object {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause } = error;
-  const code = "code" in error && error.code !== undefined ? { code: String(error.code) } : {};
   const isExpected = error instanceof MucastError && error.code !== "internal";
   return {
     type: name,
     message,
-    ...code,
-    ...(isExpected && error.data.path !== undefined ? { path: error.data.path } : {}),
-    ...(isExpected || stack === undefined ? {} : { stack }),
-    ...(cause === undefined || depth === MAX_CAUSES ? {} : { cause: describe(cause, depth + 1) }),
+    code: "code" in error && error.code !== undefined ? String(error.code) : undefined,
+    path: isExpected ? error.data.path : undefined,
+    stack: isExpected ? undefined : stack,
+    cause: cause === undefined || depth === MAX_CAUSES ? undefined : describe(cause, depth + 1),
   };
 }
 

@@ -30,15 +30,6 @@ export interface RequestDone {
   readonly code?: string | undefined;
 }
 
-/** Values that are read when a client reads the metrics. */
-interface Gauges {
-  /** Waiting operations of all services on the database. */
-  queueLength(): number | Promise<number>;
-  runningJobs(): number;
-  coresTaken(): number;
-  requestProcesses(): number;
-}
-
 type OfOperation = Pick<WatchedOperation, "operation">;
 
 /** What a process of one request does; `track` works for an ended job instead. */
@@ -73,13 +64,15 @@ const COUNTERS = {
   request_processes: ["Processes that worked on one request, by how they ended.", "kind", "outcome"],
 } as const satisfies Record<string, readonly [help: string, ...labels: string[]]>;
 
-/** Gauges that are read with the metrics. */
+/** Gauges that are read with the metrics, and what gives their values. */
 const GAUGES = {
   operations_queued: ["Operations waiting to start, for all services on the database.", "queueLength"],
   jobs_running: ["Jobs that this service runs.", "runningJobs"],
   request_processes_running: ["Processes that work on single requests.", "requestProcesses"],
   cores_in_use: ["Cores that its running jobs have.", "coresTaken"],
 } as const;
+
+type Gauges = Readonly<Record<(typeof GAUGES)[keyof typeof GAUGES][1], () => number | Promise<number>>>;
 
 interface MetricsParts {
   readonly log: Log;
