@@ -12,8 +12,6 @@ const PROBE_NAME = "readiness.0.json";
 const PROBE = new Uint8Array(64 * 2 ** 10);
 /** The pause between the end of one round of checks and the start of the next. */
 const PAUSE_MILLISECONDS = 5_000;
-/** The pause after a round in which a check failed: a database or a storage that is back for seconds, between two failures, has to pass. */
-const FAILED_PAUSE_MILLISECONDS = 1_000;
 const TIMEOUT_MILLISECONDS = 10_000;
 /**
  * How long the database or the storage that services share may fail before a service is no longer ready. No service can do without
@@ -21,8 +19,6 @@ const TIMEOUT_MILLISECONDS = 10_000;
  * get refused connections in place of 503 with Retry-After.
  */
 const TOLERATED_MILLISECONDS = 30_000;
-/** An older round says nothing: this process was stopped, or its timer does not run. */
-const STALE_MILLISECONDS = 30_000;
 
 interface ReadyParts {
   readonly database: Database;
@@ -57,7 +53,7 @@ export class Readiness {
   readonly #parts: ReadyParts;
   readonly #checks: readonly Check[];
   #round: Promise<void> | undefined;
-  #roundEndedAt: number | undefined;
+  #hasLooked = false;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -69,9 +65,7 @@ export class Readiness {
   /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
   start(): void {
     void this.look().then(() => {
-      const hasFailed = this.#checks.some(({ failure }) => failure !== undefined);
-      const milliseconds = hasFailed ? FAILED_PAUSE_MILLISECONDS : PAUSE_MILLISECONDS;
-      if (!this.#closed) this.#timer = setTimeout(() => this.start(), milliseconds).unref();
+      if (!this.#closed) this.#timer = setTimeout(() => this.start(), PAUSE_MILLISECONDS).unref();
     });
   }
 
@@ -81,7 +75,7 @@ export class Readiness {
     this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeoutMilliseconds))).then(
       () => {
         this.#round = undefined;
-        this.#roundEndedAt = performance.now();
+        this.#hasLooked = true;
       },
     );
     return this.#round;
@@ -89,13 +83,10 @@ export class Readiness {
 
   /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
   async checks(): Promise<readonly ReadyCheck[]> {
-    if (this.#roundEndedAt === undefined) await this.#round;
-    const now = performance.now();
-    const age = now - (this.#roundEndedAt ?? now);
+    if (!this.#hasLooked) await this.#round;
     const results = this.#checks.map(({ name, isShared, passedAt, failure }): ReadyCheck => {
-      if (age > STALE_MILLISECONDS)
-        return { name, ok: false, message: `it was last checked ${Math.round(age / 1_000)} s ago` };
-      const isTolerated = isShared && passedAt !== undefined && now - passedAt < TOLERATED_MILLISECONDS;
+      const isTolerated =
+        isShared && passedAt !== undefined && performance.now() - passedAt < TOLERATED_MILLISECONDS;
       return failure === undefined || isTolerated
         ? { name, ok: true }
         : { name, ok: false, message: failure };

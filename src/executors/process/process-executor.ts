@@ -53,8 +53,8 @@ const POLL_MILLISECONDS = 50;
 const REFILL_MILLISECONDS = 1_000;
 /** How long more than one process waits after jobs that ran at the same time. */
 const IDLE_MILLISECONDS = 30_000;
-/** After a process has ended while it waited; doubles with each one in a row. */
-const BACKOFF_MILLISECONDS = { first: 1_000, most: 60_000 };
+/** The pause after a process has ended while it waited. */
+const BACKOFF_MILLISECONDS = 2_000;
 
 /** Runs jobs in processes of their own on this machine, one job at a time in each. The processes and their engines end with the service. */
 export class ProcessExecutor implements Executor {
@@ -69,8 +69,6 @@ export class ProcessExecutor implements Executor {
   readonly #watches: readonly Pick<UsageLimit<unknown>, "start" | "stop">[];
   #refill: NodeJS.Timeout | undefined;
   #trim: NodeJS.Timeout | undefined;
-  /** Processes in a row that ended while they waited. */
-  #deaths = 0;
   #isClosed = false;
 
   constructor(options: ProcessExecutorOptions) {
@@ -152,7 +150,6 @@ export class ProcessExecutor implements Executor {
 
   /** The process waits for another order, unless it ends; of several that wait, one is kept after a while. */
   #afterJob(child: JobChild): void {
-    this.#deaths = 0;
     this.#fillIn(0);
     if (!this.#options.warm && child.waits) child.stop();
     clearTimeout(this.#trim);
@@ -190,8 +187,7 @@ export class ProcessExecutor implements Executor {
     this.#children.add(child);
     void child.gone.then(({ waited }) => {
       this.#children.delete(child);
-      const { first, most } = BACKOFF_MILLISECONDS;
-      if (waited) this.#fillIn(Math.min(most, first * 2 ** this.#deaths++));
+      if (waited) this.#fillIn(BACKOFF_MILLISECONDS);
     });
     return child;
   }
