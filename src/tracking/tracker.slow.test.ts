@@ -4,7 +4,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
 import { FakeTracker, sendJson } from "./fake-tracker.testing.ts";
 import { readTrackedOutput } from "./tracked-output.ts";
-import { type TrackingLimits, trackerOf, trackRun } from "./tracker.ts";
+import { trackerOf, trackRun } from "./tracker.ts";
 
 const NEVER = new AbortController().signal;
 const TOKEN = "planted-token";
@@ -21,7 +21,12 @@ async function fake(t: TestContext): Promise<FakeTracker> {
   return tracker;
 }
 
-function send(there: FakeTracker, limits: Partial<TrackingLimits> = {}, tracked = output, signal = NEVER) {
+function send(
+  there: FakeTracker,
+  limits: { totalMs?: number; requestMs?: number } = {},
+  tracked = output,
+  signal = NEVER,
+) {
   const env = { MLFLOW_TRACKING_URI: `${there.origin}/`, MLFLOW_TRACKING_TOKEN: TOKEN };
   return trackRun(tracked, trackerOf(env)!, signal, { totalMs: 600_000, ...limits });
 }
@@ -31,7 +36,7 @@ async function fails(
   there: FakeTracker,
   words: RegExp,
   passing: boolean,
-  limits: Partial<TrackingLimits> = {},
+  limits: { totalMs?: number; requestMs?: number } = {},
 ) {
   await assert.rejects(send(there, limits), (error: MucastError) => {
     assert.deepEqual([error.code, error.data.passing], ["tracking_failed", passing], error.message);

@@ -57,12 +57,6 @@ export function trackerOf(env: Readonly<Record<string, string | undefined>>): Tr
   return { url, experiment, authorization, secrets: [...new Set([...spellings, encoded])] };
 }
 
-/** How long an export may take, and each of its requests but an upload. */
-export interface TrackingLimits {
-  readonly totalMs: number;
-  readonly requestMs?: number;
-}
-
 /** The run of an output at a tracker. */
 export type TrackedRun = Awaited<ReturnType<typeof trackRun>>;
 
@@ -84,13 +78,14 @@ export async function trackRun(
   output: TrackedOutput,
   tracker: Tracker,
   signal: AbortSignal,
-  { totalMs, requestMs }: TrackingLimits,
+  /** How long it may take, and each of its requests but an upload. */
+  { totalMs, requestMs }: { readonly totalMs: number; readonly requestMs?: number },
 ) {
   const late = AbortSignal.timeout(totalMs);
   const send = senderTo(tracker, AbortSignal.any([signal, late]), requestMs);
   const { sha256, name: run_name, createdAt: time, params, metrics, tags, artifacts } = output;
   try {
-    const experiment_id = await findOrCreateExperiment(send, tracker);
+    const experiment_id = await findExperiment(send, tracker, true);
     const filter = `tags."${OUTPUT_TAG}" = '${sha256}'`;
     const search = { experiment_ids: [experiment_id], filter, run_view_type: "ACTIVE_ONLY", max_results: 10 };
     const { runs = [] } = await send(
@@ -139,7 +134,7 @@ export async function trackRun(
 
 /** Checks that a tracker answers, and accepts the credentials. @throws MucastError tracking_failed; what the signal aborts with. */
 export async function checkTracker(tracker: Tracker, signal: AbortSignal): Promise<void> {
-  await findExperiment(senderTo(tracker, signal), tracker);
+  await findExperiment(senderTo(tracker, signal), tracker, false);
 }
 
 /** @param passing whether the tracker may record the run later: it is away, slow, overloaded or broken. */
@@ -148,29 +143,27 @@ export function trackingFailed({ url }: Tracker, why: string, passing = true): M
   return new MucastError("tracking_failed", message, { source: url, passing });
 }
 
-async function findOrCreateExperiment(send: Send, tracker: Tracker): Promise<string> {
-  const found = await findExperiment(send, tracker);
-  if (found !== undefined) return found;
-  const schema = z.object({ experiment_id: z.string().optional() });
+/** The id of the experiment. @param creates whether it is created if it does not exist. */
+async function findExperiment(send: Send, tracker: Tracker, creates: boolean): Promise<string | undefined> {
   const name = tracker.experiment;
-  // Another export may create it in the meantime.
-  const created = await send("mlflow/experiments/create", schema, { name }, "RESOURCE_ALREADY_EXISTS");
-  const id = created.experiment_id ?? (await findExperiment(send, tracker));
-  if (id === undefined) throw trackingFailed(tracker, "its experiment is gone again");
-  return id;
-}
-
-const experimentSchema = z.object({ experiment_id: z.string(), lifecycle_stage: z.string().optional() });
-
-async function findExperiment(send: Send, tracker: Tracker): Promise<string | undefined> {
-  const query = new URLSearchParams({ experiment_name: tracker.experiment });
-  const path = `mlflow/experiments/get-by-name?${query}`;
-  const schema = z.object({ experiment: experimentSchema.optional() });
+  const path = `mlflow/experiments/get-by-name?${new URLSearchParams({ experiment_name: name })}`;
+  const found = z.object({ experiment_id: z.string(), lifecycle_stage: z.string().optional() }).optional();
+  const schema = z.object({ experiment: found });
   const { experiment } = await send(path, schema, undefined, "RESOURCE_DOES_NOT_EXIST");
-  if (experiment?.lifecycle_stage !== "deleted") return experiment?.experiment_id;
-  const advice = "restore it, or set MLFLOW_EXPERIMENT_NAME to another name";
-  const why = `its experiment ${JSON.stringify(tracker.experiment)} is deleted; ${advice}`;
-  throw trackingFailed(tracker, why, false);
+  if (experiment?.lifecycle_stage === "deleted") {
+    const advice = "restore it, or set MLFLOW_EXPERIMENT_NAME to another name";
+    throw trackingFailed(tracker, `its experiment ${JSON.stringify(name)} is deleted; ${advice}`, false);
+  }
+  if (experiment !== undefined || !creates) return experiment?.experiment_id;
+  const made = z.object({ experiment_id: z.string().optional() });
+  const { experiment_id } = await send(
+    "mlflow/experiments/create",
+    made,
+    { name },
+    "RESOURCE_ALREADY_EXISTS",
+  );
+  // Another export has created it in the meantime.
+  return experiment_id ?? findExperiment(send, tracker, false);
 }
 
 /**
@@ -230,16 +223,15 @@ function refusal(tracker: Tracker, status: number, fault: z.infer<typeof faultSc
     (words, secret) => words.replaceAll(secret, "…"),
     [fault?.error_code, fault?.message].filter(Boolean).join(": "),
   );
-  const advice =
-    status === 200
-      ? ", but not like MLflow, so it may not be an MLflow server"
-      : status < 400
-        ? "; redirects are not followed, so set the URL at which the server itself answers"
-        : status === 401 || status === 403
-          ? "; the credentials may be missing or without the right to it"
-          : "";
-  const why = `it answered ${status}${said && ` ${printable(said.slice(0, 300))}`}${advice}`;
+  const why = `it answered ${status}${said && ` ${printable(said.slice(0, 300))}`}${adviceOn(status)}`;
   return trackingFailed(tracker, why, isPassingStatus(status));
+}
+
+function adviceOn(status: number): string {
+  if (status === 200) return ", but not like MLflow, so it may not be an MLflow server";
+  if (status < 400) return "; redirects are not followed, so set the URL at which the server itself answers";
+  if (status === 401 || status === 403) return "; the credentials may be missing or without the right to it";
+  return "";
 }
 
 /** Artifacts are stored with an empty answer or {}, by version. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import type { EventBatch } from "../../contract/output/job-events.ts";
-import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
-import type { ExecutionListener, JobOrder } from "../executor.ts";
+import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { JobOrder } from "../executor.ts";
+import { RecordingListener } from "../executor-suite.testing.ts";
 import { ContainerAppsExecutor, type ContainerAppsOptions } from "./container-apps-executor.ts";
 import { FakeManagementApi } from "./fake-management-api.testing.ts";
 
@@ -43,15 +43,14 @@ export const JOB = {
 };
 
 /** Everything around an executor: the fake API, the status blobs as a map, and the executor's reports. */
-export class Stage implements ExecutionListener {
+export class Stage extends RecordingListener {
   readonly api: FakeManagementApi;
   readonly statuses = new Map<string, StatusBlob>();
-  readonly batches: EventBatch[] = [];
-  readonly timings: Timing[] = [];
   readonly troubles: string[] = [];
   readonly #executors: ContainerAppsExecutor[] = [];
 
   private constructor(api: FakeManagementApi) {
+    super();
     this.api = api;
   }
 
@@ -81,14 +80,6 @@ export class Stage implements ExecutionListener {
     });
     this.#executors.push(executor);
     return executor;
-  }
-
-  onEvents(batch: EventBatch): void {
-    this.batches.push(batch);
-  }
-
-  onTimings(timings: readonly Timing[]): void {
-    this.timings.push(...timings);
   }
 
   /** Writes an attempt's status blob. */

@@ -17,7 +17,7 @@ import type { Scope } from "./caller.ts";
 
 type OidcScope = Exclude<Scope, "admin">;
 
-export interface OidcOptions {
+interface OidcOptions {
   readonly issuer: string;
   readonly audience: string;
   /** URL of the issuer's keys; if missing, OpenID discovery finds it. */

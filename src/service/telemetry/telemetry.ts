@@ -7,7 +7,7 @@ export type { DeliveryOutcome, RequestDone, RequestKind, WatchedOperation } from
 /** Receives what the parts of the service report, for traces and metrics. No method throws or waits. */
 export type Telemetry = Awaited<ReturnType<typeof openTelemetry>>;
 
-export interface RequestBegun {
+interface RequestBegun {
   readonly method: string;
   readonly traceparent?: string | undefined;
 }
