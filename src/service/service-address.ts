@@ -1,7 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
 import { MucastError } from "../contract/errors/errors.ts";
@@ -24,22 +22,6 @@ export function isEveryAddress(address: ListenAddress): boolean {
   return /^(0\.0\.0\.0|[0:]+)$/.test(hostOf(address));
 }
 
-/**
- * Listens for a moment, so that a new service on a taken port makes no data folder first.
- * @throws MucastError cannot_listen.
- */
-export async function checkFree(address: ListenAddress): Promise<void> {
-  const server = createServer();
-  try {
-    server.listen({ host: hostOf(address), port: address.port });
-    await once(server, "listening");
-  } catch (cause) {
-    throw cannotListen(address, cause);
-  }
-  server.close();
-  await once(server, "close");
-}
-
 /** The error of an address that cannot be used; a cause without a code is a defect and stays as it is. */
 export function cannotListen({ host, port }: ListenAddress, cause: unknown): unknown {
   if (codeOf(cause) === undefined) return cause;
@@ -60,9 +42,7 @@ export function newLocalToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-function serviceFile(dataDir: string): string {
-  return join(dataDir, "service.json");
-}
+const serviceFile = (dataDir: string) => join(dataDir, "service.json");
 
 /** Writes where a service listens. @returns a function that removes the file, unless another service has replaced it. */
 export function announceService(dataDir: string, service: AnnouncedService): () => void {

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import type { QueueView } from "../contract/api/queue-view.ts";
 import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf } from "../contract/engine-url.ts";
@@ -28,14 +27,7 @@ import { Readiness } from "./readiness.ts";
 import { ReportLinks } from "./report/report-links.ts";
 import { Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
-import {
-  announceService,
-  cannotListen,
-  checkFree,
-  hostOf,
-  isEveryAddress,
-  newLocalToken,
-} from "./service-address.ts";
+import { announceService, cannotListen, hostOf, isEveryAddress, newLocalToken } from "./service-address.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { findBlob, ownerOf } from "./store/blobs.ts";
 import { webhookTypes } from "./store/events.ts";
@@ -71,7 +63,6 @@ export async function startService(
   checkAuthAllowed(settings);
   clusterOf(settings.engine, settings.engine_insecure);
   trackerOfService(settings, env);
-  if (!existsSync(settings.data_dir)) await checkFree(settings);
   const resources = new OpenResources();
   try {
     return await start(settings, env, resources);
