@@ -189,8 +189,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/service/core.slow.test.ts"],
       ["test/service/restarts.slow.test.ts"],
       [
-        "src/executors/process/job-deaths.slow.test.ts",
-        "src/executors/process/job-process.slow.test.ts",
+        "src/executors/process/process-executor.slow.test.ts",
         "src/executors/process/warm-process.slow.test.ts",
       ],
       ["src/cli/jobs/run-job.slow.test.ts", "src/cli/replay.slow.test.ts"],

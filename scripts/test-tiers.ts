@@ -44,13 +44,7 @@ const TOGETHER: readonly (readonly string[])[] = [
     "src/service/store/",
   ],
   ["src/service/queue/dispatcher", "src/service/webhooks/"],
-  [
-    "src/executors/process/job-child",
-    "src/executors/process/job-deaths",
-    "src/executors/process/job-process",
-    "src/executors/process/process-executor",
-    "src/executors/process/warm-process",
-  ],
+  ["src/executors/process/"],
   [
     ...["src/cli/audit", "src/cli/choose", "src/cli/completion", "src/cli/export", "src/cli/jobs/"],
     ...["src/cli/outputs/", "src/cli/replay", "src/cli/report"],

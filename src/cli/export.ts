@@ -4,9 +4,8 @@ import { invalidRequest } from "../contract/errors/faults.ts";
 import { TRACKER_VARIABLES } from "../contract/tracker-url.ts";
 import { exportForecasts } from "../export/export-forecasts.ts";
 import type { Reading } from "../outputs/open-document.ts";
-import { type TrackedRun, trackRun } from "../tracking/track-run.ts";
 import { openTrackedOutput } from "../tracking/tracked-output.ts";
-import { type Tracker, trackerOf } from "../tracking/tracker.ts";
+import { type TrackedRun, type Tracker, trackerOf, trackRun } from "../tracking/tracker.ts";
 import { nameFound, type OutputFlags, oneOutput, withOutputs } from "./outputs/output-arguments.ts";
 import { untilSignal } from "./terminal/signals.ts";
 

@@ -4,24 +4,11 @@ import fc from "fast-check";
 import { jsonBytes } from "../contract/json/bounded-json.ts";
 import { type EpochPoint, epochsSchema } from "../contract/output/job-events.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
-import { EpochPoints, EventGatherer } from "./event-gatherer.ts";
+import { EpochPoints, EventGatherer, Pace } from "./event-gatherer.ts";
 
 function point(ticker: string, epoch: number, validation_loss: number | null): EpochPoint {
   return { ticker, epoch, train_loss: 1 / epoch, validation_loss };
 }
-
-test("returns a few epochs unchanged and in order", () => {
-  const epochs = new EpochPoints();
-  const points = [
-    point("A", 1, 0.5),
-    point("B", 1, 0.4),
-    point("A", 2, 0.6),
-    { ...point("A", 1, 1), member: 3 },
-  ];
-  for (const each of points) epochs.add(each);
-  assert.equal(new EpochPoints().bounded(), undefined);
-  assert.deepEqual(epochs.bounded(), { points });
-});
 
 test("keeps the best and the last of very many epochs for each network, and thins the others evenly", () => {
   const epochs = new EpochPoints();
@@ -88,4 +75,34 @@ test("returns the first 200 failures and warnings of a job and counts all of the
   assert.deepEqual(batches.at(-1), {
     counts: { warnings: { no_prices: 1_000 }, failures: { diverged: 250, fit_failed: 750 } },
   });
+});
+
+test("works at most once per pause, not while it works, and once more for what was planned meanwhile", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let begun = 0;
+  let work = Promise.withResolvers<void>();
+  const pace = new Pace(1_000, () => {
+    begun += 1;
+    return work.promise;
+  });
+  const pass = async (milliseconds: number) => {
+    t.mock.timers.tick(milliseconds);
+    await new Promise(setImmediate);
+    return begun;
+  };
+  for (let events = 0; events < 10; events++) pace.plan();
+  assert.deepEqual([await pass(999), await pass(1)], [0, 1]);
+  pace.plan();
+  assert.equal(await pass(5_000), 1, "it still works");
+  work.resolve();
+  work = Promise.withResolvers();
+  assert.deepEqual([await pass(0), await pass(1_000)], [1, 2]);
+  let isStopped = false;
+  const stopping = pace.stop().then(() => {
+    isStopped = true;
+  });
+  pace.plan();
+  assert.deepEqual([await pass(5_000), isStopped], [2, false]);
+  work.resolve();
+  await stopping;
 });

@@ -1,18 +1,15 @@
+import timers from "node:timers/promises";
 import { jsonBytes } from "../contract/json/bounded-json.ts";
-import type { EpochPoint, Epochs, EventBatch, JobEvent, Progress } from "../contract/output/job-events.ts";
+import type { EpochPoint, Epochs, EventBatch, JobEvent } from "../contract/output/job-events.ts";
 import type { Failure } from "../contract/problems/problem.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { CappedList, SIZES } from "../contract/schema/answer-limits.ts";
 
 /** A batch of the parts that are not empty; undefined if all are. */
-export function batchOf(
-  parts: {
-    readonly [P in keyof EventBatch]-?: EventBatch[P] | undefined;
-  },
-): EventBatch | undefined {
+export function batchOf(parts: { [P in keyof Required<EventBatch>]: EventBatch[P] | undefined }) {
   const isFull = (part: unknown) => part !== undefined && !(Array.isArray(part) && part.length === 0);
   const full = Object.entries(parts).filter(([, part]) => isFull(part));
-  return full.length === 0 ? undefined : Object.fromEntries(full);
+  return full.length === 0 ? undefined : (Object.fromEntries(full) as EventBatch);
 }
 
 /**
@@ -23,18 +20,18 @@ export class EventGatherer {
   readonly #warnings = new CappedList<Warning>();
   readonly #failures = new CappedList<Failure>();
   #epochs = new EpochPoints();
-  #newest: Pick<EventBatch, "counts" | "progress" | "summary"> = {};
+  #newest: { -readonly [P in "counts" | "progress" | "summary"]?: EventBatch[P] } = {};
   /** How many of the listed warnings and failures `take` has returned. */
   #taken = { warnings: 0, failures: 0 };
 
-  /** Adds an event of the job. */
   report(event: JobEvent): void {
     switch (event.kind) {
       case "progress": {
-        const { stage, done, total = null } = event;
-        this.#newest = { ...this.#newest, progress: { stage, done, total } };
-        const point = pointOf(event);
-        if (point !== undefined) this.#epochs.add(point);
+        const { stage, done, total = null, ticker, member, epoch, train_loss, validation_loss } = event;
+        this.#newest.progress = { stage, done, total };
+        if (ticker === undefined || epoch === undefined) break;
+        const losses = { train_loss: finite(train_loss), validation_loss: finite(validation_loss) };
+        this.#epochs.add({ ticker, ...(member === undefined ? {} : { member }), epoch, ...losses });
         break;
       }
       case "warning":
@@ -46,7 +43,7 @@ export class EventGatherer {
         this.#addCounts();
         break;
       case "summary":
-        this.#newest = { ...this.#newest, summary: event.summary };
+        this.#newest.summary = event.summary;
         break;
       default:
         event satisfies never;
@@ -85,13 +82,18 @@ export class EventGatherer {
 
   #addCounts(): void {
     const counts = { warnings: { ...this.#warnings.counts }, failures: { ...this.#failures.counts } };
-    this.#newest = { ...this.#newest, counts };
+    this.#newest.counts = counts;
   }
 }
 
-/** The number of epochs to keep in addition to the best and the last of each network. */
+/** JSON has no number for a loss that is not finite. */
+function finite(loss: number | undefined): number | null {
+  return Number.isFinite(loss) ? loss! : null;
+}
+
+/** Epochs to keep in addition to the best and the last of each network. */
 const EVEN_POINTS = 200;
-/** The number of networks whose best and last epochs are kept: those with the newest epochs. */
+/** Networks whose best and last epochs are kept: those with the newest epochs. */
 const NETWORKS = 500;
 /** Limit of the JSON text of all points, in bytes; leaves room for the other contents of an event. */
 const MAX_BYTES = SIZES.epochs - 1_024;
@@ -100,19 +102,6 @@ const MAX_BYTES = SIZES.epochs - 1_024;
 interface Counted {
   readonly point: EpochPoint;
   readonly nth: number;
-}
-
-/** @returns the epoch that a job reports with its progress; undefined if it reports none. */
-function pointOf({ ticker, member, epoch, train_loss, validation_loss }: Progress): EpochPoint | undefined {
-  if (ticker === undefined || epoch === undefined) return undefined;
-  const finite = (loss: number | undefined) => (Number.isFinite(loss) ? loss! : null);
-  return {
-    ticker,
-    ...(member === undefined ? {} : { member }),
-    epoch,
-    train_loss: finite(train_loss),
-    validation_loss: finite(validation_loss),
-  };
 }
 
 /** Gathers epochs of any number of networks in bounded memory: keeps the best and the last of each network and thins the others evenly. */
@@ -140,7 +129,6 @@ export class EpochPoints {
     if (this.#networks.size > NETWORKS) this.#networks.delete(this.#networks.keys().next().value!);
   }
 
-  /** Adds epochs that another EpochPoints has thinned already. */
   addAll({ points, left_out = 0 }: Epochs): void {
     for (const point of points) this.add(point);
     this.#leftOut += left_out;
@@ -148,22 +136,15 @@ export class EpochPoints {
 
   /** The epochs, thinned to a bounded size; undefined if there are none. */
   bounded(): Epochs | undefined {
+    const ends = [...this.#networks.values()].reverse().flatMap(({ best, last }) => [last, best]);
+    const even = this.#even.toSorted((a, b) => strideOf(b) - strideOf(a)).slice(0, EVEN_POINTS);
     const chosen = new Map<number, EpochPoint>();
     let room = MAX_BYTES;
-    const choose = ({ point, nth }: Counted) => {
-      if (chosen.has(nth)) return;
+    for (const { point, nth } of [...ends, ...even]) {
+      if (chosen.has(nth)) continue;
       room -= jsonBytes(point) + 1;
       if (room >= 0) chosen.set(nth, point);
-    };
-    for (const { best, last } of [...this.#networks.values()].reverse()) {
-      choose(last);
-      choose(best);
     }
-    let others = this.#even.filter(({ nth }) => !chosen.has(nth));
-    const isTooMuch = () =>
-      others.length > EVEN_POINTS || others.reduce((sum, { point }) => sum + jsonBytes(point) + 1, 0) > room;
-    while (others.length > 0 && isTooMuch()) others = others.filter((_, i) => i % 2 === 1);
-    for (const counted of others) choose(counted);
     if (chosen.size === 0) return undefined;
     const points = [...chosen].sort(([a], [b]) => a - b).map(([, point]) => point);
     const leftOut = this.#leftOut + this.#seen - points.length;
@@ -171,7 +152,49 @@ export class EpochPoints {
   }
 }
 
-/** The loss by which the best epoch is chosen. */
+/** The largest power of two that divides the place of a point: the first of them, from the largest down, are spread evenly. */
+function strideOf({ nth }: Counted): number {
+  return nth === 0 ? Number.POSITIVE_INFINITY : nth & -nth;
+}
+
 function lossOf({ train_loss, validation_loss }: EpochPoint): number {
   return validation_loss ?? train_loss ?? Number.POSITIVE_INFINITY;
+}
+
+/** Repeats a piece of work, which never rejects, while there is a reason to: at most once per pause, and never twice at a time. */
+export class Pace {
+  readonly #work: () => Promise<void>;
+  readonly #milliseconds: number;
+  readonly #stopping = new AbortController();
+  #isPlanned = false;
+  #running: Promise<void> | undefined;
+
+  constructor(milliseconds: number, work: () => Promise<void>) {
+    this.#milliseconds = milliseconds;
+    this.#work = work;
+  }
+
+  /** Works after a pause, and after the work in progress. */
+  plan(): void {
+    this.#isPlanned = true;
+    this.#running ??= this.#run();
+  }
+
+  /** Plans no more work. Settles once none is in progress. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const options = { signal: this.#stopping.signal, ref: false };
+    while (
+      this.#isPlanned &&
+      (await timers.setTimeout(this.#milliseconds, true, options).catch(() => false))
+    ) {
+      this.#isPlanned = false;
+      await this.#work();
+    }
+    this.#running = undefined;
+  }
 }

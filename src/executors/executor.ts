@@ -8,7 +8,7 @@ import type { Settings } from "../contract/settings.ts";
 
 /** One attempt at a job, as the dispatcher passes it to an executor. */
 export interface JobOrder {
-  /** Id of the operation; names the output. */
+  /** Names the output. */
   readonly id: string;
   /** Starts at 1. Another attempt follows one that was lost or released. */
   readonly attempt: number;
@@ -38,14 +38,12 @@ export type ExecutionEnd =
   | { readonly kind: "failed"; readonly problem: Problem }
   | { readonly kind: "lost"; readonly reason: string };
 
-/** Receives the reports of an execution while it runs. */
 export interface ExecutionListener {
   onEvents(batch: EventBatch): void;
   /** Called once, at the end, with the duration of each step. */
   onTimings(timings: readonly Timing[]): void;
 }
 
-/** A running job. */
 export interface Execution {
   /** A service uses it to find the execution after a restart. It is stored, so it holds no secret. */
   readonly handle: string;

@@ -12,18 +12,9 @@ import { runDlJob, runMlJob } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { runReplayJob } from "../replay/replay.ts";
 
-/** The options of an operation: its payload without the three inputs. */
-interface OperationKind {
-  readonly operation: SubmittedOperation;
-  readonly options: PayloadOptions;
-}
-
-/** Options as parsed by the operation's schema. */
-type OptionsOf<K extends SubmittedOperation> = ReturnType<(typeof OPTION_SCHEMAS)[K]["parse"]>;
-
 type Run<K extends SubmittedOperation> = (
   request: JobRequest,
-  options: OptionsOf<K>,
+  options: ReturnType<(typeof OPTION_SCHEMAS)[K]["parse"]>,
   context: JobContext,
 ) => Promise<ResultRecord>;
 
@@ -39,10 +30,11 @@ const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
 
 /**
  * Runs an operation and returns its record.
+ * `options` is its payload without the three inputs.
  * @throws MucastError invalid_request for options that the operation does not have; errors of the run.
  */
 export function runOperation(
-  { operation, options }: OperationKind,
+  { operation, options }: { readonly operation: SubmittedOperation; readonly options: PayloadOptions },
   request: JobRequest,
   context: JobContext,
 ): Promise<ResultRecord> {

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork, type Serializable } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { onLines } from "../engine/lines.ts";
 import { memoryOf } from "../engine/process-memory.ts";
@@ -6,10 +7,8 @@ import { killGroup, killSession, processesOfSession } from "./process-group.ts";
 
 /** A program of this package that opens a parent channel. */
 interface ChildProgram<FromChild> {
-  /** Path of its module. */
   readonly module: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Arguments for Node. */
   readonly nodeArguments?: readonly string[];
   /** What it runs: decides which processes the kernel kills first if the machine runs out of memory. */
   readonly runs: keyof typeof OOM_SCORES;
@@ -19,10 +18,9 @@ interface ChildProgram<FromChild> {
 }
 
 /** How a child ended. */
-export interface ChildEnd {
-  /** Undefined if the system could not start it. */
+interface ChildEnd {
   readonly how: { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null } | undefined;
-  /** The same in words, or why it could not start or was killed. */
+  /** The same in words, or why it could not start. */
   readonly reason: string;
 }
 
@@ -44,9 +42,7 @@ export class Child<ToChild extends object, FromChild> {
   readonly ended: Promise<ChildEnd>;
   /** Undefined if the system refused to start it at once. */
   readonly #process: ChildProcess | undefined;
-  #isGone = false;
   #isEnding = false;
-  #killedBecause: string | undefined;
 
   constructor({ module, env, nodeArguments = [], runs, onMessage, onLine }: ChildProgram<FromChild>) {
     try {
@@ -62,7 +58,7 @@ export class Child<ToChild extends object, FromChild> {
       return;
     }
     this.pid = this.#process.pid;
-    this.ended = this.#watchEnd(this.#process);
+    this.ended = endOf(this.#process);
     if (this.pid === undefined) return;
     offerToOomKiller(this.pid, OOM_SCORES[runs]);
     const { stdin, stdout, stderr } = this.#process;
@@ -79,48 +75,49 @@ export class Child<ToChild extends object, FromChild> {
 
   /** Whether it has ended, or was told to end. */
   get isEnding(): boolean {
-    return this.#isEnding || this.#isGone || this.pid === undefined;
+    return this.#isEnding || !this.#isRunning;
+  }
+
+  get #isRunning(): boolean {
+    return this.pid !== undefined && this.#process!.exitCode === null && this.#process!.signalCode === null;
   }
 
   /** Asks it to end by SIGTERM, and kills it 5 s later. */
   stop(): void {
     this.#isEnding = true;
-    if (this.#isGone || this.pid === undefined) return;
+    if (!this.#isRunning) return;
     this.#process!.kill("SIGTERM");
     const timer = setTimeout(() => this.kill(), GRACE_MILLISECONDS);
     void this.ended.then(() => clearTimeout(timer));
   }
 
-  /** Kills it and its group. @param why reported as the reason of its end, instead of the signal. */
-  kill(why?: string): void {
+  kill(): void {
     this.#isEnding = true;
-    this.#killedBecause ??= why;
-    if (!this.#isGone && this.pid !== undefined) killGroup(this.pid);
+    if (this.#isRunning) killGroup(this.pid!);
   }
 
   /** Bytes of memory that the process and everything it started hold. @param enough bytes below which a rough figure will do. */
   held(enough: number): number {
-    return this.#isGone || this.pid === undefined ? 0 : memoryOf(processesOfSession(this.pid) ?? [], enough);
+    return this.#isRunning ? memoryOf(processesOfSession(this.pid!), enough) : 0;
   }
+}
 
-  async #watchEnd(child: ChildProcess): Promise<ChildEnd> {
-    const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
-    const end = await new Promise<ChildEnd>((resolve) => {
-      child.on("error", (error) => {
-        // The end of a process that was started explains its later errors.
-        if (this.pid === undefined) resolve(notStarted(error));
-      });
-      child.once("exit", (exitCode, signal) => {
-        this.#isGone = true;
-        const reason = signal ? `it was ended by ${signal}` : `exit code ${exitCode}`;
-        resolve({ how: { exitCode, signal }, reason: this.#killedBecause ?? reason });
-      });
-    });
-    if (this.pid !== undefined) await killSession(this.pid);
-    // Not earlier: the other processes of its session keep its pipes open, and its last messages are still in them.
-    if (end.how) await closed;
-    return end;
-  }
+async function endOf(child: ChildProcess): Promise<ChildEnd> {
+  const { pid } = child;
+  if (pid === undefined) return once(child, "spawn").then(notStarted, notStarted);
+  // The end of a process that was started explains its later errors.
+  child.on("error", () => undefined);
+  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
+    child.once("exit", (...how) => resolve(how));
+  });
+  await killSession(pid);
+  // Not earlier: the other processes of its session keep its pipes open, and its last messages are still in them.
+  await closed;
+  return {
+    how: { exitCode, signal },
+    reason: signal ? `it was ended by ${signal}` : `exit code ${exitCode}`,
+  };
 }
 
 function notStarted(error: unknown): ChildEnd {

@@ -1,18 +1,10 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
-/** A child's end of the channel to the process that has started it as a `Child`. */
-export interface ParentChannel<ToParent extends object> {
-  /** Settles once the system has accepted the message and all before it, or the parent is gone; never rejects. */
-  send(message: ToParent): Promise<void>;
-  /** Ends this process once the system has accepted every message. */
-  exit(): Promise<never>;
-}
-
-/** Once per process. From now on the process ends with its parent, even while it computes. */
+/** A child's end of the channel to the process that has started it as a `Child`, with which it ends from now on, even while it computes. */
 export function openParentChannel<FromParent, ToParent extends object>(
   onMessage: (message: FromParent) => void,
-): ParentChannel<ToParent> {
+) {
   // If the parent is gone, so are the readers of stdout and stderr.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const here = import.meta.url;
@@ -22,11 +14,13 @@ export function openParentChannel<FromParent, ToParent extends object>(
   process.on("message", (message) => onMessage(message as FromParent));
   let sent = Promise.resolve();
   return {
-    send: (message) => {
+    /** Settles once the system has accepted the message and all before it, or the parent is gone; never rejects. */
+    send(message: ToParent): Promise<void> {
       sent = new Promise((resolve) => void process.send!(message, undefined, undefined, () => resolve()));
       return sent;
     },
-    exit: async () => {
+    /** Ends this process once the system has accepted every message. */
+    async exit(): Promise<never> {
       await sent;
       process.exit(0);
     },

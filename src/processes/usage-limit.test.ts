@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { folderBytes, namelessBytes, UsageLimit } from "./usage-limit.ts";
+import { diskBytes, UsageLimit } from "./usage-limit.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-usage-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -51,13 +51,11 @@ test("counts files in subfolders, once each whatever the number of their names, 
   writeFileSync(panel, Buffer.alloc(MIB, 1));
   for (const name of ["candidate0", "candidate1"]) linkSync(panel, join(folder, name, "panel0.npy"));
   writeFileSync(join(folder, "candidate1", "own"), Buffer.alloc(MIB, 1));
-  assert.equal(await folderBytes(folder), 2 * bytesOnDisk(panel));
-  assert.equal(await folderBytes(join(folder, "none")), 0);
-
   writeFileSync(table, Buffer.alloc(3 * MIB, 1));
   const bytes = bytesOnDisk(table);
   for (let opened = 0; opened < 2; opened++) openSync(table, "r");
   unlinkSync(table);
-  assert.equal(await namelessBytes(process.pid, folder), bytes);
-  assert.equal(await namelessBytes(process.pid, join(folder, "candidate0")), 0);
+  assert.equal(await diskBytes(folder, process.pid), 2 * bytesOnDisk(panel) + bytes);
+  assert.equal(await diskBytes(join(folder, "candidate0"), process.pid), bytesOnDisk(panel));
+  assert.equal(await diskBytes(join(folder, "none"), process.pid), 0);
 });

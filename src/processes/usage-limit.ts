@@ -1,8 +1,7 @@
 import type { Stats } from "node:fs";
-import { lstat, opendir, readdir, readlink, realpath, stat, statfs } from "node:fs/promises";
+import { lstat, readdir, readlink, realpath, stat, statfs } from "node:fs/promises";
 import { join, sep } from "node:path";
 
-/** What one of several processes takes of something that they share. */
 export interface Usage<User> {
   readonly user: User;
   readonly bytes: number;
@@ -38,7 +37,6 @@ export class UsageLimit<User> {
     this.#options = options;
   }
 
-  /** Measures until `stop`. */
   async start(): Promise<void> {
     const { min, max, factor } = this.#options.pause;
     const begun = performance.now();
@@ -62,53 +60,34 @@ export class UsageLimit<User> {
   }
 }
 
-/** `st_blocks` counts units of this many bytes. */
+/** The unit of `blocks`. */
 const BLOCK_BYTES = 512;
 
 /**
- * Bytes on disk of all files in a folder and its subfolders; files that disappear meanwhile do not count.
- * @param linked inodes of the files that have several names and are counted: each candidate of a `choice` has links to the same panels.
+ * Bytes on disk of the files in a folder and its subfolders, and of those without a name that a process has open there, such as the copy of a
+ * table (on Linux). A file counts once, whatever the number of its names; one that disappears meanwhile does not count.
  */
-export async function folderBytes(folder: string, linked = new Set<number>()): Promise<number> {
-  let bytes = 0;
-  try {
-    for await (const entry of await opendir(folder)) {
-      const path = join(folder, entry.name);
-      bytes += entry.isDirectory() ? await folderBytes(path, linked) : await bytesOf(lstat(path), linked);
+export async function diskBytes(folder: string, pid: number): Promise<number> {
+  const byInode = new Map<number, number>();
+  const add = async (found: Promise<Stats>) => {
+    const file = await found.catch(() => undefined);
+    if (file !== undefined) byInode.set(file.ino, file.blocks * BLOCK_BYTES);
+  };
+  const walk = async (place: string) => {
+    for (const entry of await readdir(place, { withFileTypes: true }).catch(() => [])) {
+      const path = join(place, entry.name);
+      await (entry.isDirectory() ? walk(path) : add(lstat(path)));
     }
-  } catch {
-    // It was removed.
-  }
-  return bytes;
-}
-
-/**
- * Bytes on disk of the files without a name, formerly under `folder`, that a process has open, such as the copy of a table; 0 without
- * /proc (macOS).
- */
-export async function namelessBytes(pid: number, folder: string): Promise<number> {
-  const descriptors = `/proc/${pid}/fd`;
+  };
+  await walk(folder);
   const place = await realpath(folder).catch(() => folder);
-  const files = new Map<string, number>();
+  const descriptors = `/proc/${pid}/fd`;
   for (const name of await readdir(descriptors).catch(() => [])) {
     const path = join(descriptors, name);
     const target = await readlink(path).catch(() => "");
-    if (!target.endsWith(" (deleted)") || !target.startsWith(`${place}${sep}`)) continue;
-    // Several descriptors may be of one file.
-    if (!files.has(target)) files.set(target, await bytesOf(stat(path)));
+    if (target.endsWith(" (deleted)") && target.startsWith(`${place}${sep}`)) await add(stat(path));
   }
-  return [...files.values()].reduce((sum, bytes) => sum + bytes, 0);
-}
-
-async function bytesOf(found: Promise<Stats>, linked = new Set<number>()): Promise<number> {
-  try {
-    const { blocks, nlink, ino } = await found;
-    if (nlink > 1 && linked.has(ino)) return 0;
-    if (nlink > 1) linked.add(ino);
-    return blocks * BLOCK_BYTES;
-  } catch {
-    return 0;
-  }
+  return [...byInode.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
 /** Bytes of the file system of a folder that programs may still write; infinite if it does not say. */

@@ -2,7 +2,7 @@ import type { BlobStore } from "../blob/store.ts";
 import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
 import { clusterOf, engineEnv } from "../contract/engine-url.ts";
 import type { Executor } from "../executors/executor.ts";
-import { readStatus } from "../executors/status-reader.ts";
+import { readStatus } from "../executors/status-blobs.ts";
 import type { ServiceUrls } from "./blobs/storage.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -16,27 +16,8 @@ interface ExecutorParts {
 }
 
 /** The executor of the settings; its modules, and Azure's, are loaded only if they are used. */
-export function openExecutor(parts: ExecutorParts): Promise<Executor> {
-  return OPENERS[parts.settings.executor](parts);
-}
-
-/** How to open each executor that the settings can name. */
-const OPENERS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorParts) => Promise<Executor>>> = {
-  process: async ({ settings, env, urls, log }) => {
-    const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
-    return new ProcessExecutor({
-      blobUrl: urls.policy.container === undefined ? urls.jobBase : settings.blob_url,
-      policy: urls.policy,
-      env,
-      warm: true,
-      memoryBytes: settings.memory_bytes,
-      workBytes: settings.work_bytes,
-      cluster: clusterOf(settings.engine, settings.engine_insecure),
-      jobs: Math.min(settings.concurrent_jobs, settings.cores),
-      log: (line, operation_id) => log.info({ operation_id, line }, "output of a job process"),
-    });
-  },
-  "container-apps": async ({ settings, urls, store, log }) => {
+export async function openExecutor({ settings, env, urls, store, log }: ExecutorParts): Promise<Executor> {
+  if (settings.executor === "container-apps") {
     const { ContainerAppsExecutor } = await import("../executors/container-apps/container-apps-executor.ts");
     return ContainerAppsExecutor.open({
       subscription: settings.azure_subscription,
@@ -46,5 +27,17 @@ const OPENERS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorPart
       readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
       onPollFailed: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
     });
-  },
-};
+  }
+  const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
+  return new ProcessExecutor({
+    blobUrl: urls.policy.container === undefined ? urls.jobBase : settings.blob_url,
+    policy: urls.policy,
+    env,
+    warm: true,
+    memoryBytes: settings.memory_bytes,
+    workBytes: settings.work_bytes,
+    cluster: clusterOf(settings.engine, settings.engine_insecure),
+    jobs: Math.min(settings.concurrent_jobs, settings.cores),
+    log: (line, operation_id) => log.info({ operation_id, line }, "output of a job process"),
+  });
+}

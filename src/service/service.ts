@@ -1,20 +1,17 @@
-import { existsSync } from "node:fs";
 import type { QueueView } from "../contract/api/queue-view.ts";
 import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../contract/version.ts";
-import { readStatus } from "../executors/status-reader.ts";
-import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.ts";
+import { readStatus } from "../executors/status-blobs.ts";
+import { buildAuthenticate, checkAuthAllowed, firstIssuer } from "./auth/authenticate.ts";
 import type { Caller } from "./auth/caller.ts";
-import { firstIssuer } from "./auth/issuer-store.ts";
 import { KeyStore } from "./auth/key-store.ts";
 import { StoredBlobs } from "./blobs/blobs.ts";
 import { InputUrls } from "./blobs/input-urls.ts";
 import { openBlobFolder, openStorage } from "./blobs/storage.ts";
 import { openDatabase } from "./database/database.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
-import { cannotListen, checkFree, hostOf, isEveryAddress } from "./free-address.ts";
 import { buildHttp } from "./http/build-http.ts";
 import { registerMcp } from "./mcp/mcp-server.ts";
 import { openExecutor } from "./open-executor.ts";
@@ -28,13 +25,12 @@ import { OperationNotifications } from "./queue/notifications.ts";
 import { Readiness } from "./readiness.ts";
 import { ReportLinks, Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
-import { announceService, newLocalToken } from "./service-file.ts";
+import { announceService, cannotListen, hostOf, isEveryAddress, newLocalToken } from "./service-address.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { webhookTypes } from "./store/events.ts";
 import { countWaiting } from "./store/operations.ts";
-import { openLog } from "./telemetry/log.ts";
-import { openLogDestination } from "./telemetry/log-destination.ts";
-import { openTelemetry } from "./telemetry/open-telemetry.ts";
+import { openLog, openLogDestination } from "./telemetry/log.ts";
+import { openTelemetry } from "./telemetry/telemetry.ts";
 import { isTracked, openTracking, trackerOfService } from "./tracking/open-tracking.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";
 
@@ -64,7 +60,6 @@ export async function startService(
   checkAuthAllowed(settings);
   clusterOf(settings.engine, settings.engine_insecure);
   trackerOfService(settings, env);
-  if (!existsSync(settings.data_dir)) await checkFree(settings);
   const resources = new OpenResources();
   try {
     return await start(settings, env, resources);

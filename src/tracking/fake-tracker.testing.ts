@@ -82,6 +82,7 @@ export class FakeTracker {
 
   // biome-ignore lint/suspicious/noExplicitAny: the body of a request of MLflow's API.
   #resultOf(method: string, body: any): [status: number, answer: unknown] {
+    const run = this.runs.find(({ run_id }) => run_id === body.run_id)!;
     switch (method) {
       case "experiments/get-by-name":
         if (this.experiment === undefined) return [404, { error_code: "RESOURCE_DOES_NOT_EXIST" }];
@@ -90,44 +91,28 @@ export class FakeTracker {
         if (this.experiment !== undefined) return [400, { error_code: "RESOURCE_ALREADY_EXISTS" }];
         this.experiment = body.name;
         return [200, { experiment_id: "1" }];
-      case "runs/search":
-        return [200, { runs: this.runs.filter((run) => isFound(run, body.filter)).map(infoOf) }];
-      case "runs/create":
-        return [200, { run: infoOf(this.#newRun(body.tags)) }];
+      case "runs/search": {
+        const [, key, value] = /^tags\."(.+)" = '(.+)'$/.exec(body.filter)!;
+        const isFound = ({ tags }: FakeRun) => tags.some((tag) => tag.key === key && tag.value === value);
+        return [200, { runs: this.runs.filter(isFound).map(infoOf) }];
+      }
+      case "runs/create": {
+        const run_id = `run${this.runs.length}`;
+        const artifact_uri = `${this.artifactRoot}/${run_id}/artifacts`;
+        const values = { params: new Map<string, string>(), metrics: new Map<string, number>() };
+        this.runs.push({ run_id, status: "RUNNING", artifact_uri, tags: body.tags, ...values });
+        return [200, { run: infoOf(this.runs.at(-1)!) }];
+      }
       case "runs/log-batch":
-        return [200, this.#log(body)];
+        for (const { key, value } of body.params ?? []) run.params.set(key, value);
+        for (const { key, value, step } of body.metrics ?? []) run.metrics.set(`${key} ${step}`, value);
+        return [200, {}];
       case "runs/update":
-        this.#run(body.run_id).status = body.status;
+        run.status = body.status;
         return [200, {}];
       default:
         return [404, { error_code: "ENDPOINT_NOT_FOUND" }];
     }
-  }
-
-  #newRun(tags: FakeRun["tags"]): FakeRun {
-    const run_id = `run${this.runs.length}`;
-    const run = {
-      run_id,
-      status: "RUNNING",
-      artifact_uri: `${this.artifactRoot}/${run_id}/artifacts`,
-      tags,
-      params: new Map<string, string>(),
-      metrics: new Map<string, number>(),
-    };
-    this.runs.push(run);
-    return run;
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: the body of a request of MLflow's API.
-  #log({ run_id, params = [], metrics = [] }: any): object {
-    const run = this.#run(run_id);
-    for (const { key, value } of params) run.params.set(key, value);
-    for (const { key, value, step } of metrics) run.metrics.set(`${key} ${step}`, value);
-    return {};
-  }
-
-  #run(run_id: string): FakeRun {
-    return this.runs.find((run) => run.run_id === run_id)!;
   }
 }
 
@@ -137,9 +122,4 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 
 function infoOf({ run_id, status, artifact_uri }: FakeRun) {
   return { info: { run_id, status, artifact_uri } };
-}
-
-function isFound({ tags }: FakeRun, filter: string): boolean {
-  const [, key, value] = /^tags\."(.+)" = '(.+)'$/.exec(filter)!;
-  return tags.some((tag) => tag.key === key && tag.value === value);
 }

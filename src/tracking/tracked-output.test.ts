@@ -1,26 +1,29 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { readOutput } from "../client/read-output.ts";
 import { dlText, mlText, outputDocument } from "../outputs/outputs.testing.ts";
-import { runMetrics, runParams, runTags } from "./tracked-output.ts";
+import { readTrackedOutput, runMetrics, runTags } from "./tracked-output.ts";
 
 const ml = JSON.parse(mlText({ tickers: ["A", "B", "C"] }));
 const opened = (output: unknown) => outputDocument("o", "0".repeat(64), readOutput(output));
-const paramsOf = (output: unknown) =>
-  Object.fromEntries(runParams(opened(output).document).map(({ key, value }) => [key, value]));
+async function paramsOf(output: unknown) {
+  const { params } = await readTrackedOutput("o", Readable.from([Buffer.from(JSON.stringify(output))]));
+  return Object.fromEntries(params.map(({ key, value }) => [key, value]));
+}
 const metricsOf = (output: unknown) =>
   Object.fromEntries(runMetrics(opened(output)).map(({ name, points }) => [name, points]));
 
-test("params are the resolved config with dots, and the window, of a length that MLflow accepts and without signatures", () => {
+test("params are the resolved config with dots, and the window, of a length that MLflow accepts and without signatures", async () => {
   const model = { ...ml.model, text: "x".repeat(7_000), url: "https://h/c/b?sv=1&sig=planted", empty: {} };
-  const params = paramsOf({ ...ml, model });
+  const params = await paramsOf({ ...ml, model });
   assert.equal(params.model, "ridge");
   assert.equal(params["model_params.alpha"], "1");
   assert.equal(params["window.as_of"], ml.window.as_of);
   assert.equal(params.text!.length, 6_000);
   assert.equal(params.url, "https://h/c/b?sv=1&sig=…");
   assert.equal(params.empty, "{}");
-  assert.equal(paramsOf(JSON.parse(dlText()))["model_params.hidden_dims"], "[64,32]");
+  assert.equal((await paramsOf(JSON.parse(dlText())))["model_params.hidden_dims"], "[64,32]");
 });
 
 test("metrics are those of the output; an undefined one is absent", () => {

@@ -8,31 +8,7 @@ import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
 import { reportPage } from "../report/write-report.ts";
 
 /** What a tracker records of an output. */
-export interface TrackedOutput {
-  /** Name of the run: the output's name without its extension. */
-  readonly name: string;
-  /** Milliseconds since 1970: when the output was made. */
-  readonly createdAt: number;
-  /** Digest of the output's bytes, hexadecimal. */
-  readonly sha256: string;
-  readonly params: readonly NamedText[];
-  readonly metrics: readonly MetricSeries[];
-  readonly tags: readonly NamedText[];
-  /** The output and its report. */
-  readonly artifacts: readonly { readonly name: string; readonly type: string; readonly bytes: Uint8Array }[];
-}
-
-/** A param or a tag. */
-interface NamedText {
-  readonly key: string;
-  readonly value: string;
-}
-
-/** A metric: values by step, which is a fold, a block or an epoch, counted from 1; 0 for a metric of the whole run. */
-interface MetricSeries {
-  readonly name: string;
-  readonly points: readonly { readonly step: number; readonly value: number }[];
-}
+export type TrackedOutput = Awaited<ReturnType<typeof readTrackedOutput>>;
 
 /**
  * Reads the output of a job, and draws its report.
@@ -47,10 +23,7 @@ export async function openTrackedOutput(location: string, reading: Reading): Pro
 }
 
 /** The same for an output whose bytes come from a store. @throws MucastError like `openTrackedOutput`. */
-export async function readTrackedOutput(
-  name: string,
-  chunks: AsyncIterable<Uint8Array>,
-): Promise<TrackedOutput> {
+export async function readTrackedOutput(name: string, chunks: AsyncIterable<Uint8Array>) {
   const pieces: Uint8Array[] = [];
   for await (const chunk of chunks) pieces.push(chunk);
   async function* again() {
@@ -58,19 +31,25 @@ export async function readTrackedOutput(
   }
   const output = await readDocument(name, again());
   const { document, sha256 } = output;
+  const { model, window, provenance } = document;
+  const { seed, device } = provenance;
   // As its job wrote it, whatever its file is called now.
   const run = outputName(document.operation, document.id).replace(/\.json$/, "");
-  const page = Buffer.from(reportPage(output));
   return {
     name: run,
+    /** Milliseconds since 1970. */
     createdAt: Date.parse(document.created_at),
     sha256,
-    params: runParams(document),
+    /** The resolved config, names joined with dots: `model_params.num_leaves`. Lists are JSON. */
+    params: [...leaves({ ...model, window, seed, device }, ".")].map(([key, value]) => {
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      return { key, value: cutText(withoutSignature(text), MAX.param) };
+    }),
     metrics: runMetrics(output),
     tags: runTags(document, sha256),
     artifacts: [
-      { name: `${run}.json`, type: "application/json", bytes: Buffer.concat(pieces) },
-      { name: `${run}.html`, type: "text/html; charset=utf-8", bytes: page },
+      new File(pieces, `${run}.json`, { type: "application/json" }),
+      new File([reportPage(output)], `${run}.html`, { type: "text/html; charset=utf-8" }),
     ],
   };
 }
@@ -78,38 +57,11 @@ export async function readTrackedOutput(
 /** Limits of MLflow, in characters. */
 const MAX = { param: 6_000, tag: 8_000 };
 
-/**
- * The resolved configuration of a job as params, names joined with dots: `model_params.num_leaves`. Lists are JSON. Also the window, the
- * seed and the device.
- */
-export function runParams({ model, window, provenance }: OutputSummary): NamedText[] {
-  const { seed, device } = provenance;
-  return [...leaves({ ...model, window, seed, device })].map(([key, value]) => ({
-    key,
-    value: cutText(withoutSignature(value), MAX.param),
-  }));
-}
-
-/** The values that are not objects, each with its path. */
-function* leaves(object: object, prefix = ""): Generator<readonly [path: string, value: string]> {
-  for (const [key, value] of Object.entries(object)) {
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    if (isObject && Object.keys(value).length > 0) yield* leaves(value, `${prefix}${key}.`);
-    else if (value !== undefined)
-      yield [`${prefix}${key}`, typeof value === "string" ? value : JSON.stringify(value)];
-  }
-}
-
-/** The text with at most `most` characters; an ellipsis replaces the rest, and no half of a surrogate pair is left. */
-function cutText(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
-}
-
 /** The tag by which the run of an output is found: the SHA-256 of the output's bytes. */
 export const OUTPUT_TAG = "mucast.output_sha256";
 
 /** Facts about the run, for searches: what it ran, from which blobs, and how its forecasts were judged. */
-export function runTags(output: OutputSummary, sha256: string): NamedText[] {
+export function runTags(output: OutputSummary, sha256: string) {
   const { provenance, verdict } = output;
   const blobName = (url: string) => url.split("?")[0]!.split("/").at(-1)!;
   const tags: Record<string, string | undefined> = {
@@ -138,25 +90,11 @@ export function runTags(output: OutputSummary, sha256: string): NamedText[] {
 
 /**
  * The metrics of an output. `score/` and `out_of_fold/`: over all rows; `zero/` and `mean/`: those of the baselines; `fold/`, by fold, and
- * `epoch/`, by epoch: medians over the tickers and the networks; `block/`: by block of refits. Undefined values are absent.
+ * `epoch/`, by epoch: medians over the tickers and the networks; `block/`: by block of refits. Undefined values are absent. Steps count
+ * folds, epochs and blocks from 1; a metric of the whole run has step 0.
  */
-export function runMetrics(output: OutputDocument): MetricSeries[] {
-  const { training = {}, refits } = output.document;
-  const folds = (output.outOfFold ?? []).flatMap(({ folds: rows }) =>
-    rows.map(({ number, fold }) => [number, { fold }] as const),
-  );
-  const networks = Object.values(training).flatMap(({ members = [], ...first }) => [first, ...members]);
-  const epochs = networks.flatMap((network) => network.epochs.map((epoch, k) => [k + 1, { epoch }] as const));
-  const longest = networks.reduce((most, network) => Math.max(most, network.epochs.length), 0);
-  const counts = Array.from({ length: longest }, (_, k) => {
-    const value = networks.filter((network) => network.epochs.length > k).length;
-    return [k + 1, { epoch: { networks: value } }] as const;
-  });
-  const blocks = (refits?.blocks ?? []).map((block, k) => [k + 1, { block }] as const);
-  return medianSeries([[0, wholeFigures(output.document)], ...folds, ...epochs, ...counts, ...blocks]);
-}
-
-function wholeFigures({ metrics, verdict, mu, warnings, failures }: OutputSummary): object {
+export function runMetrics({ document, outOfFold = [] }: OutputDocument) {
+  const { training = {}, refits, metrics, verdict, mu, warnings, failures } = document;
   const { score, out_of_fold, baselines, intervals, shrinkage } = metrics;
   const judged = verdict?.judged[0];
   const overTime = verdict?.judged.flatMap(({ rows, order }) => (order.form === "time_series" ? [rows] : []));
@@ -164,12 +102,12 @@ function wholeFigures({ metrics, verdict, mu, warnings, failures }: OutputSummar
     score: score.pooled,
     out_of_fold: out_of_fold?.pooled,
   });
-  return {
+  const whole = {
     tickers: Object.keys(mu).length,
     failures: failures.length,
     warnings: warnings.length,
-    score: tableFigures(score, overTime?.includes("score") === true),
-    out_of_fold: out_of_fold && tableFigures(out_of_fold, overTime?.includes("out_of_fold") === true),
+    score: tableFigures(score, overTime?.includes("score")),
+    out_of_fold: out_of_fold && tableFigures(out_of_fold, overTime?.includes("out_of_fold")),
     zero: baseline(baselines.zero),
     mean: baseline(baselines.mean),
     intervals: intervals?.pooled,
@@ -181,10 +119,21 @@ function wholeFigures({ metrics, verdict, mu, warnings, failures }: OutputSummar
       coverage: judged.intervals?.figure,
     },
   };
+  const networks = Object.values(training).flatMap(({ members = [], ...first }) => [first, ...members]);
+  const trained: number[] = [];
+  for (const { epochs } of networks) for (const k of epochs.keys()) trained[k] = (trained[k] ?? 0) + 1;
+  return medianSeries([
+    [0, whole],
+    ...outOfFold.flatMap(({ folds }) => folds.map(({ number, fold }): StepFigures => [number, { fold }])),
+    ...networks.flatMap(({ epochs }) =>
+      epochs.map((epoch, k): StepFigures => [k + 1, { epoch: { ...epoch, networks: trained[k] } }]),
+    ),
+    ...(refits?.blocks ?? []).map((block, k): StepFigures => [k + 1, { block }]),
+  ]);
 }
 
 /** @param isOverTime whether there are fewer than five tickers, whose order is judged over time, so that ICs say nothing. */
-function tableFigures(table: OutputSummary["metrics"]["score"], isOverTime: boolean): object {
+function tableFigures(table: OutputSummary["metrics"]["score"], isOverTime = false): object {
   const { pooled, cross_section, r2_zero_median, by_delay = [], exposures } = table;
   const { by_exposure = [], ...ofExposures } = exposures ?? {};
   return {
@@ -199,29 +148,33 @@ function tableFigures(table: OutputSummary["metrics"]["score"], isOverTime: bool
   };
 }
 
+type StepFigures = readonly [step: number, figures: object];
+
 /** The medians of the numbers of several tickers or networks, by name and step. */
-function medianSeries(rows: readonly (readonly [step: number, figures: object])[]): MetricSeries[] {
-  const values = new Map<string, Map<number, number[]>>();
-  for (const [step, figures] of rows) {
-    for (const [name, value] of numbersIn(figures, "")) {
-      const steps = values.get(name) ?? new Map<number, number[]>();
-      const numbers = steps.get(step) ?? [];
-      numbers.push(value);
-      values.set(name, steps.set(step, numbers));
-    }
-  }
-  return [...values].map(([name, steps]) => ({
+function medianSeries(rows: readonly StepFigures[]) {
+  const numbers = rows.flatMap(([step, figures]) =>
+    [...leaves(figures, "/")].flatMap(([name, value]) =>
+      typeof value === "number" && Number.isFinite(value) ? [{ name, step, value }] : [],
+    ),
+  );
+  return [...Map.groupBy(numbers, ({ name }) => name)].map(([name, ofName]) => ({
     name,
-    points: [...steps]
-      .map(([step, numbers]) => ({ step, value: median(Float64Array.from(numbers))! }))
+    points: [...Map.groupBy(ofName, ({ step }) => step)]
+      .map(([step, ofStep]) => ({ step, value: median(Float64Array.from(ofStep, ({ value }) => value))! }))
       .sort((a, b) => a.step - b.step),
   }));
 }
 
-/** The finite numbers in an object, each with the names that lead to it, joined with slashes. */
-function* numbersIn(value: unknown, name: string): Generator<readonly [name: string, value: number]> {
-  if (typeof value === "number" && Number.isFinite(value)) yield [name, value];
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return;
-  for (const [key, member] of Object.entries(value))
-    yield* numbersIn(member, name === "" ? key : `${name}/${key}`);
+/** The values in an object that are no objects with members, each with the names that lead to it. */
+function* leaves(object: object, joint: string, prefix = ""): Generator<readonly [string, unknown]> {
+  for (const [key, value] of Object.entries(object)) {
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    if (isObject && Object.keys(value).length > 0) yield* leaves(value, joint, `${prefix}${key}${joint}`);
+    else if (value !== undefined) yield [`${prefix}${key}`, value];
+  }
+}
+
+/** The text with at most `most` characters; an ellipsis replaces the rest, and no half of a surrogate pair is left. */
+function cutText(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

@@ -7,9 +7,8 @@ import type { SubmittedOperation } from "../../src/contract/config/job-operation
 import { type Settings, settingsSchema } from "../../src/contract/settings.ts";
 import { page } from "../../src/report/page.ts";
 import { reported } from "../../src/report/reported.testing.ts";
-import { buildAuthenticate } from "../../src/service/auth/build-authenticate.ts";
+import { buildAuthenticate, firstIssuer } from "../../src/service/auth/authenticate.ts";
 import type { Caller, Scope } from "../../src/service/auth/caller.ts";
-import { firstIssuer } from "../../src/service/auth/issuer-store.ts";
 import { KeyStore } from "../../src/service/auth/key-store.ts";
 import { type Database, openDatabase } from "../../src/service/database/database.ts";
 import { buildHttp } from "../../src/service/http/build-http.ts";

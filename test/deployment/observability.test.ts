@@ -5,7 +5,7 @@ import { before, test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { noLog } from "../../src/service/telemetry/no-telemetry.testing.ts";
-import { openTelemetry } from "../../src/service/telemetry/open-telemetry.ts";
+import { openTelemetry } from "../../src/service/telemetry/telemetry.ts";
 
 const FOLDER = new URL("../../infra/observability/", import.meta.url);
 
@@ -24,7 +24,7 @@ before(async () => {
   const times = { created_at: date, started_at: date, attempt_started_at: date, finished_at: date };
   const error = problemOf(new MucastError("timed_out", "after 5 s"));
   const job = { id: "1", operation: "run_ml_job", attempt: 1, traceparent: null, ...times } as const;
-  telemetry.started({ ...job, status: "Running", error: null }, 1);
+  telemetry.started({ ...job, status: "Running", error: null });
   telemetry.ended({ ...job, status: "Failed", error }, []);
   const { body } = await telemetry.metrics();
   for (const line of body.split("\n").filter((each) => each !== "" && !each.startsWith("#"))) {

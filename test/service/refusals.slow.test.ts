@@ -1,6 +1,6 @@
 /** A service that cannot start says why in one message, without a stack or a secret. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -161,10 +161,4 @@ describe("a service that cannot start", { timeout: 600_000 }, () => {
   for (const [what, given, named] of cases) {
     test(`${what} says so`, async () => assertTold(await refused(given()), named));
   }
-
-  test("on a port that is taken makes no data folder", async () => {
-    const flags = { port: String(port), data_dir: join(folder, "unmade") };
-    assertTold(await refused({ flags }), /cannot_listen/);
-    assert.equal(existsSync(flags.data_dir), false);
-  });
 });

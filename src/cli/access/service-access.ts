@@ -7,7 +7,7 @@ import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.t
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { ToolOperations } from "../../service/mcp/tools.ts";
 import type { RunningService } from "../../service/service.ts";
-import { type AnnouncedService, readAnnounced } from "../../service/service-file.ts";
+import { type AnnouncedService, readAnnounced } from "../../service/service-address.ts";
 import type { ServiceSettings } from "../../service/settings/load-settings.ts";
 
 const ANSWER_MILLISECONDS = 5_000;

@@ -2,9 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { printable } from "../../contract/errors/wording.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { Reading } from "../../outputs/open-document.ts";
-import { checkTracker, TrackerFailure, trackingFailed, trackRun } from "../../tracking/track-run.ts";
 import { openTrackedOutput } from "../../tracking/tracked-output.ts";
-import { type Tracker, trackerOf } from "../../tracking/tracker.ts";
+import { checkTracker, type Tracker, trackerOf, trackingFailed, trackRun } from "../../tracking/tracker.ts";
 import type { Reporter } from "../terminal/reporter.ts";
 
 /** Milliseconds that a finished job waits for a tracker that has not answered since the job began, and that the upload may take. */
@@ -75,7 +74,7 @@ export class JobTracking {
   async #silence(signal: AbortSignal): Promise<unknown> {
     const ended = AbortSignal.any([signal, this.#closing.signal]);
     await pause(this.#waits.answer, undefined, { signal: ended });
-    return trackingFailed(this.#tracker, new TrackerFailure("it has not answered since the job began"));
+    return trackingFailed(this.#tracker, "it has not answered since the job began");
   }
 }
 

@@ -20,7 +20,7 @@ import { cleanMarket } from "../../../test/end-to-end/markets/market.ts";
 import { FakeGateway } from "../../../test/engine/fake-gateway.ts";
 import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
-import { readStatus } from "../../executors/status-reader.ts";
+import { readStatus } from "../../executors/status-blobs.ts";
 
 /** catboost, because its import is the shortest. */
 const QUICK = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 2}}}';

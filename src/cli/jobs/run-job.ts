@@ -17,7 +17,7 @@ import { parseJson } from "../../contract/json/json-text.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import { publicProblem } from "../../contract/problems/public-problem.ts";
 import { namedUrls, runOperation } from "../../executors/run-operation.ts";
-import { StatusWriter } from "../../executors/status-writer.ts";
+import { StatusWriter } from "../../executors/status-blobs.ts";
 import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
 import { showJob } from "../show.ts";
 import { untilSignal } from "../terminal/signals.ts";

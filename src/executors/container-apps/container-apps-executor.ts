@@ -1,24 +1,45 @@
-import type { ContainerAppsAPIClientOptionalParams } from "@azure/arm-appcontainers";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ContainerAppsAPIClientOptionalParams, JobExecution } from "@azure/arm-appcontainers";
 import type { TokenCredential } from "@azure/identity";
 import { containerJob, jobName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
-import { executionTemplate, type JobSettings } from "./execution-template.ts";
-import { ApiFault, type FaultKind, faultOf, JobsApi } from "./jobs-api.ts";
-import { type ExecutionKey, findExecution, type ReadStatus, WatchedExecution } from "./watched-execution.ts";
+import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import { type Problem, problemOf } from "../../contract/problems/problem.ts";
+import type {
+  Execution,
+  ExecutionEnd,
+  ExecutionListener,
+  Executor,
+  JobOrder,
+  StopReason,
+} from "../executor.ts";
+import { StatusEvents } from "../status-blobs.ts";
+import {
+  ApiFault,
+  executionTemplate,
+  type FaultKind,
+  faultOf,
+  type JobSettings,
+  JobsApi,
+} from "./jobs-api.ts";
 
 export interface ContainerAppsOptions {
+  /** Reads the status blob of an attempt; undefined if the job has not written one yet. */
+  readonly readStatus: (
+    id: string,
+    attempt: number,
+    space: JobOrder["space"],
+  ) => Promise<StatusBlob | undefined>;
+  /** Milliseconds between two polls, plus or minus a tenth; 10 s by default. */
+  readonly pollMs?: number;
+  /** Called when a poll or a stop fails, once per distinct message in a row; the execution continues. The message contains no secret. */
+  readonly onPollFailed: (message: string, order: JobOrder) => void;
   readonly subscription: string | undefined;
   readonly resourceGroup: string | undefined;
   /** The Azure container of all blobs. Jobs cannot reach folders of this machine. */
   readonly container: string | undefined;
-  readonly readStatus: ReadStatus;
   /** Settings of the service that every job container gets in its environment. */
   readonly settings?: JobSettings;
-  /** Called while an execution cannot be polled or stopped. The message contains no secret. */
-  readonly onPollFailed: (message: string, order: JobOrder) => void;
-  /** Milliseconds between two polls of an execution; 10 s by default. */
-  readonly pollMs?: number;
   /** By default DefaultAzureCredential: environment, managed identity, Azure CLI. */
   readonly credential?: TokenCredential;
   /** Options of the SDK's client, such as another endpoint. */
@@ -79,8 +100,7 @@ export class ContainerAppsExecutor implements Executor {
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
     const job = jobName(containerJob(order.operation, order.options ?? {}));
     try {
-      const name = await this.#findOrStart(job, order);
-      return this.#watch(order, { job, name }, listener);
+      return this.#watch(order, job, await this.#findOrStart(job, order), listener);
     } catch (error) {
       if (!(error instanceof ApiFault)) throw error;
       const { kind, message } = error;
@@ -90,33 +110,14 @@ export class ContainerAppsExecutor implements Executor {
   }
 
   /**
-   * If Azure does not answer now, the execution is assumed to exist; later polls find out. To have it stopped, call `stop` at
-   * once, before a poll finds that it has ended by itself.
-   */
-  async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
-    const [, job, name] = HANDLE.exec(handle) ?? [];
-    // A handle of another executor.
-    if (job === undefined || name === undefined) return undefined;
-    const key = name === "" ? { job, name: undefined } : await this.#find(order, { job, name });
-    return key && this.#watch(order, key, listener);
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort();
-    for (const execution of this.#watched) execution.detach();
-    this.#watched.clear();
-  }
-
-  /**
    * @returns its name; undefined if Azure did not answer, so that it may have started or not. Later polls look for it, and it is never
    * started again.
    */
   async #findOrStart(job: string, order: JobOrder): Promise<string | undefined> {
     const { signal } = this.#closing;
-    const running = await findExecution(this.#api, job, order, signal);
+    const running = await this.#api.find(job, order, signal);
     if (running !== undefined) return running;
-    const { settings } = this.#options;
-    const template = executionTemplate(await this.#api.job(job, signal), job, order, settings);
+    const template = executionTemplate(await this.#api.job(job, signal), job, order, this.#options.settings);
     if (signal.aborted) throw new ApiFault("transient", "the service is ending");
     try {
       return await this.#api.start(job, template, signal);
@@ -126,28 +127,202 @@ export class ContainerAppsExecutor implements Executor {
     }
   }
 
-  /** Undefined if neither Azure nor a final status shows the execution. */
-  async #find(order: JobOrder, key: { job: string; name: string }): Promise<ExecutionKey | undefined> {
+  /**
+   * Undefined if neither Azure nor a final status shows the execution. If Azure does not answer now, it is assumed to exist; later polls
+   * find out. To have it stopped, call `stop` at once, before a poll finds that it has ended by itself.
+   */
+  async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
+    const [, job, started] = HANDLE.exec(handle) ?? [];
+    // A handle of another executor.
+    if (job === undefined || started === undefined) return undefined;
     const { signal } = this.#closing;
+    const { readStatus, onPollFailed } = this.#options;
+    if (started === "") return this.#watch(order, job, undefined, listener);
     try {
-      if ((await this.#api.execution(key.job, key.name, signal)) !== undefined) return key;
-      const name = await findExecution(this.#api, key.job, order, signal);
-      if (name !== undefined) return { job: key.job, name };
-      const status = await this.#options.readStatus(order.id, order.attempt, order.space);
-      return status?.end ? key : undefined;
+      const isThere = (await this.#api.execution(job, started, signal)) !== undefined;
+      const name = isThere ? started : await this.#api.find(job, order, signal);
+      if (name !== undefined) return this.#watch(order, job, name, listener);
+      if (!(await readStatus(order.id, order.attempt, order.space))?.end) return undefined;
     } catch (error) {
-      this.#options.onPollFailed(faultOf(error).message, order);
-      return key;
+      onPollFailed(faultOf(error).message, order);
     }
+    return this.#watch(order, job, started, listener);
   }
 
-  #watch(order: JobOrder, key: ExecutionKey, listener: ExecutionListener): Execution {
-    const { readStatus, onPollFailed, pollMs = 10_000 } = this.#options;
-    const parts = { api: this.#api, order, listener, readStatus, pollMs, onPollFailed };
-    const execution = new WatchedExecution(parts, key);
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const execution of this.#watched) execution.detach();
+    this.#watched.clear();
+  }
+
+  #watch(order: JobOrder, job: string, name: string | undefined, listener: ExecutionListener): Execution {
+    const execution = new WatchedExecution({ ...this.#options, api: this.#api, order, job, name, listener });
     this.#watched.add(execution);
     if (this.#closing.signal.aborted) execution.detach();
     void execution.ended.then(() => this.#watched.delete(execution));
     return execution;
   }
+}
+
+interface WatchParts extends Pick<ContainerAppsOptions, "readStatus" | "pollMs" | "onPollFailed"> {
+  readonly api: JobsApi;
+  readonly job: string;
+  /** Azure's name of the execution; undefined if Azure did not answer the request to start it. */
+  readonly name: string | undefined;
+  readonly order: JobOrder;
+  readonly listener: ExecutionListener;
+}
+
+/** Polls in a row in which Azure may fail to show an execution: its lists lag behind its starts. */
+const MISSING_POLLS = 3;
+/** The same for an execution whose start was not answered. If it were declared lost too early, it would be started twice. */
+const UNANSWERED_POLLS = 30;
+/** The longest pause between failed polls, in intervals. */
+const MAX_BACKOFF = 12;
+
+/** States in which nothing of an execution runs. In Running, Processing, Degraded and Unknown it continues. */
+const ENDED: readonly string[] = ["Succeeded", "Failed", "Stopped"];
+
+const STOPPED = {
+  canceled: "the execution was stopped, as asked",
+  timed_out: "the execution had reached its time limit and was stopped",
+};
+
+/** An execution that is polled until it ends: Azure tells its state, the status blob its progress and its end. A failed poll never ends it. */
+class WatchedExecution implements Execution {
+  readonly handle: string;
+  readonly ended: Promise<ExecutionEnd>;
+  readonly #parts: WatchParts;
+  #name: string | undefined;
+  readonly #events = new StatusEvents();
+  readonly #detached = new AbortController();
+  /** Aborts when it is first told to stop, which ends a pause. */
+  readonly #stopping = new AbortController();
+  #stopCode: keyof typeof STOPPED | undefined;
+  #isStopAccepted = false;
+  /** Polls that found no execution, and polls that found it ended without a final status. */
+  #polls = { missing: 0, silent: 0 };
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts;
+    this.#name = parts.name;
+    this.handle = `${parts.job}/${parts.name ?? ""}`;
+    this.ended = new Promise((settle) => void this.#follow(settle));
+  }
+
+  /** `draining` detaches from the execution and leaves it running. */
+  stop(reason: StopReason): void {
+    if (reason === "draining") this.detach();
+    else {
+      this.#stopCode ??= reason;
+      this.#stopping.abort();
+    }
+  }
+
+  /** Stops polling. The execution continues, and `ended` stays pending: a service that adopts its handle learns how it ends. */
+  detach(): void {
+    this.#detached.abort();
+  }
+
+  async #follow(settle: (end: ExecutionEnd) => void): Promise<void> {
+    const { pollMs = 10_000, onPollFailed, order } = this.#parts;
+    const { signal } = this.#detached;
+    // Spreads the polls of services that start together.
+    const pause = (ms: number, ...ends: AbortSignal[]) =>
+      delay(ms * (0.9 + Math.random() / 5), undefined, { signal: AbortSignal.any([signal, ...ends]) }).catch(
+        () => undefined,
+      );
+    let failures = 0;
+    let reported: string | undefined;
+    while (!signal.aborted) {
+      const { aborted: wasStopping } = this.#stopping.signal;
+      try {
+        const end = await this.#poll(signal);
+        if (end !== undefined) return settle(end);
+        failures = 0;
+        reported = undefined;
+        await pause(pollMs, ...(wasStopping ? [] : [this.#stopping.signal]));
+      } catch (error) {
+        if (signal.aborted) return;
+        const message = error instanceof Error ? error.message : String(error);
+        if (message !== reported) onPollFailed(message, order);
+        reported = message;
+        failures += 1;
+        await pause(pollMs * Math.min(2 ** failures, MAX_BACKOFF));
+      }
+    }
+  }
+
+  /** @returns its end; undefined while it is running. @throws ApiFault, MucastError: poll again later. */
+  async #poll(signal: AbortSignal): Promise<ExecutionEnd | undefined> {
+    const { api, job, order } = this.#parts;
+    this.#name ??= await api.find(job, order, signal);
+    const refusal = await this.#askToStop(signal);
+    const early = await this.#readStatus();
+    if (early?.end && "record" in early.end) return this.#end(early, "");
+    const known = this.#name === undefined ? undefined : await api.execution(job, this.#name, signal);
+    const mayMiss = this.#name === undefined ? UNANSWERED_POLLS : MISSING_POLLS;
+    const isRunning = known ? !ENDED.includes(known.status ?? "") : ++this.#polls.missing < mayMiss;
+    if (!isRunning) {
+      // Read after the end was seen, so nothing newer can follow; read once more in case storage lags behind.
+      const status = await this.#readStatus();
+      if (status?.end || this.#polls.silent++ > 0)
+        return this.#end(status, known ? reasonOf(known) : "Azure knows no such execution");
+    }
+    // If it may not be stopped, it ends by itself at some point.
+    if (refusal !== undefined) throw refusal;
+    return undefined;
+  }
+
+  /** @returns why Azure refused to. */
+  async #askToStop(signal: AbortSignal): Promise<ApiFault | undefined> {
+    if (this.#stopCode === undefined || this.#isStopAccepted || this.#name === undefined) return undefined;
+    try {
+      await this.#parts.api.stop(this.#parts.job, this.#name, signal);
+      this.#isStopAccepted = true;
+      return undefined;
+    } catch (fault) {
+      if (fault instanceof ApiFault && ["denied", "refused", "missing"].includes(fault.kind)) return fault;
+      throw fault;
+    }
+  }
+
+  async #readStatus(): Promise<StatusBlob | undefined> {
+    const { readStatus, order, listener } = this.#parts;
+    try {
+      const status = await readStatus(order.id, order.attempt, order.space);
+      const batch = status && this.#events.next(status);
+      if (batch !== undefined) listener.onEvents(batch);
+      return status;
+    } catch (error) {
+      // Storage that does not answer will come back. An invalid status blob stays invalid, and the execution has to end.
+      if (error instanceof MucastError && error.code === "invalid_data") return undefined;
+      throw error;
+    }
+  }
+
+  /** The job's own word decides; Azure gives only a reason. */
+  #end(status: StatusBlob | undefined, reason: string): ExecutionEnd {
+    if (status !== undefined) this.#parts.listener.onTimings(status.timings);
+    const end = status?.end;
+    if (end && "record" in end) return { kind: "succeeded", record: end.record };
+    const code = this.#stopCode;
+    if (code !== undefined)
+      return { kind: "failed", problem: problemOf(new MucastError(code, STOPPED[code])) };
+    // Canceled without a request of the service: its machine was taken away, or an operator stopped it.
+    if (!end || end.problem.code === "canceled") return { kind: "lost", reason };
+    return { kind: "failed", problem: end.problem as Problem };
+  }
+}
+
+/** How Azure explains the end of an execution whose job did not report one. */
+function reasonOf({ status, reason, message, detailedStatus }: JobExecution): string {
+  const containers = (detailedStatus?.replicas ?? []).flatMap((replica) => replica.containers ?? []);
+  const codes = containers.flatMap(({ code, additionalInformation }) => [
+    code === undefined ? "" : `exit code ${code}`,
+    additionalInformation,
+  ]);
+  const facts = [...new Set([reason, message, ...codes].filter(Boolean))];
+  const why = facts.length === 0 ? "" : `: ${facts.join(", ")}`;
+  return `the execution is ${status} without a final status${why}`.slice(0, 500);
 }

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { EventBatch } from "../../contract/output/job-events.ts";
-import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
-import type { ExecutionListener, JobOrder } from "../executor.ts";
+import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { JobOrder } from "../executor.ts";
+import { RecordingListener } from "../executor-suite.testing.ts";
 import { ContainerAppsExecutor, type ContainerAppsOptions } from "./container-apps-executor.ts";
 import { FakeManagementApi } from "./fake-management-api.testing.ts";
 
@@ -44,29 +43,21 @@ export const JOB = {
 };
 
 /** Everything around an executor: the fake API, the status blobs as a map, and the executor's reports. */
-export class Stage implements ExecutionListener {
+export class Stage extends RecordingListener {
   readonly api: FakeManagementApi;
   readonly statuses = new Map<string, StatusBlob>();
-  readonly batches: EventBatch[] = [];
-  readonly timings: Timing[] = [];
   readonly troubles: string[] = [];
   readonly #executors: ContainerAppsExecutor[] = [];
 
   private constructor(api: FakeManagementApi) {
+    super();
     this.api = api;
   }
 
   /** The caller closes it. */
-  static async start(): Promise<Stage> {
-    const stage = new Stage(await FakeManagementApi.open());
-    stage.api.jobs.set("ml-worker-job", JOB);
-    return stage;
-  }
-
-  /** Closed when the test ends. */
   static async open(): Promise<Stage> {
-    const stage = await Stage.start();
-    after(() => stage.close());
+    const stage = new Stage(await FakeManagementApi.open());
+    for (const name of ["ml-worker-job", "dl-job"]) stage.api.jobs.set(name, JOB);
     return stage;
   }
 
@@ -89,14 +80,6 @@ export class Stage implements ExecutionListener {
     });
     this.#executors.push(executor);
     return executor;
-  }
-
-  onEvents(batch: EventBatch): void {
-    this.batches.push(batch);
-  }
-
-  onTimings(timings: readonly Timing[]): void {
-    this.timings.push(...timings);
   }
 
   /** Writes an attempt's status blob. */
@@ -126,12 +109,7 @@ export class Stage implements ExecutionListener {
 }
 
 /** After this time, a test that waits for something that never happens fails, so that its file ends. */
-const MAX_WAIT_MS = 600_000;
-
-/** A test with a time limit, which ends even if the awaited event never happens. */
-export function trial(name: string, body: () => Promise<void>): void {
-  test(name, { timeout: MAX_WAIT_MS }, body);
-}
+export const MAX_WAIT_MS = 600_000;
 
 export const RECORD = {
   status: "Succeeded",

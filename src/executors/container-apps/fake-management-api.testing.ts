@@ -17,10 +17,16 @@ const RESULTS =
 /** The calls that the fake supports. */
 export type Call = "job" | "start" | "result" | "execution" | "list" | "stop";
 
-/** What a call gets instead of its answer (`silence`: no answer at all). `after` carries the call out first. */
+/** What a call gets instead of its answer. `after` carries the call out first. */
 export interface Fault {
-  readonly answer: "cut" | "silence" | { status: number; headers?: Record<string, string>; body?: object };
+  readonly answer: "cut" | Answer;
   readonly after?: true;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body?: object;
+  readonly headers?: Record<string, string>;
 }
 
 export interface FakeExecution {
@@ -35,20 +41,13 @@ export interface FakeExecution {
   hidden: number;
 }
 
-export interface ReceivedRequest {
-  readonly call: Call;
-  readonly method: string;
-  readonly body: string;
-}
-
 /** A fake of the part of Azure's management API that serves Container Apps jobs, over https on the loopback address. */
 export class FakeManagementApi {
   readonly jobs = new Map<string, object>();
   readonly executions: FakeExecution[] = [];
-  readonly requests: ReceivedRequest[] = [];
-  /** 202 makes start and stop long-running operations that take this many polls. */
+  readonly calls: Call[] = [];
+  /** 202 makes start and stop long-running operations, which end at the second poll. */
   answers: 200 | 202 = 200;
-  polls = 1;
   pageSize = 100;
   /** For executions that are started: the number of lists and reads that do not show them yet. */
   hidden = 0;
@@ -58,7 +57,8 @@ export class FakeManagementApi {
   stopping: string[] = ["Stopped"];
   readonly #faults: { call: Call; fault: Fault }[] = [];
   readonly #server: Server;
-  #endpoint = "";
+  /** The address of the fake. After it closes, the same address answers the requests that are still on their way. */
+  endpoint = "";
 
   private constructor() {
     const answer = answering((request, response) => this.#answer(request, response));
@@ -68,13 +68,8 @@ export class FakeManagementApi {
   static async open(): Promise<FakeManagementApi> {
     const fake = new FakeManagementApi();
     await new Promise<void>((resolve) => fake.#server.listen(0, "127.0.0.1", resolve));
-    fake.#endpoint = `https://127.0.0.1:${(fake.#server.address() as AddressInfo).port}`;
+    fake.endpoint = `https://127.0.0.1:${(fake.#server.address() as AddressInfo).port}`;
     return fake;
-  }
-
-  /** The address of the fake. After it closes, the same address answers the requests that are still on their way. */
-  get endpoint(): string {
-    return this.#endpoint;
   }
 
   /** Options of the SDK's client. */
@@ -92,7 +87,7 @@ export class FakeManagementApi {
   }
 
   count(call: Call): number {
-    return this.requests.filter((request) => request.call === call).length;
+    return this.calls.filter((each) => each === call).length;
   }
 
   async close(): Promise<void> {
@@ -109,7 +104,7 @@ export class FakeManagementApi {
       return send(response, 400, error(`no such call: ${request.method} ${url.pathname}`));
     }
     const { call, names } = found;
-    this.requests.push({ call, method: request.method ?? "", body });
+    this.calls.push(call);
     const index = this.#faults.findIndex((entry) => entry.call === call);
     const fault = index < 0 ? undefined : this.#faults.splice(index, 1)[0]!.fault;
     if (fault !== undefined && !fault.after) return failWith(response, fault);
@@ -152,7 +147,7 @@ export class FakeManagementApi {
 
   #accepted(name: string): Answer {
     if (this.answers === 200) return { status: 200, body: { name, id: `${ROOT}/executions/${name}` } };
-    this.#results.set(name, this.polls);
+    this.#results.set(name, 1);
     return { status: 202, headers: { location: `${this.endpoint}${RESULTS}/${name}?api-version=1` } };
   }
 
@@ -172,12 +167,6 @@ export class FakeManagementApi {
   }
 }
 
-interface Answer {
-  readonly status: number;
-  readonly body?: object;
-  readonly headers?: Record<string, string>;
-}
-
 const ROUTES: readonly (readonly [Call, string, RegExp])[] = [
   ["job", "GET", new RegExp(`^${ROOT}/([^/]+)$`)],
   ["start", "POST", new RegExp(`^${ROOT}/([^/]+)/start$`)],
@@ -188,11 +177,8 @@ const ROUTES: readonly (readonly [Call, string, RegExp])[] = [
 ];
 
 function route(method: string, path: string): { call: Call; names: string[] } | undefined {
-  for (const [call, verb, pattern] of ROUTES) {
-    const match = verb === method ? pattern.exec(path) : null;
-    if (match !== null) return { call, names: match.slice(1) };
-  }
-  return undefined;
+  const found = ROUTES.find(([, verb, pattern]) => verb === method && pattern.test(path));
+  return found && { call: found[0], names: found[2].exec(path)!.slice(1) };
 }
 
 function shown({ job, name, template, properties }: FakeExecution): object {
@@ -210,8 +196,7 @@ function error(message: string, code = "InvalidRequest"): object {
 
 function failWith(response: ServerResponse, { answer }: Fault): void {
   if (answer === "cut") response.destroy();
-  else if (answer !== "silence")
-    send(response, answer.status, answer.body ?? error("as the test wants it"), answer.headers);
+  else send(response, answer.status, answer.body ?? error("as the test wants it"), answer.headers);
 }
 
 function send(response: ServerResponse, status: number, body?: object, headers = {}): void {

@@ -4,11 +4,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
+import { after, test } from "node:test";
 import { openStore } from "../../blob/open-store.ts";
 import { findEnvironment } from "../../engine/environment/environment.ts";
-import { readStatus } from "../status-reader.ts";
-import { JOB, ORDER, Stage, trial } from "./container-apps.testing.ts";
+import { readStatus } from "../status-blobs.ts";
+import { MAX_WAIT_MS, ORDER, Stage } from "./container-apps.testing.ts";
 import type { FakeExecution } from "./fake-management-api.testing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-container-"));
@@ -43,7 +43,7 @@ function run({ template, properties }: FakeExecution): void {
 
 async function stageWithContainers() {
   const stage = await Stage.open();
-  stage.api.jobs.set("ml-worker-job", JOB);
+  after(() => stage.close());
   stage.api.onStart = run;
   const store = await openStore(folder, { policy: { allowed: [] } });
   after(() => store.close());
@@ -54,7 +54,9 @@ async function stageWithContainers() {
   return { stage, executor };
 }
 
-trial("the job's own status blob tells its warnings, its timings and its record", async () => {
+test("the job's own status blob tells its warnings, its timings and its record", {
+  timeout: MAX_WAIT_MS,
+}, async () => {
   const { stage, executor } = await stageWithContainers();
   const end = await (await executor.start(order, stage)).ended;
   assert.ok(end.kind === "succeeded", JSON.stringify(end));
@@ -67,7 +69,9 @@ trial("the job's own status blob tells its warnings, its timings and its record"
   assert.ok(stage.timings.length > 0);
 });
 
-trial("an execution of the job audits its inputs, or replays an output", async () => {
+test("an execution of the job audits its inputs, or replays an output", {
+  timeout: MAX_WAIT_MS,
+}, async () => {
   const { stage, executor } = await stageWithContainers();
   const output_url = join(folder, "data/ml_engine_op-1.json");
   for (const changes of [
@@ -91,7 +95,7 @@ trial("an execution of the job audits its inputs, or replays an output", async (
   }
 });
 
-trial("a job that fails tells its problem by its status blob", async () => {
+test("a job that fails tells its problem by its status blob", { timeout: MAX_WAIT_MS }, async () => {
   const { stage, executor } = await stageWithContainers();
   const featureUrl = join(folder, "data/feature_engine_none.json");
   const end = await (await executor.start({ ...order, id: "op-2", featureUrl }, stage)).ended;

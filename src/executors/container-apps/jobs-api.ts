@@ -6,9 +6,12 @@ import type {
   JobExecutionTemplate,
 } from "@azure/arm-appcontainers";
 import type { TokenCredential } from "@azure/identity";
+import { JOB_OPERATIONS } from "../../contract/config/job-operations.ts";
+import { LIMITS } from "../../contract/config/limits.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { withOptionalPackages } from "../../contract/machine/optional-packages.ts";
+import type { JobOrder } from "../executor.ts";
 
-/** The resource group of the jobs, and how to reach the API. */
 interface JobsApiOptions {
   readonly subscription: string;
   readonly resourceGroup: string;
@@ -18,15 +21,7 @@ interface JobsApiOptions {
   readonly client?: ContainerAppsAPIClientOptionalParams | undefined;
 }
 
-/**
- * How a call of the API failed.
- *
- * - `missing`: what it asked for is not there (404).
- * - `throttled`: too many calls (429).
- * - `denied`: no credentials, or not the right ones (401, 403).
- * - `refused`: Azure understood and said no (other 4xx).
- * - `transient`: no answer, or a server error; the call may or may not have been carried out.
- */
+/** How a call of the API failed. `refused`: Azure understood and said no. `transient`: it may or may not have been carried out. */
 export type FaultKind = "missing" | "throttled" | "denied" | "refused" | "transient";
 
 /** A failed call. The message contains no secret. The SDK's error is dropped, because it includes the request with its body. */
@@ -94,29 +89,22 @@ export class JobsApi {
   }
 
   /** Undefined if it no longer exists. */
-  async execution(job: string, execution: string, signal: AbortSignal): Promise<JobExecution | undefined> {
-    try {
-      const options = within(signal, CALL_MS);
-      return await orFault(this.#client.jobExecution(this.#group, job, execution, options));
-    } catch (fault) {
-      if (fault instanceof ApiFault && fault.kind === "missing") return undefined;
+  execution(job: string, execution: string, signal: AbortSignal): Promise<JobExecution | undefined> {
+    const found = this.#client.jobExecution(this.#group, job, execution, within(signal, CALL_MS));
+    return orFault(found).catch((fault: ApiFault) => {
+      if (fault.kind === "missing") return undefined;
       throw fault;
-    }
+    });
   }
 
-  /** The first execution of the job, running or ended, that `wanted` accepts. */
-  async find(
-    job: string,
-    wanted: (execution: JobExecution) => boolean,
-    signal: AbortSignal,
-  ): Promise<JobExecution | undefined> {
+  /** The name of the execution of an attempt, running or ended; undefined if there is none. */
+  find(job: string, order: JobOrder, signal: AbortSignal): Promise<string | undefined> {
     const executions = this.#client.jobsExecutions.list(this.#group, job, within(signal, CALL_MS));
-    try {
-      for await (const execution of executions) if (wanted(execution)) return execution;
+    const search = async () => {
+      for await (const execution of executions) if (carries(execution, order)) return execution.name;
       return undefined;
-    } catch (error) {
-      throw faultOf(error);
-    }
+    };
+    return orFault(search());
   }
 }
 
@@ -132,29 +120,28 @@ async function orFault<T>(call: PromiseLike<T>): Promise<T> {
   }
 }
 
-/** The fields of the SDK's errors that this file reads. */
-interface SdkError {
-  readonly name?: string;
-  readonly message?: string;
-  readonly code?: string;
-  readonly statusCode?: number;
-}
-
 // Azure's message may quote the request, which can contain a SAS among its URLs with any spelling of the ampersand.
 const SECRETS = /((?:sig|signature|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
 const MAX_MESSAGE = 300;
 
-/** @returns the fault behind `error`, which the SDK threw. */
+/** @param error of the SDK. */
 export function faultOf(error: unknown): ApiFault {
   if (error instanceof ApiFault) return error;
-  const { name = "", message, code, statusCode: status = 0 } = error as SdkError;
+  const {
+    name = "",
+    message,
+    code,
+    statusCode: status = 0,
+  } = error as Partial<Error> & {
+    readonly code?: string;
+    readonly statusCode?: number;
+  };
   const line = (message ?? String(error)).replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();
   const text = line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
   // Of @azure/identity: there is no token, so nothing was sent.
   if (/^(Aggregate)?Authentication(Required)?Error$|^CredentialUnavailableError$/.test(name))
     return new ApiFault("denied", `no credentials: ${text}`);
-  const summary = [status || name, code, text].filter(Boolean).join(" ");
-  return new ApiFault(kindOf(status), summary);
+  return new ApiFault(kindOf(status), [status || name, code, text].filter(Boolean).join(" "));
 }
 
 function kindOf(status: number): FaultKind {
@@ -163,4 +150,69 @@ function kindOf(status: number): FaultKind {
   if (status === 401 || status === 403) return "denied";
   // 408: Azure stopped waiting, as a gateway does. That is as inconclusive as a 5xx or no status at all.
   return status >= 400 && status < 500 && status !== 408 ? "refused" : "transient";
+}
+
+/** Settings of the service, by the variable names that job containers read. */
+export type JobSettings = Readonly<Record<string, string>>;
+
+const [ID, ATTEMPT] = ["OPERATION_ID", "MUCAST_STATUS_ATTEMPT"];
+
+/**
+ * The template of an execution: the job's whole template, with the order and the settings in the env of one container. Azure uses it in
+ * place of the job's template, so it must be complete.
+ * @throws MucastError too_large for a config over its limit; unavailable if the job has no container.
+ */
+export function executionTemplate(
+  job: Job,
+  jobName: string,
+  order: JobOrder,
+  settings: JobSettings = {},
+): JobExecutionTemplate {
+  const { containers = [], initContainers } = job.template ?? {};
+  const target = containers.find(({ name }) => name === jobName) ?? containers[0];
+  if (target === undefined) {
+    const message = `${jobName} has no container; deploy the job again`;
+    throw new MucastError("unavailable", message, { path: jobName });
+  }
+  const ours = { ...orderEnv(order), ...settings };
+  const env = [
+    ...(target.env ?? []).filter(({ name }) => !(name! in ours)),
+    ...Object.entries(ours).map(([name, value]) => ({ name, value })),
+  ];
+  return {
+    containers: containers.map((container) => (container === target ? { ...container, env } : container)),
+    ...(initContainers ? { initContainers } : {}),
+  };
+}
+
+/** Whether an execution was started for this attempt at this operation. */
+export function carries(execution: JobExecution, { id, attempt }: JobOrder): boolean {
+  return (execution.template?.containers ?? []).some(({ env = [] }) => {
+    const valueIn = (wanted: string) => env.find(({ name }) => name === wanted)?.value;
+    return valueIn(ID) === id && valueIn(ATTEMPT) === String(attempt);
+  });
+}
+
+/** The order, as environment variables of a job container. */
+function orderEnv(order: JobOrder): Record<string, string> {
+  const { config, operation, options = {}, space, traceparent } = order;
+  const bytes = Buffer.byteLength(config);
+  if (bytes > LIMITS.configBytes) {
+    const message = `config has ${bytes} bytes, more than the ${LIMITS.configBytes} of a config`;
+    throw new MucastError("too_large", message, { path: "config", limit: LIMITS.configBytes });
+  }
+  const isJob = JOB_OPERATIONS.some((name) => name === operation);
+  return {
+    FEATURE_URL: order.featureUrl,
+    DATA_EXTRACTOR_URL: order.dataExtractorUrl,
+    CONFIG: config,
+    // Set for an audit or a replay; the job's command then runs that instead of the job.
+    ...(isJob ? {} : { MUCAST_OPERATION: operation }),
+    ...(Object.keys(options).length === 0 ? {} : { MUCAST_OPTIONS: JSON.stringify(options) }),
+    [ID]: order.id,
+    [ATTEMPT]: String(order.attempt),
+    // Relative to the job's own BLOB_URL, which may be a secret that only the job knows.
+    ...(space ? { MUCAST_BLOB_SPACE: space } : {}),
+    ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
+  };
 }

@@ -4,19 +4,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, watch } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import {
-  type BlobPair,
-  removeFolders,
-  runJob,
-  withoutIdentity,
-  writeMarket,
-} from "../../../test/end-to-end/jobs/job-runs.ts";
-import { cleanMarket } from "../../../test/end-to-end/markets/market.ts";
-import { IN_RELEASE_TIER } from "../../../test/whole-matrix.testing.ts";
-import { runMlJob } from "../../jobs/run-job.ts";
-import { openEngine } from "../../jobs/shared/job.ts";
+import { removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
 import type { JobOrder } from "../executor.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";
 import {
@@ -30,6 +20,7 @@ import {
   processesOf,
   QUICK,
   type Sandbox,
+  TINY,
   until,
   untilGone,
 } from "./jobs.testing.ts";
@@ -40,50 +31,17 @@ const options = {
   skip: process.platform !== "linux" && "looks into /proc",
 };
 
-let market: BlobPair;
-before(async () => {
-  const whole = cleanMarket("2021-10-29");
-  market = await writeMarket({ ...whole, features: new Map([...whole.features].slice(0, 2)) });
-});
 after(removeFolders);
 
-/** A job that fits until it is stopped; returns once it is fitting. */
-async function startFitting(config = ENDLESS) {
-  const sandbox = await newSandbox();
-  const executor = executorIn(sandbox);
-  const order = orderOf(market, config);
-  const execution = await executor.start(order, new RecordingListener());
-  const [worker] = await until(() => {
-    const found = fittingIn(sandbox);
-    return found.length > 0 ? found : undefined;
-  });
-  return { sandbox, order, execution, worker: worker! };
-}
-
 test("a job process that does not answer to a stop is killed and leaves no output", options, async () => {
-  const { sandbox, execution } = await startFitting();
+  const sandbox = await newSandbox();
+  const execution = await executorIn(sandbox).start(orderOf(TINY, ENDLESS), new RecordingListener());
+  await until(() => fittingIn(sandbox)[0]);
   for (const pid of processesOf(sandbox)) process.kill(pid, "SIGSTOP");
   execution.stop("canceled");
   const end = await execution.ended;
-  assert.deepEqual(processesOf(sandbox), []);
-  assert.ok(end.kind === "failed");
-  assert.equal(end.problem.code, "canceled");
-  assert.deepEqual(outputsOf(sandbox), []);
-});
-
-/** In `npm test` a service whose worker is killed stands for it: test/service/killed-jobs.testing.ts. */
-test("a worker that is killed has its task run again with the same bytes", {
-  ...options,
-  ...IN_RELEASE_TIER,
-}, async () => {
-  const slow = `{"ML params": {"model": "catboost", "n_splits": 1, "model_params": {"iterations": 400}}}`;
-  const { sandbox, execution, order, worker } = await startFitting(slow);
-  process.kill(worker, "SIGKILL");
-  const end = await execution.ended;
-  assert.equal(end.kind, "succeeded", JSON.stringify(end));
-  const text = readFileSync(join(sandbox.blobUrl, "data", `ml_engine_${order.id}.json`), "utf8");
-  const undisturbed = await runJob(market, slow, 2, runMlJob, openEngine);
-  assert.equal(withoutIdentity(text), withoutIdentity(undisturbed.text));
+  assert.equal(end.kind === "failed" && end.problem.code, "canceled");
+  assert.deepEqual([processesOf(sandbox), outputsOf(sandbox)], [[], []]);
 });
 
 /** A separate service with one job, to be killed. */
@@ -97,7 +55,7 @@ function startService(sandbox: Sandbox, order: JobOrder | undefined, { warm = fa
 describe("a service that is killed leaves no process and no partial output", options, () => {
   test("while its job fits", async () => {
     const sandbox = await newSandbox();
-    const order = orderOf(market, ENDLESS);
+    const order = orderOf(TINY, ENDLESS);
     const service = startService(sandbox, order);
     await until(() => fittingIn(sandbox)[0]);
     service.kill("SIGKILL");
@@ -107,7 +65,7 @@ describe("a service that is killed leaves no process and no partial output", opt
 
   test("while its job writes: the output is complete or absent", async () => {
     const sandbox = await newSandbox();
-    const order = orderOf(market, QUICK);
+    const order = orderOf(TINY, QUICK);
     const watcher = watch(join(sandbox.blobUrl, "data"));
     const service = startService(sandbox, order);
     await once(watcher, "change");
@@ -130,7 +88,7 @@ describe("a service that is killed leaves no process and no partial output", opt
 test("nothing of an earlier service's job runs once a later service does not adopt it", options, async () => {
   const sandbox = await newSandbox();
   const executor = executorIn(sandbox);
-  const order = orderOf(market, ENDLESS);
+  const order = orderOf(TINY, ENDLESS);
   const execution = await executor.start(order, new RecordingListener());
   const later = executorIn(sandbox);
   const adopted = later.adopt(order, execution.handle);

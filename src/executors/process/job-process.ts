@@ -4,22 +4,114 @@
  */
 import { join } from "node:path";
 import { withSpace } from "../../blob/names.ts";
-import { mappedBase, withoutSignature } from "../../blob/policy.ts";
+import { type BlobPolicy, mappedBase, withoutSignature } from "../../blob/policy.ts";
+import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Report } from "../../contract/output/job-events.ts";
+import type { EventBatch, Report } from "../../contract/output/job-events.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { type PrivateDetails, publicProblem } from "../../contract/problems/public-problem.ts";
-import type { EnginePool } from "../../engine/pool/pool.ts";
-import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
+import { findEnvironment } from "../../engine/environment/environment.ts";
+import { EnginePool } from "../../engine/pool/pool.ts";
+import { WarmHost } from "../../engine/pool/warm-host.ts";
+import { type EngineNeed, type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
 import type { OnTiming } from "../../jobs/shared/timings.ts";
+import { openWorkFolder, type WorkFolder } from "../../jobs/shared/work-folder.ts";
 import { openParentChannel } from "../../processes/parent-channel.ts";
-import { EventGatherer } from "../event-gatherer.ts";
-import type { JobOrder } from "../executor.ts";
-import { Pace } from "../pace.ts";
+import { EventGatherer, Pace } from "../event-gatherer.ts";
+import type { ExecutionEnd, JobOrder } from "../executor.ts";
 import { namedUrls, runOperation } from "../run-operation.ts";
-import { boundTimings } from "../status-writer.ts";
-import type { FromJob, JobEnd, JobSetup, JobStorage, ToJob } from "./messages.ts";
-import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
+import { boundTimings } from "../status-blobs.ts";
+
+/** The locations of a job's blobs, and what it may read. */
+export interface JobStorage {
+  /** The location of outputs; may carry a SAS. */
+  readonly blobUrl: string;
+  readonly policy: BlobPolicy;
+}
+
+/** What every job of a process shares. */
+export interface JobSetup extends JobStorage {
+  /** Limit of its memory in bytes, including everything it starts. */
+  readonly memoryBytes: number;
+  /** The cluster that it computes on; by default this machine. */
+  readonly cluster?: ClusterEngine | undefined;
+  /** Whether the process starts an engine before it has an order. */
+  readonly warm: boolean;
+}
+
+/** What the service sends: the setup, then one order after the other. */
+export type ToJob =
+  | ({ readonly op: "setup" } & JobSetup)
+  | { readonly op: "order"; readonly order: JobOrder }
+  /** How many workers the job of the last order may have from now on. */
+  | { readonly op: "workers"; readonly workers: number };
+
+/** What a job process sends. Nothing follows the end of a job that was stopped. */
+export type FromJob =
+  | { readonly event: "events"; readonly batch: EventBatch }
+  | { readonly event: "timings"; readonly timings: readonly Timing[] }
+  /** Nothing of the order runs any more. `isLast`: the process ends, too. */
+  | { readonly event: "end"; readonly end: JobEnd; readonly isLast: boolean };
+
+export type JobEnd = Exclude<ExecutionEnd, { kind: "lost" }>;
+
+/** Together hardly slower and larger than scikit-learn alone; catboost and PyTorch would cost far more. */
+const WARM_LIBRARIES = ["sklearn", "xgboost", "lightgbm"];
+
+/**
+ * An engine that serves one job after the other, and starts before or together with the first. Libraries stay imported, and every job gets
+ * new workers. A job that it does not suit gets a new engine instead.
+ */
+class WarmEngine {
+  readonly #python = findEnvironment("ml").python;
+  readonly #work: WorkFolder = openWorkFolder();
+  readonly #host: WarmHost;
+  #closed: Promise<void> | undefined;
+
+  /** @throws MucastError engine_unavailable, output_failed. */
+  constructor(libraries: readonly string[]) {
+    this.#host = new WarmHost({ python: this.#python, libraries, workFolder: this.#work.path });
+  }
+
+  /** Whether it waits for a job. */
+  get isIdle(): boolean {
+    return this.#closed === undefined && this.#host.waits;
+  }
+
+  /**
+   * Whether it can be the engine of this job. A network's job gets its own engine, because its libraries start their own threads; so does a
+   * portable job and a job on a cluster.
+   */
+  static suits({ environment, portable, cluster }: EngineNeed): boolean {
+    return environment === "ml" && portable !== true && cluster === undefined;
+  }
+
+  open(need: EngineNeed): ReturnType<OpenEngine> {
+    if (!WarmEngine.suits(need) || findEnvironment("ml").python !== this.#python) {
+      this.close().catch((error: unknown) => console.error(error));
+      return openEngine(need);
+    }
+    const { libraries, workers, memoryBytes } = need;
+    const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
+    const { path: workFolder } = this.#work;
+    const shared = { python: this.#python, workFolder, warmHost: this.#host };
+    const pool = EnginePool.start({ ...shared, libraries, workers, ...limit });
+    return {
+      pool,
+      workFolder,
+      close: async () => {
+        await pool.close();
+        if (!this.#work.clear()) await this.close();
+      },
+    };
+  }
+
+  /** Closes its host and removes its work folder; no job may be using it. */
+  close(): Promise<void> {
+    this.#closed ??= this.#host.close().then(() => this.#work.remove());
+    return this.#closed;
+  }
+}
 
 /** With more memory, another process takes over, so that nothing accumulates. */
 const MAX_BYTES = 2 ** 30;
@@ -35,7 +127,13 @@ let pool: EnginePool | undefined;
 const service = openParentChannel<ToJob, FromJob>((message) => {
   switch (message.op) {
     case "setup":
-      prepare(message);
+      setup = message;
+      try {
+        if (setup.warm) engine = new WarmEngine(WARM_LIBRARIES);
+      } catch (error) {
+        // A job that needs the environment then fails.
+        if (!(error instanceof MucastError)) throw error;
+      }
       break;
     case "order":
       workers = message.order.workers;
@@ -59,16 +157,6 @@ process.on("SIGTERM", () => {
 /** Any text of a message may quote the URL of a blob. */
 function send(message: FromJob): Promise<void> {
   return service.send(JSON.parse(withoutSignature(JSON.stringify(message))));
-}
-
-function prepare(received: JobSetup): void {
-  setup = received;
-  try {
-    if (setup.warm) engine = new WarmEngine(WARM_LIBRARIES);
-  } catch (error) {
-    // A job that needs the environment then fails.
-    if (!(error instanceof MucastError)) throw error;
-  }
 }
 
 async function end(): Promise<void> {
@@ -123,7 +211,7 @@ async function runJob(order: JobOrder, report: Report, onTiming: OnTiming): Prom
 /** Takes the warm engine, which waits already or starts with the first job that it suits. */
 const openWarmEngine: OpenEngine = (need) => {
   if (WarmEngine.suits(need)) engine ??= new WarmEngine(need.libraries);
-  const opened = (engine?.open ?? openEngine)({ ...need, workers });
+  const opened = engine?.open({ ...need, workers }) ?? openEngine({ ...need, workers });
   pool = opened.pool;
   return opened;
 };
@@ -137,18 +225,15 @@ function storageOf({ blobUrl, policy: whole }: JobStorage, order: JobOrder): Job
   const policy = { ...whole, own: { space, named: namedUrls(order) } };
   if (space === "") return { blobUrl, policy };
   const { mapped = [] } = policy;
+  const own = mapped.flatMap(({ base, folder, root }) => {
+    const keys = shared.filter((url) => url.startsWith(`${base}/`)).map((url) => url.slice(base.length + 1));
+    return [
+      { base, folder, keys },
+      { base, folder: join(folder, space), root },
+    ];
+  });
   return {
     blobUrl: mappedBase(blobUrl, mapped) === undefined ? withSpace(blobUrl, space) : blobUrl,
-    policy: {
-      ...policy,
-      mapped: mapped.flatMap(({ base, folder, root }) => [
-        {
-          base,
-          folder,
-          keys: shared.flatMap((url) => (url.startsWith(`${base}/`) ? [url.slice(base.length + 1)] : [])),
-        },
-        { base, folder: join(folder, space), root },
-      ]),
-    },
+    policy: { ...policy, mapped: own },
   };
 }

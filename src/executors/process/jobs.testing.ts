@@ -114,26 +114,24 @@ export function pidOf({ handle }: Execution): number {
 
 /** Every living process of a sandbox: job processes, their engines, and processes that wait for a job. */
 export function processesOf({ temporary }: Sandbox): number[] {
-  return readdirSync("/proc").flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      const environment = readFileSync(`/proc/${name}/environ`, "latin1").split("\0");
-      return environment.includes(`TMPDIR=${temporary}`) ? [Number(name)] : [];
-    } catch {
-      return []; // It has ended, or is a zombie.
-    }
-  });
+  const isIn = (pid: string) => textOf(`/proc/${pid}/environ`).split("\0").includes(`TMPDIR=${temporary}`);
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && isIn(name))
+    .map(Number);
 }
 
 /** Python workers of a sandbox that have a matrix mapped, which means they are fitting it. */
 export function fittingIn(sandbox: Sandbox): number[] {
-  return processesOf(sandbox).filter((pid) => {
-    try {
-      return /\/x\d+\.npy/.test(readFileSync(`/proc/${pid}/maps`, "latin1"));
-    } catch {
-      return false;
-    }
-  });
+  return processesOf(sandbox).filter((pid) => /\/x\d+\.npy/.test(textOf(`/proc/${pid}/maps`)));
+}
+
+/** Empty if the process has ended, or is a zombie. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
 }
 
 /** Listing every process of the system costs about a millisecond. */

@@ -1,9 +1,14 @@
-/** Runs the suite for executors on ProcessExecutor, and checks that it keeps secrets from its processes. */
+/** Runs the suite for executors on ProcessExecutor, and tests what its processes see, may use and leave behind. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { copyFile, mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { DEFECTIVE } from "../../../test/defective.testing.ts";
 import { newFolder, removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { FakeGateway } from "../../../test/engine/fake-gateway.ts";
+import { IN_RELEASE_TIER } from "../../../test/whole-matrix.testing.ts";
+import { memoryOf } from "../../engine/process-memory.ts";
 import type { ExecutionEnd, JobOrder } from "../executor.ts";
 import {
   type ExecutorTrial,
@@ -22,14 +27,16 @@ import {
   outputsOf,
   pidOf,
   processesOf,
+  QUICK,
   RIDGE,
+  run,
   type Sandbox,
   TINY,
   temporaryFilesOf,
   until,
   withExecutor,
 } from "./jobs.testing.ts";
-import type { ProcessExecutor } from "./process-executor.ts";
+import { JobChild, type ProcessExecutor } from "./process-executor.ts";
 
 after(removeFolders);
 
@@ -152,35 +159,30 @@ describe("what a job process sees", options, () => {
       .map((pid) => readFileSync(`/proc/${pid}/${file}`, "latin1"))
       .join("\0");
 
-  /** Waits for a job process and its engine, but not for their imports. */
-  const started = (sandbox: Sandbox) =>
-    until(() => (/mucast_engine\0host/.test(seen(sandbox, "cmdline")) ? true : undefined));
-
-  test("contains no secret of the service", () =>
-    withExecutor(
-      async (_, sandbox) => {
-        await started(sandbox);
-        assert.equal(processesOf(sandbox).length, 2, "a job process and its engine");
-        assert.doesNotMatch(seen(sandbox, "environ"), /s3cret|trace-warnings/);
-      },
-      { warm: true, env: { ...process.env, ...secrets } },
-    ));
-
-  test("contains the storage's credentials if that is Azure, and never on a command line", () =>
-    withExecutor(
-      async (_, sandbox) => {
-        await started(sandbox);
-        assert.match(seen(sandbox, "environ"), /AZURE_STORAGE_SAS_TOKEN=sig=s3cret-3/);
-        assert.doesNotMatch(seen(sandbox, "environ"), /s3cret-[1245]/);
-        assert.doesNotMatch(seen(sandbox, "cmdline"), /s3cret/);
-      },
+  for (const [what, others, found] of [
+    ["contains no secret of the service", {}, []],
+    [
+      "contains the storage's credentials if that is Azure, and never on a command line",
       {
-        warm: true,
-        env: { ...process.env, ...secrets },
         blobUrl: "https://account.blob.core.windows.net/c?sv=1&sig=s3cret-4",
         policy: { allowed: [], container: "https://account.blob.core.windows.net/c" },
       },
-    ));
+      ["AZURE_STORAGE_SAS_TOKEN=sig=s3cret-3"],
+    ],
+  ] as const)
+    test(what, () =>
+      withExecutor(
+        async (_, sandbox) => {
+          // A job process and its engine.
+          await until(() => (/mucast_engine\0host/.test(seen(sandbox, "cmdline")) ? true : undefined));
+          const environment = seen(sandbox, "environ").split("\0");
+          const secret = environment.filter((text) => /s3cret|trace-warnings/.test(text));
+          assert.deepEqual([...new Set(secret)], found);
+          assert.doesNotMatch(seen(sandbox, "cmdline"), /s3cret/);
+        },
+        { warm: true, env: { ...process.env, ...secrets }, ...others },
+      ),
+    );
 
   test("contains the token of the jobs' cluster, never on a command line, and keeps no engine on this machine", async () => {
     const fake = new FakeGateway(await newFolder());
@@ -215,3 +217,125 @@ describe("what a job process sees", options, () => {
     await fake.close();
   });
 });
+
+describe("a job in a process of its own", options, () => {
+  test("reads and writes only in its caller's space, except for shared inputs", async () => {
+    const base = "http://127.0.0.1:8080";
+    const folder = await newFolder();
+    const space = "key-0123456789abcdef";
+    await mkdir(join(folder, "data"), { recursive: true });
+    await mkdir(join(folder, space, "data"), { recursive: true });
+    await copyFile(TINY.features, join(folder, space, "data", "feature_engine_tiny.json"));
+    await copyFile(TINY.prices, join(folder, "data", "data_extractor_tiny.json"));
+    const urls = {
+      featureUrl: `${base}/data/feature_engine_tiny.json`,
+      dataExtractorUrl: `${base}/data/data_extractor_tiny.json`,
+    };
+    await withExecutor(
+      async (executor) => {
+        const order = orderOf(TINY, QUICK, { ...urls, space });
+        const closed = await (await executor.start(order, new RecordingListener())).ended;
+        assert.equal(closed.kind === "failed" && closed.problem.code, "blob_not_found");
+        const shared = orderOf(TINY, QUICK, { ...urls, space, shared: [urls.dataExtractorUrl] });
+        const end = await (await executor.start(shared, new RecordingListener())).ended;
+        assert.ok(end.kind === "succeeded", JSON.stringify(end));
+        assert.equal(end.record.output_url, `${base}/data/${end.record.output_name}`);
+        assert.ok(readdirSync(join(folder, space, "data")).includes(end.record.output_name));
+        assert.deepEqual(readdirSync(folder).sort(), ["data", space]);
+      },
+      { blobUrl: base, policy: { allowed: [], mapped: [{ base, folder, root: folder }] } },
+    );
+  });
+
+  test("that exceeds its memory limit ends as out_of_memory", () =>
+    withExecutor(
+      async (executor, sandbox) => {
+        const { end } = await run(executor, QUICK);
+        assert.ok(end.kind === "failed", JSON.stringify(end));
+        const { code, detail, limit_bytes, share_bytes } = end.problem;
+        assert.deepEqual([code, limit_bytes, share_bytes], ["out_of_memory", 32 * 2 ** 20, 32 * 2 ** 20]);
+        assert.match(detail, /held \d+ MiB of memory, over the limit of 32 MiB/);
+        assert.deepEqual(outputsOf(sandbox), []);
+      },
+      { memoryBytes: 32 * 2 ** 20 },
+    ));
+
+  test("whose temporary files exceed their limit ends as output_failed, and leaves none of them", () =>
+    withExecutor(
+      async (executor, sandbox) => {
+        const { end } = await run(executor, ENDLESS);
+        assert.ok(end.kind === "failed", JSON.stringify(end));
+        const { code, detail, limit_bytes } = end.problem;
+        assert.deepEqual([code, limit_bytes], ["output_failed", 4_096]);
+        assert.match(
+          detail,
+          /^the job's temporary files took \d+ MiB, over the limit of 0 MiB \(work_bytes\)/,
+        );
+        assert.deepEqual(outputsOf(sandbox), []);
+      },
+      { workBytes: 4_096 },
+    ));
+
+  test(
+    "two that together exceed the memory limit: one ends, and the other continues",
+    IN_RELEASE_TIER,
+    async () => {
+      const sandbox = await newSandbox();
+      const start = async (executor: ProcessExecutor) =>
+        executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new RecordingListener());
+      const lone = executorIn(sandbox);
+      await start(lone);
+      await until(() => fittingIn(sandbox)[0]);
+      const limit = Math.round(1.5 * memoryOf(processesOf(sandbox), 0));
+      await lone.close();
+      const executor = executorIn(sandbox, { memoryBytes: limit });
+      const both = [await start(executor), await start(executor)];
+      const ends = both.map(async (execution, i) => [await execution.ended, i] as const);
+      const [end, loser] = await Promise.race(ends);
+      assert.ok(end.kind === "failed", JSON.stringify(end));
+      const { code, jobs, limit_bytes, share_bytes } = end.problem;
+      assert.deepEqual(
+        [code, jobs, limit_bytes, share_bytes],
+        ["out_of_memory", 2, limit, Math.floor(limit / 2)],
+      );
+      assert.ok(processesOf(sandbox).includes(pidOf(both[1 - loser]!)));
+      await executor.close();
+    },
+  );
+});
+
+/** Leaves a process behind that holds descriptor 3 and outlives its parent. */
+const LINGERER = `data:text/javascript,${encodeURIComponent(
+  `import { isMainThread } from "node:worker_threads"; import { spawn } from "node:child_process";
+   if (isMainThread) spawn("sleep", ["1000"], { stdio: ["ignore", "ignore", "ignore", 3], env: process.env });`,
+)}`;
+
+async function childWith(nodeOptions: string, log: (line: string) => void = () => undefined) {
+  const sandbox = await newSandbox();
+  const env = { PATH: process.env.PATH!, TMPDIR: sandbox.temporary, NODE_OPTIONS: nodeOptions };
+  const setup = { warm: false, blobUrl: sandbox.blobUrl, policy: { allowed: [] }, memoryBytes: 2 ** 40 };
+  return { sandbox, child: new JobChild({ env, log, ...setup }) };
+}
+
+test("kills what a job process leaves behind, even if that holds its pipes", options, async () => {
+  const { sandbox, child } = await childWith(`--import ${LINGERER}`);
+  await until(() => (processesOf(sandbox).length === 2 ? true : undefined));
+  process.kill(child.pid!, "SIGKILL");
+  assert.deepEqual(await child.gone, { reason: "it was ended by SIGKILL", waited: true });
+  assert.deepEqual(processesOf(sandbox), []);
+});
+
+test(
+  "a defect in a job process is reported by its id alone, with the details in the log",
+  options,
+  async () => {
+    const lines: string[] = [];
+    const { child } = await childWith(DEFECTIVE, (line) => void lines.push(line));
+    const end = await child.start(orderOf(TINY, QUICK), new RecordingListener()).ended;
+    assert.ok(end.kind === "failed" && end.problem.code === "internal", JSON.stringify(end));
+    assert.doesNotMatch(JSON.stringify(end), /secret|parse-config/);
+    assert.equal(lines[0], `defect ${end.problem.id}: TypeError: /srv/secret/x0.npy is undefined`);
+    assert.match(lines.join("\n"), /parse-config/);
+    await child.gone;
+  },
+);

@@ -1,16 +1,27 @@
+import { extname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { credentialsFor } from "../../blob/policy.ts";
+import { fileURLToPath } from "node:url";
+import { credentialsFor, withoutSignature } from "../../blob/policy.ts";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
-import { startTimeOf } from "../../contract/machine/process-stat.ts";
+import { isRunning, isStopped, startTimeOf } from "../../contract/machine/process-stat.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import { mib, outOfMemory } from "../../engine/process-memory.ts";
+import { sweepWorkFolders, workFoldersOf } from "../../jobs/shared/work-folder.ts";
+import { Child } from "../../processes/child.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
 import { killGroup } from "../../processes/process-group.ts";
-import { freeBytes, type OverLimit, type Usage, UsageLimit } from "../../processes/usage-limit.ts";
-import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
-import { JobChild, temporaryOf } from "./job-child.ts";
-import type { JobStorage } from "./messages.ts";
+import { diskBytes, freeBytes, type OverLimit, type Usage, UsageLimit } from "../../processes/usage-limit.ts";
+import type {
+  Execution,
+  ExecutionEnd,
+  ExecutionListener,
+  Executor,
+  JobOrder,
+  StopReason,
+} from "../executor.ts";
+import type { FromJob, JobEnd, JobSetup, JobStorage, ToJob } from "./job-process.ts";
 
 export interface ProcessExecutorOptions extends JobStorage {
   /** Called with each line that a job process prints, and the operation that it is running. No line contains a secret of the storage. */
@@ -35,20 +46,15 @@ const DISK_PAUSE = { min: 1_000, max: 10_000, factor: 10 };
 const FREE_SHARE = 0.8;
 
 /** How long a job process of an earlier service may take to end by itself, which is usually far less. Then it is killed. */
-const ADOPT = { patience: 10_000, poll: 50 };
+const PATIENCE_MILLISECONDS = 10_000;
+const POLL_MILLISECONDS = 50;
 
 /** The next process loads its modules when the job has ended, or after this long, so that it does not slow down a short job. */
 const REFILL_MILLISECONDS = 1_000;
 /** How long more than one process waits after jobs that ran at the same time. */
 const IDLE_MILLISECONDS = 30_000;
-/** After a process has ended while it waited; doubles with each one in a row. */
-const BACKOFF_MILLISECONDS = { first: 1_000, most: 60_000 };
-
-/** What a job process takes, and for which job. */
-interface JobUsage {
-  readonly child: JobChild;
-  readonly job: object | undefined;
-}
+/** The pause after a process has ended while it waited. */
+const BACKOFF_MILLISECONDS = 2_000;
 
 /** Runs jobs in processes of their own on this machine, one job at a time in each. The processes and their engines end with the service. */
 export class ProcessExecutor implements Executor {
@@ -60,11 +66,9 @@ export class ProcessExecutor implements Executor {
   readonly #running = new Map<string, Execution>();
   /** All processes, including those that wait for an order. */
   readonly #children = new Set<JobChild>();
-  readonly #watches: readonly UsageLimit<JobUsage>[];
+  readonly #watches: readonly Pick<UsageLimit<unknown>, "start" | "stop">[];
   #refill: NodeJS.Timeout | undefined;
   #trim: NodeJS.Timeout | undefined;
-  /** Processes in a row that ended while they waited. */
-  #deaths = 0;
   #isClosed = false;
 
   constructor(options: ProcessExecutorOptions) {
@@ -73,21 +77,32 @@ export class ProcessExecutor implements Executor {
     this.#env = childEnvironment(env, { ...credentialsFor(policy), cluster: cluster !== undefined });
     this.#memoryBytes = options.memoryBytes ?? defaultMemoryBytes();
     const temporary = temporaryOf(this.#env);
-    const memory = new UsageLimit<JobUsage>({
-      measure: async () => this.#memoryUsages(),
+    const memory = new UsageLimit<JobChild>({
+      measure: async () => {
+        const living = this.#living();
+        const enough = this.#memoryBytes / Math.max(1, living.length);
+        return living.map((child) => ({ user: child, bytes: child.held(enough) }));
+      },
       limit: () => this.#memoryBytes,
-      onOver: (usages, facts) => this.#onOverMemory(usages, facts),
+      onOver: endLargest,
       pause: MEMORY_PAUSE,
     });
-    const disk = new UsageLimit<JobUsage>({
-      measure: () => this.#diskUsages(),
-      limit: async (together) =>
-        workBytes ?? Math.floor(FREE_SHARE * ((await freeBytes(temporary)) + together)),
-      onOver: ([largest], facts) => onOverDisk(largest!, facts),
+    const disk = new UsageLimit<NonNullable<JobChild["run"]>>({
+      measure: async () => {
+        const usages = [];
+        for (const child of this.#living()) {
+          const { run } = child;
+          if (run !== undefined) usages.push({ user: run, bytes: await child.diskBytes() });
+        }
+        return usages;
+      },
+      limit: async (together) => workBytes ?? FREE_SHARE * ((await freeBytes(temporary)) + together),
+      onOver: ([largest], { together, limit }) =>
+        largest!.user.fail(diskFull(largest!.bytes, together, limit)),
       pause: DISK_PAUSE,
     });
-    for (const watch of [memory, disk]) void watch.start();
     this.#watches = [memory, disk];
+    for (const watch of this.#watches) void watch.start();
     if (options.warm) this.#spawn(true);
   }
 
@@ -97,7 +112,7 @@ export class ProcessExecutor implements Executor {
     if (running) return running;
     if (this.#isClosed) throw new MucastError("unavailable", "the service is closing");
     const child = this.#waiting().at(-1) ?? this.#spawn(false);
-    if (child.pid === undefined) throw new MucastError("unavailable", (await child.ended).reason);
+    if (child.pid === undefined) throw new MucastError("unavailable", (await child.gone).reason);
     const execution = child.start(order, listener);
     this.#running.set(key, execution);
     this.#fillIn(REFILL_MILLISECONDS);
@@ -117,10 +132,10 @@ export class ProcessExecutor implements Executor {
     const isOurs = [...this.#children].some((child) => child.pid === Number(pid));
     // The handle of another executor; or a process that has done that job, and runs another or waits for one.
     if (started === undefined || isOurs) return undefined;
-    const deadline = performance.now() + ADOPT.patience;
+    const deadline = performance.now() + PATIENCE_MILLISECONDS;
     while (startTimeOf(Number(pid)) === started) {
       if (performance.now() > deadline) killGroup(Number(pid));
-      await pause(ADOPT.poll);
+      await pause(POLL_MILLISECONDS);
     }
     return undefined;
   }
@@ -130,12 +145,11 @@ export class ProcessExecutor implements Executor {
     for (const timer of [this.#refill, this.#trim]) clearTimeout(timer);
     for (const watch of this.#watches) watch.stop();
     for (const child of this.#children) child.stop();
-    await Promise.all([...this.#children].map(({ ended }) => ended));
+    await Promise.all([...this.#children].map(({ gone }) => gone));
   }
 
   /** The process waits for another order, unless it ends; of several that wait, one is kept after a while. */
   #afterJob(child: JobChild): void {
-    this.#deaths = 0;
     this.#fillIn(0);
     if (!this.#options.warm && child.waits) child.stop();
     clearTimeout(this.#trim);
@@ -171,10 +185,9 @@ export class ProcessExecutor implements Executor {
       warm: warm && cluster === undefined,
     });
     this.#children.add(child);
-    void child.ended.then(({ waited }) => {
+    void child.gone.then(({ waited }) => {
       this.#children.delete(child);
-      const { first, most } = BACKOFF_MILLISECONDS;
-      if (waited) this.#fillIn(Math.min(most, first * 2 ** this.#deaths++));
+      if (waited) this.#fillIn(BACKOFF_MILLISECONDS);
     });
     return child;
   }
@@ -183,38 +196,176 @@ export class ProcessExecutor implements Executor {
   #living(): JobChild[] {
     return [...this.#children].filter(({ isEnding }) => !isEnding);
   }
+}
 
-  #memoryUsages(): Usage<JobUsage>[] {
-    const living = this.#living();
-    const enough = this.#memoryBytes / Math.max(1, living.length);
-    return living.map((child) => ({ user: { child, job: child.job }, bytes: child.held(enough) }));
+/** Ends the processes that wait, or, if none does, the largest job. */
+function endLargest(usages: readonly Usage<JobChild>[], { together, limit }: OverLimit): void {
+  const waiting = usages.filter(({ user }) => user.run === undefined);
+  for (const { user } of waiting) user.stop();
+  const [largest] = usages;
+  const jobs = usages.length;
+  if (waiting.length === 0 && largest !== undefined)
+    largest.user.run?.fail(outOfMemory({ held: largest.bytes, together, limit, share: limit / jobs, jobs }));
+}
+
+function diskFull(bytes: number, together: number, limit: number): MucastError {
+  const others = together === bytes ? "" : `, and the files of all jobs together ${mib(together)}`;
+  const message = `the job's temporary files took ${mib(bytes)}${others}, over the limit of ${mib(limit)} (work_bytes)`;
+  return new MucastError("output_failed", message, { held_bytes: bytes, limit_bytes: Math.floor(limit) });
+}
+
+interface ChildOptions extends JobSetup {
+  readonly env: Readonly<Record<string, string>>;
+  /** Called with each line that the process prints, and the operation that it is running. */
+  readonly log: (line: string, operationId: string | undefined) => void;
+}
+
+interface Run {
+  readonly order: JobOrder;
+  readonly listener: ExecutionListener;
+  readonly ended: PromiseWithResolvers<ExecutionEnd>;
+  /** Kills the process, if it still runs this order. The job fails, unless it has already reported its end. */
+  readonly fail: (error: MucastError) => void;
+  /** The first reason for which it was stopped. */
+  stopped?: StopReason;
+  end?: JobEnd;
+}
+
+const HERE = import.meta.url;
+const MODULE = fileURLToPath(new URL(`./job-process${extname(HERE)}`, HERE));
+
+const STOPPED = {
+  canceled: "the job was stopped on request",
+  timed_out: "the job was stopped at its time limit",
+};
+
+/** The service's side of a job process, which runs one order after the other. */
+export class JobChild extends Child<ToJob, FromJob> {
+  /** Settles once nothing of it runs any more and its work folder is removed; never rejects. `waited`: it had no order. */
+  readonly gone: Promise<{ readonly reason: string; readonly waited: boolean }>;
+  /** TMPDIR of the process. */
+  readonly #temporary: string;
+  #run: Run | undefined;
+
+  constructor({ env, log, ...setup }: ChildOptions) {
+    super({
+      module: MODULE,
+      env,
+      runs: "jobs",
+      onMessage: (message) => this.#receive(message),
+      onLine: (line) => log(withoutSignature(line), this.#run?.order.id),
+    });
+    this.#temporary = temporaryOf(env);
+    this.gone = this.ended.then(async ({ how, reason }) => {
+      if (how?.signal) await sweepWorkFolders(this.#temporary);
+      const waited = this.#run === undefined;
+      this.#finish(reason);
+      return { reason, waited };
+    });
+    this.send({ op: "setup", ...setup });
   }
 
-  /** Ends the processes that wait, or, if none does, the largest job. */
-  #onOverMemory(usages: readonly Usage<JobUsage>[], { together, limit }: OverLimit): void {
-    const waiting = usages.filter(({ user }) => user.job === undefined);
-    for (const { user } of waiting) user.child.stop();
-    const [largest] = usages;
-    if (waiting.length > 0 || largest === undefined) return;
-    const jobs = usages.length;
-    const facts = { held: largest.bytes, together, limit, share: limit / jobs, jobs };
-    largest.user.child.fail(outOfMemory(facts));
+  /** Starts an order; it must not be running one. @throws MucastError unavailable if the system does not show the process. */
+  start(order: JobOrder, listener: ExecutionListener): Execution {
+    const handle = this.#handle();
+    const fail = (error: MucastError) => {
+      if (this.#run !== run) return;
+      run.end ??= { kind: "failed", problem: problemOf(error) };
+      this.kill();
+    };
+    const run: Run = { order, listener, ended: Promise.withResolvers(), fail };
+    this.#run = run;
+    this.send({ op: "order", order });
+    return {
+      handle,
+      ended: run.ended.promise,
+      setWorkers: (workers) => {
+        if (this.#run === run) this.send({ op: "workers", workers });
+      },
+      stop: (reason) => {
+        run.stopped ??= reason;
+        if (this.#run === run) this.stop();
+      },
+    };
   }
 
-  async #diskUsages(): Promise<Usage<JobUsage>[]> {
-    const usages: Usage<JobUsage>[] = [];
-    for (const child of this.#living()) {
-      const { job } = child;
-      if (job !== undefined) usages.push({ user: { child, job }, bytes: await child.diskBytes() });
+  /** An order that it runs is lost, unless it was stopped for another reason before. */
+  override stop(): void {
+    if (this.#run) this.#run.stopped ??= "draining";
+    super.stop();
+  }
+
+  /** Whether it can take an order. The kernel knows of its death before this process does. */
+  get waits(): boolean {
+    if (this.isEnding || this.#run !== undefined) return false;
+    try {
+      return isRunning(this.pid!) && !isStopped(this.pid!);
+    } catch {
+      // There is no free descriptor to look it up.
+      return false;
     }
-    return usages;
+  }
+
+  /** Undefined while it waits for an order. */
+  get run(): Pick<Run, "fail"> | undefined {
+    return this.#run;
+  }
+
+  /** Bytes on disk of its temporary files. */
+  async diskBytes(): Promise<number> {
+    let bytes = 0;
+    for (const folder of workFoldersOf(this.pid!, this.#temporary))
+      bytes += await diskBytes(folder, this.pid!);
+    return bytes;
+  }
+
+  #handle(): string {
+    try {
+      return `${this.pid}-${startTimeOf(this.pid!) ?? 0}`;
+    } catch (cause) {
+      this.kill();
+      throw new MucastError("unavailable", "no job process can be looked up", {}, { cause });
+    }
+  }
+
+  #receive(message: FromJob): void {
+    const run = this.#run;
+    switch (message.event) {
+      case "events":
+        run?.listener.onEvents(message.batch);
+        break;
+      case "timings":
+        run?.listener.onTimings(message.timings);
+        break;
+      case "end":
+        if (run) run.end ??= message.end;
+        if (message.isLast) super.stop();
+        else this.#finish("");
+        break;
+      default:
+        message satisfies never;
+    }
+  }
+
+  /** @param reason why the process ended, if it did. */
+  #finish(reason: string): void {
+    const run = this.#run;
+    this.#run = undefined;
+    if (run === undefined) return;
+    const { end, stopped } = run;
+    if (end?.kind === "succeeded") run.ended.resolve(end);
+    else if (stopped === "draining") run.ended.resolve({ kind: "lost", reason: "the service released it" });
+    else if (end !== undefined) run.ended.resolve(end);
+    else if (stopped === undefined)
+      run.ended.resolve({ kind: "lost", reason: `the job's process is gone: ${reason}` });
+    else {
+      const problem = problemOf(new MucastError(stopped, STOPPED[stopped]));
+      run.ended.resolve({ kind: "failed", problem });
+    }
   }
 }
 
-function onOverDisk({ user, bytes }: Usage<JobUsage>, { together, limit }: OverLimit): void {
-  // Measuring takes time: a process whose job has ended may already run the job of another caller.
-  if (user.child.job !== user.job) return;
-  const others = together === bytes ? "" : `, and the files of all jobs together ${mib(together)}`;
-  const message = `the job's temporary files took ${mib(bytes)}${others}, over the limit of ${mib(limit)} (work_bytes)`;
-  user.child.fail(new MucastError("output_failed", message, { held_bytes: bytes, limit_bytes: limit }));
+/** The folder for temporary files of a process with this environment, as `os.tmpdir` finds it. */
+function temporaryOf({ TMPDIR }: Readonly<Record<string, string>>): string {
+  return TMPDIR || "/tmp";
 }

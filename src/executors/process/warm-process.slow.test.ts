@@ -1,25 +1,12 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import {
-  type Job,
-  newFolder,
-  removeFolders,
-  runJob,
-  withoutIdentity,
-} from "../../../test/end-to-end/jobs/job-runs.ts";
+import { type Job, removeFolders, runJob, withoutIdentity } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { isStopped } from "../../contract/machine/process-stat.ts";
-import { findEnvironment } from "../../engine/environment/environment.ts";
 import { runMlJob } from "../../jobs/run-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder } from "../executor.ts";
-import { RecordingListener } from "../executor-suite.testing.ts";
 import {
-  orderOf,
   outputOf,
   pidOf,
   processesOf,
@@ -31,20 +18,8 @@ import {
   until,
   withExecutor,
 } from "./jobs.testing.ts";
-import { WarmEngine } from "./warm-engine.ts";
 
 after(removeFolders);
-
-test("the waiting engine suits neither a network's job nor one with pinned kernels", () => {
-  const need = { environment: "ml", libraries: ["sklearn"], workers: 1 } as const;
-  const needs = [
-    need,
-    { ...need, portable: false },
-    { ...need, portable: true },
-    { ...need, environment: "dl" as const },
-  ];
-  assert.deepEqual(needs.map(WarmEngine.suits), [true, true, false, false]);
-});
 
 const options = {
   concurrency: 2,
@@ -152,28 +127,4 @@ describe("a job process that is ready before its job", options, () => {
       },
       { warm: true, env: { ...process.env, MUCAST_PYTHON: "/no/such/python" } },
     ));
-
-  test("does the next job even if its libraries are imported only while that runs", async () => {
-    const folder = await newFolder();
-    const [python, gate] = [join(folder, "python"), join(folder, "gate")];
-    assert.equal(spawnSync("mkfifo", [gate]).status, 0);
-    // A fake that starts importing once something is written to the gate.
-    const script = `#!/bin/sh\ncat '${gate}'\nexec '${findEnvironment("ml").python}' "$@"\n`;
-    writeFileSync(python, script, { mode: 0o755 });
-    await withExecutor(
-      async (executor) => {
-        const earlier = { previous_feature_url: TINY.features, previous_data_extractor_url: TINY.prices };
-        const options = { checks: ["restatement"], ...earlier };
-        const audit = orderOf(TINY, RIDGE, { operation: "audit", options });
-        const needsNone = await executor.start(audit, new RecordingListener());
-        assert.equal((await needsNone.ended).kind, "succeeded");
-        const execution = await executor.start(orderOf(TINY, RIDGE), new RecordingListener());
-        await writeFile(gate, "");
-        const end = await execution.ended;
-        assert.equal(end.kind, "succeeded", JSON.stringify(end));
-        assert.equal(pidOf(execution), pidOf(needsNone));
-      },
-      { warm: true, env: { ...process.env, MUCAST_PYTHON: python } },
-    );
-  });
 });

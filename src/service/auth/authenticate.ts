@@ -1,5 +1,11 @@
+import { createHash } from "node:crypto";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Caller } from "./caller.ts";
+import { isLoopbackName } from "../../contract/machine/loopback.ts";
+import type { Settings } from "../../contract/settings.ts";
+import type { Database } from "../database/database.ts";
+import type { Log } from "../telemetry/log.ts";
+import { type Caller, SCOPES } from "./caller.ts";
+import { isSecretOf, type KeyStore, parseApiKey, secretHash } from "./key-store.ts";
 
 /**
  * Identifies the caller by the `Authorization` header of a request.
@@ -20,7 +26,7 @@ export function tokenIn(authorization: string | undefined): string | undefined {
   return token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;
 }
 
-/** The token of an `Authorization: Bearer` header. @throws MucastError unauthorized, whose message has no part of the header. */
+/** @throws MucastError unauthorized, whose message has no part of the header. */
 export function bearerToken(authorization: string | undefined): string {
   if (authorization === undefined) throw unauthorized("the request has no Authorization header");
   const token = tokenIn(authorization);
@@ -35,4 +41,134 @@ export function unauthorized(message: string, options?: ErrorOptions): MucastErr
 /** Whether a request counts as a failed try: its token is wrong, or cannot be checked now. */
 export function isFailedTry(error: unknown): boolean {
   return error instanceof MucastError && error.data.path === "Authorization";
+}
+
+interface AuthenticateParts {
+  readonly keys: Pick<KeyStore, "find" | "recordUse">;
+  /** The first issuer of the database, see `firstIssuer`. */
+  readonly firstIssuer: (issuer: string) => Promise<string>;
+  readonly log: Log;
+  /** The token in service.json of this process, which only the operator can read. */
+  readonly localToken?: string | undefined;
+}
+
+const OPERATOR: Caller = { subject: LOCAL_SUBJECT, scopes: new Set(SCOPES) };
+/** Any caller on a loopback address, without authentication. Only the operator may create keys. */
+const ANYONE: Caller = {
+  subject: LOCAL_SUBJECT,
+  scopes: new Set(SCOPES.filter((scope) => scope !== "admin")),
+};
+
+/**
+ * Builds the authentication of the setting `auth`. It accepts the operator's token in every mode.
+ * @throws MucastError invalid_request for settings that `checkAuthAllowed` refuses.
+ */
+export async function buildAuthenticate(settings: Settings, parts: AuthenticateParts): Promise<Authenticate> {
+  checkAuthAllowed(settings);
+  const { keys, localToken } = parts;
+  const authenticate: Authenticate =
+    settings.auth === "oidc"
+      ? await openOidc(settings, parts)
+      : settings.auth === "keys"
+        ? keyAuthenticate(keys)
+        : async () => ANYONE;
+  if (localToken === undefined) return authenticate;
+  const hash = secretHash(localToken);
+  return async (authorization) => {
+    const token = tokenIn(authorization);
+    return token !== undefined && isSecretOf(hash, token) ? OPERATOR : authenticate(authorization);
+  };
+}
+
+async function openOidc(settings: Settings, { firstIssuer, log }: AuthenticateParts): Promise<Authenticate> {
+  // The callers of the issuer keep the identities of its former URL.
+  const issuer = settings.oidc_former_issuer ?? settings.oidc_issuer!;
+  const first = await firstIssuer(issuer);
+  if (issuer !== first) {
+    log.warn(
+      { issuer, first_issuer: first },
+      "the callers of this OIDC issuer do not see the operations and blobs of the first one's; " +
+        "where it is the same issuer with a new URL, set oidc_former_issuer to the first one",
+    );
+  }
+  // Only this mode loads jose.
+  const { oidcAuthenticate } = await import("./oidc-authenticate.ts");
+  return oidcAuthenticate({
+    issuer: settings.oidc_issuer!,
+    audience: settings.oidc_audience!,
+    jwksUrl: settings.oidc_jwks_url,
+    scopes: { read: settings.oidc_read_scope, write: settings.oidc_write_scope },
+    subjectOf: subjectsOf(issuer, first),
+    keysSeconds: settings.oidc_keys_seconds,
+    log,
+  });
+}
+
+/**
+ * Refuses settings with which any caller on the network could use the service: no authentication on an address other than loopback,
+ * OIDC without an issuer or an audience, or an issuer's keys over plain http.
+ * @throws MucastError invalid_request.
+ */
+export function checkAuthAllowed(settings: Settings): void {
+  const { auth, host } = settings;
+  const refuse = (path: string, value: unknown, message: string) => {
+    throw new MucastError("invalid_request", message, { path, value });
+  };
+  if (auth === "none" && !isLoopbackName(host)) {
+    refuse(
+      "auth",
+      auth,
+      `auth is "none" and host is "${host}", which others can reach: set auth to "keys" ` +
+        "(`mucast keys create` makes one) or to oidc, or listen on 127.0.0.1",
+    );
+  }
+  if (auth !== "oidc") return;
+  for (const name of ["oidc_issuer", "oidc_audience"] as const) {
+    if (!settings[name]) refuse(name, settings[name], `auth is "oidc" and ${name} is missing`);
+  }
+  for (const name of ["oidc_issuer", "oidc_jwks_url"] as const) {
+    const { protocol, hostname } = new URL(settings[name] ?? "https://none");
+    if (protocol === "https:" || isLoopbackName(hostname)) continue;
+    const message = `${name} must be https: the keys at that address decide which callers have access`;
+    refuse(name, settings[name], message);
+  }
+}
+
+/** The hash of no secret. With it, an unknown key takes as long to refuse as a wrong secret. */
+const NO_SECRETS_HASH = "0".repeat(64);
+
+/** Authentication by API key. It reads the key at every request, so a revoked key is refused at once. */
+export function keyAuthenticate(keys: AuthenticateParts["keys"]): Authenticate {
+  return async (authorization): Promise<Caller> => {
+    const parts = parseApiKey(bearerToken(authorization));
+    if (parts === undefined) throw unauthorized("the token is not a key of this service");
+    const stored = await keys.find(parts.id);
+    const isRight = isSecretOf(stored?.hash ?? NO_SECRETS_HASH, parts.secret);
+    if (stored === undefined || !isRight) throw unauthorized("the key is unknown, wrong or revoked");
+    await keys.recordUse(parts.id);
+    return { subject: stored.subject, scopes: new Set(stored.scopes) };
+  };
+}
+
+/** The first issuer of a database, whose callers have rows without an issuer; if none is recorded, the given one becomes the first. */
+export async function firstIssuer(database: Database, issuer: string): Promise<string> {
+  await database.write((db) =>
+    db
+      .insertInto("first_oidc_issuer")
+      .values({ issuer })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute(),
+  );
+  return (await database.db.selectFrom("first_oidc_issuer").select("issuer").executeTakeFirstOrThrow())
+    .issuer;
+}
+
+/**
+ * The caller of each `sub` of an issuer: `oidc:<sub>` for the first issuer of a database, whose rows name no issuer, and
+ * `oidc-<hash of the issuer>:<sub>` for any other. So no two issuers share a caller.
+ */
+export function subjectsOf(issuer: string, first: string): (sub: string) => string {
+  if (issuer === first) return (sub) => `oidc:${sub}`;
+  const hash = createHash("sha256").update(issuer).digest("hex").slice(0, 16);
+  return (sub) => `oidc-${hash}:${sub}`;
 }

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { keyAuthenticate } from "./build-authenticate.ts";
+import { firstIssuer, keyAuthenticate } from "./authenticate.ts";
 import { FakeKeyStore } from "./fake-key-store.testing.ts";
 import { apiKeySchema, KeyStore, MAX_KEYS_OF_PAGE, parseApiKey } from "./key-store.ts";
 
@@ -64,6 +64,15 @@ function keyStoreSuite(open: () => Pick<KeyStore, keyof KeyStore>): void {
 describe("in memory", () => keyStoreSuite(() => new FakeKeyStore()));
 
 onEachDatabase(({ database }) => {
+  test("the first issuer stays the first one, even if several services start at once", async () => {
+    const first = (issuer: string) => firstIssuer(database(), issuer);
+    const answers = await Promise.all(
+      ["https://id.example", "https://id.example/", "https://id.example"].map(first),
+    );
+    assert.equal(new Set(answers).size, 1, String(answers));
+    assert.equal(await first("https://other.example"), answers[0]);
+  });
+
   keyStoreSuite(() => new KeyStore(database()));
 
   test("the database stores only a hash of a token's secret", async () => {

@@ -1,13 +1,45 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { test } from "node:test";
-import { MucastError } from "../../contract/errors/errors.ts";
+import { type TestContext, test } from "node:test";
+import type { MucastError } from "../../contract/errors/errors.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { FakeIssuer } from "./fake-issuer.testing.ts";
-import { authenticateBy, base64url, fails } from "./oidc-authenticate.testing.ts";
+import { oidcAuthenticate } from "./oidc-authenticate.ts";
+
+const MINUTE = 60_000;
+const DAY_SECONDS = 86_400;
+const UNAUTHORIZED = { code: "unauthorized" };
+const UNAVAILABLE = { code: "unavailable" };
+
+/** A new issuer, and the authentication by its tokens. */
+async function issuerFor(t: TestContext, jwksPath?: string) {
+  const issuer = await FakeIssuer.start(t);
+  const authenticate = oidcAuthenticate({
+    issuer: issuer.url,
+    audience: "mucast",
+    jwksUrl: jwksPath && issuer.url + jwksPath,
+    scopes: { read: "mucast.read", write: "mucast.write" },
+    subjectOf: (sub) => `oidc:${sub}`,
+    keysSeconds: DAY_SECONDS,
+    log: noLog,
+  });
+  return { issuer, authenticate: (token: string) => authenticate(`Bearer ${token}`) };
+}
+
+/** A clock in milliseconds that a test sets forward, in place of both of the process. */
+function stoppedClock(t: TestContext): { time: number } {
+  const clock = { time: Date.now() };
+  t.mock.method(performance, "now", () => clock.time);
+  t.mock.method(Date, "now", () => clock.time);
+  return clock;
+}
+
+function base64url(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
 
 test("a token of the issuer authenticates its subject, and the issuer's keys are fetched once", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  const authenticate = authenticateBy(issuer);
+  const { issuer, authenticate } = await issuerFor(t);
   for (let n = 0; n < 3; n++) {
     const { subject, scopes } = await authenticate(await issuer.token());
     assert.deepEqual([subject, [...scopes]], ["oidc:ann", ["read", "write"]]);
@@ -19,14 +51,13 @@ test("a token of the issuer authenticates its subject, and the issuer's keys are
 });
 
 test("the setting oidc_jwks_url replaces discovery", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  await authenticateBy(issuer, { jwksUrl: `${issuer.url}/elsewhere` })(await issuer.token());
+  const { issuer, authenticate } = await issuerFor(t, "/elsewhere");
+  await authenticate(await issuer.token());
   assert.deepEqual([...issuer.requestsByPath.keys()], ["/elsewhere"]);
 });
 
 test("only the claims scope, scp and roles give scopes", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  const authenticate = authenticateBy(issuer);
+  const { issuer, authenticate } = await issuerFor(t);
   for (const [claims, scopes] of [
     [{ scope: "mucast.read" }, ["read"]],
     [{ scp: "mucast.write other" }, ["write"]],
@@ -41,8 +72,7 @@ test("only the claims scope, scp and roles give scopes", async (t) => {
 });
 
 test("a token of another issuer, for another audience, of another time or without a subject is unauthorized", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  const authenticate = authenticateBy(issuer);
+  const { issuer, authenticate } = await issuerFor(t);
   const now = Math.floor(Date.now() / 1_000);
   for (const claims of [
     { iss: "https://other.example" },
@@ -53,21 +83,18 @@ test("a token of another issuer, for another audience, of another time or withou
     { exp: undefined },
     { nbf: now + 120 },
     { sub: undefined },
-    { sub: "" },
-    { sub: "x".repeat(256) },
+    ...["", "x".repeat(256), 7, ["ann"], { name: "ann" }, true].map((sub) => ({ sub })),
+    // PostgreSQL cannot store them, or cannot tell them apart.
+    ...["a\0b", "a\nb", "a\ud800", "\udfffa"].map((sub) => ({ sub })),
   ]) {
-    await assert.rejects(
-      authenticate(await issuer.token(claims)),
-      fails("unauthorized"),
-      JSON.stringify(claims),
-    );
+    await assert.rejects(authenticate(await issuer.token(claims)), UNAUTHORIZED, JSON.stringify(claims));
   }
   await authenticate(await issuer.token({ exp: now - 5, aud: ["another", "mucast"] }));
 });
 
 test("a token that the issuer's keys have not signed is unauthorized, whatever its header says", async (t) => {
-  const [issuer, forger] = [await FakeIssuer.start(t), await FakeIssuer.start(t)];
-  const authenticate = authenticateBy(issuer);
+  const { issuer, authenticate } = await issuerFor(t);
+  const forger = await FakeIssuer.start(t);
   const good = await issuer.token();
   const [header, payload, signature] = good.split(".") as [string, string, string];
   const forged = await forger.token({ iss: issuer.url });
@@ -85,13 +112,12 @@ test("a token that the issuer's keys have not signed is unauthorized, whatever i
     "no token": "abc",
     "an API key": "mucast_0123456789abcdef_x",
   })) {
-    await assert.rejects(authenticate(token), fails("unauthorized"), name);
+    await assert.rejects(authenticate(token), UNAUTHORIZED, name);
   }
 });
 
 test("a token without a key id is tried against all keys of its kind", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  const authenticate = authenticateBy(issuer);
+  const { issuer, authenticate } = await issuerFor(t);
   const first = await issuer.token({}, { kid: undefined });
   await issuer.rotate("RS256", { keepsOld: true });
   const second = await issuer.token({}, { kid: undefined });
@@ -99,33 +125,72 @@ test("a token without a key id is tried against all keys of its kind", async (t)
   for (const token of [first, second, await issuer.token({}, { kid: undefined })]) await authenticate(token);
   const other = await FakeIssuer.start(t);
   const forged = await other.token({ iss: issuer.url }, { kid: undefined });
-  await assert.rejects(authenticate(forged), fails("unauthorized"));
+  await assert.rejects(authenticate(forged), UNAUTHORIZED);
 });
 
 test("a token for another purpose, or that is bound to a key of its holder, is unauthorized", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  const authenticate = authenticateBy(issuer);
+  const { issuer, authenticate } = await issuerFor(t);
   for (const cnf of [{ jkt: "a-thumbprint" }, { "x5t#S256": "a-thumbprint" }, {}, null]) {
-    await assert.rejects(authenticate(await issuer.token({ cnf })), (error: unknown) => {
-      assert.ok(error instanceof MucastError && /claim cnf.*plain bearer token/.test(error.message));
-      return error.code === "unauthorized";
+    await assert.rejects(authenticate(await issuer.token({ cnf })), {
+      ...UNAUTHORIZED,
+      message: /claim cnf.*plain bearer token/,
     });
   }
   for (const typ of ["logout+jwt", "dpop+jwt"]) {
-    await assert.rejects(authenticate(await issuer.token({}, { typ })), fails("unauthorized"));
+    await assert.rejects(authenticate(await issuer.token({}, { typ })), UNAUTHORIZED);
   }
   for (const typ of ["JWT", "at+jwt", "application/at+jwt", undefined])
     await authenticate(await issuer.token({}, { typ }));
 });
 
-test("a subject has to be text that PostgreSQL can store", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  const authenticate = authenticateBy(issuer);
-  for (const sub of ["a\0b", "a\nb", "a\ud800", "\udfffa", 7, ["ann"], { name: "ann" }, true, ""]) {
+test("a service that starts while the issuer is away says when to retry, and asks it again after that time", async (t) => {
+  const { issuer, authenticate } = await issuerFor(t);
+  const clock = stoppedClock(t);
+  issuer.status = 503;
+  for (let n = 0; n < 10; n++) {
     await assert.rejects(
-      authenticate(await issuer.token({ sub })),
-      fails("unauthorized"),
-      JSON.stringify(sub),
+      authenticate(await issuer.token()),
+      ({ code, message }: MucastError) => code === "unavailable" && !message.includes(issuer.url),
     );
   }
+  assert.equal(issuer.requests, 1);
+  issuer.status = 200;
+  clock.time += MINUTE;
+  await authenticate(await issuer.token());
+});
+
+test("known keys live on while the issuer is away, for as long as the setting says", async (t) => {
+  const { issuer, authenticate } = await issuerFor(t);
+  const clock = stoppedClock(t);
+  const exp = Math.floor(clock.time / 1_000) + 3 * DAY_SECONDS;
+  const token = await issuer.token({ exp });
+  await authenticate(token);
+  issuer.status = 503;
+  clock.time += 20 * MINUTE;
+  for (let n = 0; n < 10; n++) await authenticate(token);
+  assert.equal(issuer.requests, 3, "one failure is remembered");
+  const unknown = await issuer.token({ exp }, { kid: "rotated-meanwhile" });
+  await assert.rejects(authenticate(unknown), UNAVAILABLE);
+  clock.time += DAY_SECONDS * 1_000;
+  await assert.rejects(authenticate(token), UNAVAILABLE);
+});
+
+test("after an outage a key that the issuer has removed is no longer accepted", async (t) => {
+  const { issuer, authenticate } = await issuerFor(t);
+  const clock = stoppedClock(t);
+  const old = await issuer.token({ exp: Math.floor(clock.time / 1_000) + DAY_SECONDS });
+  await authenticate(old);
+  issuer.status = 503;
+  clock.time += 20 * MINUTE;
+  await authenticate(old);
+  issuer.status = 200;
+  await issuer.rotate();
+  clock.time += MINUTE;
+  await assert.rejects(authenticate(old), UNAUTHORIZED);
+});
+
+test("a discovery document of another issuer is not used", async (t) => {
+  const { issuer, authenticate } = await issuerFor(t);
+  issuer.metadata = { issuer: "https://other.example" };
+  await assert.rejects(authenticate(await issuer.token()), UNAVAILABLE);
 });

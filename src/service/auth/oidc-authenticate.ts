@@ -1,17 +1,34 @@
-import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from "jose";
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  type ExportedJWKSCache,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  jwksCache,
+  jwtVerify,
+} from "jose";
+import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Log } from "../telemetry/log.ts";
 import { type Authenticate, bearerToken, unauthorized } from "./authenticate.ts";
 import type { Scope } from "./caller.ts";
-import { type IssuerOptions, issuerKeys } from "./issuer-keys.ts";
 
 type OidcScope = Exclude<Scope, "admin">;
 
-export interface OidcOptions extends IssuerOptions {
+interface OidcOptions {
+  readonly issuer: string;
   readonly audience: string;
+  /** URL of the issuer's keys; if missing, OpenID discovery finds it. */
+  readonly jwksUrl?: string | undefined;
   /** The names of this service's scopes in a token. No token gives `admin`. */
   readonly scopes: Readonly<Record<OidcScope, string>>;
   /** The caller of a `sub` of this issuer. */
   readonly subjectOf: (sub: string) => string;
+  /** How long keys are used while the issuer is unreachable. */
+  readonly keysSeconds: number;
+  readonly log: Pick<Log, "info" | "warn">;
 }
 
 /** Only asymmetric algorithms: the service can check tokens, but must not be able to create them. */
@@ -91,4 +108,79 @@ function readScopes(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlyS
   );
   const scopes = Object.keys(names) as OidcScope[];
   return new Set(scopes.filter((scope) => words.includes(names[scope])));
+}
+
+/** After a failure, the issuer is not asked again for this long. */
+const RETRY_SECONDS = 30;
+const FETCH_MILLISECONDS = 5_000;
+/** The issuer's keys could be read, and do not fit the token. */
+const ABOUT_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
+
+/**
+ * Finds the key of a token among those of an OIDC issuer. jose caches them for ten minutes and reads them again for a token with an
+ * unknown key, at most every 30 s. While the issuer cannot be reached, the last known keys are used.
+ *
+ * It throws MucastError unavailable for a token that no known key can check while the issuer is unreachable.
+ */
+function issuerKeys({ issuer, jwksUrl, keysSeconds, log }: OidcOptions): JWTVerifyGetKey {
+  const cache: Partial<ExportedJWKSCache> = {};
+  let remote: Promise<JWTVerifyGetKey> | undefined;
+  let failure: { readonly error: unknown; readonly retryAt: number } | undefined;
+
+  const openRemote = async () =>
+    createRemoteJWKSet(new URL(jwksUrl ?? (await discoverJwksUrl(issuer))), {
+      timeoutDuration: FETCH_MILLISECONDS,
+      [jwksCache]: cache as ExportedJWKSCache,
+    });
+
+  const findKnown: JWTVerifyGetKey = async (header, token) => {
+    const { uat = Number.NEGATIVE_INFINITY, jwks } = cache;
+    try {
+      if (jwks && Date.now() - uat < keysSeconds * 1_000) return await createLocalJWKSet(jwks)(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+    }
+    // Without a URL: callers without a valid token get this message.
+    throw new MucastError(
+      "unavailable",
+      "the keys of the OIDC issuer cannot be read now",
+      { path: "Authorization", retryAfter: RETRY_SECONDS },
+      { cause: failure?.error },
+    );
+  };
+
+  return async (header, token) => {
+    if (failure !== undefined && performance.now() < failure.retryAt) return findKnown(header, token);
+    try {
+      remote ??= openRemote();
+      const key = await (await remote)(header, token);
+      if (failure !== undefined) log.info({}, "the keys of the OIDC issuer can be read again");
+      failure = undefined;
+      return key;
+    } catch (error) {
+      if (ABOUT_TOKEN.some((kind) => error instanceof kind)) throw error;
+      // The issuer may have moved its keys.
+      remote = undefined;
+      failure = { error, retryAt: performance.now() + RETRY_SECONDS * 1_000 };
+      log.warn({ err: error }, "the keys of the OIDC issuer cannot be read; the known keys are used");
+      return findKnown(header, token);
+    }
+  };
+}
+
+const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
+
+/** The URL of an issuer's keys, from its OpenID Connect discovery document. @throws Error with the URL and the cause. */
+async function discoverJwksUrl(issuer: string): Promise<string> {
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const signal = AbortSignal.timeout(FETCH_MILLISECONDS);
+  const answer = await fetch(url, { redirect: "error", signal });
+  if (!answer.ok) throw new Error(`${url} answers ${answer.status}`);
+  const { issuer: named, jwks_uri } = metadataSchema.parse(await answer.json());
+  if (named !== issuer) throw new Error(`${url} belongs to the issuer ${named}, not to ${issuer}`);
+  // No downgrade: the keys of an https issuer must come over https.
+  if (url.startsWith("https:") && !jwks_uri.startsWith("https:")) {
+    throw new Error(`the jwks_uri of ${url} is not https`);
+  }
+  return jwks_uri;
 }

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import pg from "pg";
 import type { MucastError } from "../../contract/errors/errors.ts";
-import { keyAuthenticate } from "../auth/build-authenticate.ts";
+import { keyAuthenticate } from "../auth/authenticate.ts";
 import { KeyStore } from "../auth/key-store.ts";
 import { claimOperation } from "../store/attempts.ts";
 import { readEvents } from "../store/events.ts";

@@ -8,7 +8,7 @@ import type { TestContext } from "node:test";
 import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
-import { buildAuthenticate } from "../auth/build-authenticate.ts";
+import { buildAuthenticate } from "../auth/authenticate.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/mcp-server.ts";
 import { FakeOperations } from "../operations/fake-operations.testing.ts";

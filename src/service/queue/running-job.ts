@@ -133,7 +133,7 @@ export class RunningJob {
     const { telemetry } = this.#parts;
     if (!(await recordStart(this.#parts, this.row, handle))) return;
     const cores = this.#cores;
-    telemetry.started(this.row, cores);
+    telemetry.started(this.row);
     const { id, attempt } = this.row;
     this.#parts.log.info({ operation_id: id, attempt, cores }, "an attempt begins");
   }

@@ -33,9 +33,8 @@ async function answerTo(order: RequestOrder): Promise<string> {
     }));
     return drawReport(outputs);
   }
-  const { trackRun } = await import("../../tracking/track-run.ts");
   const { readTrackedOutput } = await import("../../tracking/tracked-output.ts");
-  const { trackerOf } = await import("../../tracking/tracker.ts");
+  const { trackerOf, trackRun } = await import("../../tracking/tracker.ts");
   const { name, space, seconds } = order;
   const output = await readTrackedOutput(name, store.within(space).read(`data/${name}`));
   const never = new AbortController().signal;

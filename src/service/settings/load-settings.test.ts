@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { settingNames, settingsSchema } from "../../contract/settings.ts";
-import { loadSettings } from "./load-settings.ts";
+import { secretHider } from "../telemetry/hide-secrets.ts";
+import { loadSettings, secretsOf } from "./load-settings.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const folder = mkdtempSync(join(tmpdir(), "mucast-settings-"));
@@ -142,5 +143,27 @@ test("every setting has a variable or exists only in the file, and some part of 
     // `settings.key`, the key as a name in Pick<Settings, ...>, or a member of the settings that a function takes.
     const read = new RegExp(`settings\\.${key}\\b|"${key}"|\\b${key}\\??: (?:string|number)\\b`);
     assert.match(source, read, `nothing in src/service or src/cli reads the setting ${key}`);
+  }
+});
+
+test("the password of a database is hidden in every spelling of its URL", () => {
+  for (const [url, text] of [
+    ["postgresql://u:s3cret-word@db/x", "s3cret-word"],
+    ["postgresql://u:s3cret%2Fword@db/x", "s3cret/word"],
+    ["postgresql://u:s3cret%zzword@db/x", "s3cret%zzword"],
+    ["postgresql://u:s3cret%ffword@db/x", "s3cret%ffword"],
+    // Only its driver can parse it.
+    ["postgresql://u:s3cret-word@/x?host=/run/postgresql", "postgresql://u:s3cret-word@/x"],
+  ] as const) {
+    const hide = secretHider(secretsOf(settingsSchema.parse({ database_url: url }), {}));
+    assert.ok(!hide(`{"msg":"of ${text}"}`).includes("cret"), url);
+  }
+});
+
+test("the text of every setting that is a secret is hidden", () => {
+  for (const [key, field] of Object.entries(settingsSchema.shape)) {
+    if (!settingNames.get(field)?.secret || key === "webhooks") continue;
+    const secrets = secretsOf({ ...settingsSchema.parse({}), [key]: "s3cret-text" }, {});
+    assert.deepEqual(secrets, ["s3cret-text"], key);
   }
 });

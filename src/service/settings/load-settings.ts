@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { z } from "zod";
 import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
+import { causeOf } from "../../contract/errors/system-error.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
 import { userFolder } from "../../contract/machine/folders.ts";
 import { type Settings, settingNames, settingsSchema } from "../../contract/settings.ts";
@@ -41,7 +42,8 @@ export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): Servi
       faultsOf(parsed.error, settingsSchema, "", values).map((fault) => withSource(fault, sources, values)),
     );
   }
-  return complete(parsed.data, env);
+  const dataDir = resolve(parsed.data.data_dir ?? join(userFolder("XDG_DATA_HOME", env), "mucast"));
+  return { ...parsed.data, data_dir: dataDir, blob_url: parsed.data.blob_url ?? join(dataDir, "blobs") };
 
   function set(key: string, value: string, source: string): void {
     values[key] = value;
@@ -60,13 +62,8 @@ function readSettingsFile(path: string): Record<string, unknown> {
   try {
     text = readFileSync(path, "utf8");
   } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
-    throw new MucastError(
-      "invalid_request",
-      `the settings file ${path} cannot be read (${reason})`,
-      { path },
-      { cause },
-    );
+    const message = `the settings file ${path} cannot be read: ${causeOf(cause)}`;
+    throw new MucastError("invalid_request", message, { path }, { cause });
   }
   const values = parseJson(text, path);
   if (typeof values === "object" && values !== null && !Array.isArray(values)) return { ...values };
@@ -80,27 +77,17 @@ function withSource(
   values: Readonly<Record<string, unknown>>,
 ): Fault {
   const key = /^\w+/.exec(fault.path.replace(/^\./, ""))?.[0] ?? "";
-  const path = sources.get(key) ?? fault.path;
-  const message = isSecret(key)
+  const names = namesOf(key);
+  const value = values[key];
+  const message = names.secret
     ? "is not as docs/configuration.md wants it; its value is not shown"
-    : (customFault(key, values[key]) ?? fault.message);
-  return { ...fault, path, message };
+    : (typeof value === "string" && names.fault?.(value)) || fault.message;
+  return { ...fault, path: sources.get(key) ?? fault.path, message };
 }
 
-function customFault(key: string, value: unknown): string | undefined {
+function namesOf(key: string) {
   const fields: Readonly<Record<string, z.ZodType>> = settingsSchema.shape;
-  const { fault } = (Object.hasOwn(fields, key) && settingNames.get(fields[key]!)) || {};
-  return typeof value === "string" ? fault?.(value) : undefined;
-}
-
-function isSecret(key: string): boolean {
-  const fields: Readonly<Record<string, z.ZodType>> = settingsSchema.shape;
-  return Object.hasOwn(fields, key) && settingNames.get(fields[key]!)?.secret === true;
-}
-
-function complete(settings: Settings, env: NodeJS.ProcessEnv): ServiceSettings {
-  const dataDir = resolve(settings.data_dir ?? join(userFolder("XDG_DATA_HOME", env), "mucast"));
-  return { ...settings, data_dir: dataDir, blob_url: settings.blob_url ?? join(dataDir, "blobs") };
+  return (Object.hasOwn(fields, key) && settingNames.get(fields[key]!)) || {};
 }
 
 const SECRET_VARIABLES = [
@@ -121,7 +108,7 @@ const SECRET_VARIABLES = [
 export function secretsOf(settings: Settings, env: NodeJS.ProcessEnv): string[] {
   const { webhooks, blob_url } = settings;
   const secrets = [
-    ...Object.entries(settings).map(([key, value]) => (isSecret(key) ? value : undefined)),
+    ...Object.entries(settings).map(([key, value]) => (namesOf(key).secret ? value : undefined)),
     ...webhooks.map(({ secret }) => secret),
     ...SECRET_VARIABLES.map((name) => env[name]),
     /AccountKey=([^;]+)/.exec(env.AZURE_STORAGE_CONNECTION_STRING ?? "")?.[1],

@@ -1,3 +1,4 @@
+import { constants, fstatSync, openSync } from "node:fs";
 import pino from "pino";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { secretHider } from "./hide-secrets.ts";
@@ -6,14 +7,11 @@ import { secretHider } from "./hide-secrets.ts";
  * The service's log. A line has fields in addition to its message, with an error as `err`. The log removes query strings of URLs and
  * hides secrets, but callers must not rely on that: log names and numbers, not requests.
  */
-export interface Log {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+export type Log = Readonly<
+  Record<"debug" | "info" | "warn" | "error", (fields: object, message: string) => void>
+>;
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: "trace" | "debug" | "info" | "warn" | "error";
   /** Secrets of the settings and of the environment, which no line shows. */
   readonly secrets?: readonly string[];
@@ -35,32 +33,74 @@ export function openLog({ level, secrets = [], destination }: LogOptions): Log {
   );
 }
 
-interface DescribedError {
-  readonly type: string;
-  readonly message: string;
-  readonly code?: string;
-  readonly path?: string;
-  readonly stack?: string;
-  readonly cause?: DescribedError;
-}
-
 const MAX_CAUSES = 4;
 
 /**
  * An error without its other properties: a database's error contains rows, an HTTP client's error its request. An expected error of
  * mucast needs no stack.
  */
-function describe(error: unknown, depth = 0): DescribedError {
+function describe(error: unknown, depth = 0): object {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause } = error;
-  const code = "code" in error && error.code !== undefined ? { code: String(error.code) } : {};
   const isExpected = error instanceof MucastError && error.code !== "internal";
   return {
     type: name,
     message,
-    ...code,
-    ...(isExpected && error.data.path !== undefined ? { path: error.data.path } : {}),
-    ...(isExpected || stack === undefined ? {} : { stack }),
-    ...(cause === undefined || depth === MAX_CAUSES ? {} : { cause: describe(cause, depth + 1) }),
+    code: "code" in error && error.code !== undefined ? String(error.code) : undefined,
+    path: isExpected ? error.data.path : undefined,
+    stack: isExpected ? undefined : stack,
+    cause: cause === undefined || depth === MAX_CAUSES ? undefined : describe(cause, depth + 1),
   };
+}
+
+/** Bytes of lines that wait for a slow reader or for room on the disk. */
+const MAX_WAITING_BYTES = 2 ** 20;
+
+/**
+ * Opens a descriptor for the log. A line is written at once, so that a crash loses no earlier line. If the descriptor refuses it (a
+ * full disk, a pipe whose reader has stopped), it waits in memory, and the next line tries again; beyond the maximum, lines are
+ * dropped. Once the reader of a pipe is gone, pino drops all lines.
+ * @param onLost called with the number of dropped lines once the lines before them are written.
+ */
+export function openLogDestination(descriptor: number, onLost: (lines: number) => void = () => undefined) {
+  let lost = 0;
+  let reported = 0;
+  const destination = pino.destination({
+    dest: openNonBlocking(descriptor),
+    sync: true,
+    maxLength: MAX_WAITING_BYTES,
+    retryEAGAIN: () => false,
+  });
+  destination.on("drop", () => {
+    lost++;
+    // pino drops a line without trying to write those that wait.
+    destination.write("");
+  });
+  destination.on("drain", () => {
+    const dropped = lost - reported;
+    reported = lost;
+    if (dropped > 0) onLost(dropped);
+  });
+  // The line waits.
+  destination.on("error", () => undefined);
+  return {
+    write: (line: string) => void destination.write(line),
+    get lost(): number {
+      return lost;
+    },
+  };
+}
+
+/**
+ * A descriptor whose writes never block. A write to a pipe blocks if the pipe's reader has stopped, so this reopens a pipe in
+ * non-blocking mode: a write then fails with EAGAIN. The given descriptor stays unchanged, since other processes may share it.
+ * Returns the given one if the pipe cannot be reopened (no Linux, another user's pipe).
+ */
+function openNonBlocking(descriptor: number): number {
+  try {
+    if (!fstatSync(descriptor).isFIFO()) return descriptor;
+    return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return descriptor;
+  }
 }

@@ -1,17 +1,47 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { isEnded, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
-import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
-import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
+import { isEnded, OPERATION_STATUSES, type OperationStatus } from "../../contract/api/operation-view.ts";
+import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
-import {
-  DELIVERY_OUTCOMES,
-  type Gauges,
-  METHODS,
-  REQUEST_KINDS,
-  type RequestDone,
-  type Telemetry,
-} from "./telemetry.ts";
+
+/** The fields of an operation that traces and metrics need; its row has them all. */
+export interface WatchedOperation {
+  readonly id: string;
+  readonly operation: SubmittedOperation;
+  readonly status: OperationStatus;
+  /** Attempts begun. */
+  readonly attempt: number;
+  /** W3C trace context of the request that submitted it. */
+  readonly traceparent: string | null;
+  readonly created_at: Date;
+  /** Start of the first attempt. */
+  readonly started_at: Date | null;
+  readonly attempt_started_at: Date | null;
+  readonly finished_at: Date | null;
+  readonly error: Problem | null;
+}
+
+export interface RequestDone {
+  /** The pattern of the route, such as `/v1/operations/:id`; undefined if none matched. Never a path. */
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly code?: string | undefined;
+}
+
+type OfOperation = Pick<WatchedOperation, "operation">;
+
+/** What a process of one request does; `track` works for an ended job instead. */
+const REQUEST_KINDS = ["report", "prepare", "track"] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
+
+/** Methods with a label of their own. All others, which callers may invent, share one label. */
+export const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Outcomes of one attempt to deliver an event: `retried` failed and will be repeated, `failed` will not. */
+export const DELIVERY_OUTCOMES = ["delivered", "retried", "failed"] as const;
+export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
 
 /** Seconds, from a small job of a warm service to overnight training. */
 const JOB_BUCKETS = [
@@ -22,72 +52,56 @@ const REQUEST_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** Default metrics of prom-client that are gauges with names of counters. Others have the same numbers by type. */
 const MISNAMED_GAUGES = ["handles", "requests", "resources"].map((what) => `nodejs_active_${what}_total`);
 
-export interface MetricsParts {
+const COUNTERS = {
+  operations_submitted: ["Operations taken in.", "operation"],
+  operations_ended: ["Operations that have ended.", "operation", "status"],
+  operation_failures: ["Operations that failed, by the code of the problem.", "operation", "code"],
+  attempts_started: ["Attempts that this service has started.", "operation"],
+  attempts_lost: ["Attempts whose process or execution was lost.", "operation"],
+  http_requests: ["Requests answered.", "method", "route", "status"],
+  http_connections_refused: ["Connections refused because the limit of open connections was reached."],
+  webhook_deliveries: ["Attempts to deliver an event.", "target", "outcome"],
+  request_processes: ["Processes that worked on one request, by how they ended.", "kind", "outcome"],
+} as const satisfies Record<string, readonly [help: string, ...labels: string[]]>;
+
+/** Gauges that are read with the metrics, and what gives their values. */
+const GAUGES = {
+  operations_queued: ["Operations waiting to start, for all services on the database.", "queueLength"],
+  jobs_running: ["Jobs that this service runs.", "runningJobs"],
+  request_processes_running: ["Processes that work on single requests.", "requestProcesses"],
+  cores_in_use: ["Cores that its running jobs have.", "coresTaken"],
+} as const;
+
+type Gauges = Readonly<Record<(typeof GAUGES)[keyof typeof GAUGES][1], () => number | Promise<number>>>;
+
+interface MetricsParts {
   readonly log: Log;
   readonly lostLines: () => number;
+  /** Names of the webhooks. */
   readonly targets: readonly string[];
 }
-
-/** What of telemetry is metrics alone, and the end of a request. */
-export type Metrics = Omit<Telemetry, "requestStarted" | "close"> & {
-  requestEnded(method: string, done: RequestDone, seconds: number): void;
-};
 
 /**
  * The metrics of one service for Prometheus, in a separate registry. Labels have only bounded values: operations, statuses, codes,
  * patterns of routes and the operator's webhook targets; no ids and no paths.
  */
-export function openMetrics({ log, lostLines, targets }: MetricsParts): Metrics {
+export function openMetrics({ log, lostLines, targets }: MetricsParts) {
   const registry = new Registry();
   const registers = [registry];
-  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    new Counter({ name: `mucast_${name}_total`, help, labelNames, registers });
-  const histogram = <L extends string>(name: string, help: string, buckets: number[], ...labelNames: L[]) =>
-    new Histogram({ name: `mucast_${name}_seconds`, help, labelNames, buckets, registers });
-
-  const submitted = counter("operations_submitted", "Operations taken in.", "operation");
-  const ended = counter("operations_ended", "Operations that have ended.", "operation", "status");
-  const failures = counter(
-    "operation_failures",
-    "Operations that failed, by the code of the problem.",
-    ...(["operation", "code"] as const),
-  );
-  const attempts = counter("attempts_started", "Attempts that this service has started.", "operation");
-  const lost = counter("attempts_lost", "Attempts whose process or execution was lost.", "operation");
-  const waited = histogram(
-    "operation_queue",
-    "Time from submission to the first attempt.",
-    JOB_BUCKETS,
-    "operation",
-  );
-  const ran = histogram(
-    "operation_run",
-    "Time from the first attempt to the end.",
-    JOB_BUCKETS,
-    ...(["operation", "status"] as const),
-  );
-  const requests = counter("http_requests", "Requests answered.", "method", "route", "status");
-  const refused = counter(
-    "http_connections_refused",
-    "Connections refused because the limit of open connections was reached.",
-  );
-  const answered = histogram(
-    "http_request_duration",
-    "Time from a request to the end of its response. Event streams stay open by design.",
-    REQUEST_BUCKETS,
-    ...(["method", "route"] as const),
-  );
-  const deliveries = counter("webhook_deliveries", "Attempts to deliver an event.", "target", "outcome");
-  const requestProcesses = counter(
-    "request_processes",
-    "Processes that drew a report, prepared a CSV or recorded a run, by how they ended.",
-    ...(["kind", "outcome"] as const),
-  );
-  const streams = new Gauge({
-    name: "mucast_event_streams",
-    help: "Streams of events that are open.",
-    registers,
+  const counters = Object.entries(COUNTERS).map(([name, [help, ...labelNames]]) => {
+    return [name, new Counter({ name: `mucast_${name}_total`, help, labelNames, registers })];
   });
+  const count: Record<keyof typeof COUNTERS, Counter> = Object.fromEntries(counters);
+  const histogram = (name: string, help: string, buckets: number[], ...labelNames: string[]) =>
+    new Histogram({ name: `mucast_${name}_seconds`, help, labelNames, buckets, registers });
+  const waitedHelp = "Time from submission to the first attempt.";
+  const waited = histogram("operation_queue", waitedHelp, JOB_BUCKETS, "operation");
+  const ranHelp = "Time from the first attempt to the end.";
+  const ran = histogram("operation_run", ranHelp, JOB_BUCKETS, "operation", "status");
+  const answeredHelp = "Time from a request to the end of its response. Event streams stay open by design.";
+  const answered = histogram("http_request_duration", answeredHelp, REQUEST_BUCKETS, "method", "route");
+  const help = "Streams of events that are open.";
+  const streams = new Gauge({ name: "mucast_event_streams", help, registers });
   new Counter({
     name: "mucast_log_lines_lost_total",
     help: "Log lines that could not be written.",
@@ -110,20 +124,19 @@ export function openMetrics({ log, lostLines, targets }: MetricsParts): Metrics 
   // Counters with known labels start at 0, so that their first event is an increase.
   const codes = Object.keys(ERROR_TABLE);
   for (const operation of SUBMITTED_OPERATIONS) {
-    for (const count of [submitted, attempts, lost]) count.inc({ operation }, 0);
-    for (const status of OPERATION_STATUSES.filter(isEnded)) ended.inc({ operation, status }, 0);
-    for (const code of codes) failures.inc({ operation, code }, 0);
+    for (const name of ["operations_submitted", "attempts_started", "attempts_lost"] as const)
+      count[name].inc({ operation }, 0);
+    for (const status of OPERATION_STATUSES.filter(isEnded))
+      count.operations_ended.inc({ operation, status }, 0);
+    for (const code of codes) count.operation_failures.inc({ operation, code }, 0);
   }
-  for (const kind of REQUEST_KINDS) {
-    for (const outcome of ["done", ...codes]) requestProcesses.inc({ kind, outcome }, 0);
-  }
-  for (const target of targets) {
-    for (const outcome of DELIVERY_OUTCOMES) deliveries.inc({ target, outcome }, 0);
-  }
+  for (const kind of REQUEST_KINDS)
+    for (const outcome of ["done", ...codes]) count.request_processes.inc({ kind, outcome }, 0);
+  for (const target of targets)
+    for (const outcome of DELIVERY_OUTCOMES) count.webhook_deliveries.inc({ target, outcome }, 0);
 
-  /** Gauges that are read with the metrics. If that fails, the gauge is missing from the answer. */
   let sources: Gauges | undefined;
-  const readGauge = (name: string, help: string, source: keyof Gauges) =>
+  for (const [name, [help, source]] of Object.entries(GAUGES)) {
     new Gauge({
       name: `mucast_${name}`,
       help,
@@ -132,50 +145,48 @@ export function openMetrics({ log, lostLines, targets }: MetricsParts): Metrics 
         try {
           if (sources) this.set(await sources[source]());
         } catch (error) {
+          // The gauge is missing from the answer.
           this.remove();
           log.warn({ err: error, metric: name }, "a metric could not be read");
         }
       },
     });
-  readGauge(
-    "operations_queued",
-    "Operations waiting to start, for all services on the database.",
-    "queueLength",
-  );
-  readGauge("jobs_running", "Jobs that this service runs.", "runningJobs");
-  readGauge("request_processes_running", "Processes that work on single requests.", "requestProcesses");
-  readGauge("cores_in_use", "Cores that its running jobs have.", "coresTaken");
+  }
 
   return {
-    requestEnded(method, { route = "none", status }, seconds) {
+    requestEnded(method: string, { route = "none", status }: RequestDone, seconds: number): void {
       const known = METHODS.has(method) ? method : "other";
-      requests.inc({ method: known, route, status });
+      count.http_requests.inc({ method: known, route, status });
       answered.observe({ method: known, route }, seconds);
     },
-    streamOpened() {
+    /** A stream of events opened. @returns a function that reports its end, called once. */
+    streamOpened(): () => void {
       streams.inc();
       return () => streams.dec();
     },
-    connectionRefused: () => refused.inc(),
-    queued: ({ operation }) => submitted.inc({ operation }),
-    started({ operation, attempt, created_at, attempt_started_at: startedAt }) {
-      attempts.inc({ operation });
+    connectionRefused: () => count.http_connections_refused.inc(),
+    queued: ({ operation }: OfOperation) => count.operations_submitted.inc({ operation }),
+    /** An attempt starts. */
+    started({ operation, attempt, created_at, attempt_started_at: startedAt }: WatchedOperation): void {
+      count.attempts_started.inc({ operation });
       if (attempt === 1 && startedAt) waited.observe({ operation }, secondsBetween(created_at, startedAt));
     },
-    attemptLost: ({ operation }) => lost.inc({ operation }),
-    ended({ operation, status, started_at, finished_at, error }) {
-      ended.inc({ operation, status });
+    attemptLost: ({ operation }: OfOperation) => count.attempts_lost.inc({ operation }),
+    ended({ operation, status, started_at, finished_at, error }: WatchedOperation): void {
+      count.operations_ended.inc({ operation, status });
       const code = Object.hasOwn(ERROR_TABLE, error?.code ?? "") ? error!.code : "other";
-      if (status === "Failed") failures.inc({ operation, code });
-      if (started_at && finished_at) {
+      if (status === "Failed") count.operation_failures.inc({ operation, code });
+      if (started_at && finished_at)
         ran.observe({ operation, status }, secondsBetween(started_at, finished_at));
-      }
     },
-    delivery: (target, outcome) => deliveries.inc({ target, outcome }),
-    requestProcessEnded: (kind, outcome) => requestProcesses.inc({ kind, outcome }),
-    gauges(gauges) {
+    delivery: (target: string, outcome: DeliveryOutcome) => count.webhook_deliveries.inc({ target, outcome }),
+    /** A process that worked on one request ended. @param outcome `done`, or the code of its error. */
+    requestProcessEnded: (kind: RequestKind, outcome: "done" | ErrorCode) =>
+      count.request_processes.inc({ kind, outcome }),
+    gauges(gauges: Gauges): void {
       sources = gauges;
     },
+    /** The answer of `/metrics`, in Prometheus' text format. */
     metrics: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
 }

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 
 export interface ReceivedSpan {
@@ -22,21 +23,14 @@ export class FakeOtlpReceiver {
   readonly headers: NodeJS.Dict<string | string[]>[] = [];
   /** The status of its answers; 0: no answer. */
   status = 200;
-  readonly #server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on("data", (piece: Buffer) => pieces.push(piece));
-    request.on("end", () => {
-      const body = Buffer.concat(pieces);
-      this.paths.push(request.url!);
-      this.headers.push(request.headers);
-      if (this.status === 0) return;
-      if (this.status === 200) {
-        this.#keep(
-          JSON.parse((request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString()),
-        );
-      }
-      response.writeHead(this.status, { "content-type": "application/json" }).end("{}");
-    });
+  readonly #server = createServer(async (request, response) => {
+    const body = await buffer(request);
+    this.paths.push(request.url!);
+    this.headers.push(request.headers);
+    if (this.status === 0) return;
+    const json = request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
+    if (this.status === 200) this.#keep(JSON.parse(json.toString()).resourceSpans);
+    response.writeHead(this.status, { "content-type": "application/json" }).end("{}");
   });
 
   async listen(): Promise<string> {
@@ -49,25 +43,14 @@ export class FakeOtlpReceiver {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #keep({ resourceSpans }: { resourceSpans: ResourceSpans[] }): void {
-    for (const { resource, scopeSpans } of resourceSpans) {
+  // biome-ignore lint/suspicious/noExplicitAny: the resourceSpans of OTLP.
+  #keep(sent: any[]): void {
+    const plain = (attributes: { key: string; value: object }[]) =>
+      Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+    for (const { resource, scopeSpans } of sent) {
       this.resources.push(plain(resource.attributes));
-      for (const { spans } of scopeSpans) {
+      for (const { spans } of scopeSpans)
         for (const span of spans) this.spans.push({ ...span, attributes: plain(span.attributes) });
-      }
     }
   }
-}
-
-type Attribute = { readonly key: string; readonly value: Record<string, unknown> };
-
-interface ResourceSpans {
-  readonly resource: { readonly attributes: Attribute[] };
-  readonly scopeSpans: {
-    readonly spans: (Omit<ReceivedSpan, "attributes"> & { attributes: Attribute[] })[];
-  }[];
-}
-
-function plain(attributes: readonly Attribute[]): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 }

@@ -1,14 +1,5 @@
 import { setTimeout as pauseFor } from "node:timers/promises";
-import {
-  type Attributes,
-  type Context,
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from "@opentelemetry/api";
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import {
   defaultResource,
@@ -17,18 +8,11 @@ import {
   resourceFromAttributes,
   serviceNameEnvDetector,
 } from "@opentelemetry/resources";
-import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
-import type { Timing } from "../../contract/output/status-blob.ts";
+import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { MUCAST_BUILD, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
-import { readTraceparent, type Traces, writeTraceparent } from "./open-telemetry.ts";
-import {
-  METHODS,
-  type RequestBegun,
-  type RequestDone,
-  type WatchedOperation,
-  type WatchedRequest,
-} from "./telemetry.ts";
+import { METHODS } from "./metrics.ts";
+import { readTraceparent, type Traces, writeTraceparent } from "./telemetry.ts";
 
 const CLOSE_MILLISECONDS = 3_000;
 const MAX_TIMINGS = 500;
@@ -39,117 +23,106 @@ const MAX_TIMINGS = 500;
  */
 export function otlpTraces(log: Log): Traces {
   const env = detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] });
-  const resource = defaultResource()
-    .merge(resourceFromAttributes({ "service.name": "mucast", "service.version": MUCAST_BUILD }))
-    .merge(env);
+  const service = resourceFromAttributes({ "service.name": "mucast", "service.version": MUCAST_BUILD });
   const { OTEL_BSP_SCHEDULE_DELAY: delay = "" } = process.env;
   const processor = new BatchSpanProcessor({
-    exporter: loggingFailures(new OTLPTraceExporter(), log),
+    exporter: new LoggingExporter(log),
     // Only full distributions of the SDK read this variable of OpenTelemetry.
     scheduledDelayMillis: /^[1-9]\d{0,6}$/.test(delay) ? Number(delay) : 5_000,
   });
+  const resource = defaultResource().merge(service).merge(env);
   const provider = new TracerProvider({ resource, spanProcessors: [processor] });
   const tracer = provider.getTracer("mucast", MUCAST_VERSION);
+
   return {
-    request: (request) => recordRequest(tracer, request),
-    ended: (operation, timings) => recordOperation(tracer, operation, timings),
-    async close() {
-      const late = pauseFor(CLOSE_MILLISECONDS, undefined, { ref: false }).then(() => {
-        throw new Error(`not sent within ${CLOSE_MILLISECONDS} ms`);
-      });
-      await Promise.race([provider.shutdown(), late]).catch((error: unknown) =>
-        log.warn({ err: error }, "the last traces were not sent"),
+    request({ method, traceparent }) {
+      const known = METHODS.has(method);
+      const name = known ? method : "HTTP";
+      const attributes = { "http.request.method": known ? method : "_OTHER" };
+      const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, readContext(traceparent));
+      return {
+        traceparent: writeTraceparent(span.spanContext()),
+        ended({ route, status, code }) {
+          if (route !== undefined) span.updateName(`${name} ${route}`);
+          span.setAttribute("http.response.status_code", status);
+          if (route !== undefined) span.setAttribute("http.route", route);
+          if (status >= 400) span.setAttribute("error.type", code ?? String(status));
+          if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+          span.end();
+        },
+      };
+    },
+    /** Makes the span of an ended operation, from its start to its end, as a child of the request that submitted it. */
+    ended({ id, operation, status, attempt, traceparent, error, ...times }, timings) {
+      const { created_at, started_at, finished_at } = times;
+      const span = tracer.startSpan(
+        operation,
+        { startTime: started_at ?? created_at },
+        readContext(traceparent),
       );
-      late.catch(() => undefined);
+      span.setAttributes({
+        "mucast.operation.id": id,
+        "mucast.operation.name": operation,
+        "mucast.operation.status": status,
+        "mucast.operation.attempt": attempt,
+      });
+      if (started_at !== null) {
+        const seconds = (started_at.getTime() - created_at.getTime()) / 1_000;
+        span.setAttribute("mucast.operation.queue_seconds", seconds);
+      }
+      if (error !== null) span.setAttribute("error.type", error.code);
+      if (status === "Failed")
+        span.setStatus({ code: SpanStatusCode.ERROR, message: error?.code ?? "failed" });
+      const parent = trace.setSpan(ROOT_CONTEXT, span);
+      for (const { name, start, end } of timings.slice(0, MAX_TIMINGS)) {
+        if (!(end >= start)) continue;
+        // Spans of one kind have one name; the ticker of a fit is an attribute.
+        const ticker = /^fit (.{1,100})/.exec(name)?.[1];
+        const step = tracer.startSpan(
+          ticker === undefined ? name : "fit ticker",
+          { startTime: start },
+          parent,
+        );
+        if (ticker !== undefined) step.setAttribute("mucast.ticker", ticker);
+        step.end(end);
+      }
+      span.end(finished_at ?? new Date());
+    },
+    async close() {
+      const tooLate = new Error(`not sent within ${CLOSE_MILLISECONDS} ms`);
+      const late = pauseFor(CLOSE_MILLISECONDS, tooLate, { ref: false });
+      const error = await Promise.race([provider.shutdown(), late]).catch((thrown: unknown) => thrown);
+      if (error !== undefined) log.warn({ err: error }, "the last traces were not sent");
     },
   };
 }
 
 /** Logs once when spans can no longer be sent, and once when they can again. */
-function loggingFailures(exporter: SpanExporter, log: Log): SpanExporter {
-  let failing = false;
-  return {
-    export: (spans, done) =>
-      exporter.export(spans, (result) => {
-        if (result.error && !failing) log.warn({ err: result.error }, "traces cannot be sent");
-        if (!result.error && failing) log.info({}, "sending traces works again");
-        failing = result.error !== undefined;
-        done(result);
-      }),
-    shutdown: () => exporter.shutdown(),
-    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
-  };
-}
+class LoggingExporter extends OTLPTraceExporter {
+  readonly #log: Log;
+  #isFailing = false;
 
-function recordRequest(tracer: Tracer, { method, traceparent }: RequestBegun): WatchedRequest {
-  const known = METHODS.has(method);
-  const attributes = { "http.request.method": known ? method : "_OTHER" };
-  const name = known ? method : "HTTP";
-  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, readContext(traceparent));
-  return {
-    traceparent: writeTraceparent(span.spanContext()),
-    ended: (done) => endRequest(span, name, done),
-  };
-}
+  constructor(log: Log) {
+    super();
+    this.#log = log;
+  }
 
-function endRequest(span: Span, name: string, { route, status, code }: RequestDone): void {
-  if (route !== undefined) span.updateName(`${name} ${route}`);
-  span.setAttributes({
-    "http.response.status_code": status,
-    ...(route === undefined ? {} : { "http.route": route }),
-    ...(status < 400 ? {} : { "error.type": code ?? String(status) }),
-  });
-  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-  span.end();
-}
-
-/** Makes the span of an ended operation, from its start to its end, as a child of the request that submitted it. */
-function recordOperation(tracer: Tracer, operation: WatchedOperation, timings: readonly Timing[]): void {
-  const { created_at, started_at, finished_at, status, error } = operation;
-  const span = tracer.startSpan(
-    operation.operation,
-    { startTime: started_at ?? created_at, attributes: describeOperation(operation) },
-    readContext(operation.traceparent),
-  );
-  if (status === "Failed") span.setStatus({ code: SpanStatusCode.ERROR, message: error?.code ?? "failed" });
-  recordTimings(tracer, trace.setSpan(ROOT_CONTEXT, span), timings);
-  span.end(finished_at ?? new Date());
-}
-
-function describeOperation({
-  id,
-  operation,
-  status,
-  attempt,
-  error,
-  created_at,
-  started_at,
-}: WatchedOperation) {
-  const queued = started_at && (started_at.getTime() - created_at.getTime()) / 1_000;
-  return {
-    "mucast.operation.id": id,
-    "mucast.operation.name": operation,
-    "mucast.operation.status": status,
-    "mucast.operation.attempt": attempt,
-    ...(queued === null ? {} : { "mucast.operation.queue_seconds": queued }),
-    ...(error ? { "error.type": error.code } : {}),
-  };
-}
-
-function recordTimings(tracer: Tracer, parent: Context, timings: readonly Timing[]): void {
-  for (const { name, start, end } of timings.slice(0, MAX_TIMINGS)) {
-    if (!(end >= start)) continue;
-    // Spans of one kind have one name; the ticker of a fit is an attribute.
-    const ticker = /^fit (.{1,100})/.exec(name)?.[1];
-    const attributes: Attributes = ticker === undefined ? {} : { "mucast.ticker": ticker };
-    const span = ticker === undefined ? name : "fit ticker";
-    tracer.startSpan(span, { startTime: start, attributes }, parent).end(end);
+  override export(...[spans, done]: Parameters<OTLPTraceExporter["export"]>): void {
+    super.export(spans, (result) => {
+      if (result.error && !this.#isFailing) this.#log.warn({ err: result.error }, "traces cannot be sent");
+      if (!result.error && this.#isFailing) this.#log.info({}, "sending traces works again");
+      this.#isFailing = result.error !== undefined;
+      done(result);
+    });
   }
 }
 
-function readContext(traceparent: string | null | undefined): Context {
+function readContext(traceparent: string | null | undefined) {
   const context = readTraceparent(traceparent);
   if (context === undefined) return ROOT_CONTEXT;
-  const traceFlags = context.traceFlags & 1;
-  return trace.setSpanContext(ROOT_CONTEXT, { ...context, traceFlags, isRemote: true });
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    ...context,
+    traceFlags: context.traceFlags & 1,
+    isRemote: true,
+  });
 }

@@ -1,85 +1,97 @@
-import type { OperationStatus } from "../../contract/api/operation-view.ts";
-import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
-import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
-import type { Problem } from "../../contract/problems/problem.ts";
+import type { Log } from "./log.ts";
+import { openMetrics, type RequestDone, type WatchedOperation } from "./metrics.ts";
 
-/** The fields of an operation that traces and metrics need; its row has them all. */
-export interface WatchedOperation {
-  readonly id: string;
-  readonly operation: SubmittedOperation;
-  readonly status: OperationStatus;
-  /** Attempts begun. */
-  readonly attempt: number;
-  /** W3C trace context of the request that submitted it. */
-  readonly traceparent: string | null;
-  readonly created_at: Date;
-  /** Start of the first attempt. */
-  readonly started_at: Date | null;
-  readonly attempt_started_at: Date | null;
-  readonly finished_at: Date | null;
-  readonly error: Problem | null;
-}
+export type { DeliveryOutcome, RequestDone, RequestKind, WatchedOperation } from "./metrics.ts";
 
-/** What a process of one request does; `track` works for an ended job instead. */
-export const REQUEST_KINDS = ["report", "prepare", "track"] as const;
-export type RequestKind = (typeof REQUEST_KINDS)[number];
+/** Receives what the parts of the service report, for traces and metrics. No method throws or waits. */
+export type Telemetry = Awaited<ReturnType<typeof openTelemetry>>;
 
-/** Methods with a label of their own. All others, which callers may invent, share one label. */
-export const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
-
-export interface RequestBegun {
+interface RequestBegun {
   readonly method: string;
   readonly traceparent?: string | undefined;
-}
-
-export interface RequestDone {
-  /** The pattern of the route, such as `/v1/operations/:id`; undefined if none matched. Never a path. */
-  readonly route: string | undefined;
-  readonly status: number;
-  readonly code?: string | undefined;
 }
 
 export interface WatchedRequest {
   /** Trace context to store with an operation and to pass on; undefined without a trace. */
   readonly traceparent: string | undefined;
-  /** Ends the request; called once. */
+  /** Called once. */
   ended(done: RequestDone): void;
 }
 
-/** Values that are read when a client reads the metrics. */
-export interface Gauges {
-  /** Waiting operations of all services on the database. */
-  queueLength(): number | Promise<number>;
-  runningJobs(): number;
-  coresTaken(): number;
-  requestProcesses(): number;
+export interface Traces {
+  request(request: RequestBegun): WatchedRequest;
+  ended(operation: WatchedOperation, timings: readonly Timing[]): void;
+  close(): Promise<void>;
 }
 
-/** Outcomes of one attempt to deliver an event: `retried` failed and will be repeated, `failed` will not. */
-export const DELIVERY_OUTCOMES = ["delivered", "retried", "failed"] as const;
-export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
+interface TelemetryParts {
+  readonly log: Log;
+  readonly lostLines?: () => number;
+  readonly webhooks?: readonly { readonly name: string }[];
+  /** The environment of the process: OpenTelemetry's packages read the other variables from there. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
 
-export type RequestOutcome = "done" | ErrorCode;
+/** Opens metrics, and traces if the environment names an endpoint for them, by the variables of OpenTelemetry. */
+export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = [] }: TelemetryParts) {
+  const { requestEnded, ...metrics } = openMetrics({
+    log,
+    lostLines,
+    targets: webhooks.map(({ name }) => name),
+  });
+  // The packages that create and send spans are loaded only if traces are wanted.
+  const traces = wantsTraces(env) ? (await import("./otlp-traces.ts")).otlpTraces(log) : NO_TRACES;
+  return {
+    ...metrics,
+    requestStarted(request: RequestBegun): WatchedRequest {
+      const startedAt = performance.now();
+      const { traceparent, ended } = traces.request(request);
+      return {
+        traceparent,
+        ended(done) {
+          requestEnded(request.method, done, (performance.now() - startedAt) / 1_000);
+          ended(done);
+        },
+      };
+    },
+    /** An operation ended. @param timings of its job, if the job reported them. */
+    ended(operation: WatchedOperation, timings: readonly Timing[]): void {
+      metrics.ended(operation);
+      traces.ended(operation, timings);
+    },
+    /** Sends the last spans, for some seconds at most. */
+    close: () => traces.close(),
+  };
+}
 
-/** Receives what the parts of the service report, for traces and metrics. No method throws or waits. */
-export interface Telemetry {
-  requestStarted(request: RequestBegun): WatchedRequest;
-  /** A stream of events opened. @returns a function that reports its end, called once. */
-  streamOpened(): () => void;
-  connectionRefused(): void;
-  queued(operation: Pick<WatchedOperation, "operation">): void;
-  /** An attempt starts. @param cores of its job. */
-  started(operation: WatchedOperation, cores: number): void;
-  attemptLost(operation: Pick<WatchedOperation, "operation">): void;
-  /** An operation ended. @param timings of its job, if the job reported them. */
-  ended(operation: WatchedOperation, timings: readonly Timing[]): void;
-  delivery(target: string, outcome: DeliveryOutcome): void;
-  /** A process that worked on one request ended. @param outcome `done`, or the code of its error. */
-  requestProcessEnded(kind: RequestKind, outcome: RequestOutcome): void;
-  gauges(gauges: Gauges): void;
-  /** The answer of `/metrics`, in Prometheus' text format. */
-  metrics(): Promise<{ readonly contentType: string; readonly body: string }>;
-  /** Sends the last spans, for some seconds at most. */
-  close(): Promise<void>;
+function wantsTraces(env: TelemetryParts["env"]): boolean {
+  if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true") return false;
+  return [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some((url) => url?.trim());
+}
+
+/** Creates no spans, and passes on the trace of the caller. */
+const NO_TRACES: Traces = {
+  request({ traceparent }) {
+    const context = readTraceparent(traceparent);
+    return { traceparent: context && writeTraceparent(context), ended: () => undefined };
+  },
+  ended: () => undefined,
+  close: async () => undefined,
+};
+
+/** W3C trace context: trace, span and flags of version 00 and of later versions. */
+const TRACEPARENT =
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
+
+/** @returns undefined if the text is missing or not a trace context: then a new trace starts here. */
+export function readTraceparent(text: string | null | undefined) {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(text ?? "") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) };
+}
+
+export function writeTraceparent(context: { traceId: string; spanId: string; traceFlags: number }): string {
+  const flags = (context.traceFlags & 0xff).toString(16).padStart(2, "0");
+  return `00-${context.traceId}-${context.spanId}-${flags}`;
 }

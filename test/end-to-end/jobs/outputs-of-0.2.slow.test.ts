@@ -70,7 +70,7 @@ describe("an output of 0.2.0 is read", { timeout: 600_000 }, () => {
       assert.equal(params.get(option), (model as Record<string, unknown>)[option]);
       const tickers = tracked.metrics.find((metric) => metric.name === "tickers");
       assert.equal(tickers!.points[0]!.value, Object.keys(mu).length);
-      const page = Buffer.from(tracked.artifacts[1]!.bytes).toString();
+      const page = await tracked.artifacts[1]!.text();
       if (verdict !== undefined) assert.ok(page.includes(typesetFigures(verdict.title)));
 
       const view = await readForecast(name, createReadStream(pathOf(name)), { tickers: Object.keys(mu) });

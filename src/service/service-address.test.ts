@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isEveryAddress } from "./free-address.ts";
+import { isEveryAddress } from "./service-address.ts";
 
 test("every address of the machine is told apart from a single one", () => {
   const listensOnAll = (host: string) => isEveryAddress({ host, port: 0 });

@@ -2,7 +2,32 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { makeFolder } from "../contract/machine/folders.ts";
+
+/** Where a service listens, as in its settings. */
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The host without the brackets of an IPv6 address. */
+export function hostOf({ host }: ListenAddress): string {
+  return host.replace(/^\[(.*)\]$/, "$1");
+}
+
+/** Whether that is every address of the machine, however it is written: 0.0.0.0, 0, [::] or ::0. */
+export function isEveryAddress(address: ListenAddress): boolean {
+  return /^(0\.0\.0\.0|[0:]+)$/.test(hostOf(address));
+}
+
+/** The error of an address that cannot be used; a cause without a code is a defect and stays as it is. */
+export function cannotListen({ host, port }: ListenAddress, cause: unknown): unknown {
+  if (codeOf(cause) === undefined) return cause;
+  const message = `cannot listen on ${host}:${port}: ${causeOf(cause)}`;
+  return new MucastError("cannot_listen", message, { path: "--port", value: port }, { cause });
+}
 
 /** The service that announced itself last in a data folder, for the commands of the user who may read it. */
 const serviceFileSchema = z.object({
@@ -17,9 +42,7 @@ export function newLocalToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-function serviceFile(dataDir: string): string {
-  return join(dataDir, "service.json");
-}
+const serviceFile = (dataDir: string) => join(dataDir, "service.json");
 
 /** Writes where a service listens. @returns a function that removes the file, unless another service has replaced it. */
 export function announceService(dataDir: string, service: AnnouncedService): () => void {
