@@ -19,13 +19,12 @@ import { cannotListen, checkFree, hostOf, isEveryAddress } from "./free-address.
 import { buildHttp } from "./http/build-http.ts";
 import { registerMcp } from "./mcp/register-mcp.ts";
 import { openExecutor } from "./open-executor.ts";
-import type { Submission } from "./operations/operations.ts";
+import { OperationNotifications } from "./operations/follow-events.ts";
+import { countWaiting, Operations, type Submission } from "./operations/operations.ts";
 import { startRetention } from "./operations/retention.ts";
-import { StoredOperations } from "./operations/stored-operations.ts";
 import { Preparations } from "./preparation/preparations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
 import { Leases } from "./queue/leases.ts";
-import { OperationNotifications } from "./queue/notifications.ts";
 import { Readiness } from "./readiness.ts";
 import { ReportLinks } from "./report/report-links.ts";
 import { Reports } from "./report/reports.ts";
@@ -33,12 +32,10 @@ import { RequestProcesses } from "./request-process/request-processes.ts";
 import { announceService, newLocalToken } from "./service-file.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { findBlob, ownerOf } from "./store/blobs.ts";
-import { webhookTypes } from "./store/events.ts";
-import { countWaiting } from "./store/operations.ts";
 import { openLog } from "./telemetry/log.ts";
 import { openLogDestination } from "./telemetry/log-destination.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
-import { isTracked, openTracking, trackerOfService } from "./tracking/open-tracking.ts";
+import { isTracked, openTracking, trackerOfService } from "./tracking/tracking-queue.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";
 
 const STDERR = 2;
@@ -104,7 +101,6 @@ async function start(
   resources.add(() => notifications.close());
   const leases = new Leases({ database, log });
   resources.add(() => leases.stop());
-  const webhooks = webhookTypes(settings.webhooks);
   const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota });
   const processes = RequestProcesses.open({ settings, env, storage, log, telemetry });
@@ -121,8 +117,8 @@ async function start(
   // What needs the address, or a listening service, comes later.
   let inputUrls: InputUrls | undefined;
   let dispatcher: Dispatcher | undefined;
-  const operations = new StoredOperations({
-    ...{ database, notifications, webhooks, settings, quota, blobs },
+  const operations = new Operations({
+    ...{ database, notifications, webhooks: settings.webhooks, settings, quota, blobs },
     read: async (caller, submission) => readPayload(caller, submission, inputUrls),
     requireStorage: () => readiness.requireStorage(),
     forecasts: new Forecasts(blobs),
@@ -182,7 +178,8 @@ async function start(
   const executor = await openExecutor({ settings, env, urls, store, log });
   resources.add(() => executor.close());
   const started = new Dispatcher({
-    ...{ database, leases, executor, store, readStatus, settings, webhooks, telemetry, log },
+    ...{ database, leases, executor, store, readStatus, settings, telemetry, log },
+    webhooks: settings.webhooks,
     urlOf: inputUrls.urlOf,
     isTracked: (row) => tracking !== undefined && isTracked(row),
   });

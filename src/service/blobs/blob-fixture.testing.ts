@@ -11,15 +11,14 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
-import { webhookTypes } from "../store/events.ts";
-import { insertOperation } from "../store/operations.ts";
+import { insertOperation } from "../operations/operations.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { spaceOf } from "./blobs.ts";
 import { StoredBlobs, type StoredBlobsParts } from "./stored-blobs.ts";
 import { removalSweep } from "./stored-removals.ts";
 
 export const NAME = "feature_engine_1.json";
-export const NO_WEBHOOKS = webhookTypes([]);
+export const NO_WEBHOOKS = [] as const;
 export const QUOTA = { bytes: 100, blobs: 5 };
 const never = new AbortController().signal;
 
@@ -119,11 +118,18 @@ export function blobFixture(tested: TestDatabase) {
     } as const;
   }
 
-  const submit = (caller: Caller, feature: string, options?: PayloadOptions) =>
-    insertOperation({ database, webhooks: NO_WEBHOOKS }, operationOf(caller, feature, options), {
-      queued: 10,
-      quota: QUOTA,
-    });
+  const submit = async (caller: Caller, feature: string, options?: PayloadOptions) => {
+    const operation = operationOf(caller, feature, options);
+    try {
+      const limits = { queued: 10, quota: QUOTA };
+      const { row } = await insertOperation({ database, webhooks: NO_WEBHOOKS }, operation, limits);
+      return { kind: "created", row } as const;
+    } catch (error) {
+      if (isCode("quota_exceeded")(error)) return { kind: "over quota" } as const;
+      if (isCode("url_not_allowed")(error)) return { kind: "missing" } as const;
+      throw error;
+    }
+  };
 
   return {
     service,

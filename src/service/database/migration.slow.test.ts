@@ -7,12 +7,12 @@ import pg from "pg";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { keyAuthenticate } from "../auth/build-authenticate.ts";
 import { KeyStore } from "../auth/key-store.ts";
-import { claimOperation } from "../store/attempts.ts";
+import { listOperations } from "../operations/operations.ts";
+import { claimOperation, readOperation } from "../store/attempts.ts";
 import { listBlobs } from "../store/blobs.ts";
 import { readEvents } from "../store/events.ts";
 import { viewOf } from "../store/operation-view.ts";
-import { listOperations, readKeptPayload, readOperation } from "../store/operations.ts";
-import { claimDeliveries } from "../webhooks/deliveries.ts";
+import { claimDeliveries } from "../webhooks/deliverer.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { newPostgresUrl } from "./databases.testing.ts";
 
@@ -78,15 +78,10 @@ describe("a database of 0.2.0", () => {
     assert.deepEqual([done.tags, done.result?.output_name], [["nightly", 'a "b"'], `ml_engine_${DONE}.json`]);
     assert.ok(done.warnings.length > 0 && done.summary !== undefined);
     assert.equal(
-      JSON.parse((await readKeptPayload(database.db, DONE, subject))!).config["ML params"].model,
+      JSON.parse((await readOperation(database, DONE))!.payload!).config["ML params"].model,
       "ridge",
     );
-    const page = await listOperations(database, subject, {
-      tag: ["nightly"],
-      limit: 10,
-      after: undefined,
-      bytes: 2 ** 20,
-    });
+    const page = await listOperations(database, subject, { tag: ["nightly"], limit: 10 });
     assert.deepEqual(
       page.rows.map(({ id }) => id),
       [QUEUED, DONE],

@@ -11,7 +11,7 @@ import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/build-authenticate.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/register-mcp.ts";
-import { FakeOperations } from "../operations/fake-operations.testing.ts";
+import { SteppedOperations } from "../operations/operations.testing.ts";
 import { Preparations, type PrepareFiles } from "../preparation/preparations.ts";
 import { FakeReportLinks } from "../report/fake-report-links.testing.ts";
 import { type DrawPage, Reports } from "../report/reports.ts";
@@ -27,7 +27,7 @@ export interface Listening {
   readonly app: HttpApp;
   readonly origin: string;
   readonly port: number;
-  readonly operations: FakeOperations;
+  readonly operations: SteppedOperations;
   readonly keys: FakeKeyStore;
   readonly blobs: FakeBlobs;
   readonly store: BlobStore;
@@ -57,7 +57,8 @@ export async function listen(
   const settings = { ...settingsSchema.parse({}), ...given };
   const policy = { allowed: [], mapped: [{ base: "", folder }] };
   const store = parts.store ?? (await openStore("", { policy }));
-  const [operations, keys, blobs] = [new FakeOperations(), new FakeKeyStore(), new FakeBlobs(store)];
+  const operations = await SteppedOperations.open();
+  const [keys, blobs] = [new FakeKeyStore(), new FakeBlobs(store)];
   const drawn: string[] = [];
   const draw: DrawPage = async ([output]) => Buffer.from(`<!doctype html>${drawn.push(output!.name)}`);
   const reports = new Reports({ blobs, draw: parts.draw ?? draw, cacheBytes: settings.report_cache_bytes });
@@ -96,6 +97,7 @@ export async function listen(
   const files = () => readdir(join(folder, "data")).catch(() => []);
   const close = async () => {
     await app.close();
+    await operations.close();
     await rm(folder, { recursive: true, force: true });
   };
   return {

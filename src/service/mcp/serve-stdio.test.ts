@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { FakeOperations } from "../operations/fake-operations.testing.ts";
+import type { ToolOperations } from "./call-tool.ts";
 import { serveMcpOnStdio } from "./serve-stdio.ts";
 
 test("a message above the limit of the transport ends the service", async () => {
@@ -9,7 +9,7 @@ test("a message above the limit of the transport ends the service", async () => 
   const errors: unknown[] = [];
   const ended = serveMcpOnStdio(
     {
-      ...{ operations: new FakeOperations(), address: "http://127.0.0.1:9", input, output },
+      ...{ operations: {} as ToolOperations, address: "http://127.0.0.1:9", input, output },
       onError: (error) => errors.push(error),
     },
     new AbortController().signal,

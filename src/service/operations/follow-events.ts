@@ -1,9 +1,70 @@
+import { EventEmitter, once } from "node:events";
 import { isEnded } from "../../contract/api/operation-view.ts";
-import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/stored-event.ts";
+import {
+  isFinal,
+  type Snapshot,
+  type StoredEvent,
+  type StoredEventType,
+} from "../../contract/api/stored-event.ts";
 import type { Database } from "../database/database.ts";
-import type { OperationNotifications } from "../queue/notifications.ts";
 import { readEvents } from "../store/events.ts";
 import { type ViewedRow, viewOf } from "../store/operation-view.ts";
+
+/** Delivers the events of operations as they happen, from every service on this database. */
+export class OperationNotifications {
+  readonly #emitter = new EventEmitter().setMaxListeners(0);
+  #unlisten: () => Promise<void> = async () => undefined;
+
+  static async start(database: Database): Promise<OperationNotifications> {
+    const notifications = new OperationNotifications();
+    const emitter = notifications.#emitter;
+    notifications.#unlisten = await database.listen({
+      onNotification: (payload) => {
+        const [type, id] = payload.split(":", 2);
+        emitter.emit("event", type, id);
+        emitter.emit(`of ${id}`);
+      },
+      onMissed: () => {
+        notifications.#endWaits();
+        emitter.emit("missed");
+      },
+    });
+    return notifications;
+  }
+
+  /** Calls `listener` for every event. @returns a function that unsubscribes it. */
+  onEvent(listener: (type: StoredEventType, id: string) => void): () => void {
+    this.#emitter.on("event", listener);
+    return () => void this.#emitter.off("event", listener);
+  }
+
+  /** Calls `listener` when notifications may have been missed. */
+  onMissed(listener: () => void): void {
+    this.#emitter.on("missed", listener);
+  }
+
+  /**
+   * Waits for the next event of an operation. Call it before you read the operation's state, so that no event is missed in between.
+   * It also resolves after `milliseconds`, or when the signal aborts.
+   */
+  async next(id: string, milliseconds: number, signal?: AbortSignal): Promise<void> {
+    const late = AbortSignal.timeout(milliseconds);
+    const ending = signal ? AbortSignal.any([signal, late]) : late;
+    await once(this.#emitter, `of ${id}`, { signal: ending }).catch(() => undefined);
+  }
+
+  /** Ends all waits, and stops listening. */
+  async close(): Promise<void> {
+    this.#endWaits();
+    await this.#unlisten();
+    this.#emitter.removeAllListeners();
+  }
+
+  #endWaits(): void {
+    for (const name of this.#emitter.eventNames())
+      if (String(name).startsWith("of ")) this.#emitter.emit(name);
+  }
+}
 
 /** Maximum memory for one slow reader; there are many readers. */
 const PORTION = { events: 200, bytes: 2 ** 17 };
@@ -37,7 +98,8 @@ export async function* followEvents(parts: FollowParts): AsyncGenerator<StoredEv
     const next = notifications.next(row.id, POLL_MILLISECONDS, signal);
     const events = await readEvents(database, row.id, after, PORTION);
     // Retention may have removed events between the two reads. A row that is read later counts them.
-    if (hasGap(events, after)) row = await read();
+    const hasGap = events.length > 0 && events.at(-1)!.seq - after > events.length;
+    if (hasGap) row = await read();
     for (const event of events) {
       if (event.seq > after + 1 && row.pruned_seq > Math.max(after, covered)) {
         covered = row.pruned_seq;
@@ -58,17 +120,8 @@ export async function* followEvents(parts: FollowParts): AsyncGenerator<StoredEv
   }
 }
 
-function hasGap(events: readonly StoredEvent[], after: number): boolean {
-  return events.length > 0 && events.at(-1)!.seq - after > events.length;
-}
-
 /** @param seq the events after it follow. */
 function snapshotOf(row: ViewedRow, seq: number): Snapshot {
-  return {
-    seq: Math.max(1, seq),
-    operation_id: row.id,
-    time: new Date().toISOString(),
-    type: "snapshot",
-    data: viewOf(row),
-  };
+  const time = new Date().toISOString();
+  return { seq: Math.max(1, seq), operation_id: row.id, time, type: "snapshot", data: viewOf(row) };
 }

@@ -7,7 +7,7 @@ import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { statusKey } from "../../contract/output/status-blob.ts";
 import { newRow, onEachDatabase } from "../database/databases.testing.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
-import { retentionSweep } from "./retention.ts";
+import { removeOldOperations } from "./retention.ts";
 
 /** More than one batch. */
 const KEPT = 120;
@@ -38,7 +38,7 @@ onEachDatabase((tested) => {
       if (key.includes("kept-")) return Promise.reject(new Error("refused"));
       return remove.call(this, key);
     });
-    await retentionSweep({ database: tested.database(), store, days: 30, log: noLog })(never);
+    await removeOldOperations({ database: tested.database(), store, days: 30, log: noLog }, never);
     const rows = await tested.database().db.selectFrom("operations").select("id").execute();
     const kinds = Object.groupBy(rows, ({ id }) => id.split("-")[0]!);
     assert.deepEqual([rows.length, kinds.kept?.length, kinds.young?.length], [KEPT + 1, KEPT, 1]);

@@ -18,9 +18,9 @@ import {
   startQueue,
   TestedQueue,
 } from "../queue/queue.testing.ts";
-import { claimOperation, endOperation, recordProgress, recordStart } from "../store/attempts.ts";
+import { readOperation, recordProgress } from "../store/attempts.ts";
 import { appendEvents, type NewEvent, pruneEvents } from "../store/events.ts";
-import { readOperation } from "../store/operations.ts";
+import { operationsOn, SteppedOperations } from "./operations.testing.ts";
 import { operationsSuite } from "./operations-suite.testing.ts";
 
 /** An event of each type. */
@@ -44,25 +44,15 @@ onEachDatabase((tested) => {
   beforeEach(() => removeOperations(tested.database()));
 
   describe("the suite of operations", () =>
-    operationsSuite(async (t, { queuedMost } = {}) => {
-      const queue = new TestedQueue(tested.database());
-      await queue.start(queuedMost === undefined ? { dispatch: false } : { dispatch: false, queuedMost });
-      t.after(() => queue.close());
-      const { operations, parts } = queue;
-      const { database, leases } = parts;
+    operationsSuite(async (t, options) => {
+      const parts = await operationsOn(tested.database(), options);
+      t.after(() => parts.notifications.close());
+      const operations = new SteppedOperations(parts);
       return {
         operations,
-        start: async (id) => {
-          assert.equal((await claimOperation(database, leases.owner))?.id, id);
-          await recordStart(parts, { id, attempt: 1 }, "handle");
-        },
-        end: async (id, status) => {
-          const record = recordOf(id);
-          const ending =
-            status === "Succeeded" ? { status, record, bytes: 1 } : { status, problem: canceledProblem() };
-          assert.ok(await endOperation(parts, { id, attempt: 1 }, ending));
-        },
-        prune: (id) => database.write((db) => pruneEvents(database, db, id, 2, 1)),
+        start: (id) => operations.start(id),
+        end: (id, status) => operations.end(id, status),
+        prune: (id) => operations.prune(id),
       };
     }));
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CoreBudget } from "./core-budget.ts";
+import { CoreBudget } from "./dispatcher.ts";
 
 class Job {
   cores: number;

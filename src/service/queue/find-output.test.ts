@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
-import type { OperationRow } from "../store/operations.ts";
+import type { OperationRow } from "../database/tables.ts";
 import { findOutput } from "./finish-attempt.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-found-"));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { EpochPoint, EventBatch } from "../../contract/output/job-events.ts";
-import { ProgressBatcher } from "./progress-batcher.ts";
+import { ProgressBatcher } from "./running-job.ts";
 
 function epochs(ticker: string, epoch: number): EventBatch {
   const point: EpochPoint = { ticker, epoch, train_loss: 1 / epoch, validation_loss: 1 / epoch };

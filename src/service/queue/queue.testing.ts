@@ -2,21 +2,20 @@ import { createHash, randomUUID } from "node:crypto";
 import type { BlobStore } from "../../blob/store.ts";
 import { isEnded, type OperationView } from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
-import { parsePayload } from "../../contract/config/payload.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Blobs } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
-import { Forecasts } from "../forecast/forecasts.ts";
-import { StoredOperations } from "../operations/stored-operations.ts";
-import { webhookTypes } from "../store/events.ts";
+import type { OperationNotifications } from "../operations/follow-events.ts";
+import { operationsOn } from "../operations/operations.testing.ts";
+import { Operations } from "../operations/operations.ts";
 import { noLog, noTelemetry } from "../telemetry/no-telemetry.testing.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
+import type { QueueParts } from "./finish-attempt.ts";
 import { Leases } from "./leases.ts";
-import { OperationNotifications } from "./notifications.ts";
-import type { QueueParts } from "./queue-parts.ts";
+
+export { recordOf } from "../operations/operations.testing.ts";
 
 export const PAYLOAD = JSON.stringify({
   feature_url: "https://acct.example/models/data/feature_engine_1.json?sig=SECRET",
@@ -34,8 +33,6 @@ export function failedWith(code: "fit_failed" | "output_failed") {
   return { kind: "failed", problem } as const;
 }
 
-const NO_BLOBS = { find: () => Promise.reject(new Error("no test here reads an output")) };
-
 /** Everything between HTTP and the executor, on a real database. The executor and the storage are fakes. */
 export class TestedQueue {
   readonly executor: FakeExecutor;
@@ -45,7 +42,7 @@ export class TestedQueue {
   readonly logged: { message: string; [field: string]: unknown }[] = [];
   readonly parts: QueueParts;
   readonly dispatcher: Dispatcher;
-  operations!: StoredOperations;
+  operations!: Operations;
   notifications!: OperationNotifications;
   #closing: Promise<void> | undefined;
 
@@ -70,38 +67,21 @@ export class TestedQueue {
         ...settings,
       },
       urlOf: (stored) => stored,
-      webhooks: webhookTypes([]),
+      webhooks: [],
       telemetry: noTelemetry,
       log: { ...noLog, info: (fields, message) => void this.logged.push({ message, ...fields }) },
     };
     this.dispatcher = new Dispatcher(this.parts);
   }
 
-  /** @param blobs where outputs are read. @param dispatch false: nothing claims the operations, so they wait. */
+  /** @param dispatch false: nothing claims the operations, so they wait. @param options of the operations. */
   async start({
     dispatch = true,
-    queuedMost = 1_000,
-    blobs = NO_BLOBS as Pick<Blobs, "find">,
-    requireStorage = (): void => undefined,
-  } = {}): Promise<this> {
-    const { database, webhooks, settings } = this.parts;
-    this.notifications = await OperationNotifications.start(database);
-    this.operations = new StoredOperations({
-      database,
-      notifications: this.notifications,
-      webhooks,
-      settings: { ...settings, queued_per_caller: queuedMost },
-      quota: { bytes: 2 ** 30, blobs: 10_000 },
-      requireStorage,
-      read: async (_caller, { operation, payload }) => {
-        const parsed = parsePayload(operation, payload);
-        return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };
-      },
-      blobs,
-      forecasts: new Forecasts(blobs),
-      onQueued: () => undefined,
-      onCanceled: () => undefined,
-    });
+    ...options
+  }: { readonly dispatch?: boolean } & Parameters<typeof operationsOn>[1] = {}): Promise<this> {
+    const parts = await operationsOn(this.parts.database, options);
+    this.notifications = parts.notifications;
+    this.operations = new Operations({ ...parts, settings: { ...parts.settings, ...this.parts.settings } });
     if (dispatch) this.dispatcher.start(this.notifications);
     if (dispatch) await this.parts.leases.look();
     return this;
@@ -165,15 +145,6 @@ export async function startQueue(
 /** A separate caller for each test, as they share a database. */
 export function newCaller(): Caller {
   return { subject: `key:${randomUUID()}`, scopes: new Set(["read", "write"]) };
-}
-
-export function recordOf(id: string) {
-  return {
-    status: "Succeeded",
-    output_url: `memory:/data/ml_engine_${id}.json`,
-    output_name: `ml_engine_${id}.json`,
-    execution_name: "ml-worker-job-1",
-  } as const;
 }
 
 /** A fake: blobs in memory. */

@@ -5,7 +5,7 @@ import { beforeEach, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import { onEachDatabase, removeOperations } from "../database/databases.testing.ts";
-import { readOperation } from "../store/operations.ts";
+import { readOperation } from "../store/attempts.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
 import { Leases } from "./leases.ts";

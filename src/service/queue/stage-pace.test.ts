@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StagePace } from "./stage-pace.ts";
+import { StagePace } from "./running-job.ts";
 
 test("progress has its share and, after some units, the seconds that the rest of the stage takes", () => {
   const pace = new StagePace();

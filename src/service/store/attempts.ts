@@ -6,17 +6,29 @@ import type { Failure, Problem } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { CappedList } from "../../contract/schema/answer-limits.ts";
 import type { Database } from "../database/database.ts";
-import type { Loss } from "../database/tables.ts";
+import type { Loss, OperationRow } from "../database/tables.ts";
 import { recordBlob } from "./blobs.ts";
 import { appendEvents, type EventParts, type NewEvent, pruneEvents } from "./events.ts";
 import { ACTIVE_STATUSES, viewOf } from "./operation-view.ts";
-import type { OperationRow, RunningRow } from "./operations.ts";
 
 /** One attempt at an operation. Every change of an operation names both, so that an outdated attempt changes nothing. */
 type Attempt = Pick<OperationRow, "id" | "attempt">;
 
 interface AttemptParts extends EventParts {
   readonly settings: { readonly events_kept: number };
+}
+
+/** An operation with the seconds that its attempt has run, by the database's clock. */
+export type RunningRow = OperationRow & { readonly attempt_seconds: number | null };
+
+/** Reads an operation of any caller. */
+export function readOperation(database: Database, id: string): Promise<RunningRow | undefined> {
+  return database.db
+    .selectFrom("operations")
+    .selectAll()
+    .select(database.secondsSince("attempt_started_at").as("attempt_seconds"))
+    .where("id", "=", id)
+    .executeTakeFirst();
 }
 
 /** Records that the caller cancels a queued or running operation. @returns the operation; undefined if it has ended. */
@@ -31,11 +43,8 @@ export function requestCancel(parts: AttemptParts, id: string): Promise<Operatio
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
     if (before === undefined || before.cancel_requested_at !== null) return before;
-    await db
-      .updateTable("operations")
-      .set({ cancel_requested_at: database.time() })
-      .where("id", "=", id)
-      .execute();
+    const cancel_requested_at = database.time();
+    await db.updateTable("operations").set({ cancel_requested_at }).where("id", "=", id).execute();
     await appendEvents(parts, db, id, [{ type: "cancel_requested", data: {} }]);
     return before;
   });
@@ -68,26 +77,19 @@ export function claimOperation(database: Database, owner: string): Promise<Runni
       .modifyEnd(database.lock("o", "skip"))
       .executeTakeFirst();
     if (next === undefined) return undefined;
+    const now = database.time();
     const row = await db
       .updateTable("operations")
       .set(({ eb, fn }) => ({
-        status: "Running",
+        ...{ status: "Running", owner, handle: null, progress: null, summary: null },
         attempt: eb("attempt", "+", 1),
-        owner,
-        handle: null,
-        progress: null,
-        summary: null,
-        attempt_started_at: database.time(),
-        started_at: fn.coalesce("started_at", database.time()),
+        attempt_started_at: now,
+        started_at: fn.coalesce("started_at", now),
       }))
       .where("id", "=", next.id)
       .returningAll()
       .executeTakeFirstOrThrow();
-    await db
-      .updateTable("blob_usage")
-      .set({ served_at: database.time() })
-      .where("caller", "=", next.caller)
-      .execute();
+    await db.updateTable("blob_usage").set({ served_at: now }).where("caller", "=", next.caller).execute();
     return { ...row, attempt_seconds: 0 };
   });
 }
@@ -121,6 +123,7 @@ export function recordProgress(
   batch: EventBatch,
 ): Promise<void> {
   const { database, settings } = parts;
+  const { progress, counts, summary, epochs } = batch;
   return database.write(async (db) => {
     const known = await db
       .selectFrom("operations")
@@ -129,17 +132,13 @@ export function recordProgress(
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
     if (known === undefined) return;
-    const warnings = addNew(
-      known.warnings,
-      batch.warnings ?? [],
-      ({ code, message, ticker, count }: Warning) => [code, message, ticker, count],
-    );
-    const failures = addNew(known.failures, batch.failures ?? [], ({ ticker, code, message }: Failure) => [
-      ticker,
-      code,
-      message,
+    const warnings = addNew<Warning>(known.warnings, batch.warnings, (w) => [
+      w.code,
+      w.message,
+      w.ticker,
+      w.count,
     ]);
-    const { progress, counts, summary, epochs } = batch;
+    const failures = addNew<Failure>(known.failures, batch.failures, (f) => [f.ticker, f.code, f.message]);
     await db
       .updateTable("operations")
       .set({
@@ -167,18 +166,18 @@ export function recordProgress(
 }
 
 /**
- * Adds the entries that are not listed yet, while the list has room. @param parts tells entries apart: an earlier attempt may have
+ * Adds the entries that are not listed yet, while the list has room. @param partsOf tells entries apart: an earlier attempt may have
  * reported the same with its keys in another order. @returns these, and the whole list.
  */
 function addNew<T extends { readonly code: string }>(
   known: readonly T[],
-  reported: readonly T[],
-  parts: (entry: T) => unknown[],
+  reported: readonly T[] = [],
+  partsOf: (entry: T) => unknown[],
 ): { readonly all: readonly T[]; readonly fresh: readonly T[] } {
   const list = new CappedList(known);
-  const seen = new Set(known.map((entry) => JSON.stringify(parts(entry))));
+  const seen = new Set(known.map((entry) => JSON.stringify(partsOf(entry))));
   const fresh = reported.flatMap((entry) => {
-    if (seen.has(JSON.stringify(parts(entry)))) return [];
+    if (seen.has(JSON.stringify(partsOf(entry)))) return [];
     const listed = list.add(entry);
     return listed === undefined ? [] : [listed];
   });
@@ -223,14 +222,10 @@ export function endOperation(
     const row = await db
       .updateTable("operations")
       .set({
-        status: ending.status,
-        finished_at: database.time(),
-        owner: null,
-        handle: null,
+        ...{ status: ending.status, finished_at: database.time(), owner: null, handle: null },
+        ...{ config: "", options: "{}" },
         feature_url: before.feature_url.split("?")[0]!,
         data_extractor_url: before.data_extractor_url.split("?")[0]!,
-        config: "",
-        options: "{}",
         ...(ending.status === "Succeeded"
           ? { result: JSON.stringify(ending.record) }
           : { error: JSON.stringify(ending.problem) }),
@@ -243,21 +238,19 @@ export function endOperation(
       await recordBlob(database, db, { caller, space, name: ending.record.output_name, bytes: ending.bytes });
       if (isTracked) await db.insertInto("tracking").values({ id }).execute();
     }
-    const last = await appendEvents(parts, db, id, [
-      { type: FINAL_EVENTS[ending.status], data: viewOf(row) },
-    ]);
+    const final = { type: FINAL_EVENTS[ending.status], data: viewOf(row) };
+    const last = await appendEvents(parts, db, id, [final]);
     await pruneEvents(database, db, id, last, settings.events_kept);
     return row;
   });
 }
 
-/** A longer wait is cut to this. */
 const MAX_WAIT_SECONDS = 600;
 
 /**
  * Releases a running operation to the queue. The next attempt always has the next number.
  * @param reason `drained`: its service ended in order. `refused`: the executor started nothing. A loss is recorded and counted.
- * @param waitSeconds before the next attempt may start.
+ * @param waitSeconds before the next attempt may start; ten minutes at most.
  * @returns false if the attempt is no longer the current one, or belongs to another owner.
  */
 export function releaseOperation(
@@ -275,10 +268,7 @@ export function releaseOperation(
     const released = await db
       .updateTable("operations")
       .set({
-        status: "NotStarted",
-        owner: null,
-        handle: null,
-        progress: null,
+        ...{ status: "NotStarted", owner: null, handle: null, progress: null },
         not_before: database.time(Math.min(waitSeconds, MAX_WAIT_SECONDS)),
         ...(hasStarted ? {} : { started_at: null }),
         ...(typeof reason === "object" && { lost: lost + 1, losses: JSON.stringify([...losses, reason]) }),

@@ -11,13 +11,19 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { requireForecasts } from "../../jobs/shared/require-forecasts.ts";
 import { onEachDatabase, removeOperations } from "../database/databases.testing.ts";
+import { insertOperation } from "../operations/operations.ts";
 import { newCaller, TestedQueue } from "../queue/queue.testing.ts";
-import { claimOperation, endOperation, recordProgress, recordStart, releaseOperation } from "./attempts.ts";
-import { readEvents, webhookTypes } from "./events.ts";
+import {
+  claimOperation,
+  endOperation,
+  readOperation,
+  recordProgress,
+  recordStart,
+  releaseOperation,
+} from "./attempts.ts";
+import { readEvents } from "./events.ts";
 import { viewOf } from "./operation-view.ts";
-import { insertOperation, readOperation } from "./operations.ts";
 
-const NONE = webhookTypes([]);
 const ALL = { events: 10_000, bytes: 2 ** 30 };
 
 /** The error of a job of which every ticker has failed. */
@@ -46,7 +52,7 @@ onEachDatabase((tested) => {
 
   const partsOf = (events_kept = 1_000) => ({
     database: tested.database(),
-    webhooks: NONE,
+    webhooks: [],
     settings: { events_kept },
   });
 
@@ -78,7 +84,7 @@ onEachDatabase((tested) => {
     await insert("op");
     await claim();
     const [ended, again] = await Promise.all([end("op"), insert("another")]);
-    assert.deepEqual([ended?.status, again.kind, "row" in again && again.row.id], ["Failed", "exists", "op"]);
+    assert.deepEqual([ended?.status, again.created, again.row.id], ["Failed", false, "op"]);
   });
 
   test("a refusal that is stored twice changes no later attempt", async () => {

@@ -13,7 +13,7 @@ import { Leases } from "../queue/leases.ts";
 import { loadSettings } from "../settings/load-settings.ts";
 import { openLog } from "../telemetry/log.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
-import { isTracked, openTracking, trackerOfService } from "./open-tracking.ts";
+import { isTracked, openTracking, trackerOfService } from "./tracking-queue.ts";
 
 const TOKEN = "planted-token";
 const SPACE = "key-0123456789abcdef";

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { beforeEach, type TestContext, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { newRow, onEachDatabase, removeOperations } from "../database/databases.testing.ts";
+import type { Pace } from "../queue/leased-work.ts";
 import { Leases } from "../queue/leases.ts";
 import { openLog } from "../telemetry/log.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
-import { MAX_ATTEMPTS, type TrackingPace, TrackingQueue } from "./tracking-queue.ts";
+import { MAX_ATTEMPTS, startTracking } from "./tracking-queue.ts";
 
 const away = new MucastError("tracking_failed", "it is away", { passing: true });
 const refusal = new MucastError("tracking_failed", "it refuses", { passing: false });
@@ -39,11 +40,11 @@ onEachDatabase((tested) => {
   function queueOf(
     t: TestContext,
     outcome: (id: string, attempt: number, signal: AbortSignal) => unknown,
-    pace: Partial<TrackingPace> = {},
+    pace: Partial<Pace> = {},
   ) {
     const lines: { level: string; msg: string; operation_id?: string }[] = [];
     const attempts: string[] = [];
-    const queue = new TrackingQueue({
+    const queue = startTracking({
       database: tested.database(),
       leases: new Leases({ database: tested.database(), log: noLog }),
       url: "https://mlflow.example",

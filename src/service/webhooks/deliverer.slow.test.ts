@@ -9,15 +9,14 @@ import type { Database } from "../database/database.ts";
 import { newRow, onEachDatabase, removeOperations, withMembers } from "../database/databases.testing.ts";
 import type { Tables } from "../database/tables.ts";
 import { Leases } from "../queue/leases.ts";
-import { appendEvents, type NewEvent, webhookTypes } from "../store/events.ts";
+import { appendEvents, type NewEvent } from "../store/events.ts";
 import { openLog } from "../telemetry/log.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import type { DeliveryOutcome } from "../telemetry/telemetry.ts";
-import { MAX_ATTEMPTS, type Pace, startDeliverer } from "./deliverer.ts";
-import { claimDeliveries } from "./deliveries.ts";
+import { claimDeliveries, type DeliveryPace, MAX_ATTEMPTS, startDeliverer } from "./deliverer.ts";
 import { SECRET, WebhookReceiver } from "./receiver.testing.ts";
 
-const PACE: Pace = {
+const PACE: DeliveryPace = {
   claimMilliseconds: 20,
   timeoutMilliseconds: 600_000,
   closeMilliseconds: 600_000,
@@ -46,7 +45,7 @@ onEachDatabase((tested) => {
     const database = tested.database();
     await database.write(async (db) => {
       await db.insertInto("operations").values(newRow(id, "me")).execute();
-      await appendEvents({ database, webhooks: webhookTypes(targets) }, db, id, [{ type, data } as NewEvent]);
+      await appendEvents({ database, webhooks: targets }, db, id, [{ type, data } as NewEvent]);
     });
     return id;
   }
@@ -67,7 +66,7 @@ onEachDatabase((tested) => {
   const update = (values: Updateable<Tables["webhook_deliveries"]>) =>
     tested.database().write((db) => db.updateTable("webhook_deliveries").set(values).execute());
 
-  function start(t: TestContext, targets: readonly WebhookTarget[], pace: Partial<Pace> = {}) {
+  function start(t: TestContext, targets: readonly WebhookTarget[], pace: Partial<DeliveryPace> = {}) {
     const lines: string[] = [];
     const outcomes: DeliveryOutcome[] = [];
     const deliverer = startDeliverer({
@@ -173,7 +172,7 @@ onEachDatabase((tested) => {
   });
 
   const waitLong = { retryDelay: () => 3_600 };
-  const faults: [string, (response: ServerResponse) => void, RegExp, Partial<Pace>?][] = [
+  const faults: [string, (response: ServerResponse) => void, RegExp, Partial<DeliveryPace>?][] = [
     [
       "redirects",
       (to) => void to.writeHead(307, { location: "/other" }).end(),

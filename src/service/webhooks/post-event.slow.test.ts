@@ -59,7 +59,7 @@ test("a receiver has accepted the event once it answers 200, whatever happens to
       socket.resetAndDestroy(),
     );
   };
-  assert.deepEqual(await outcomeAt(begun), { kind: "accepted" });
+  assert.deepEqual(await outcomeAt(begun), { kind: "delivered" });
 });
 
 test("no event goes to a receiver with an untrusted certificate", async () => {

@@ -1,8 +1,8 @@
-import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Webhook } from "standardwebhooks";
+import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
-import type { DueDelivery } from "./deliveries.ts";
 
 interface SignedPost {
   readonly url: string;
@@ -15,14 +15,13 @@ interface SignedPost {
   readonly signal: AbortSignal;
 }
 
-/** The outcome of a post. A reason names no URL, since a URL may contain a secret. */
-export type PostOutcome =
-  | { readonly kind: "accepted" }
-  /** Another attempt may succeed. */
-  | { readonly kind: "failed"; readonly reason: string }
-  /** The receiver wants no more events: status 410. */
-  | { readonly kind: "gone" }
-  | { readonly kind: "aborted" };
+/**
+ * `failed`: another attempt may succeed. `refused`: the receiver wants no more events. A reason names no URL, since a URL may contain a
+ * secret.
+ */
+type PostOutcome =
+  | { readonly kind: "delivered" | "aborted" }
+  | { readonly kind: "failed" | "refused"; readonly reason: string };
 
 /** Bytes of an answer that are read and discarded: an answer that ends within them leaves its connection for the next event. */
 const MAX_ANSWER_BYTES = 64 * 1_024;
@@ -41,10 +40,11 @@ export async function postEvent(post: SignedPost): Promise<PostOutcome> {
 }
 
 function outcomeOf(status: number): PostOutcome {
-  if (status >= 200 && status < 300) return { kind: "accepted" };
-  if (status === 410) return { kind: "gone" };
-  const followed = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
-  return { kind: "failed", reason: `answered with status ${status}${followed}` };
+  if (status >= 200 && status < 300) return { kind: "delivered" };
+  const reason = `answered with status ${status}`;
+  if (status === 410) return { kind: "refused", reason: `${reason}: the receiver does not want the event` };
+  const isRedirect = status >= 300 && status < 400;
+  return { kind: "failed", reason: isRedirect ? `${reason}, and redirects are not followed` : reason };
 }
 
 /** @returns the status of the answer, before its body, which does not matter. @throws without an answer. */
@@ -62,7 +62,12 @@ function statusOf({ url, secret, id, body }: SignedPost, signal: AbortSignal): P
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "POST", headers, signal }, (answer) => {
       resolve(answer.statusCode!);
-      discardBody(answer);
+      let bytes = 0;
+      answer.on("data", (piece: Buffer) => {
+        bytes += piece.length;
+        if (bytes > MAX_ANSWER_BYTES) answer.destroy();
+      });
+      answer.on("error", () => undefined);
     });
     // Without a listener, Node closes the connection after a 101 and reports nothing.
     sent.on("upgrade", (answer, socket) => {
@@ -74,32 +79,29 @@ function statusOf({ url, secret, id, body }: SignedPost, signal: AbortSignal): P
   });
 }
 
-function discardBody(answer: IncomingMessage): void {
-  let bytes = 0;
-  answer.on("data", (piece: Buffer) => {
-    bytes += piece.length;
-    if (bytes > MAX_ANSWER_BYTES) answer.destroy();
-  });
-  answer.on("error", () => undefined);
-}
-
 /** A reason with a code such as ECONNREFUSED. The error's message may name the URL. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return /^[A-Z0-9_]{1,60}$/.test(code) ? `the connection failed (${code})` : "the connection failed";
 }
 
+export interface SentEvent {
+  readonly type: StoredEventType;
+  readonly data: object;
+  readonly time: Date;
+}
+
 /** The body of a delivery: CloudEvents 1.0 in JSON, structured mode. */
-export function cloudEvent({ operation_id, seq, event }: DueDelivery, source: string): string {
+export function cloudEvent(id: string, source: string, subject: string, event: SentEvent): string {
   return JSON.stringify({
     specversion: "1.0",
-    id: eventId(operation_id, seq),
+    id,
     source,
-    type: `mucast.operation.${event!.type}`,
-    subject: operation_id,
-    time: event!.time.toISOString(),
+    type: `mucast.operation.${event.type}`,
+    subject,
+    time: event.time.toISOString(),
     datacontenttype: "application/json",
-    data: event!.data,
+    data: event.data,
   });
 }
 
