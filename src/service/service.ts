@@ -105,7 +105,7 @@ async function start(
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota });
   const processes = RequestProcesses.open({ settings, env, storage, log, telemetry });
   resources.add(() => processes.close());
-  const keys = new KeyStore(database);
+  const keys = new KeyStore(database, log);
   const token = newLocalToken();
   const authenticate = await buildAuthenticate(settings, {
     keys,
