@@ -4,7 +4,6 @@ import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../contract/version.ts";
-import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.ts";
 import type { Caller } from "./auth/caller.ts";
 import { firstIssuer } from "./auth/issuer-store.ts";
@@ -178,7 +177,7 @@ async function start(
   const executor = await openExecutor({ settings, env, urls, store, log });
   resources.add(() => executor.close());
   const started = new Dispatcher({
-    ...{ database, leases, executor, store, readStatus, settings, telemetry, log },
+    ...{ database, leases, executor, store, settings, telemetry, log },
     webhooks: settings.webhooks,
     urlOf: inputUrls.urlOf,
     isTracked: (row) => tracking !== undefined && isTracked(row),
@@ -193,7 +192,7 @@ async function start(
   leases.start();
   telemetry.gauges({
     queueLength: () => countWaiting(database.db),
-    runningJobs: () => started.runningJobs,
+    runningJobs: () => started.occupancy.running,
     coresTaken: () => started.coresTaken,
     requestProcesses: () => processes.running,
   });
@@ -214,7 +213,7 @@ async function start(
     address,
     token,
     close: async () => {
-      log.info({ running: started.runningJobs, seconds: settings.drain_seconds }, "draining");
+      log.info({ running: started.occupancy.running, seconds: settings.drain_seconds }, "draining");
       operations.drain();
       await started.drain(settings.drain_seconds * 1_000);
       await resources.close();

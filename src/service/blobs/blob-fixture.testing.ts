@@ -10,7 +10,7 @@ import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
-import type { TestDatabase } from "../database/databases.testing.ts";
+import { newRow, type TestDatabase } from "../database/databases.testing.ts";
 import { insertOperation } from "../operations/operations.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { spaceOf } from "./blobs.ts";
@@ -101,28 +101,16 @@ export function blobFixture(tested: TestDatabase) {
   /** Finishes interrupted removals, as every service does each hour. */
   const sweep = (storage = store) => removalSweep({ database, store: storage, log: noLog })(never);
 
-  function operationOf(caller: Caller, feature: string, options: PayloadOptions = {}) {
-    const space = spaceOf(caller.subject);
-    return {
-      id: randomUUID(),
-      caller: caller.subject,
-      space,
-      operation: "run_ml_job",
-      featureUrl: `/${space}/data/${feature}`,
-      options,
-      dataExtractorUrl: "https://a.example/c/data/data_extractor_1.json",
-      blobs: [{ name: feature, space }],
-      idempotencyKey: undefined,
-      traceparent: undefined,
-      ...{ config: "{}", model: undefined, configSha256: "", bodySha256: "", payload: "{}" },
-    } as const;
-  }
-
-  const submit = async (caller: Caller, feature: string, options?: PayloadOptions) => {
-    const operation = operationOf(caller, feature, options);
+  const eventParts = () => ({ database, webhooks: NO_WEBHOOKS, settings: { events_kept: 10 } });
+  const submit = async ({ subject }: Caller, feature: string, options: PayloadOptions = {}) => {
+    const space = spaceOf(subject);
+    const operation = {
+      ...newRow(randomUUID(), subject),
+      ...{ space, feature_url: `/${space}/data/${feature}`, options: JSON.stringify(options) },
+    };
+    const limits = { blobs: [{ name: feature, space }], queued: 10, quota: QUOTA };
     try {
-      const limits = { queued: 10, quota: QUOTA };
-      const { row } = await insertOperation({ database, webhooks: NO_WEBHOOKS }, operation, limits);
+      const { row } = await insertOperation(eventParts(), operation, limits);
       return { kind: "created", row } as const;
     } catch (error) {
       if (isCode("quota_exceeded")(error)) return { kind: "over quota" } as const;
@@ -143,7 +131,7 @@ export function blobFixture(tested: TestDatabase) {
       return store;
     },
     get eventParts() {
-      return { database, webhooks: NO_WEBHOOKS, settings: { events_kept: 10 } };
+      return eventParts();
     },
     get database() {
       return database;

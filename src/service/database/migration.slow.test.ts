@@ -83,10 +83,10 @@ describe("a database of 0.2.0", () => {
     );
     const page = await listOperations(database, subject, { tag: ["nightly"], limit: 10 });
     assert.deepEqual(
-      page.rows.map(({ id }) => id),
+      page.map(({ id }) => id),
       [QUEUED, DONE],
     );
-    const events = await readEvents(database, DONE, 0, { events: 100, bytes: 2 ** 20 });
+    const events = await readEvents(database, DONE, 0, 100);
     assert.deepEqual([events[0]?.type, events.at(-1)?.type], ["queued", "succeeded"]);
     const { blobs } = await listBlobs(database.db, subject, { limit: 10, after: undefined });
     assert.deepEqual(blobs.map(({ name }) => name).toSorted(), [

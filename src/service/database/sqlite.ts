@@ -3,16 +3,7 @@ import { link, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  Kysely,
-  type SqliteDatabase,
-  SqliteDialect,
-  SqliteDriver,
-  type SqliteStatement,
-  sql,
-} from "kysely";
+import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from "kysely";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
@@ -86,23 +77,52 @@ class EmbeddedDatabase implements Database {
   /** Sees the commits of other processes as news, and its own not. */
   readonly #connection: DatabaseSync;
   readonly #listeners = new Set<Listener>();
+  /** The last transaction, which the next one waits for. */
+  #last: Promise<unknown> = Promise.resolve();
   /** Of the open transaction. */
   #notifications: string[] = [];
 
   constructor(writer: DatabaseSync, reader: DatabaseSync) {
-    this.db = new Kysely<Tables>({ dialect: new Dialect(connectionOf(reader)) });
-    this.#writer = new Kysely<Tables>({ dialect: new Dialect(connectionOf(writer)) });
+    this.db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connectionOf(reader) }) });
+    this.#writer = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connectionOf(writer) }) });
     this.#connection = writer;
   }
 
   async write<T>(body: (db: Statements) => Promise<T>): Promise<T> {
-    const { result, notifications } = await this.#writer.transaction().execute(async (db) => {
-      this.#notifications = [];
-      return { result: await body(db), notifications: this.#notifications };
-    });
+    const transaction = this.#last.then(() => this.#transact(body));
+    this.#last = transaction.catch(() => undefined);
+    const { result, notifications } = await transaction;
     for (const payload of notifications)
       for (const listener of this.#listeners) listener.onNotification(payload);
     return result;
+  }
+
+  async #transact<T>(body: (db: Statements) => Promise<T>) {
+    await this.#begin();
+    this.#notifications = [];
+    try {
+      const result = await body(this.#writer);
+      mapErrors(() => this.#connection.exec("commit"));
+      return { result, notifications: this.#notifications };
+    } finally {
+      // SQLite has already rolled back after errors such as a full disk.
+      if (this.#connection.isTransaction) this.#connection.exec("rollback");
+    }
+  }
+
+  /** Begins as a writer: a transaction that reads first would fail after the commit of another process. */
+  async #begin(): Promise<void> {
+    const began = performance.now();
+    for (;;) {
+      try {
+        this.#connection.exec("begin immediate");
+        return;
+      } catch (error) {
+        const isLate = performance.now() - began > MAX_WAIT_MILLISECONDS;
+        if (sqliteCode(error) !== BUSY || isLate) throw mapError(error);
+      }
+      await pause(1 + 2 * Math.random());
+    }
   }
 
   async notify(_db: Statements, payloads: readonly string[]): Promise<void> {
@@ -160,41 +180,6 @@ class EmbeddedDatabase implements Database {
   }
 }
 
-class Dialect extends SqliteDialect {
-  readonly #database: SqliteDatabase;
-
-  constructor(database: SqliteDatabase) {
-    super({ database });
-    this.#database = database;
-  }
-
-  override createDriver(): SqliteDriver {
-    return new ImmediateDriver({ database: this.#database });
-  }
-}
-
-/** Begins each transaction as a writer: one that reads first would fail after the commit of another. */
-class ImmediateDriver extends SqliteDriver {
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    const began = performance.now();
-    for (;;) {
-      try {
-        await connection.executeQuery(CompiledQuery.raw("begin immediate"));
-        return;
-      } catch (error) {
-        const isBusy = sqliteCode((error as Error).cause) === BUSY;
-        if (!isBusy || performance.now() - began > MAX_WAIT_MILLISECONDS) throw error;
-      }
-      await pause(1 + 2 * Math.random());
-    }
-  }
-
-  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    // SQLite has already rolled back after errors such as a full disk.
-    await super.rollbackTransaction(connection).catch(() => undefined);
-  }
-}
-
 /** Gives Kysely a connection of Node's SQLite, with times and JSON as texts. */
 function connectionOf(database: DatabaseSync): SqliteDatabase {
   return {
@@ -240,15 +225,19 @@ function sqliteCode(error: unknown): number {
 function mapErrors<T>(body: () => T): T {
   try {
     return body();
-  } catch (cause) {
-    const code = sqliteCode(cause);
-    if (!PASSING.has(code)) throw cause;
-    const message =
-      code === BUSY
-        ? "another process writes to the database"
-        : "the database cannot be used: look at the disk of the data folder";
-    throw new MucastError("unavailable", message, { retryAfter: 5 }, { cause });
+  } catch (error) {
+    throw mapError(error);
   }
+}
+
+function mapError(cause: unknown): unknown {
+  const code = sqliteCode(cause);
+  if (!PASSING.has(code)) return cause;
+  const message =
+    code === BUSY
+      ? "another process writes to the database"
+      : "the database cannot be used: look at the disk of the data folder";
+  return new MucastError("unavailable", message, { retryAfter: 5 }, { cause });
 }
 
 /**

@@ -66,8 +66,8 @@ export class OperationNotifications {
   }
 }
 
-/** Maximum memory for one slow reader; there are many readers. */
-const PORTION = { events: 200, bytes: 2 ** 17 };
+/** Events that a reader holds at a time, of at most 256 KiB each; there are many readers. */
+const PORTION = 20;
 /** The maximum delay of an event whose notification was missed. */
 const POLL_MILLISECONDS = 2_000;
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { sql } from "kysely";
+import type { Insertable } from "kysely";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
 import {
@@ -14,7 +14,7 @@ import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { JOB_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { ownSection, SECTION_KEYS } from "../../contract/config/parse-config.ts";
 import type { ParsedPayload } from "../../contract/config/payload.ts";
-import { type PayloadOptions, URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
+import { URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
@@ -24,11 +24,12 @@ import type { Caller } from "../auth/caller.ts";
 import { type Blobs, spaceOf } from "../blobs/blobs.ts";
 import type { StoredInputs } from "../blobs/input-urls.ts";
 import type { Database } from "../database/database.ts";
-import type { OperationRow, Statements } from "../database/tables.ts";
+import type { OperationRow, Statements, Tables } from "../database/tables.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
+import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
-import { overQuota, type Quota, quotaExceeded, type StorageKey, type Usage } from "../store/blobs.ts";
+import { overQuota, type Quota, quotaExceeded, type StorageKey } from "../store/blobs.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
 import {
   ACTIVE_STATUSES,
@@ -67,7 +68,7 @@ export interface ListQuery {
 
 export interface OperationsParts extends EventParts {
   readonly notifications: OperationNotifications;
-  readonly settings: { readonly events_kept: number; readonly queued_per_caller: number };
+  readonly settings: Pick<ServiceSettings, "events_kept" | "queued_per_caller">;
   readonly quota: Quota;
   /** Parses and checks a payload. @throws MucastError with every fault. */
   readonly read: (caller: Caller, submission: Submission) => Promise<ReadPayload>;
@@ -120,34 +121,30 @@ export class Operations {
     submission: Submission,
   ): Promise<{ operation: OperationView; created: boolean }> {
     if (this.#draining) throw aboutToEnd();
-    const { database, settings, quota, requireStorage, onQueued } = this.#parts;
+    const { database, settings, quota } = this.#parts;
+    const { operation, idempotencyKey, traceparent } = submission;
     const payload = await this.#parts.read(caller, submission);
+    const { config, model } = payload;
     const request = {
       caller: caller.subject,
-      idempotencyKey: submission.idempotencyKey,
-      bodySha256: sha256(`${submission.operation}\n${payload.canonical}`),
+      idempotency_key: idempotencyKey ?? null,
+      body_sha256: sha256(`${operation}\n${payload.canonical}`),
     };
     // Before the inputs, which may have been removed since the first call.
     const before = await findSameKey(database.db, request);
     if (before) return { operation: viewOf(before), created: false };
-    requireStorage();
-    const operation = {
-      ...request,
-      ...(await payload.inputs()),
-      id: randomUUID(),
-      space: spaceOf(caller.subject),
-      operation: submission.operation,
-      config: payload.config,
-      model: payload.model,
-      configSha256: sha256(payload.config),
-      traceparent: submission.traceparent,
-      payload: keptPayload(submission.operation, payload),
+    this.#parts.requireStorage();
+    const { featureUrl, dataExtractorUrl, options, blobs } = await payload.inputs();
+    const created = {
+      ...{ ...request, operation, config, id: randomUUID(), space: spaceOf(caller.subject) },
+      ...{ model: model ?? null, traceparent: traceparent ?? null, config_sha256: sha256(config) },
+      ...{ feature_url: featureUrl, data_extractor_url: dataExtractorUrl },
+      ...{ options: JSON.stringify(options), tags: JSON.stringify(options.tags ?? []) },
+      payload: keptPayload(operation, payload),
     };
-    const inserted = await insertOperation(this.#parts, operation, {
-      queued: settings.queued_per_caller,
-      quota,
-    });
-    if (inserted.created) onQueued(inserted.row);
+    const limits = { blobs, queued: settings.queued_per_caller, quota };
+    const inserted = await insertOperation(this.#parts, created, limits);
+    if (inserted.created) this.#parts.onQueued(inserted.row);
     return { operation: viewOf(inserted.row), created: inserted.created };
   }
 
@@ -159,7 +156,7 @@ export class Operations {
   async payload(caller: Caller, id: string): Promise<string> {
     const { db } = this.#parts.database;
     const query = db.selectFrom("operations").select("payload");
-    const row = await query.where(({ and }) => and({ id, caller: caller.subject })).executeTakeFirst();
+    const row = await query.where("id", "=", id).where("caller", "=", caller.subject).executeTakeFirst();
     if (row === undefined) throw noOperation(id);
     if (row.payload !== null) return row.payload;
     const message = `operation ${id} was submitted to an earlier version, which did not keep payloads`;
@@ -181,8 +178,9 @@ export class Operations {
 
   /** Newest first. @throws MucastError invalid_request for an invalid cursor. */
   async list(caller: Caller, query: ListQuery): Promise<OperationPage> {
-    const { rows, hasMore } = await listOperations(this.#parts.database, caller.subject, query);
-    const views = rows.map(listedViewOf);
+    const { database } = this.#parts;
+    const rows = await listOperations(database, caller.subject, { ...query, limit: query.limit + 1 });
+    const views = rows.slice(0, query.limit).map(listedViewOf);
     // Leaves room for the cursor and the names of its members. A page has at least one operation.
     let room = SIZES.page - 512;
     const fitting = views.findIndex((view) => {
@@ -191,8 +189,7 @@ export class Operations {
     });
     const operations = fitting < 0 ? views : views.slice(0, Math.max(1, fitting));
     const last = operations.at(-1);
-    const isCut = hasMore || operations.length < views.length;
-    return { operations, next_cursor: last && isCut ? cursorAfter(last) : null };
+    return { operations, next_cursor: last && operations.length < rows.length ? cursorAfter(last) : null };
   }
 
   /**
@@ -260,7 +257,7 @@ export class Operations {
 
   async #read({ subject }: Caller, id: string): Promise<ViewedRow> {
     const query = this.#parts.database.db.selectFrom("operations").select(VIEWED);
-    const row = await query.where(({ and }) => and({ id, caller: subject })).executeTakeFirst();
+    const row = await query.where("id", "=", id).where("caller", "=", subject).executeTakeFirst();
     if (row === undefined) throw noOperation(id);
     return row;
   }
@@ -275,78 +272,47 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-interface NewOperation {
-  readonly id: string;
-  readonly caller: string;
-  /** The caller's space of the storage. */
-  readonly space: string;
-  readonly operation: SubmittedOperation;
-  readonly featureUrl: string;
-  readonly dataExtractorUrl: string;
-  readonly config: string;
-  /** Its `tags` are also stored as a column, which outlives the options. */
-  readonly options: PayloadOptions;
-  readonly configSha256: string;
-  /** Of the config. */
-  readonly model: string | undefined;
-  readonly idempotencyKey: string | undefined;
-  /** Digest of the operation's name and the canonical body. */
-  readonly bodySha256: string;
-  readonly traceparent: string | undefined;
-  /** JSON text of the payload without secrets, kept after the end. */
-  readonly payload: string;
-  /** Recorded blobs among its inputs. */
+/** An operation to be stored. Its `tags` are a column beside the options, since they outlive these. */
+type NewOperation = Insertable<Tables["operations"]>;
+
+interface InsertLimits {
+  /** Recorded blobs among the inputs. */
   readonly blobs: readonly StorageKey[];
+  /** Operations of the caller that may wait to start. */
+  readonly queued: number;
+  readonly quota: Quota;
 }
 
 /**
  * Stores an operation, its idempotency key and its first event in one transaction. If submissions with one key run concurrently, one
  * creates the operation; the others wait for it and get the same.
- * @param limits `queued`: operations of the caller that wait to start.
  * @throws MucastError idempotency_conflict, quota_exceeded, url_not_allowed, rate_limited.
  */
 export function insertOperation(
   parts: EventParts,
   operation: NewOperation,
-  { queued, quota }: { readonly queued: number; readonly quota: Quota },
+  { blobs, queued, quota }: InsertLimits,
 ): Promise<{ readonly row: OperationRow; readonly created: boolean }> {
   const { database } = parts;
-  const { id, caller, space, config, payload, options } = operation;
+  const { id, caller } = operation;
   return database.write(async (db) => {
     // Locks the caller's usage, so no other submission of the caller is open.
-    const used: Usage | undefined = await overQuota(db, caller, quota);
+    const used = await overQuota(db, caller, quota);
     const before = await findSameKey(db, operation);
     if (before) return { row: before, created: false };
     if (used) throw quotaExceeded(used, quota);
-    for (const blob of operation.blobs) await lockInput(database, db, caller, blob);
+    for (const blob of blobs) await lockInput(database, db, caller, blob);
     const { waiting } = await db
       .selectFrom("operations")
       .select(({ fn }) => fn.countAll<number>().as("waiting"))
-      .where(({ and }) => and({ caller, status: "NotStarted" }))
+      .where("caller", "=", caller)
+      .where("status", "=", "NotStarted")
       .executeTakeFirstOrThrow();
     if (waiting >= queued) {
       const message = `${counted(queued, "operation")} of this caller ${queued === 1 ? "waits" : "wait"} to start already`;
       throw new MucastError("rate_limited", message, { retryAfter: FULL_RETRY_SECONDS, limit: queued });
     }
-    const row = await db
-      .insertInto("operations")
-      .values({
-        ...{
-          id,
-          caller,
-          space,
-          config,
-          payload,
-          operation: operation.operation,
-          model: operation.model ?? null,
-        },
-        ...{ feature_url: operation.featureUrl, data_extractor_url: operation.dataExtractorUrl },
-        ...{ options: JSON.stringify(options), tags: JSON.stringify(options.tags ?? []) },
-        ...{ config_sha256: operation.configSha256, body_sha256: operation.bodySha256 },
-        ...{ idempotency_key: operation.idempotencyKey ?? null, traceparent: operation.traceparent ?? null },
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow();
+    const row = await db.insertInto("operations").values(operation).returningAll().executeTakeFirstOrThrow();
     await appendEvents(parts, db, id, [{ type: "queued", data: { operation: row.operation } }]);
     return { row, created: true };
   });
@@ -365,7 +331,10 @@ async function lockInput(
   const found = await db
     .selectFrom("blobs")
     .select("name")
-    .where(({ and }) => and({ caller, name, space, state: "stored" }))
+    .where("caller", "=", caller)
+    .where("name", "=", name)
+    .where("space", "=", space)
+    .where("state", "=", "stored")
     .modifyEnd(database.lock("blobs", "wait"))
     .executeTakeFirst();
   if (found) return;
@@ -375,66 +344,40 @@ async function lockInput(
 /** The earlier operation of the idempotency key; undefined without a key, or for a new one. @throws MucastError idempotency_conflict. */
 async function findSameKey(
   db: Statements,
-  { caller, idempotencyKey, bodySha256 }: Pick<NewOperation, "caller" | "idempotencyKey" | "bodySha256">,
+  { caller, idempotency_key, body_sha256 }: Pick<NewOperation, "caller" | "idempotency_key" | "body_sha256">,
 ): Promise<OperationRow | undefined> {
-  if (idempotencyKey === undefined) return undefined;
+  if (!idempotency_key) return undefined;
   const row = await db
     .selectFrom("operations")
     .selectAll()
-    .where(({ and }) => and({ caller, idempotency_key: idempotencyKey }))
+    .where("caller", "=", caller)
+    .where("idempotency_key", "=", idempotency_key)
     .executeTakeFirst();
-  if (row === undefined || row.body_sha256 === bodySha256) return row;
+  if (row === undefined || row.body_sha256 === body_sha256) return row;
   const message = "this Idempotency-Key was used for another request; take a new key for another body";
   throw new MucastError("idempotency_conflict", message, { path: "Idempotency-Key" });
 }
 
-/**
- * Reads at most `limit` operations of a caller, newest first; after the first, only as many as take at most a page of JSON text together.
- * If retention has removed the last operation of the previous page, the page starts with the next older one.
- */
+/** If retention has removed the last operation of the previous page, the page starts with the next older one. */
 export async function listOperations(
   database: Database,
   caller: string,
   { status, operation, tag = [], cursor, limit }: ListQuery,
-): Promise<{ readonly rows: readonly ViewedRow[]; readonly hasMore: boolean }> {
+): Promise<readonly ViewedRow[]> {
   const { db } = database;
-  let page = db
-    .selectFrom("operations")
-    .select([...VIEWED, "ordinal"])
-    .where("caller", "=", caller);
+  let page = db.selectFrom("operations").select(VIEWED).where("caller", "=", caller);
   if (status !== undefined) page = page.where("status", "=", status);
   if (operation !== undefined) page = page.where("operation", "=", operation);
   if (tag.length > 0) page = page.where(database.hasAll("tags", tag));
   if (cursor !== undefined) {
     const { id, createdAt } = pageEndOf(cursor);
-    const last = await db
-      .selectFrom("operations")
-      .select("ordinal")
-      .where(({ and }) => and({ id, caller }))
-      .executeTakeFirst();
+    const found = db.selectFrom("operations").select("ordinal").where("id", "=", id);
+    const last = await found.where("caller", "=", caller).executeTakeFirst();
     page = last
       ? page.where("ordinal", "<", last.ordinal)
       : page.where("created_at", "<=", createdAt).where("id", "<>", id);
   }
-  const found = page.orderBy("ordinal", "desc").limit(limit + 1);
-  // The database adds up the sizes of the parts without a fixed size, so that rows beyond the limit are not read.
-  const bytes = ["warnings", "failures", "error"].map((column) => database.jsonBytes(column));
-  const sized = db
-    .selectFrom(found.as("found"))
-    .selectAll()
-    .select([
-      sql<number>`count(*) over ()`.as("found_rows"),
-      sql<number>`coalesce(sum(${sql.join(bytes, sql` + `)})
-      over (order by ordinal desc rows between unbounded preceding and 1 preceding), 0)`.as("bytes_before"),
-    ]);
-  const rows = await db
-    .selectFrom(sized.as("listed"))
-    .selectAll()
-    .where("bytes_before", "<", SIZES.page)
-    .orderBy("ordinal", "desc")
-    .execute();
-  const listed = rows.slice(0, limit);
-  return { rows: listed, hasMore: (rows[0]?.found_rows ?? 0) > listed.length };
+  return page.orderBy("ordinal", "desc").limit(limit).execute();
 }
 
 /** Counts the operations of all callers that wait to start. */

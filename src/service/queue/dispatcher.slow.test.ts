@@ -4,8 +4,16 @@ import { setImmediate } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import { onEachDatabase, removeOperations, withMembers } from "../database/databases.testing.ts";
-import { FakeExecutor } from "./fake-executor.testing.ts";
-import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
+import {
+  CONFIG,
+  FakeExecutor,
+  failedWith,
+  LOST,
+  newCaller,
+  recordOf,
+  startQueue,
+  TestedQueue,
+} from "./queue.testing.ts";
 
 /** A database whose second write after `hold`, the first being a claim, waits until `released` settles. `hold` settles once it waits. */
 function heldOnce(database: Database, released: Promise<void>) {
@@ -121,7 +129,7 @@ onEachDatabase((tested) => {
     for (const end of [LOST, failedWith("output_failed")]) {
       const { id } = await tried.submit(caller);
       const execution = await tried.executor.next();
-      tried.store.leaveOutput(id, CONFIG);
+      await tried.leaveOutput(caller, id, CONFIG);
       execution.end(end);
       const { status, result } = await tried.ended(caller, id);
       assert.deepEqual([status, result?.output_name], ["Succeeded", `ml_engine_${id}.json`]);
@@ -133,7 +141,7 @@ onEachDatabase((tested) => {
     const caller = newCaller();
     const { id } = await tried.submit(caller);
     const execution = await tried.executor.next();
-    tried.store.leaveOutput(id, `${CONFIG} `);
+    await tried.leaveOutput(caller, id, `${CONFIG} `);
     execution.end(failedWith("output_failed"));
     assert.equal((await tried.ended(caller, id)).error?.code, "output_failed");
   });

@@ -24,8 +24,6 @@ export class Dispatcher {
   #claiming: Promise<void> | undefined;
   #claimAgain = false;
   #draining = false;
-  /** Ids of this service's leases that it did not run at the last renewal: the answer to a claim was lost, or a recovery failed. */
-  #unattended: ReadonlySet<string> = new Set();
   #recovering: Promise<void> = Promise.resolve();
   readonly #toRecover = new Set<string>();
 
@@ -35,15 +33,11 @@ export class Dispatcher {
     this.#budget = new CoreBudget(parts.executor.outlivesService ? concurrent_jobs : cores, concurrent_jobs);
   }
 
-  get runningJobs(): number {
-    return this.#running.size;
-  }
-
   get coresTaken(): number {
     return this.#budget.taken;
   }
 
-  /** How busy it is. It does not know the cores of an executor whose jobs run elsewhere. */
+  /** It does not know the cores of an executor whose jobs run elsewhere. */
   get occupancy(): QueueView["service"] {
     const { jobs, taken, cores } = this.#budget;
     return {
@@ -58,6 +52,8 @@ export class Dispatcher {
     const { leases } = this.#parts;
     leases.watch("operations", {
       onRenewed: (held) => this.#compare(held),
+      // If the answer to a claim was lost, or a recovery failed, the row is freed, and taken over like that of a service that has ended.
+      isAtWork: (id) => this.#running.has(id) || this.#toRecover.has(id),
       onExpired: async (lease) => {
         if (!this.#draining && (await leases.take("operations", lease))) this.#recover(lease.id);
       },
@@ -121,7 +117,8 @@ export class Dispatcher {
       db
         .updateTable("operations")
         .set(({ ref }) => ({ drained_attempt: ref("attempt") }))
-        .where(({ and }) => and({ owner: leases.owner, status: "Running" }))
+        .where("owner", "=", leases.owner)
+        .where("status", "=", "Running")
         .returning("id")
         .execute(),
     );
@@ -173,10 +170,7 @@ export class Dispatcher {
     });
   }
 
-  /**
-   * Compares this service's leases with its jobs: detaches from those that another service took over, and recovers those that it does
-   * not run.
-   */
+  /** Detaches from the jobs that another service took over. */
   async #compare(held: readonly Lease[]): Promise<void> {
     const { database, leases } = this.#parts;
     const attempts = new Map(held.map(({ id, attempt }) => [id, attempt]));
@@ -187,11 +181,7 @@ export class Dispatcher {
       if (row?.attempt !== job.row.attempt || row.owner !== leases.owner) job.detach();
     }
     await this.#stopCanceled();
-    if (this.#draining) return;
-    const left = held.map(({ id }) => id).filter((id) => !this.#running.has(id) && !this.#toRecover.has(id));
-    for (const id of left.filter((each) => this.#unattended.has(each))) this.#recover(id);
-    this.#unattended = new Set(left);
-    await this.#takeFreed();
+    if (!this.#draining) await this.#takeFreed();
   }
 
   /** Stops jobs whose cancel was not notified. */
@@ -206,23 +196,19 @@ export class Dispatcher {
     for (const { id } of canceled) this.#running.get(id)?.stop("canceled");
   }
 
-  /** Takes over executions that a service has left running when it ended. */
+  /** Takes over the operations that run and belong to no service. */
   async #takeFreed(): Promise<void> {
     const { database, leases } = this.#parts;
-    const taken = await database.write(async (db) => {
-      const freed = await db
-        .selectFrom("operations")
-        .select("id")
+    const taken = await database.write((db) =>
+      db
+        .updateTable("operations")
+        .set({ owner: leases.owner })
         .where("status", "=", "Running")
         .where("owner", "is", null)
-        .modifyEnd(database.lock("operations", "skip"))
-        .execute();
-      const ids = freed.map(({ id }) => id);
-      if (ids.length > 0)
-        await db.updateTable("operations").set({ owner: leases.owner }).where("id", "in", ids).execute();
-      return ids;
-    });
-    for (const id of taken) this.#recover(id);
+        .returning("id")
+        .execute(),
+    );
+    for (const { id } of taken) this.#recover(id);
   }
 
   /** One after the other, and beside the renewals, which must not wait for the storage. */
@@ -269,7 +255,6 @@ export class CoreBudget {
     this.jobs = Math.min(cores, jobs);
   }
 
-  /** Cores that running jobs have. */
   get taken(): number {
     return this.#shares.size === 0 ? 0 : this.cores;
   }

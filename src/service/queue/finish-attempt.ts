@@ -4,7 +4,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { ByteSource } from "../../contract/market/ticker-series.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
-import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
+import type { Timing } from "../../contract/output/status-blob.ts";
 import { type Problem, problemOf } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd, Executor } from "../../executors/executor.ts";
 import { entriesOf } from "../../outputs/read-members.ts";
@@ -21,8 +21,6 @@ export interface QueueParts extends EventParts {
   readonly leases: Leases;
   readonly executor: Executor;
   readonly store: BlobStore;
-  /** Reads the status blob of an attempt; undefined if there is none. */
-  readonly readStatus: (store: BlobStore, id: string, attempt: number) => Promise<StatusBlob | undefined>;
   readonly settings: Pick<ServiceSettings, "events_kept" | "job_seconds" | "concurrent_jobs" | "cores">;
   /** The URL of an input, from its URL or storage path in the row. */
   readonly urlOf: (stored: string) => string;

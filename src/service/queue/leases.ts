@@ -133,7 +133,10 @@ export class Leases {
       db
         .updateTable(shape(table))
         .set({ owner: to, beat: beat + 1 })
-        .where(({ and }) => and({ id, attempt, owner, beat }))
+        .where("id", "=", id)
+        .where("attempt", "=", attempt)
+        .where("owner", "=", owner)
+        .where("beat", "=", beat)
         .returning("id")
         .executeTakeFirst(),
     );

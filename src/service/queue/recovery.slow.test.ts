@@ -2,14 +2,24 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "node:test";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import { type StatusBlob, statusKey } from "../../contract/output/status-blob.ts";
+import { spaceOf } from "../blobs/blobs.ts";
 import { onEachDatabase, removeOperations } from "../database/databases.testing.ts";
 import { readOperation } from "../store/attempts.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
-import { FakeExecutor } from "./fake-executor.testing.ts";
 import { Leases } from "./leases.ts";
-import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
+import {
+  CONFIG,
+  FakeExecutor,
+  failedWith,
+  LOST,
+  newCaller,
+  recordOf,
+  startQueue,
+  TestedQueue,
+} from "./queue.testing.ts";
 
 /** The lines of a drain that name operations. */
 function linesWithIds({ logged }: TestedQueue) {
@@ -97,11 +107,18 @@ onEachDatabase((tested) => {
     await first.die();
     const second = new TestedQueue(tested.database());
     const status: StatusBlob = {
-      ...{ schema: "mucast.status/1", id: ids[1]!, attempt: 1, config_sha256: "", updated_at: "" },
+      ...{
+        schema: "mucast.status/1",
+        id: ids[1]!,
+        attempt: 1,
+        config_sha256: "",
+        updated_at: new Date().toISOString(),
+      },
       ...{ progress: null, warnings: [], timings: [], end: { record: recordOf(ids[1]!) } },
     };
-    second.statuses.set(`${ids[1]}.1`, status);
-    second.store.leaveOutput(ids[2]!, CONFIG);
+    const own = second.store.within(spaceOf(caller.subject));
+    await own.put(statusKey(ids[1]!, 1), JSON.stringify(status));
+    await second.leaveOutput(caller, ids[2]!, CONFIG);
     await second.start();
     t.after(() => second.close());
     const { order } = await succeed(second, caller, ids[0]!);
@@ -121,7 +138,7 @@ onEachDatabase((tested) => {
     await first.die();
     const second = new TestedQueue(tested.database());
     const asked = Promise.withResolvers<void>();
-    t.mock.method(second.store, "stat", async () => {
+    t.mock.method(FolderStore.prototype, "stat", async () => {
       asked.resolve();
       throw new MucastError("blob_unavailable", "away");
     });

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { EventBatch } from "../../contract/output/job-events.ts";
-import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
+import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { publicProblem } from "../../contract/problems/public-problem.ts";
 import { EventGatherer } from "../../executors/event-gatherer.ts";
@@ -13,6 +13,7 @@ import type {
   JobOrder,
   StopReason,
 } from "../../executors/executor.ts";
+import { readStatus } from "../../executors/status-reader.ts";
 import type { OperationRow } from "../database/tables.ts";
 import { type RunningRow, recordProgress, recordStart, releaseOperation } from "../store/attempts.ts";
 import { canceledProblem, finishAttempt, type QueueParts } from "./finish-attempt.ts";
@@ -207,52 +208,27 @@ const IGNORED: ExecutionListener = { onEvents: () => undefined, onTimings: () =>
 /**
  * Finds out how an attempt of a service that is gone has ended, by its status blob and its output, and stores that.
  * @returns true if its execution may still run and must be adopted.
- * @throws MucastError blob_unavailable, unavailable: the caller tries again while the attempt has time left.
+ * @throws MucastError blob_unavailable, unavailable: the caller tries again.
  */
 export async function recoverAttempt(parts: QueueParts, row: RunningRow): Promise<boolean> {
-  const { executor, settings, urlOf, log } = parts;
-  // Without time left, a storage that does not answer is not waited for.
-  const isLate = (row.attempt_seconds ?? 0) > settings.job_seconds;
-  const status = await statusOf(parts, row, isLate);
-  const reported = status?.end;
-  let end: ExecutionEnd = {
-    kind: "lost",
-    reason: "the service that ran it was killed, crashed, or lost its machine",
-  };
-  if (reported)
-    end =
-      "record" in reported
-        ? { kind: "succeeded", record: reported.record }
-        : { kind: "failed", problem: reported.problem as Problem };
-  else if (executor.outlivesService) return true;
-  // On this machine only an execution of this service can still run. `adopt` waits until the processes of any other are gone.
-  else if (row.handle !== null && (await executor.adopt(orderOf(row, 1, urlOf), row.handle, IGNORED)))
-    return true;
-  const timings = reported ? status.timings : [];
-  const finish = (lookForOutput: boolean) =>
-    finishAttempt(parts, row, end, { timings, lookForOutput, lostWith: "service" });
-  await finish(true).catch((error: unknown) => {
-    if (!isLate) throw error;
-    log.warn({ operation_id: row.id, err: error }, "could not find out whether the output exists");
-    return finish(false);
-  });
-  return false;
-}
-
-/** Undefined if there is no readable status blob. */
-async function statusOf(
-  { readStatus, store, log }: QueueParts,
-  { id, attempt, space }: RunningRow,
-  isLate: boolean,
-): Promise<StatusBlob | undefined> {
-  try {
-    return await readStatus(store.within(space), id, attempt);
-  } catch (error) {
-    const isUnreadable = error instanceof MucastError && error.code === "invalid_data";
-    if (!isUnreadable && !isLate) throw error;
+  const { executor, urlOf, store, log } = parts;
+  const { id, attempt, handle, space } = row;
+  const status = await readStatus(store.within(space), id, attempt).catch((error: unknown) => {
+    if (!(error instanceof MucastError && error.code === "invalid_data")) throw error;
     log.warn({ operation_id: id, attempt, err: error }, "the status of an attempt is not known");
     return undefined;
-  }
+  });
+  const reported = status?.end;
+  const reason = "the service that ran it was killed, crashed, or lost its machine";
+  let end: ExecutionEnd = { kind: "lost", reason };
+  if (reported && "record" in reported) end = { kind: "succeeded", record: reported.record };
+  else if (reported) end = { kind: "failed", problem: reported.problem as Problem };
+  else if (executor.outlivesService) return true;
+  // On this machine only an execution of this service can still run. `adopt` waits until the processes of any other are gone.
+  else if (handle !== null && (await executor.adopt(orderOf(row, 1, urlOf), handle, IGNORED))) return true;
+  const timings = reported ? status.timings : [];
+  await finishAttempt(parts, row, end, { timings, lookForOutput: true, lostWith: "service" });
+  return false;
 }
 
 /**

@@ -1,5 +1,4 @@
 import { sql } from "kysely";
-import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import type { EventBatch } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure, Problem } from "../../contract/problems/problem.ts";
@@ -8,15 +7,11 @@ import { CappedList } from "../../contract/schema/answer-limits.ts";
 import type { Database } from "../database/database.ts";
 import type { Loss, OperationRow } from "../database/tables.ts";
 import { recordBlob } from "./blobs.ts";
-import { appendEvents, type EventParts, type NewEvent, pruneEvents } from "./events.ts";
+import { appendEvents, type EventParts, type NewEvent } from "./events.ts";
 import { ACTIVE_STATUSES, viewOf } from "./operation-view.ts";
 
 /** One attempt at an operation. Every change of an operation names both, so that an outdated attempt changes nothing. */
 type Attempt = Pick<OperationRow, "id" | "attempt">;
-
-interface AttemptParts extends EventParts {
-  readonly settings: { readonly events_kept: number };
-}
 
 /** An operation with the seconds that its attempt has run, by the database's clock. */
 export type RunningRow = OperationRow & { readonly attempt_seconds: number | null };
@@ -32,7 +27,7 @@ export function readOperation(database: Database, id: string): Promise<RunningRo
 }
 
 /** Records that the caller cancels a queued or running operation. @returns the operation; undefined if it has ended. */
-export function requestCancel(parts: AttemptParts, id: string): Promise<OperationRow | undefined> {
+export function requestCancel(parts: EventParts, id: string): Promise<OperationRow | undefined> {
   const { database } = parts;
   return database.write(async (db) => {
     const before = await db
@@ -62,11 +57,11 @@ export function claimOperation(database: Database, owner: string): Promise<Runni
       .select(({ fn }) => ["caller", fn.countAll<number>().as("jobs")])
       .where("status", "=", "Running")
       .groupBy("caller");
-    const next = await db
+    const next = db
       .selectFrom("operations as o")
       .leftJoin(running.as("r"), "r.caller", "o.caller")
       .leftJoin("blob_usage as u", "u.caller", "o.caller")
-      .select(["o.id", "o.caller"])
+      .select("o.id")
       .where("o.status", "=", "NotStarted")
       .where("o.not_before", "<=", database.time())
       .orderBy(sql`coalesce(r.jobs, 0)`)
@@ -74,9 +69,7 @@ export function claimOperation(database: Database, owner: string): Promise<Runni
       .orderBy("u.served_at")
       .orderBy("o.ordinal")
       .limit(1)
-      .modifyEnd(database.lock("o", "skip"))
-      .executeTakeFirst();
-    if (next === undefined) return undefined;
+      .modifyEnd(database.lock("o", "skip"));
     const now = database.time();
     const row = await db
       .updateTable("operations")
@@ -86,10 +79,11 @@ export function claimOperation(database: Database, owner: string): Promise<Runni
         attempt_started_at: now,
         started_at: fn.coalesce("started_at", now),
       }))
-      .where("id", "=", next.id)
+      .where("id", "=", next)
       .returningAll()
-      .executeTakeFirstOrThrow();
-    await db.updateTable("blob_usage").set({ served_at: now }).where("caller", "=", next.caller).execute();
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    await db.updateTable("blob_usage").set({ served_at: now }).where("caller", "=", row.caller).execute();
     return { ...row, attempt_seconds: 0 };
   });
 }
@@ -99,12 +93,14 @@ export function claimOperation(database: Database, owner: string): Promise<Runni
  * @returns false if the attempt is no longer the current one, or if the handle is already stored because the answer to an earlier
  * call was lost.
  */
-export function recordStart(parts: AttemptParts, { id, attempt }: Attempt, handle: string): Promise<boolean> {
+export function recordStart(parts: EventParts, { id, attempt }: Attempt, handle: string): Promise<boolean> {
   return parts.database.write(async (db) => {
     const row = await db
       .updateTable("operations")
       .set({ handle })
-      .where(({ and }) => and({ id, attempt, status: "Running" }))
+      .where("id", "=", id)
+      .where("attempt", "=", attempt)
+      .where("status", "=", "Running")
       .where((eb) => eb.or([eb("handle", "is", null), eb("handle", "<>", handle)]))
       .returning("id")
       .executeTakeFirst();
@@ -118,27 +114,24 @@ export function recordStart(parts: AttemptParts, { id, attempt }: Attempt, handl
  * keeps only the first of very many.
  */
 export function recordProgress(
-  parts: AttemptParts,
+  parts: EventParts,
   { id, attempt }: Attempt,
   batch: EventBatch,
 ): Promise<void> {
-  const { database, settings } = parts;
+  const { database } = parts;
   const { progress, counts, summary, epochs } = batch;
   return database.write(async (db) => {
     const known = await db
       .selectFrom("operations")
       .select(["warnings", "failures"])
-      .where(({ and }) => and({ id, attempt, status: "Running" }))
+      .where("id", "=", id)
+      .where("attempt", "=", attempt)
+      .where("status", "=", "Running")
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
     if (known === undefined) return;
-    const warnings = addNew<Warning>(known.warnings, batch.warnings, (w) => [
-      w.code,
-      w.message,
-      w.ticker,
-      w.count,
-    ]);
-    const failures = addNew<Failure>(known.failures, batch.failures, (f) => [f.ticker, f.code, f.message]);
+    const warnings = addNew(known.warnings, batch.warnings);
+    const failures = addNew(known.failures, batch.failures);
     await db
       .updateTable("operations")
       .set({
@@ -159,43 +152,24 @@ export function recordProgress(
       ...(epochs ? [{ type: "epochs", data: epochs } as const] : []),
       ...(progress ? [{ type: "progress", data: progress } as const] : []),
     ];
-    if (events.length === 0) return;
-    const last = await appendEvents(parts, db, id, events);
-    await pruneEvents(database, db, id, last, settings.events_kept);
+    if (events.length > 0) await appendEvents(parts, db, id, events);
   });
 }
 
-/**
- * Adds the entries that are not listed yet, while the list has room. @param partsOf tells entries apart: an earlier attempt may have
- * reported the same with its keys in another order. @returns these, and the whole list.
- */
-function addNew<T extends { readonly code: string }>(
-  known: readonly T[],
-  reported: readonly T[] = [],
-  partsOf: (entry: T) => unknown[],
-): { readonly all: readonly T[]; readonly fresh: readonly T[] } {
+/** Adds the entries that are not listed yet, while the list has room. @returns these, and the whole list. */
+function addNew<T extends Warning | Failure>(known: readonly T[], reported: readonly T[] = []) {
   const list = new CappedList(known);
-  const seen = new Set(known.map((entry) => JSON.stringify(partsOf(entry))));
-  const fresh = reported.flatMap((entry) => {
-    if (seen.has(JSON.stringify(partsOf(entry)))) return [];
-    const listed = list.add(entry);
-    return listed === undefined ? [] : [listed];
-  });
+  // An earlier attempt may have reported the same with its keys in another order.
+  const keyOf = (entry: T) => JSON.stringify(Object.entries(entry).toSorted());
+  const seen = new Set(known.map(keyOf));
+  const fresh = reported.filter((entry) => !seen.has(keyOf(entry))).flatMap((entry) => list.add(entry) ?? []);
   return { all: list.entries, fresh };
 }
 
-/** How an operation ends. */
 export type Ending =
   /** `bytes` of its output; null if the storage could not be asked. */
   | { readonly status: "Succeeded"; readonly record: ResultRecord; readonly bytes: number | null }
   | { readonly status: "Failed" | "Canceled"; readonly problem: Problem };
-
-/** The last event of an operation, by its final status. */
-const FINAL_EVENTS = {
-  Succeeded: "succeeded",
-  Failed: "failed",
-  Canceled: "canceled",
-} as const satisfies Record<Ending["status"], StoredEventType>;
 
 /**
  * Ends an operation in one transaction: its status, its result or problem, the record of its output and its final event. Removes the
@@ -204,17 +178,18 @@ const FINAL_EVENTS = {
  * @returns undefined if the attempt is no longer the current one, or has ended.
  */
 export function endOperation(
-  parts: AttemptParts,
+  parts: EventParts,
   { id, attempt }: Attempt,
   ending: Ending,
   isTracked = false,
 ): Promise<OperationRow | undefined> {
-  const { database, settings } = parts;
+  const { database } = parts;
   return database.write(async (db) => {
     const before = await db
       .selectFrom("operations")
       .select(["feature_url", "data_extractor_url"])
-      .where(({ and }) => and({ id, attempt }))
+      .where("id", "=", id)
+      .where("attempt", "=", attempt)
       .where("status", "in", ACTIVE_STATUSES)
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
@@ -238,9 +213,8 @@ export function endOperation(
       await recordBlob(database, db, { caller, space, name: ending.record.output_name, bytes: ending.bytes });
       if (isTracked) await db.insertInto("tracking").values({ id }).execute();
     }
-    const final = { type: FINAL_EVENTS[ending.status], data: viewOf(row) };
-    const last = await appendEvents(parts, db, id, [final]);
-    await pruneEvents(database, db, id, last, settings.events_kept);
+    const final = { type: ending.status.toLowerCase() as Lowercase<Ending["status"]>, data: viewOf(row) };
+    await appendEvents(parts, db, id, [final]);
     return row;
   });
 }
@@ -263,7 +237,8 @@ export function releaseOperation(
     const started = db
       .selectFrom("events")
       .select("seq")
-      .where(({ and }) => and({ operation_id: id, type: "started" }));
+      .where("operation_id", "=", id)
+      .where("type", "=", "started");
     const hasStarted = reason !== "refused" || (await started.executeTakeFirst()) !== undefined;
     const released = await db
       .updateTable("operations")
@@ -273,7 +248,10 @@ export function releaseOperation(
         ...(hasStarted ? {} : { started_at: null }),
         ...(typeof reason === "object" && { lost: lost + 1, losses: JSON.stringify([...losses, reason]) }),
       })
-      .where(({ and }) => and({ id, attempt, status: "Running", owner }))
+      .where("id", "=", id)
+      .where("attempt", "=", attempt)
+      .where("status", "=", "Running")
+      .where("owner", "=", owner)
       .returning("id")
       .executeTakeFirst();
     return released !== undefined;

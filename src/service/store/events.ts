@@ -12,18 +12,19 @@ export type NewEvent = Unnumbered<StoredEvent>;
 export interface EventParts {
   readonly database: Database;
   readonly webhooks: readonly Pick<WebhookTarget, "name" | "types">[];
+  readonly settings: { readonly events_kept: number };
 }
 
 /**
  * Stores the next events of an operation, and a delivery for each webhook target that wants one. When the transaction commits, the database
- * notifies every service. @returns the number of the last event.
+ * notifies every service.
  */
 export async function appendEvents(
-  { database, webhooks }: EventParts,
+  { database, webhooks, settings }: EventParts,
   db: Statements,
   operation_id: string,
   events: readonly NewEvent[],
-): Promise<number> {
+): Promise<void> {
   const { last_seq } = await db
     .updateTable("operations")
     .set(({ eb }) => ({ last_seq: eb("last_seq", "+", events.length) }))
@@ -45,44 +46,28 @@ export async function appendEvents(
     db,
     events.map(({ type }) => `${type}:${operation_id}`),
   );
-  return last_seq;
+  await pruneEvents(database, db, operation_id, last_seq, settings.events_kept);
 }
 
-/**
- * Reads the events with a number above `after`, in order, as many as fit into a portion.
- * @param portion `bytes` of JSON text: an event is read if the previous ones are below them, so the first one always is.
- */
+/** Reads the next events after the one with the number `after`. */
 export async function readEvents(
-  database: Database,
+  { db }: Database,
   operation_id: string,
   after: number,
-  portion: { readonly events: number; readonly bytes: number },
+  limit: number,
 ): Promise<StoredEvent[]> {
-  const { db } = database;
-  const found = db
+  const rows = await db
     .selectFrom("events")
     .select(["seq", "type", "data", "created_at"])
     .where("operation_id", "=", operation_id)
     .where("seq", ">", after)
     .orderBy("seq")
-    .limit(portion.events);
-  const sized = db
-    .selectFrom(found.as("found"))
-    .selectAll()
-    .select(
-      sql<number>`coalesce(sum(${database.jsonBytes("data")})
-        over (order by seq rows between unbounded preceding and 1 preceding), 0)`.as("bytes_before"),
-    );
-  const rows = await db
-    .selectFrom(sized.as("sized"))
-    .select(["seq", "type", "data", "created_at"])
-    .where("bytes_before", "<", portion.bytes)
-    .orderBy("seq")
+    .limit(limit)
     .execute();
-  return rows.map(({ created_at, ...event }) => {
-    const time = created_at.toISOString();
-    return { seq: event.seq, operation_id, time, type: event.type, data: event.data } as StoredEvent;
-  });
+  return rows.map(
+    ({ seq, type, data, created_at }) =>
+      ({ seq, operation_id, time: created_at.toISOString(), type, data }) as StoredEvent,
+  );
 }
 
 /** JSON text of the epochs kept per operation, and the fewest events that may exceed it. */

@@ -127,17 +127,15 @@ export function startTracking(parts: QueueParts): LeasedWork<EndedJob> {
       const isRepeated = error !== undefined && isPassing(error) && attempt < MAX_ATTEMPTS;
       await database.write<unknown>((db) => {
         if (!signal.aborted && !isRepeated)
-          return db
-            .deleteFrom("tracking")
-            .where(({ and }) => and({ id, attempt }))
-            .execute();
+          return db.deleteFrom("tracking").where("id", "=", id).where("attempt", "=", attempt).execute();
         const changes = signal.aborted
           ? { attempt: attempt - 1 }
           : { next_at: database.time(pace.retryDelay(attempt)) };
         return db
           .updateTable("tracking")
           .set({ owner: null, ...changes })
-          .where(({ and }) => and({ id, attempt }))
+          .where("id", "=", id)
+          .where("attempt", "=", attempt)
           .execute();
       });
     },

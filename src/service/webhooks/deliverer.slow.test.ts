@@ -45,7 +45,9 @@ onEachDatabase((tested) => {
     const database = tested.database();
     await database.write(async (db) => {
       await db.insertInto("operations").values(newRow(id, "me")).execute();
-      await appendEvents({ database, webhooks: targets }, db, id, [{ type, data } as NewEvent]);
+      await appendEvents({ database, webhooks: targets, settings: { events_kept: 100 } }, db, id, [
+        { type, data } as NewEvent,
+      ]);
     });
     return id;
   }

@@ -117,7 +117,10 @@ export function claimDeliveries(
   return database.write(async (db) => {
     const due = await db
       .selectFrom("webhook_deliveries as d")
-      .select("d.id")
+      .leftJoin("events as e", (join) =>
+        join.onRef("e.operation_id", "=", "d.operation_id").onRef("e.seq", "=", "d.seq"),
+      )
+      .select(["d.id", "d.operation_id", "d.seq", "d.attempt", "e.type", "e.data", "e.created_at"])
       .where("d.target", "=", target)
       .where("d.delivered_at", "is", null)
       .where("d.failed_at", "is", null)
@@ -128,25 +131,16 @@ export function claimDeliveries(
       .limit(most)
       .modifyEnd(database.lock("d", "skip"))
       .execute();
-    if (due.length === 0) return [];
     const ids = due.map(({ id }) => id);
-    await db
-      .updateTable("webhook_deliveries")
-      .set(({ eb }) => ({ owner, attempt: eb("attempt", "+", 1) }))
-      .where("id", "in", ids)
-      .execute();
-    const rows = await db
-      .selectFrom("webhook_deliveries as d")
-      .leftJoin("events as e", (join) =>
-        join.onRef("e.operation_id", "=", "d.operation_id").onRef("e.seq", "=", "d.seq"),
-      )
-      .select(["d.id", "d.operation_id", "d.seq", "d.attempt", "e.type", "e.data", "e.created_at"])
-      .where("d.id", "in", ids)
-      .orderBy("d.id")
-      .execute();
-    return rows.map(({ type, data, created_at, ...row }) => ({
-      ...row,
-      event: type && data && created_at ? { type, data, time: created_at } : undefined,
+    if (ids.length > 0)
+      await db
+        .updateTable("webhook_deliveries")
+        .set(({ eb }) => ({ owner, attempt: eb("attempt", "+", 1) }))
+        .where("id", "in", ids)
+        .execute();
+    return due.map(({ id, operation_id, seq, attempt, type, data, created_at: time }) => ({
+      ...{ id, operation_id, seq, attempt: attempt + 1 },
+      event: type && data && time ? { type, data, time } : undefined,
     }));
   });
 }
