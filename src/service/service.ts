@@ -214,7 +214,7 @@ async function start(
     token,
     close: async () => {
       log.info({ running: started.occupancy.running, seconds: settings.drain_seconds }, "draining");
-      operations.drain();
+      operations.draining = true;
       await started.drain(settings.drain_seconds * 1_000);
       await resources.close();
       log.info({}, "ended");

@@ -141,14 +141,10 @@ class ServerDatabase implements Database {
   }
 }
 
-/** A connection for one statement or transaction. One that is broken or still owes an answer is not used again. */
+/** A connection for one statement or transaction. */
 async function lend(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await connectWhenFree(() => pool.connect());
   let isBroken = false;
-  const onError = () => {
-    isBroken = true;
-  };
-  client.on("error", onError);
   const query = (text: string, parameters: readonly unknown[]) =>
     mapErrors(() => client.query(text === "begin" ? BEGIN : text, [...parameters])).catch(
       (error: unknown) => {
@@ -158,10 +154,7 @@ async function lend(pool: pg.Pool): Promise<PostgresPoolClient> {
     );
   return {
     query: query as unknown as PostgresPoolClient["query"],
-    release: (isDiscarded) => {
-      client.off("error", onError);
-      client.release(isBroken || isDiscarded === true);
-    },
+    release: (isDiscarded) => client.release(isBroken || isDiscarded === true),
   };
 }
 

@@ -134,48 +134,26 @@ const POSTGRES: typeof SQLITE = {
 };
 
 function tablesOf(t: typeof SQLITE): string[] {
-  const leased = "owner text, beat int not null default 0, attempt int not null default 0";
+  const time = `${t.time} not null default ${t.now}`;
+  const list = `${t.list} not null default '[]'`;
+  const jsonList = `${t.json} not null default '[]'`;
   const operation = `text not null references ${t.schema}operations (id) on delete cascade`;
   return [
     `create table ${t.schema}operations (
-       ordinal ${t.serial},
-       id ${t.besideSerial},
-       ${leased},
-       caller text not null,
-       space text not null default '',
-       operation text not null,
-       feature_url text not null,
-       data_extractor_url text not null,
-       config text not null,
-       options ${t.json} not null default '{}',
-       tags ${t.list} not null default '[]',
-       model text,
-       payload text,
-       config_sha256 text not null,
-       idempotency_key text,
-       body_sha256 text not null,
-       traceparent text,
-       status text not null default 'NotStarted',
-       not_before ${t.time} not null default ${t.now},
-       lost int not null default 0,
-       losses ${t.json} not null default '[]',
-       drained_attempt int not null default 0,
-       handle text,
-       cancel_requested_at ${t.time},
-       created_at ${t.time} not null default ${t.now},
-       started_at ${t.time},
-       attempt_started_at ${t.time},
-       finished_at ${t.time},
-       progress ${t.json},
-       warnings ${t.json} not null default '[]',
-       failures ${t.json} not null default '[]',
-       warning_counts ${t.json},
-       failure_counts ${t.json},
-       summary ${t.json},
-       result ${t.json},
-       error ${t.json},
-       last_seq int not null default 0,
-       pruned_seq int not null default 0
+       ordinal ${t.serial}, id ${t.besideSerial},
+       ${LEASED},
+       caller text not null, space text not null default '', operation text not null,
+       feature_url text not null, data_extractor_url text not null, config text not null,
+       options ${t.json} not null default '{}', tags ${list}, model text, payload text,
+       config_sha256 text not null, idempotency_key text, body_sha256 text not null, traceparent text,
+       status text not null default 'NotStarted', not_before ${time},
+       lost int not null default 0, losses ${jsonList}, drained_attempt int not null default 0,
+       handle text, cancel_requested_at ${t.time},
+       created_at ${time}, started_at ${t.time}, attempt_started_at ${t.time}, finished_at ${t.time},
+       progress ${t.json}, warnings ${jsonList}, failures ${jsonList},
+       warning_counts ${t.json}, failure_counts ${t.json},
+       summary ${t.json}, result ${t.json}, error ${t.json},
+       last_seq int not null default 0, pruned_seq int not null default 0
      )`,
     `create unique index operations_idempotency on ${t.schema}operations (caller, idempotency_key)
        where idempotency_key is not null`,
@@ -185,65 +163,39 @@ function tablesOf(t: typeof SQLITE): string[] {
     `create index operations_of_caller on ${t.schema}operations (caller, ordinal desc)`,
     `create index operations_finished on ${t.schema}operations (finished_at) where finished_at is not null`,
     `create table ${t.schema}events (
-       operation_id ${operation},
-       seq int not null,
-       type text not null,
-       data ${t.json} not null,
-       created_at ${t.time} not null default ${t.now},
+       operation_id ${operation}, seq int not null,
+       type text not null, data ${t.json} not null, created_at ${time},
        primary key (operation_id, seq)
      )`,
     `create table ${t.schema}webhook_deliveries (
-       id ${t.key},
-       operation_id ${operation},
-       seq int not null,
-       target text not null,
-       ${leased},
-       next_at ${t.time} not null default ${t.now},
-       delivered_at ${t.time},
-       failed_at ${t.time},
-       last_error text
+       id ${t.key}, operation_id ${operation}, seq int not null, target text not null,
+       ${LEASED},
+       next_at ${time}, delivered_at ${t.time}, failed_at ${t.time}, last_error text
      )`,
     `create index webhook_deliveries_due on ${t.schema}webhook_deliveries (next_at)
        where delivered_at is null and failed_at is null`,
     `create index webhook_deliveries_of_operation on ${t.schema}webhook_deliveries (operation_id)`,
     `create index webhook_deliveries_held on ${t.schema}webhook_deliveries (owner) where owner is not null`,
     `create table ${t.schema}api_keys (
-       id text primary key,
-       name text not null,
-       hash text not null,
-       subject text not null,
-       scopes ${t.list} not null,
-       created_at ${t.time} not null default ${t.now},
-       revoked_at ${t.time},
-       last_used_at ${t.time}
+       id text primary key, name text not null, hash text not null, subject text not null,
+       scopes ${t.list} not null, created_at ${time}, revoked_at ${t.time}, last_used_at ${t.time}
      )`,
     `create table ${t.schema}blobs (
-       caller text not null,
-       name text not null,
-       space text not null default '',
-       bytes bigint,
-       contents ${t.json},
-       created_at ${t.time} not null default ${t.now},
-       state text not null default 'stored',
-       removed_at ${t.time},
+       caller text not null, name text not null, space text not null default '',
+       bytes bigint, contents ${t.json}, created_at ${time},
+       state text not null default 'stored', removed_at ${t.time},
        primary key (caller, name)
      )`,
     `create unique index blobs_place on ${t.schema}blobs (space, name)`,
     `create index blobs_removed on ${t.schema}blobs (removed_at) where removed_at is not null`,
     `create index blobs_of_caller on ${t.schema}blobs (caller, created_at desc, name desc)`,
     `create table ${t.schema}blob_usage (
-       caller text primary key,
-       bytes bigint not null default 0,
-       blobs bigint not null default 0,
-       served_at ${t.time}
+       caller text primary key, served_at ${t.time},
+       bytes bigint not null default 0, blobs bigint not null default 0
      )`,
     `create table ${t.schema}report_links (
-       ordinal ${t.serial},
-       hash ${t.besideSerial},
-       caller text not null,
-       operation_id ${operation},
-       further_ids ${t.list} not null default '[]',
-       expires_at ${t.time} not null
+       ordinal ${t.serial}, hash ${t.besideSerial}, caller text not null,
+       operation_id ${operation}, further_ids ${list}, expires_at ${t.time} not null
      )`,
     `create index report_links_of_caller on ${t.schema}report_links (caller, ordinal)`,
     `create index report_links_of_operation on ${t.schema}report_links (operation_id)`,
@@ -252,16 +204,15 @@ function tablesOf(t: typeof SQLITE): string[] {
   ];
 }
 
+const LEASED = "owner text, beat int not null default 0, attempt int not null default 0";
+
 function tablesSince14(t: typeof SQLITE): string[] {
+  const time = `${t.time} not null default ${t.now}`;
   return [
     `create table ${t.schema}tracking (
-       id text primary key references ${t.schema}operations (id) on delete cascade,
-       owner text,
-       beat int not null default 0,
-       attempt int not null default 0,
-       next_at ${t.time} not null default ${t.now}
+       id text primary key references ${t.schema}operations (id) on delete cascade, ${LEASED}, next_at ${time}
      )`,
-    `create table ${t.schema}readiness (id int primary key, checked_at ${t.time} not null default ${t.now})`,
+    `create table ${t.schema}readiness (id int primary key, checked_at ${time})`,
   ];
 }
 

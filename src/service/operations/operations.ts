@@ -71,7 +71,11 @@ export interface OperationsParts extends EventParts {
   readonly settings: Pick<ServiceSettings, "events_kept" | "queued_per_caller">;
   readonly quota: Quota;
   /** Parses and checks a payload. @throws MucastError with every fault. */
-  readonly read: (caller: Caller, submission: Submission) => Promise<ReadPayload>;
+  readonly read: (
+    caller: Caller,
+    submission: Submission,
+    // As the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read.
+  ) => Promise<ParsedPayload & { inputs(): Promise<StoredInputs> }>;
   /** @throws MucastError unavailable while no job could write its output. */
   readonly requireStorage: () => void;
   /** Finds the blob of a verdict. */
@@ -82,31 +86,17 @@ export interface OperationsParts extends EventParts {
   readonly onCanceled: (row: OperationRow) => void;
 }
 
-/** A payload without faults. */
-interface ReadPayload extends ParsedPayload {
-  /** Its inputs as the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read. */
-  inputs(): Promise<StoredInputs>;
-}
-
 const FULL_RETRY_SECONDS = 30;
 const WAIT_STEP_MILLISECONDS = 5_000;
 
 /** What HTTP, MCP and the command line do with operations. Another caller's operation is not_found for every method. */
 export class Operations {
+  /** While it is true, submissions are refused. */
+  draining = false;
   readonly #parts: OperationsParts;
-  #draining = false;
 
   constructor(parts: OperationsParts) {
     this.#parts = parts;
-  }
-
-  get draining(): boolean {
-    return this.#draining;
-  }
-
-  /** Refuses submissions from now on. */
-  drain(): void {
-    this.#draining = true;
   }
 
   /**
@@ -120,7 +110,7 @@ export class Operations {
     caller: Caller,
     submission: Submission,
   ): Promise<{ operation: OperationView; created: boolean }> {
-    if (this.#draining) throw aboutToEnd();
+    if (this.draining) throw aboutToEnd();
     const { database, settings, quota } = this.#parts;
     const { operation, idempotencyKey, traceparent } = submission;
     const payload = await this.#parts.read(caller, submission);

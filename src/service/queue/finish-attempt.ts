@@ -38,26 +38,22 @@ const LAST_LOSS: Readonly<Record<Loss["with"], number>> = { execution: 2, servic
 /** Maximum characters of the reason of a loss. */
 const MAX_REASON = 300;
 
-interface AttemptEnd {
-  readonly timings: readonly Timing[];
-  readonly lookForOutput: boolean;
-  /** What was lost, if the attempt was lost; its execution by default. */
-  readonly lostWith?: Loss["with"];
-}
-
 /**
  * Stores how an attempt ended. If the storage has its output, the attempt has succeeded, whatever the executor says. Releases a lost
  * attempt to the queue until too many are lost. An attempt that is lost while its service drains does not count. Changes nothing if
  * the attempt is no longer the current one.
+ * @param how `lostWith`: what was lost, if the attempt was lost.
  * @returns whether it released the operation to the queue.
  */
 export async function finishAttempt(
   parts: QueueParts,
   row: OperationRow,
   end: ExecutionEnd,
-  { timings, lookForOutput, lostWith = "execution" }: AttemptEnd,
+  timings: readonly Timing[],
+  how: { readonly lookForOutput?: boolean; readonly lostWith?: Loss["with"] } = {},
 ): Promise<boolean> {
   const { database, log, telemetry } = parts;
+  const { lookForOutput = true, lostWith = "execution" } = how;
   const record = end.kind !== "succeeded" && lookForOutput ? await findOutput(parts.store, row) : undefined;
   const ending = await endingOf(parts, row, record ? { kind: "succeeded", record } : end, lostWith);
   const fields = { operation_id: row.id, attempt: row.attempt };

@@ -21,7 +21,6 @@ export interface Lease {
   readonly beat: number;
 }
 
-/** What becomes of the leases of a table. */
 interface Worker {
   /** Called after each renewal with the rows that this service holds in the database. */
   readonly onRenewed?: (held: readonly Lease[]) => Promise<void>;

@@ -45,6 +45,8 @@ export class RunningJob {
   #stopFor: StopReason | undefined;
   #timings: readonly Timing[] = [];
   readonly #detached = new AbortController();
+  /** Of an execution that outlives the service and so reports no end here. */
+  readonly #detachedEnd = Promise.withResolvers<ExecutionEnd>();
 
   /** @param row as claimed or taken over; its execution is adopted if it has a handle. @param cores that it may use at first. */
   constructor(parts: QueueParts, row: RunningRow, cores: number) {
@@ -78,6 +80,7 @@ export class RunningJob {
    */
   detach(): void {
     this.#detached.abort();
+    this.#detachedEnd.resolve({ kind: "lost", reason: "detached" });
     this.stop("draining");
   }
 
@@ -117,7 +120,9 @@ export class RunningJob {
       const ran = (attempt_seconds ?? 0) * 1_000 + performance.now() - this.#began;
       const left = Math.max(0, settings.job_seconds * 1_000 - ran);
       const timer = setTimeout(() => this.stop("timed_out"), left);
-      return await Promise.race([execution.ended, this.#whenDetached()]).finally(() => clearTimeout(timer));
+      return await Promise.race([execution.ended, this.#detachedEnd.promise]).finally(() =>
+        clearTimeout(timer),
+      );
     } catch (error) {
       if (error instanceof MucastError && error.code === "unavailable") {
         if (this.#stopFor === "canceled") return NEVER_STARTED;
@@ -132,16 +137,6 @@ export class RunningJob {
       log.error({ operation_id: id, defect_id, err: error }, "the job could not be started");
       return { kind: "failed", problem };
     }
-  }
-
-  /** An execution that outlives the service reports no end here. */
-  #whenDetached(): Promise<ExecutionEnd> {
-    const { signal } = this.#detached;
-    const end = { kind: "lost", reason: "detached" } as const;
-    return new Promise((resolve) => {
-      if (signal.aborted) resolve(end);
-      else signal.addEventListener("abort", () => resolve(end));
-    });
   }
 
   async #storeStart(handle: string): Promise<void> {
@@ -161,7 +156,7 @@ export class RunningJob {
     }
     if (end.kind === "lost" && this.#stopFor === "draining")
       return releaseOperation(database, this.row, "drained", 0);
-    return finishAttempt(this.#parts, this.row, end, { timings: this.#timings, lookForOutput });
+    return finishAttempt(this.#parts, this.row, end, this.#timings, { lookForOutput });
   }
 
   /** Repeats an action until it succeeds: the database or the storage may be unreachable. Ends if the job was detached. */
@@ -227,7 +222,7 @@ export async function recoverAttempt(parts: QueueParts, row: RunningRow): Promis
   // On this machine only an execution of this service can still run. `adopt` waits until the processes of any other are gone.
   else if (handle !== null && (await executor.adopt(orderOf(row, 1, urlOf), handle, IGNORED))) return true;
   const timings = reported ? status.timings : [];
-  await finishAttempt(parts, row, end, { timings, lookForOutput: true, lostWith: "service" });
+  await finishAttempt(parts, row, end, timings, { lostWith: "service" });
   return false;
 }
 
