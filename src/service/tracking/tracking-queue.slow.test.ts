@@ -182,12 +182,8 @@ test("a process with the tracker's credentials records a job; refusals are logge
     telemetry: { requestProcessEnded: (kind, outcome) => void outcomes.push(`${kind} ${outcome}`) },
   })!;
   t.after(() => tracking.close());
-  const texts = [
-    mlText({ tickers: ["A"] }),
-    mlText({ tickers: ["A"] }),
-    "{}",
-    mlText({ tickers: ["A"], seed: 4 }),
-  ];
+  const [first, second, third] = [1, 2, 3].map((seed) => mlText({ tickers: ["A"], seed }));
+  const texts = [first!, second!, "{}", third!];
   for (const [nth, text] of texts.entries())
     writeFileSync(join(folder, SPACE, "data", `ml_engine_${nth + 1}.json`), text);
   await addEnded(database, "1");
