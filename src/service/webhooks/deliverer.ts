@@ -1,12 +1,14 @@
+import type { UpdateObject } from "kysely";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
 import type { Database } from "../database/database.ts";
+import type { Tables } from "../database/tables.ts";
 import { LeasedWork, type Pace } from "../queue/leased-work.ts";
 import type { Leases } from "../queue/leases.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { cloudEvent, eventId, postEvent, type SentEvent } from "./post-event.ts";
+import { postEvent, type SentEvent } from "./post-event.ts";
 
 export interface DeliveryPace extends Pace {
   /** Maximum duration of an attempt. */
@@ -145,71 +147,57 @@ export function claimDeliveries(
   });
 }
 
-/** What becomes of a delivery after an attempt. `retried`: it is due in `seconds`. `aborted`: the attempt does not count. */
-type Outcome =
-  | { readonly kind: "delivered" | "aborted" }
-  | { readonly kind: "failed"; readonly reason: string }
-  | { readonly kind: "retried"; readonly reason: string; readonly seconds: number };
-
+/** Makes one attempt, and stores its outcome unless a later attempt has begun. An aborted attempt does not count. */
 async function deliver(
   { database, source, log, telemetry, pace }: DelivererParts & { readonly pace: DeliveryPace },
   { name: target, url, secret }: WebhookTarget,
-  delivery: DueDelivery,
+  { id, operation_id, seq, attempt, event }: DueDelivery,
   signal: AbortSignal,
 ): Promise<void> {
-  const { operation_id, seq, attempt, event } = delivery;
-  let outcome: Outcome = { kind: "failed", reason: "the event is no longer kept" };
-  if (event) {
-    const { timeoutMilliseconds, retryDelay: delay } = pace;
-    const id = eventId(operation_id, seq);
-    const body = cloudEvent(id, source, operation_id, event);
-    const end = await postEvent({ url, secret, id, body, timeoutMilliseconds, signal });
-    if (!("reason" in end)) outcome = end;
-    else if (end.kind === "failed" && attempt < MAX_ATTEMPTS)
-      outcome = { kind: "retried", reason: end.reason, seconds: delay(attempt) };
-    else outcome = { kind: "failed", reason: end.reason };
-  }
+  const end = event
+    ? await postEvent({
+        url,
+        secret,
+        source,
+        operation_id,
+        seq,
+        event,
+        signal,
+        milliseconds: pace.timeoutMilliseconds,
+      })
+    : ({ kind: "refused", reason: "the event is no longer kept" } as const);
   const fields = { operation_id, seq, target, attempts: attempt };
-  if (outcome.kind !== "aborted") telemetry.delivery(target, outcome.kind);
-  if (outcome.kind === "delivered") log.debug(fields, "an event was delivered");
-  if (outcome.kind === "retried")
-    log.info(
-      { ...fields, reason: outcome.reason, seconds: Math.round(outcome.seconds) },
-      "an event was not delivered, and is tried again",
-    );
-  if (outcome.kind === "failed")
-    log.warn({ ...fields, reason: outcome.reason }, "an event was not delivered and will not be retried");
-  await storeOutcome(database, delivery, outcome).catch((error: unknown) =>
-    log.warn({ err: error, ...fields }, "the outcome of a delivery could not be stored"),
-  );
-}
-
-/** Stores the outcome of an attempt, unless a later attempt has begun. A delivery stays delivered. */
-async function storeOutcome(
-  database: Database,
-  { id, attempt }: DueDelivery,
-  outcome: Outcome,
-): Promise<void> {
-  await database.write((db) => {
-    const query = db
-      .updateTable("webhook_deliveries")
-      .set({ owner: null, ...changesOf(database, outcome, attempt) })
-      .where("id", "=", id)
-      .where("delivered_at", "is", null);
-    // What was delivered is delivered, even if its lease has expired meanwhile.
-    return outcome.kind === "delivered" ? query.execute() : query.where("attempt", "=", attempt).execute();
-  });
-}
-
-function changesOf(database: Database, outcome: Outcome, attempt: number) {
-  switch (outcome.kind) {
-    case "delivered":
-      return { delivered_at: database.time(), last_error: null };
-    case "failed":
-      return { failed_at: database.time(), last_error: outcome.reason };
-    case "retried":
-      return { next_at: database.time(outcome.seconds), last_error: outcome.reason };
-    case "aborted":
-      return { attempt: attempt - 1 };
+  let changes: UpdateObject<Tables, "webhook_deliveries">;
+  if (end.kind === "delivered") {
+    changes = { delivered_at: database.time(), last_error: null };
+    telemetry.delivery(target, "delivered");
+    log.debug(fields, "an event was delivered");
+  } else if (end.kind === "aborted") {
+    changes = { attempt: attempt - 1 };
+  } else if (end.kind === "failed" && attempt < MAX_ATTEMPTS) {
+    const { reason } = end;
+    const seconds = pace.retryDelay(attempt);
+    changes = { next_at: database.time(seconds), last_error: reason };
+    telemetry.delivery(target, "retried");
+    const message = "an event was not delivered, and is tried again";
+    log.info({ ...fields, reason, seconds: Math.round(seconds) }, message);
+  } else {
+    const { reason } = end;
+    changes = { failed_at: database.time(), last_error: reason };
+    telemetry.delivery(target, "failed");
+    log.warn({ ...fields, reason }, "an event was not delivered and will not be retried");
+  }
+  try {
+    await database.write((db) => {
+      const query = db
+        .updateTable("webhook_deliveries")
+        .set({ owner: null, ...changes })
+        .where("id", "=", id)
+        .where("delivered_at", "is", null);
+      // What was delivered is delivered, even if its lease has expired meanwhile.
+      return end.kind === "delivered" ? query.execute() : query.where("attempt", "=", attempt).execute();
+    });
+  } catch (error) {
+    log.warn({ err: error, ...fields }, "the outcome of a delivery could not be stored");
   }
 }
