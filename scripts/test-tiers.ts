@@ -14,7 +14,7 @@ const LONGEST: readonly string[] = [
   "test/service/core",
   "test/service/restarts",
   "test/service/shared-database",
-  "src/service/store/operations",
+  "src/service/operations/operations",
   "src/service/queue/recovery",
   "src/engine/pool/pool",
   "src/service/database/database",
@@ -41,7 +41,6 @@ const TOGETHER: readonly (readonly string[])[] = [
     "src/service/operations/",
     "src/service/preparation/",
     "src/service/readiness",
-    "src/service/store/",
   ],
   ["src/service/queue/dispatcher", "src/service/webhooks/"],
   [

@@ -18,7 +18,6 @@ import { cannotListen, checkFree, hostOf, isEveryAddress } from "./free-address.
 import { buildHttp } from "./http/build-http.ts";
 import { registerMcp } from "./mcp/register-mcp.ts";
 import { openExecutor } from "./open-executor.ts";
-import { OperationNotifications } from "./operations/follow-events.ts";
 import { countWaiting, Operations, type Submission } from "./operations/operations.ts";
 import { startRetention } from "./operations/retention.ts";
 import { Preparations } from "./preparation/preparations.ts";
@@ -31,6 +30,7 @@ import { RequestProcesses } from "./request-process/request-processes.ts";
 import { announceService, newLocalToken } from "./service-file.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { findBlob, ownerOf } from "./store/blobs.ts";
+import { OperationNotifications } from "./store/follow-events.ts";
 import { openLog } from "./telemetry/log.ts";
 import { openLogDestination } from "./telemetry/log-destination.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";

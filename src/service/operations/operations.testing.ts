@@ -13,7 +13,7 @@ import { FORECAST, VERDICT } from "../http/openapi/examples.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import { endOperation, readOperation, recordStart } from "../store/attempts.ts";
 import { appendEvents, type NewEvent, pruneEvents } from "../store/events.ts";
-import { OperationNotifications } from "./follow-events.ts";
+import { OperationNotifications } from "../store/follow-events.ts";
 import { type ListQuery, Operations, type OperationsParts, type Submission } from "./operations.ts";
 
 const NO_BLOBS: Pick<Blobs, "find"> = { find: () => Promise.reject(new Error("no test here reads a blob")) };

@@ -31,6 +31,7 @@ import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
 import { overQuota, type Quota, quotaExceeded, type StorageKey } from "../store/blobs.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
+import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
 import {
   ACTIVE_STATUSES,
   cursorAfter,
@@ -41,7 +42,6 @@ import {
   viewOf,
 } from "../store/operation-view.ts";
 import { readVerdict } from "../verdict/verdicts.ts";
-import { followEvents, type OperationNotifications } from "./follow-events.ts";
 
 /** A job, an audit or a replay that a caller submits. */
 export interface Submission {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { QueueView } from "../../contract/api/queue-view.ts";
-import type { OperationNotifications } from "../operations/follow-events.ts";
 import { claimOperation, type RunningRow, readOperation } from "../store/attempts.ts";
+import type { OperationNotifications } from "../store/follow-events.ts";
 import type { QueueParts } from "./finish-attempt.ts";
 import type { Lease } from "./leases.ts";
 import { RunningJob, recoverAttempt } from "./running-job.ts";

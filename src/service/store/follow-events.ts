@@ -7,8 +7,8 @@ import {
   type StoredEventType,
 } from "../../contract/api/stored-event.ts";
 import type { Database } from "../database/database.ts";
-import { readEvents } from "../store/events.ts";
-import { type ViewedRow, viewOf } from "../store/operation-view.ts";
+import { readEvents } from "./events.ts";
+import { type ViewedRow, viewOf } from "./operation-view.ts";
 
 /** Delivers the events of operations as they happen, from every service on this database. */
 export class OperationNotifications {
