@@ -30,13 +30,6 @@ interface Worker {
   readonly isAtWork?: (id: string) => boolean;
 }
 
-interface WatchedTable {
-  readonly worker: Worker;
-  readonly seen: SeenLeases;
-  /** Held rows that the service did not work on at the last renewal. */
-  idle: ReadonlySet<string>;
-}
-
 /**
  * Renews the leases of this service and finds those of others that have expired: whose process on this machine is gone, or whose row has
  * not changed for 20 s by the monotonic clock of this process, from its first look. No clock of another machine matters.
@@ -45,7 +38,8 @@ export class Leases {
   /** Names this service's process in its leases, so that another service on this machine can see when it is gone. */
   readonly owner = [machine(), process.pid, startTimeOf(process.pid), randomUUID()].join("/");
   readonly #parts: { readonly database: Database; readonly log: Log };
-  readonly #watched = new Map<LeasedTable, WatchedTable>();
+  /** `idle`: rows that the service held and did not work on at the last renewal. */
+  readonly #watched = new Map<LeasedTable, { worker: Worker; seen: SeenLeases; idle: ReadonlySet<string> }>();
   #stop: () => Promise<void> = async () => undefined;
 
   constructor(parts: { readonly database: Database; readonly log: Log }) {
@@ -76,7 +70,10 @@ export class Leases {
       try {
         const held = await this.renew(table);
         await onRenewed?.(held);
-        await this.#freeIdle(table, held, watched);
+        // The claim got no answer, or the outcome could not be stored.
+        const idle = held.filter(({ id }) => watched.worker.isAtWork?.(String(id)) === false);
+        for (const lease of idle) if (watched.idle.has(lease.id)) await this.take(table, lease, null);
+        watched.idle = new Set(idle.map(({ id }) => id));
         for (const lease of await this.#findExpired(table, watched.seen))
           await (onExpired ? onExpired(lease) : this.take(table, lease, null));
       } catch (error) {
@@ -84,14 +81,6 @@ export class Leases {
         this.#parts.log.warn({ err: error, table }, message);
       }
     }
-  }
-
-  /** Frees the rows whose claim got no answer, or whose outcome could not be stored. */
-  async #freeIdle(table: LeasedTable, held: readonly Lease[], watched: WatchedTable): Promise<void> {
-    const idle = held.filter(({ id }) => watched.worker.isAtWork?.(String(id)) === false);
-    const before = watched.idle;
-    watched.idle = new Set(idle.map(({ id }) => id));
-    for (const lease of idle) if (before.has(lease.id)) await this.take(table, lease, null);
   }
 
   renew(table: LeasedTable): Promise<Lease[]> {
