@@ -32,23 +32,23 @@ const CODE: readonly CodeBudget[] = [
   ["report", 6_959, 291_856, /^src\/report\//],
   ["console", 7_884, 303_311, /^src\/console\//],
   ["client", 1_286, 52_721, /^src\/client\//],
-  ["cli", 3_993, 171_759, /^src\/cli\//],
-  ["executors + processes", 2_175, 92_046, /^src\/(executors|processes)\//],
-  ["service", 13_386, 552_595, /^src\/service\//],
-  ["tracking", 540, 24_489, /^src\/tracking\//],
+  ["cli", 3_991, 171_555, /^src\/cli\//],
+  ["executors + processes", 2_011, 85_112, /^src\/(executors|processes)\//],
+  ["service", 10_858, 474_281, /^src\/service\//],
+  ["tracking", 424, 20_661, /^src\/tracking\//],
   ["engine (Python)", 7_208, 303_626, /^engine\//],
   ["client (Python)", 1_829, 68_886, /^clients\//],
   ["styles and scripts of pages", 3_041, 51_027, /^web\//],
-  ["tests", 86_567, 3_725_789, TESTS],
+  ["tests", 83_674, 3_624_488, TESTS],
   ["bench", 8_847, 356_079, /^bench\//],
-  ["scripts", 3_010, 123_556, /^scripts\//],
+  ["scripts", 2_995, 123_243, /^scripts\//],
   ["examples", 116, 5_357, /^examples\//],
   ["deployment", 2_589, 81_216, /^infra\/|^(Dockerfile|\.devcontainer\/.*)$/],
   ["project files", 538, 19_069, /^[\w.]+\.json$|^(bin|tools|\.ci|\.github)\//],
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 67_405;
+const MAX_WORDS = 67_418;
 
 interface Count {
   lines: number;
