@@ -1,6 +1,6 @@
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { readWholeJson } from "../contract/json/whole-json.ts";
+import { readWholeJson } from "../contract/json/json-text.ts";
 import type { EpochPoint, EventBatch } from "../contract/output/job-events.ts";
 import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/output/status-blob.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";

@@ -1,8 +1,7 @@
 import type { z } from "zod";
 import { type Fault, MucastError } from "../errors/errors.ts";
 import { faultsOf, invalidRequest, joinPath, knownKeys, show, unknownKey } from "../errors/faults.ts";
-import { scanJson } from "../json/json-scan.ts";
-import { MAX_JSON_DEPTH, parseJson, withoutByteOrderMark } from "../json/json-text.ts";
+import { MAX_JSON_DEPTH, parseJson, scanJson, withoutByteOrderMark } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
 import type { Operation } from "./job-operations.ts";
 import { LIMITS } from "./limits.ts";

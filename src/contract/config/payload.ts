@@ -1,12 +1,12 @@
 import { type ErrorData, type Fault, MucastError } from "../errors/errors.ts";
 import { faultsOf, invalidRequest } from "../errors/faults.ts";
 import { hasMoreValues } from "../json/bounded-json.ts";
-import { scanJson } from "../json/json-scan.ts";
 import {
   canonicalJson,
   MAX_JSON_DEPTH,
   parseJson,
   rawNumbersOf,
+  scanJson,
   withoutByteOrderMark,
 } from "../json/json-text.ts";
 import { parseDlSettings } from "./dl-settings.ts";
