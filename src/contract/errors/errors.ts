@@ -8,6 +8,10 @@ export interface Fault {
   readonly suggestion?: string | undefined;
 }
 
+export function fault(path: string, message: string, suggestion?: string): Fault {
+  return suggestion === undefined ? { path, message } : { path, message, suggestion };
+}
+
 /** Structured facts that accompany the message. They may hold no secret, because problems are displayed and logged. */
 export interface ErrorData {
   /** Path inside the payload, or inside the blob (ticker, key). */

@@ -1,6 +1,4 @@
-import { show } from "../errors/faults.ts";
 import { isRawNumber } from "../json/json-text.ts";
-import { MAX_COLUMNS } from "../market/ticker-series.ts";
 import { jsonType } from "./catalogue.ts";
 
 /**
@@ -24,7 +22,6 @@ export interface ColumnForm {
 
 /** The entry of one column. */
 interface ColumnEntry {
-  readonly inWords: string;
   /** Two entries in JSON, for examples. */
   readonly samples: readonly [string, string];
   readonly isOne: (text: string) => boolean;
@@ -33,25 +30,25 @@ interface ColumnEntry {
 const NUMBER = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const COLUMN = /^\d+$/;
 
-const isNumber = (text: string) => NUMBER.test(text) && Number.isFinite(Number(text));
-
-export const SIGN: ColumnEntry = {
-  inWords: "-1, 0 or 1",
-  samples: ["1", "-1"],
-  isOne: (text) => isNumber(text) && [-1, 0, 1].includes(Number(text)),
+export const WEIGHT: ColumnEntry = {
+  samples: ["1", "0.5"],
+  isOne: (text) => NUMBER.test(text) && Number.isFinite(Number(text)),
 };
 
-export const WEIGHT: ColumnEntry = { inWords: "a number", samples: ["1", "0.5"], isOne: isNumber };
+export const SIGN: ColumnEntry = {
+  samples: ["1", "-1"],
+  isOne: (text) => NUMBER.test(text) && [-1, 0, 1].includes(Number(text)),
+};
 
 /** A whole number from `least` to `most`. */
 export function integer(least: number, most: number): ColumnEntry {
   const isOne = (text: string) => COLUMN.test(text) && Number(text) >= least && Number(text) <= most;
-  return { inWords: `a whole number from ${least} to ${most}`, samples: ["15", "63"], isOne };
+  return { samples: ["15", "63"], isOne };
 }
 
 export function list(kind: "each" | "first", { samples, isOne }: ColumnEntry): ColumnForm {
   return {
-    example: `[${samples.join(",")}]`,
+    example: `[${samples}]`,
     read: (raw) => {
       if (!Array.isArray(raw) || !raw.every((entry) => isRawNumber(entry) && isOne(entry.rawJSON))) return;
       return { kind, count: raw.length };
@@ -59,67 +56,62 @@ export function list(kind: "each" | "first", { samples, isOne }: ColumnEntry): C
   };
 }
 
-/** A list of numbers in a string, between `open` and `close`. */
+/** A list of numbers in a string, between the two brackets. */
 export function text(
   kind: "each" | "first",
   { samples, isOne }: ColumnEntry,
-  [open, close]: readonly [string, string],
+  brackets: readonly [string, string] = ["", ""],
 ): ColumnForm {
   return {
-    example: `"${open}${samples.join(",")}${close}"`,
+    example: `"${brackets.join(`${samples}`)}"`,
     read: (raw) => {
-      const inner = between(raw, open, close);
-      if (inner === undefined) return;
-      const parts = inner === "" ? [] : inner.split(",").map((part) => part.trim());
-      return parts.every(isOne) ? { kind, count: parts.length } : undefined;
+      const parts = partsOf(between(raw, ...brackets));
+      return parts?.every(isOne) ? { kind, count: parts.length } : undefined;
     },
   };
 }
 
 /** A list of numbers written like a Python tuple, possibly with one value, `(1,)` or `1`; spaces around it are ignored. */
 export function tuple(kind: "each" | "first", entry: ColumnEntry): ColumnForm {
-  const inBrackets = text(kind, entry, ["(", ")"]);
+  const { example, read } = text(kind, entry, ["(", ")"]);
   return {
-    ...inBrackets,
+    example,
     read: (raw) => {
       if (typeof raw !== "string") return;
       const trimmed = raw.trim();
-      return inBrackets.read(COLUMN.test(trimmed) ? `(${trimmed})` : trimmed.replace(/,\s*\)$/, ")"));
+      return read(COLUMN.test(trimmed) ? `(${trimmed})` : trimmed.replace(/,\s*\)$/, ")"));
     },
   };
 }
 
-/** An object from a column's number to its value. */
-export function byNumber({ samples, isOne }: ColumnEntry): ColumnForm {
-  return {
-    example: `{"0":${samples[0]},"2":${samples[1]}}`,
-    read: (raw) => {
-      if (jsonType(raw) !== "object") return;
-      const entries = Object.entries(raw as object);
-      if (!entries.every(([, value]) => isRawNumber(value) && isOne(value.rawJSON))) return;
-      return named(entries.map(([column]) => column));
+/** An object from a column's number to its value; in a string, `0:1,2:0.5`. */
+export function byNumber({ samples, isOne }: ColumnEntry): ColumnForm[] {
+  return [
+    {
+      example: `{"0":${samples[0]},"2":${samples[1]}}`,
+      read: (raw) => {
+        if (jsonType(raw) !== "object") return;
+        const entries = Object.entries(raw as object);
+        const areOnes = entries.every(([, value]) => isRawNumber(value) && isOne(value.rawJSON));
+        return areOnes ? named(entries.map(([column]) => column)) : undefined;
+      },
     },
-  };
+    {
+      example: `"0:${samples[0]},2:${samples[1]}"`,
+      read: (raw) => {
+        const pairs = typeof raw === "string" ? raw.split(",").map((pair) => pair.split(":")) : undefined;
+        const areOnes = pairs?.every((pair) => pair.length === 2 && isOne(pair[1]!));
+        return areOnes ? named(pairs!.map(([column]) => column!)) : undefined;
+      },
+    },
+  ];
 }
 
-/** A column's number and its value, in a string. */
-export function textByNumber({ samples, isOne }: ColumnEntry): ColumnForm {
-  return {
-    example: `"0:${samples[0]},2:${samples[1]}"`,
-    read: (raw) => {
-      if (typeof raw !== "string") return;
-      const pairs = raw.split(",").map((pair) => pair.split(":"));
-      if (!pairs.every((pair) => pair.length === 2 && isOne(pair[1]!))) return;
-      return named(pairs.map(([column]) => column!));
-    },
-  };
-}
-
-export const COLUMN_NUMBER: ColumnForm = { example: "2", read: (raw) => namedIn([raw]) };
+export const COLUMN_NUMBER: ColumnForm = { example: "2", read: (raw) => named([digitsOf(raw)]) };
 
 export const COLUMN_NUMBERS: ColumnForm = {
   example: "[0,2]",
-  read: (raw) => (Array.isArray(raw) ? namedIn(raw) : undefined),
+  read: (raw) => (Array.isArray(raw) ? named(raw.map(digitsOf)) : undefined),
 };
 
 export const COLUMN_NUMBERS_TEXT: ColumnForm = {
@@ -133,8 +125,8 @@ export const COLUMN_RANGES: ColumnForm = {
   read: (raw) => {
     if (!Array.isArray(raw)) return;
     const parts = raw.map((entry) => (typeof entry === "string" ? entry.split("-") : [digitsOf(entry)]));
-    const isRising = (part: readonly string[]) => part.length === 1 || Number(part[0]) <= Number(part[1]);
-    return parts.every((part) => part.length <= 2 && isRising(part)) ? named(parts.flat()) : undefined;
+    const isRange = ([from, to = from, more]: string[]) => more === undefined && Number(from) <= Number(to);
+    return parts.every(isRange) ? named(parts.flat()) : undefined;
   },
 };
 
@@ -142,7 +134,7 @@ export const GROUPS: ColumnForm = {
   example: "[[0,1],[2]]",
   read: (raw) => {
     if (!Array.isArray(raw) || !raw.every((group) => Array.isArray(group))) return;
-    return namedIn(raw.flat());
+    return named(raw.flat().map(digitsOf));
   },
 };
 
@@ -155,11 +147,9 @@ export function groupsText(bare: boolean): ColumnForm {
       if (typeof raw !== "string") return;
       const groups = between(raw.trim(), "[", "]");
       const isNested = groups !== undefined && (groups === "" || /^\s*\[.*\]\s*$/s.test(groups));
-      if (!isNested && !bare) return;
-      const body = isNested ? groups : raw;
-      if (!/^(?:\s*\[[\d,\s]*\]\s*(?:,(?=\s*\[)|$))*$/.test(body)) return;
-      const parts = [...body.matchAll(/\[([^\]]*)\]/g)].map(([, group]) => group!.trim());
-      return named(parts.flatMap((group) => (group === "" ? [] : group.split(",").map((n) => n.trim()))));
+      const body = isNested ? groups : bare ? raw : undefined;
+      if (body === undefined || !/^(?:\s*\[[\d,\s]*\]\s*(?:,(?=\s*\[)|$))*$/.test(body)) return;
+      return named([...body.matchAll(/\[([^\]]*)\]/g)].flatMap(([, group]) => partsOf(group!.trim())!));
     },
   };
 }
@@ -169,10 +159,11 @@ export const OPTIONS_BY_NUMBER: ColumnForm = {
   example: '["0:border_count=32"]',
   read: (raw) => {
     const entries: unknown[] = Array.isArray(raw) ? raw : [raw];
-    const found = entries.map((entry) =>
-      typeof entry === "string" ? /^(\d+):\w+=\w+(?:,\w+=\w+)*$/.exec(entry) : null,
+    return named(
+      entries.map(
+        (entry) => /^(\d+):\w+=\w+(?:,\w+=\w+)*$/.exec(typeof entry === "string" ? entry : "")?.[1],
+      ),
     );
-    return found.every((match) => match !== null) ? named(found.map((match) => match[1]!)) : undefined;
   },
 };
 
@@ -189,27 +180,19 @@ export function stringList(...known: readonly string[]): ColumnForm {
 
 function between(raw: unknown, open: string, close: string): string | undefined {
   if (typeof raw !== "string" || raw.length < open.length + close.length) return undefined;
-  return raw.startsWith(open) && raw.endsWith(close)
-    ? raw.slice(open.length, raw.length - close.length)
-    : undefined;
+  const isBetween = raw.startsWith(open) && raw.endsWith(close);
+  return isBetween ? raw.slice(open.length, raw.length - close.length) : undefined;
+}
+
+function partsOf(inner: string | undefined): string[] | undefined {
+  return inner === "" ? [] : inner?.split(",").map((part) => part.trim());
 }
 
 function digitsOf(raw: unknown): string {
   return isRawNumber(raw) ? raw.rawJSON : "";
 }
 
-function namedIn(raw: readonly unknown[]): ColumnNeed | undefined {
-  return named(raw.map(digitsOf));
-}
-
-function named(columns: readonly string[]): ColumnNeed | undefined {
-  if (!columns.every((column) => COLUMN.test(column))) return undefined;
+function named(columns: readonly (string | undefined)[]): ColumnNeed | undefined {
+  if (!columns.every((column) => column !== undefined && COLUMN.test(column))) return undefined;
   return { kind: "named", count: columns.reduce((most, column) => Math.max(most, Number(column) + 1), 0) };
-}
-
-/** The fault of a requirement that no ticker can meet; undefined if some can. */
-export function needFault({ kind, count }: ColumnNeed, raw: unknown): string | undefined {
-  if (count <= MAX_COLUMNS) return undefined;
-  const says = kind === "named" ? `names column ${count - 1}` : `holds ${count} values, one a column`;
-  return `${says}, and a ticker has at most ${MAX_COLUMNS} columns, numbered from 0; got ${show(raw)}`;
 }
