@@ -1,11 +1,5 @@
 import { auditedJob } from "../contract/config/payload.ts";
-import {
-  AUDIT_CHECKS,
-  AUDIT_DEFAULTS,
-  type AuditCheckName,
-  type AuditOptions,
-} from "../contract/config/payload-schemas.ts";
-import { requestedWindow } from "../contract/config/requested-window.ts";
+import { AUDIT_CHECKS, AUDIT_DEFAULTS, type AuditCheckName, type AuditOptions, requestedWindow } from "../contract/config/payload-schemas.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { type JobContext, type JobRequest, withMemoryGuard } from "../jobs/shared/job.ts";
 import { openResult } from "../jobs/shared/job-output.ts";

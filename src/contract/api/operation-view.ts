@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { distinctEntries } from "../config/distinct-entries.ts";
 import { VERDICT_OPERATIONS } from "../config/job-operations.ts";
+import { distinctEntries } from "../config/payload-schemas.ts";
 import { auditBlobSchema } from "../output/audit-blob.ts";
 import { MAX_COMPARED_OUTPUTS } from "../output/compared-outputs.ts";
 import { codeCountsSchema, progressSchema } from "../output/job-events.ts";

@@ -1,11 +1,15 @@
 import { z } from "zod";
-import { dlConfigSchema } from "../config/dl-config.ts";
+import { dlConfigSchema } from "../config/dl-settings.ts";
 import { SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
-import { mlConfigSchema } from "../config/ml-config.ts";
+import { TAG_LIMITS } from "../config/limits.ts";
+import { mlConfigSchema } from "../config/ml-settings.ts";
 import { architecturesOf } from "../config/networks/networks.ts";
-import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
-import { TAG_LIMITS } from "../config/tag-limits.ts";
-import { tagSchema } from "../config/tags.ts";
+import {
+  auditPayloadSchema,
+  payloadSchema,
+  replayPayloadSchema,
+  tagSchema,
+} from "../config/payload-schemas.ts";
 import { MODELS } from "../model-params/models.ts";
 import { forecastInput, forecastViewSchema, queryCount } from "./forecast-view.ts";
 import {

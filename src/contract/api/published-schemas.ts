@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { dlConfigSchema } from "../config/dl-config.ts";
+import { dlConfigSchema } from "../config/dl-settings.ts";
 import type { ExampleConfig } from "../config/example-configs.ts";
 import type { SubmittedOperation } from "../config/job-operations.ts";
-import { mlConfigSchema } from "../config/ml-config.ts";
+import { mlConfigSchema } from "../config/ml-settings.ts";
 import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
 import { auditBlobSchema } from "../output/audit-blob.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";

@@ -1,11 +1,59 @@
 import { z } from "zod";
+import { parseDay } from "../market/dates.ts";
+import type { RequestedWindow } from "../market/ticker-series.ts";
 import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
-import { requestedWindowSchema } from "./requested-window.ts";
-import { tagsSchema } from "./tags.ts";
+import { TAG_LIMITS, TAG_PATTERN } from "./limits.ts";
 
 /** The parts of an audit, in the order in which they run. */
 export const AUDIT_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
 export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
+
+function bound(what: string) {
+  return z.iso.date().optional().describe(`${what}, if the data-extraction blob does not say it.`);
+}
+
+/** The window of a job, for a data-extraction blob that does not have one, such as a Parquet table. */
+export const requestedWindowSchema = z.strictObject({
+  start: bound("First date of the window"),
+  end: bound("Last date of the window"),
+  learning_end: bound("Last date whose labels may be learned"),
+});
+export type WindowMembers = z.infer<typeof requestedWindowSchema>;
+
+/** The window of members that passed the schema; undefined if none is given. */
+export function requestedWindow({ start, end, learning_end }: WindowMembers): RequestedWindow | undefined {
+  const window = {
+    ...(start && { start: parseDay(start)! }),
+    ...(end && { end: parseDay(end)! }),
+    ...(learning_end && { learningEnd: parseDay(learning_end)! }),
+  };
+  return Object.keys(window).length === 0 ? undefined : window;
+}
+
+/** A check for a list of zod: each entry that equals an earlier one is a fault. */
+export function distinctEntries({ value, issues }: z.core.ParsePayload<string[]>): void {
+  for (const [i, entry] of value.entries()) {
+    if (value.indexOf(entry) < i)
+      issues.push({ code: "custom", path: [i], message: "must not appear twice", input: entry });
+  }
+}
+
+/** A label of the caller's choice. */
+export const tagSchema = z
+  .string()
+  .regex(
+    new RegExp(`^${TAG_PATTERN}$`),
+    `must be 1 to ${TAG_LIMITS.characters} printable ASCII characters without a space at either end`,
+  );
+
+export const tagsSchema = z
+  .array(tagSchema)
+  .max(TAG_LIMITS.tags)
+  .check(distinctEntries)
+  .meta({ uniqueItems: true })
+  .describe(
+    `Labels to find and group runs by: at most ${TAG_LIMITS.tags} different ones of 1 to ${TAG_LIMITS.characters} printable ASCII characters. They change no number.`,
+  );
 
 const featureUrl = z
   .string()

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { MucastError } from "../errors/errors.ts";
 import { parseDlSettings } from "./dl-settings.ts";
 import { parseMlSettings } from "./ml-settings.ts";
-import { REMOVED_SETTINGS } from "./removed-settings.ts";
+import { REMOVED_SETTINGS } from "./parse-config.ts";
 
 const CHOICE = { candidates: [{ model: "lasso" }] };
 const CONFIGS = {

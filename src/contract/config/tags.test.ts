@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { MucastError } from "../errors/errors.ts";
+import { TAG_LIMITS } from "./limits.ts";
 import { parsePayload } from "./payload.ts";
-import { TAG_LIMITS } from "./tag-limits.ts";
 
 const payload = (tags: unknown) =>
   JSON.stringify({

@@ -132,7 +132,7 @@ export function joinPath(root: string, path: readonly PropertyKey[]): string {
   );
 }
 
-function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+export function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (value, part) =>
       typeof value === "object" && value !== null && Object.hasOwn(value, part)

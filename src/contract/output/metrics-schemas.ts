@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { INTERVAL_BOUNDS, INTERVAL_METHODS } from "../config/intervals.ts";
+import { INTERVAL_BOUNDS, INTERVAL_METHODS } from "../config/panel-settings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
 export const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);

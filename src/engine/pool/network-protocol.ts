@@ -1,4 +1,4 @@
-import type { ScalerName } from "../../contract/config/intervals.ts";
+import type { ScalerName } from "../../contract/config/panel-settings.ts";
 import type { NetworkSpec, TrainingSpec } from "../../contract/config/networks/networks.ts";
 import type { ArrayRef } from "../npy.ts";
 

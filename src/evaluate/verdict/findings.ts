@@ -1,4 +1,4 @@
-import type { Intervals } from "../../contract/config/intervals.ts";
+import type { Intervals } from "../../contract/config/panel-settings.ts";
 import { bandFromT } from "../../contract/output/band.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type { TestMethod } from "../../contract/output/test-method.ts";

@@ -1,5 +1,8 @@
-import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import { type RefitSettings, recordsRefits } from "../../contract/config/refit-settings.ts";
+import {
+  type RefitSettings,
+  recordsRefits,
+  type ShrinkageChoice,
+} from "../../contract/config/panel-settings.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerExposures } from "../../contract/market/ticker-series.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawnPoints, gridPoints, gridSize } from "./candidate-search.ts";
+import { drawnPoints, gridPoints, gridSize } from "./candidates.ts";
 
 const texts = (points: Iterable<ReadonlyMap<string, unknown>>) =>
   [...points].map((point) => JSON.stringify(Object.fromEntries(point)));

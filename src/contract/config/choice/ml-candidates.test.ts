@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { MucastError } from "../../errors/errors.ts";
 import { invalidRequest } from "../../errors/faults.ts";
 import { parseMlSettings } from "../ml-settings.ts";
-import { type EntryReader, readCandidates } from "./candidates.ts";
+import { type CandidateReader, readCandidates } from "./candidates.ts";
 
 const OWN = { model: "ridge", model_params: { alpha: 300 }, scaler: "standard" };
 
@@ -147,19 +147,17 @@ test("reading stops at a number of faults, although all candidates have more", (
   let resolved = 0;
   const faults = Array.from({ length: 250 }, (_, i) => ({ path: `p${i}`, message: "is wrong" }));
   const draw = { alpha: { uniform: [0, 1] as [number, number] } };
-  const reader: EntryReader<string, { draws: number; draw: typeof draw }> = {
-    path: "choice",
-    own: { settings: "", name: "own" },
+  const reader: CandidateReader<object, { draws: number; draw: typeof draw }> = {
+    ...{ section: "config", own: {}, identity: [] },
+    nameOf: () => "own",
+    valuesOf: () => ({}),
     resolve() {
       resolved++;
       throw invalidRequest(faults);
     },
-    partsOf: () => [],
-    identityOf: (settings) => settings,
   };
-  assert.throws(() => readCandidates([{ draws: 99, draw }], [{}], 42, reader), {
-    message: /^p0: is wrong; /,
-  });
+  const choice = { candidates: [{ draws: 99, draw }], rule: "best", measure: "ic", seed: 42 } as const;
+  assert.throws(() => readCandidates(choice, [{}], reader), { message: /^p0: is wrong; / });
   assert.equal(resolved, 10);
 });
 

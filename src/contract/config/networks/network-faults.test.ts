@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { type Fault, MucastError } from "../../errors/errors.ts";
 import { parseDlSettings } from "../dl-settings.ts";
-import { networkFaults } from "./network-faults.ts";
+import { networkFaults } from "./networks.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 

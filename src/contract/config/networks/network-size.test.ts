@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../errors/errors.ts";
 import { type DlSettings, parseDlSettings } from "../dl-settings.ts";
-import { checkNetworkSize } from "./network-faults.ts";
-import type { NETWORKS } from "./networks.ts";
+import { checkNetworkSize, type NETWORKS } from "./networks.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
+import { dlConfigSchema } from "../../../contract/config/dl-settings.ts";
 import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
-import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
+import { mlConfigSchema } from "../../../contract/config/ml-settings.ts";
 import {
   auditPayloadSchema,
   payloadSchema,
