@@ -1,5 +1,11 @@
 import { auditedJob } from "../contract/config/payload.ts";
-import { AUDIT_CHECKS, AUDIT_DEFAULTS, type AuditCheckName, type AuditOptions, requestedWindow } from "../contract/config/payload-schemas.ts";
+import {
+  AUDIT_CHECKS,
+  AUDIT_DEFAULTS,
+  type AuditCheckName,
+  type AuditOptions,
+  requestedWindow,
+} from "../contract/config/payload-schemas.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { type JobContext, type JobRequest, withMemoryGuard } from "../jobs/shared/job.ts";
 import { openResult } from "../jobs/shared/job-output.ts";

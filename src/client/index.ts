@@ -1,4 +1,4 @@
-export type { BlobPage, StoredBlobView } from "../contract/api/blob-page.ts";
+export type { BlobPage, StoredBlobView } from "../contract/api/prepared-blobs.ts";
 export type { ForecastView } from "../contract/api/forecast-view.ts";
 export type {
   OperationPage,

@@ -1,6 +1,11 @@
 import { runAuditJob } from "../audit/audit-job.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
-import { OPTION_SCHEMAS, OPTION_URL_MEMBERS, type PayloadOptions, requestedWindow } from "../contract/config/payload-schemas.ts";
+import {
+  OPTION_SCHEMAS,
+  OPTION_URL_MEMBERS,
+  type PayloadOptions,
+  requestedWindow,
+} from "../contract/config/payload-schemas.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { runDlJob, runMlJob } from "../jobs/run-job.ts";

@@ -1,8 +1,13 @@
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { readWholeJson } from "../contract/json/json-text.ts";
-import type { EpochPoint, EventBatch } from "../contract/output/job-events.ts";
-import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/output/status-blob.ts";
+import {
+  type EpochPoint,
+  type EventBatch,
+  type StatusBlob,
+  statusBlobSchema,
+  statusKey,
+} from "../contract/output/job-events.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
 import { openSchema } from "../contract/schema/open-schema.ts";
 import { batchOf } from "./event-gatherer.ts";

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { type Job, newFolder, removeFolders, runJob, withoutProvenance, writeMarket } from "../../test/end-to-end/jobs/job-runs.ts";
+import {
+  type Job,
+  newFolder,
+  removeFolders,
+  runJob,
+  withoutProvenance,
+  writeMarket,
+} from "../../test/end-to-end/jobs/job-runs.ts";
 import { assertValid } from "../../test/end-to-end/jobs/published-schemas.ts";
 import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import { cleanMarket } from "../../test/end-to-end/markets/market.ts";

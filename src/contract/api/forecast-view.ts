@@ -7,6 +7,7 @@ import {
   shrinkageSchema,
 } from "../output/metrics-schemas.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
+import { count, optionalNumber, positive, text, textOrNull } from "../schema/open-schema.ts";
 
 /** Maximum number of tickers in one answer, and the number if none are requested. */
 export const FORECAST_LIMITS = { tickers: 50, default: 20 } as const;
@@ -21,7 +22,7 @@ const qualitySchema = modelTableSchema.omit({ by_ticker: true }).meta({ id: "For
 
 const tickerForecastSchema = z
   .strictObject({
-    ticker: z.string(),
+    ticker: text,
     mu: z
       .number()
       .describe(
@@ -37,11 +38,10 @@ const tickerForecastSchema = z
       .describe(
         "For an ensemble of networks: standard deviation (ddof 1) of the members' mu. It shows how much the seed matters, not how far off mu may be.",
       ),
-    factor: z.number().optional().describe("The factor of shrinkage for mu; absent without shrinkage."),
-    mu_model: z
-      .number()
-      .optional()
-      .describe("The model's own forecast, before shrinkage; present if a factor of shrinkage pooled is 0."),
+    factor: optionalNumber.describe("The factor of shrinkage for mu; absent without shrinkage."),
+    mu_model: optionalNumber.describe(
+      "The model's own forecast, before shrinkage; present if a factor of shrinkage pooled is 0.",
+    ),
     interval: z
       .strictObject({ lower: z.number().nullable(), upper: z.number().nullable() })
       .optional()
@@ -60,12 +60,11 @@ const tickerForecastSchema = z
 
 const missingSchema = z
   .strictObject({
-    ticker: z.string(),
-    code: z
-      .string()
-      .nullable()
-      .describe("Code of the ticker's failure or warning; null if the output does not name the ticker."),
-    message: z.string(),
+    ticker: text,
+    code: textOrNull.describe(
+      "Code of the ticker's failure or warning; null if the output does not name the ticker.",
+    ),
+    message: text,
   })
   .meta({ id: "MissingForecast", description: "A requested ticker that has no mu, and why." });
 
@@ -76,11 +75,11 @@ const choiceViewSchema = z
       .array(
         choiceCandidateSchema
           .omit({ settings: true, dropped_on: true })
-          .extend({ number: z.int().nonnegative() })
+          .extend({ number: count })
           .meta({ id: "CandidateView" }),
       )
       .describe("The largest gain over candidate 0 first."),
-    count: z.int().nonnegative().describe("Number of candidates in the output."),
+    count: count.describe("Number of candidates in the output."),
     measure: choiceSchema.shape.measure,
     honest: choiceSchema.shape.honest,
     best: choiceSchema.shape.best,
@@ -95,12 +94,12 @@ export const forecastViewSchema = z
   .strictObject({
     id: outputBlobSchema.shape.id,
     operation: outputBlobSchema.shape.operation,
-    output_name: z.string().describe("Name of the blob with the whole output."),
+    output_name: text.describe("Name of the blob with the whole output."),
     window,
     verdict,
     refits: z
       .strictObject({
-        count: z.int().positive().describe("How many times models were refitted over the score rows."),
+        count: positive.describe("How many times models were refitted over the score rows."),
         last: outputBlobSchema.shape.window.shape.as_of.describe("The date of the last of these fits."),
       })
       .optional()
@@ -108,12 +107,12 @@ export const forecastViewSchema = z
     choice: choiceViewSchema
       .optional()
       .describe("With `choice`: what the candidates and choosing among them were worth."),
-    count: z.int().nonnegative().describe("Number of tickers in the output that have a mu."),
+    count: count.describe("Number of tickers in the output that have a mu."),
     forecasts: z
       .array(tickerForecastSchema)
       .describe("The requested tickers in the requested order; otherwise, the largest |mu| first."),
     missing: z.array(missingSchema),
-    left_out: z.int().nonnegative().describe("Number of requested tickers that did not fit into the answer."),
+    left_out: count.describe("Number of requested tickers that did not fit into the answer."),
     metrics: z.strictObject({
       score: qualitySchema,
       out_of_fold: qualitySchema.optional(),

@@ -1,25 +1,23 @@
 import { z } from "zod";
 import { VERDICT_OPERATIONS } from "../config/job-operations.ts";
+import { MAX_COMPARED_OUTPUTS } from "../config/limits.ts";
 import { distinctEntries } from "../config/payload-schemas.ts";
 import { auditBlobSchema } from "../output/audit-blob.ts";
-import { MAX_COMPARED_OUTPUTS } from "../output/compared-outputs.ts";
-import { codeCountsSchema, progressSchema } from "../output/job-events.ts";
-import { submittedOperationSchema } from "../output/operation-schemas.ts";
+import { codeCountsSchema, progressSchema, runSummarySchema } from "../output/job-events.ts";
 import { replayBlobSchema } from "../output/replay-blob.ts";
-import { resultRecordSchema } from "../output/result-record.ts";
-import { runSummarySchema } from "../output/run-summary.ts";
+import { resultRecordSchema, submittedOperationSchema } from "../output/result-record.ts";
 import { failureSchema, problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
-import { mayGrow } from "../schema/open-schema.ts";
+import { mayGrow, optionalText, text, textOrNull } from "../schema/open-schema.ts";
 
 const operationId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 
 /** The verdict of an audit or a replay that succeeded: its blob, as it is stored. */
 export const verdictViewSchema = z
   .strictObject({
-    id: z.string(),
+    id: text,
     operation: mayGrow(z.enum(VERDICT_OPERATIONS)),
-    output_name: z.string().describe("Name of the blob with the verdict."),
+    output_name: text.describe("Name of the blob with the verdict."),
     audit: auditBlobSchema.optional().describe("The verdict of an audit."),
     replay: replayBlobSchema.optional().describe("The verdict of a replay."),
   })
@@ -30,9 +28,7 @@ export type VerdictView = z.infer<typeof verdictViewSchema>;
 /** A link that opens a report once. */
 export const reportLinkSchema = z
   .strictObject({
-    url: z
-      .string()
-      .describe("Opens the report once, without credentials. Anyone who has it can read the report."),
+    url: text.describe("Opens the report once, without credentials. Anyone who has it can read the report."),
     expires_at: z.iso.datetime().describe("One minute after the link was created."),
   })
   .meta({ id: "ReportLink", title: "Link to a report" });
@@ -73,18 +69,12 @@ export const operationSchema = z
     id: operationId,
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
-    model: z
-      .string()
-      .optional()
-      .describe("Name of the model or the network of the config; absent for a replay."),
-    tags: z
-      .array(z.string())
-      .optional()
-      .describe("The tags of the payload, in its order; absent if it has none."),
+    model: optionalText.describe("Name of the model or the network of the config; absent for a replay."),
+    tags: z.array(text).optional().describe("The tags of the payload, in its order; absent if it has none."),
     inputs: z
       .strictObject({
-        feature: z.string().optional().describe("Absent if a replay takes it from its output."),
-        data_extractor: z.string().optional().describe("Likewise."),
+        feature: optionalText.describe("Absent if a replay takes it from its output."),
+        data_extractor: optionalText.describe("Likewise."),
       })
       .meta({ id: "InputNames" })
       .optional()
@@ -124,10 +114,7 @@ export type OperationView = z.infer<typeof operationSchema>;
 export const operationPageSchema = z
   .strictObject({
     operations: z.array(operationSchema),
-    next_cursor: z
-      .string()
-      .nullable()
-      .describe("Use it as `cursor` to get the next page; null on the last page."),
+    next_cursor: textOrNull.describe("Use it as `cursor` to get the next page; null on the last page."),
   })
   .meta({
     id: "OperationPage",

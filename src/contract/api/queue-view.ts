@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { mayGrow } from "../schema/open-schema.ts";
+import { count, mayGrow, positive } from "../schema/open-schema.ts";
 
-const count = z.int().nonnegative();
 const unendedSchema = z.strictObject({
   waiting: count.describe("Number of queued operations."),
   running: count.describe("Number of running operations."),
@@ -18,9 +17,9 @@ export const queueSchema = z
     service: z
       .strictObject({
         running: count.describe("Number of jobs that it runs."),
-        jobs: z.int().positive().describe("Maximum number of jobs that it runs at the same time."),
+        jobs: positive.describe("Maximum number of jobs that it runs at the same time."),
         cores: z
-          .strictObject({ used: count, of: z.int().positive() })
+          .strictObject({ used: count, of: positive })
           .nullable()
           .describe("Cores of its machine that its jobs use; null if they run elsewhere."),
       })

@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { epochsSchema, progressSchema } from "../output/job-events.ts";
-import { submittedOperationSchema } from "../output/operation-schemas.ts";
+import { submittedOperationSchema } from "../output/result-record.ts";
 import { failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
-import { mayGrow } from "../schema/open-schema.ts";
+import { mayGrow, positive, text } from "../schema/open-schema.ts";
 import { operationSchema } from "./operation-view.ts";
 
 const numbered = {
   /** Counts from 1 within its operation. Gaps are epochs that the service no longer keeps; retention removes the oldest. */
-  seq: z.int().positive(),
-  operation_id: z.string(),
+  seq: positive,
+  operation_id: text,
   time: z.iso.datetime(),
 };
 
@@ -28,7 +28,7 @@ export const storedEventSchema = mayGrow(
       z.strictObject({
         ...numbered,
         type: z.literal("started"),
-        data: z.strictObject({ attempt: z.int().positive() }),
+        data: z.strictObject({ attempt: positive }),
       }),
       z.strictObject({ ...numbered, type: z.literal("progress"), data: progressSchema }),
       z.strictObject({ ...numbered, type: z.literal("warning"), data: warningSchema }),

@@ -39,3 +39,6 @@ export const TAG_LIMITS = { tags: 16, characters: 64 } as const;
 
 /** A whole tag, as a regular expression: printable ASCII characters without a space at either end. */
 export const TAG_PATTERN = "[!-~](?:[ -~]{0,62}[!-~])?";
+
+/** Maximum number of outputs in one report: more are not readable side by side. */
+export const MAX_COMPARED_OUTPUTS = 8;

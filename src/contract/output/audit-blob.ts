@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AUDIT_CHECKS, type AuditCheckName } from "../config/payload-schemas.ts";
-import { mayGrow } from "../schema/open-schema.ts";
-import { jobOperationSchema } from "./operation-schemas.ts";
+import { count, digest, mayGrow, optionalText, positive, text } from "../schema/open-schema.ts";
+import { jobOperationSchema } from "./result-record.ts";
 
 /** With a `high` or `medium` finding, an audit exits with its code for findings; with notes only, it does not. */
 export const SEVERITIES = ["high", "medium", "note"] as const;
@@ -10,31 +10,28 @@ export type Severity = (typeof SEVERITIES)[number];
 /** Maximum number of findings that an audit lists; `finding_counts` counts all. */
 export const LISTED_FINDINGS = 200;
 
-const count = z.int().nonnegative();
-const digest = z.string().regex(/^[0-9a-f]{64}$/);
-
 /** The figures of a check: plain JSON of bounded size. */
-const factsSchema = z.record(z.string(), z.unknown());
+const factsSchema = z.record(text, z.unknown());
 
 const findingSchema = z
   .strictObject({
-    number: z.int().positive().describe("Counted from 1, the most severe first."),
+    number: positive.describe("Counted from 1, the most severe first."),
     check: mayGrow(z.enum(AUDIT_CHECKS)),
-    code: z.string(),
+    code: text,
     severity: mayGrow(z.enum(SEVERITIES)),
-    feature: z.string().optional(),
-    ticker: z.string().optional(),
-    message: z.string(),
+    feature: optionalText,
+    ticker: optionalText,
+    message: text,
     evidence: factsSchema,
-    advice: z.string(),
+    advice: text,
   })
   .meta({ id: "Finding" });
 
 const checkSchema = z
   .strictObject({
     status: mayGrow(z.enum(["clean", "found", "not_run"])),
-    reason: z.string().optional().describe("Why the check did not run."),
-    cost: z.string().describe("Cost of the check, in jobs or in readings of the blobs."),
+    reason: optionalText.describe("Why the check did not run."),
+    cost: text.describe("Cost of the check, in jobs or in readings of the blobs."),
     tests: count.describe("Number of comparisons or statistical tests."),
     facts: factsSchema,
   })
@@ -42,7 +39,7 @@ const checkSchema = z
 
 const inputSchema = z
   .strictObject({
-    url: z.string().describe("Without secrets; for a local file, its name."),
+    url: text.describe("Without secrets; for a local file, its name."),
     sha256: digest,
   })
   .meta({ id: "AuditInput" });
@@ -53,18 +50,15 @@ export const AUDIT_SCHEMA_NAME = "mucast.audit/1";
 export const auditBlobSchema = z
   .strictObject({
     schema: z.literal(AUDIT_SCHEMA_NAME),
-    id: z.string(),
+    id: text,
     operation: jobOperationSchema,
     verdict: mayGrow(z.enum(["clean", "found"])).describe(
       "`found` if a finding is high or medium. Notes and accepted findings leave it clean.",
     ),
-    sentence: z
-      .string()
-      .optional()
-      .describe(
-        "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
-      ),
-    blind_spots: z.array(z.string()).describe("What no check of this audit can see."),
+    sentence: optionalText.describe(
+      "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
+    ),
+    blind_spots: z.array(text).describe("What no check of this audit can see."),
     checks: z
       .strictObject({
         preparation: checkSchema.optional().describe("Only in verdicts of 0.2.0."),
@@ -75,8 +69,8 @@ export const auditBlobSchema = z
       } satisfies Record<AuditCheckName | "preparation", unknown>)
       .describe("Each requested check."),
     findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first findings, by severity."),
-    finding_counts: z.record(z.string(), z.int().positive()).describe("All findings, by code."),
-    accepted: z.array(z.string()).describe("Accepted features and codes of accepted findings."),
+    finding_counts: z.record(text, positive).describe("All findings, by code."),
+    accepted: z.array(text).describe("Accepted features and codes of accepted findings."),
     inputs: z.strictObject({
       feature: inputSchema,
       data_extractor: inputSchema,
@@ -85,13 +79,10 @@ export const auditBlobSchema = z
       prices: inputSchema.optional().describe("The price CSV of `preparation`."),
       config_sha256: digest,
     }),
-    versions: z.record(z.string(), z.string()),
-    kernel_level: z
-      .string()
-      .optional()
-      .describe(
-        "Processor level that the kernels of the audit's jobs were pinned to; absent if they were not pinned.",
-      ),
+    versions: z.record(text, text),
+    kernel_level: optionalText.describe(
+      "Processor level that the kernels of the audit's jobs were pinned to; absent if they were not pinned.",
+    ),
   })
   .meta({ id: "AuditBlob", title: "Audit blob" });
 

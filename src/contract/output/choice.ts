@@ -1,11 +1,8 @@
 import { z } from "zod";
 import { CHOICE_MEASURES, CHOICE_RULES } from "../config/choice/choice-config.ts";
-import { mayGrow } from "../schema/open-schema.ts";
-import { type TestMethod, testMethodSchema } from "./test-method.ts";
+import { count, date, maybe, maybeAbsent, mayGrow, optionalText, text } from "../schema/open-schema.ts";
+import { laterFiguresSchema, type TestMethod, testMethodSchema } from "./metrics-schemas.ts";
 
-const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
-const count = z.int().nonnegative();
-const maybe = z.number().nullable();
 const members = z.array(count).describe("Numbers of candidates, ascending.");
 
 /** The name of the forecasts of a choice, in place of a model's. @param count of candidates. */
@@ -21,11 +18,9 @@ export const gainFields = {
   r2: maybe.describe(
     "1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit.",
   ),
-  ic: maybe
-    .optional()
-    .describe(
-      "Mean IC over label dates with at least 5 tickers on the published out-of-fold rows. Null without such a date; absent in older outputs.",
-    ),
+  ic: maybeAbsent.describe(
+    "Mean IC over label dates with at least 5 tickers on the published out-of-fold rows. Null without such a date; absent in older outputs.",
+  ),
   gain: maybe.describe(
     "Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates.",
   ),
@@ -34,7 +29,7 @@ export const gainFields = {
 
 export const choiceCandidateSchema = z
   .strictObject({
-    label: z.string(),
+    label: text,
     ...gainFields,
     tickers: count.describe("Tickers that the candidate could fit."),
     member: z.boolean().describe("Whether it is a member for the score rows of all tickers."),
@@ -46,7 +41,7 @@ export const choiceCandidateSchema = z
 export const choiceSchema = z
   .strictObject({
     rule: mayGrow(z.enum(CHOICE_RULES)),
-    over: z.string().optional().describe("Outputs of 0.2.0: whether members were chosen per ticker."),
+    over: optionalText.describe("Outputs of 0.2.0: whether members were chosen per ticker."),
     measure: mayGrow(z.enum(CHOICE_MEASURES))
       .optional()
       .describe("What compares candidates; absent in older outputs, which used squared_error."),
@@ -59,7 +54,7 @@ export const choiceSchema = z
     candidates: z.array(choiceCandidateSchema).describe("The first is the config itself."),
     members: members.describe("Members for the score rows of all tickers, and so for mu."),
     by_ticker: z
-      .record(z.string(), members)
+      .record(text, members)
       .optional()
       .describe("Outputs of 0.2.0: members for the score rows by ticker, if these were chosen per ticker."),
     changes: z
@@ -89,3 +84,53 @@ export const choiceSchema = z
   .meta({ id: "OutputChoice", description: "With `choice`: the candidates, and what choosing was worth." });
 
 export type OutputChoice = z.infer<typeof choiceSchema>;
+
+/** The rows of outputs among which `mucast choose` chooses. */
+export const CHOSEN_ROWS = ["out_of_fold", "score"] as const;
+export type ChosenRows = (typeof CHOSEN_ROWS)[number];
+
+/** What `mucast choose --json` prints: members as in an output's `choice`, with outputs as candidates. */
+export const chosenOutputsSchema = z.strictObject({
+  rows: z.enum(CHOSEN_ROWS),
+  ...choiceSchema.pick({
+    rule: true,
+    measure: true,
+    method: true,
+    members: true,
+    changes: true,
+    honest: true,
+    best: true,
+    optimism: true,
+    losses: true,
+  }).shape,
+  candidates: z.array(
+    choiceCandidateSchema.omit({ settings: true, dropped_on: true }).extend({
+      output: text.describe("The path, or the URL without a secret."),
+      later: laterFiguresSchema
+        .optional()
+        .describe(
+          "What the output's own order is worth on these rows at the first close after its forecasts.",
+        ),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    }),
+  ),
+});
+
+export type ChosenOutputs = z.infer<typeof chosenOutputsSchema>;
+
+/** Tables of candidates show this many; there may be 100. */
+export const MAX_CANDIDATES_SHOWN = 20;
+
+/** Candidates with their numbers, the largest gain over candidate 0 first; those without a gain come last, by number. */
+export function rankedCandidates<T extends { readonly gain: number | null }>(
+  candidates: readonly T[],
+): (T & { readonly number: number })[] {
+  return candidates
+    .map((candidate, number) => ({ ...candidate, number }))
+    .sort((a, b) => compareGains(b.gain, a.gain) || a.number - b.number);
+}
+
+function compareGains(a: number | null, b: number | null): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  return a - b;
+}

@@ -1,11 +1,28 @@
 import { z } from "zod";
 import { INTERVAL_BOUNDS, INTERVAL_METHODS } from "../config/panel-settings.ts";
-import { mayGrow } from "../schema/open-schema.ts";
+import {
+  count,
+  date,
+  maybe,
+  maybeAbsent,
+  mayGrow,
+  optionalNumber,
+  positive,
+  text,
+} from "../schema/open-schema.ts";
 
-export const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
-export const count = z.int().nonnegative();
-export const maybe = z.number().nullable();
-export const byTicker = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
+export const byTicker = <T extends z.ZodType>(value: T) => z.record(text, value);
+
+/** How the error of a mean over dates is estimated, which decides its quantile. */
+const TEST_METHODS = ["ewc_8", "newey_west_5", "student"] as const;
+
+export type TestMethod = (typeof TEST_METHODS)[number];
+
+export const testMethodSchema = mayGrow(z.enum(TEST_METHODS).meta({ id: "TestMethod" }))
+  .optional()
+  .describe(
+    "How the error of t is estimated: `ewc_8` by 8 cosine sums, from 60 dates on, with Student's quantile for 8 degrees of freedom; `newey_west_5` by Newey and West with lag 5 and the fixed-b quantile, with fewer dates and in outputs of 0.2.0, which lack this; `student` as the root of the sum of squares, with Student's quantile.",
+  );
 
 /** Forecast quality over n rows. Undefined metrics are null. */
 export const metricsSchema = z
@@ -16,10 +33,10 @@ export const metricsSchema = z
     hit_rate: maybe.describe(
       "Share of rows with the right sign, over rows where neither label nor forecast is 0.",
     ),
-    up_share: maybe.optional().describe("Share of those rows with a return above 0."),
-    hit_rate_se: maybe
-      .optional()
-      .describe("Binomial standard error of the hit rate, as if rows were independent."),
+    up_share: maybeAbsent.describe("Share of those rows with a return above 0."),
+    hit_rate_se: maybeAbsent.describe(
+      "Binomial standard error of the hit rate, as if rows were independent.",
+    ),
     r2_zero: maybe.describe("1 - SSE / sum y^2: against the zero forecast."),
     r2_mean: maybe.describe("1 - SSE / sum (y - mean of the training labels)^2."),
     correlation: maybe.describe("Pearson correlation of labels and forecasts."),
@@ -30,12 +47,12 @@ export const metricsSchema = z
 export const crossSectionSchema = z
   .strictObject({
     dates: count,
-    mean_tickers: maybe.optional().describe("Mean number of tickers per date."),
+    mean_tickers: maybeAbsent.describe("Mean number of tickers per date."),
     ic_mean: maybe,
     ic_std: maybe,
     icir: maybe,
     ic_t: maybe.describe("icir x sqrt(dates), as if dates were independent; verdicts use another error."),
-    ic_t_newey_west: maybe.optional().describe("Allows for correlation over time, up to a lag of 5 dates."),
+    ic_t_newey_west: maybeAbsent.describe("Allows for correlation over time, up to a lag of 5 dates."),
     rank_ic_mean: maybe,
     rank_ic_std: maybe,
     rank_icir: maybe,
@@ -49,9 +66,9 @@ export const coverageSchema = z
     n: count,
     coverage: maybe,
     mean_width: maybe.describe("Log-return; null for one-sided intervals."),
-    interval_score: maybe
-      .optional()
-      .describe("Winkler score: the width plus 2 / alpha times the distance of a miss. Lower is better."),
+    interval_score: maybeAbsent.describe(
+      "Winkler score: the width plus 2 / alpha times the distance of a miss. Lower is better.",
+    ),
   })
   .meta({ id: "Coverage" });
 
@@ -65,13 +82,13 @@ const prequentialCoverageSchema = z
 export const intervalEvidenceSchema = z
   .strictObject({
     ...coverageSchema.shape,
-    by_year: z.record(z.string(), coverageSchema).optional().describe("By calendar year of the row."),
+    by_year: z.record(text, coverageSchema).optional().describe("By calendar year of the row."),
     high_volatility: coverageSchema
       .optional()
       .describe(
         "Over the tenth of each ticker's labelled rows with the largest standard deviation of the last 20 known returns.",
       ),
-    worst_250: maybe.optional().describe("The lowest coverage of 250 successive rows of one ticker."),
+    worst_250: maybeAbsent.describe("The lowest coverage of 250 successive rows of one ticker."),
     prequential: prequentialCoverageSchema.nullable().optional(),
   })
   .meta({ id: "IntervalEvidence" });
@@ -102,7 +119,7 @@ export const metricsTableSchema = z
     pooled: metricsSchema,
     by_ticker: byTicker(metricsSchema),
     cross_section: crossSectionSchema,
-    r2_zero_median: maybe.optional().describe("The median of the tickers' r2_zero."),
+    r2_zero_median: maybeAbsent.describe("The median of the tickers' r2_zero."),
   })
   .meta({ id: "MetricsTable" });
 
@@ -124,25 +141,25 @@ const delayedOrderSchema = z
     ),
     net_1bp: maybe.describe("The spread after costs of 1 basis point a side, in basis points a day."),
     net_5bp: maybe,
-    net_5bp_t: maybe.optional(),
+    net_5bp_t: maybeAbsent,
     net_10bp: maybe,
-    order_mean: maybe
-      .optional()
-      .describe("Only with fewer than 5 tickers: the mean of the order over time, in place of the IC."),
-    order_t: maybe.optional(),
+    order_mean: maybeAbsent.describe(
+      "Only with fewer than 5 tickers: the mean of the order over time, in place of the IC.",
+    ),
+    order_t: maybeAbsent,
   })
   .meta({ id: "DelayedOrder" });
 
 /** The figures by which outputs are compared at the first close after their forecasts. */
 export const laterFiguresSchema = z
   .strictObject({
-    delay: z.int().positive().describe("Closes between the forecasts and the trade."),
+    delay: positive.describe("Closes between the forecasts and the trade."),
     ic: maybe.describe("Mean IC there; null with fewer than 5 tickers."),
     net_5bp: maybe.describe(
       "Top fifth minus bottom fifth after costs of 5 basis points a side, in basis points a day.",
     ),
-    net_low: maybe.optional().describe("Lower end of its 90 % band; null if it has no error."),
-    net_high: maybe.optional().describe("Upper end of its 90 % band."),
+    net_low: maybeAbsent.describe("Lower end of its 90 % band; null if it has no error."),
+    net_high: maybeAbsent.describe("Upper end of its 90 % band."),
   })
   .meta({ id: "LaterFigures" });
 
@@ -247,14 +264,11 @@ export const forecastTablesSchema = z.strictObject({
       method: mayGrow(z.enum(INTERVAL_METHODS).meta({ id: "IntervalMethod" })).optional(),
       alpha: z.number(),
       bound: z.enum(INTERVAL_BOUNDS).meta({ id: "IntervalBound" }),
-      constants: z
-        .record(z.string(), z.number())
-        .optional()
-        .describe("Constants of the method; empty for split."),
+      constants: z.record(text, z.number()).optional().describe("Constants of the method; empty for split."),
       ...intervalTableSchema.shape,
       other_methods: z
         .record(
-          z.string(),
+          text,
           z.strictObject({
             ...intervalTableSchema.shape,
             score_ratio: maybe.describe(
@@ -268,6 +282,38 @@ export const forecastTablesSchema = z.strictObject({
     .nullable(),
 });
 
+/** The member `permutation_importance` of an output of run_ml_job. Our addition. */
+export const permutationImportanceSchema = z
+  .strictObject({
+    form: mayGrow(z.enum(["cross_section", "time_series"])),
+    dates: count.describe("Dates that count."),
+    figure: maybe.describe(
+      "Mean RankIC of the out-of-fold forecasts, before shrinkage, over dates with at least 5 tickers; with fewer than 30 such dates, the order over time, as in `verdict`.",
+    ),
+    quantile: maybe.describe(
+      "The t that a single group exceeds by chance in 5 % of cases; null if there are too few dates.",
+    ),
+    method: testMethodSchema,
+    groups: z
+      .array(
+        z.strictObject({
+          features: z.array(text).min(1).describe("Features that are shuffled together."),
+          correlation: optionalNumber.describe(
+            "Mean absolute rank correlation between the two parts of the group that were merged last: below 0.7 only with more than 50 groups, or for a feature and its z-score. Absent for a single feature.",
+          ),
+          loss: maybe.describe("`figure` minus the same with these features shuffled."),
+          t: maybe.describe("t of the loss over dates."),
+        }),
+      )
+      .describe("Largest loss first."),
+  })
+  .meta({
+    id: "PermutationImportance",
+    description:
+      "run_ml_job with importance: how much order the out-of-fold forecasts lose if a group of features is shuffled.",
+  });
+
+export type OutputImportance = z.infer<typeof permutationImportanceSchema>;
 export type Metrics = z.infer<typeof metricsSchema>;
 export type CrossSection = z.infer<typeof crossSectionSchema>;
 export type DelayedOrder = z.infer<typeof delayedOrderSchema>;

@@ -1,10 +1,25 @@
 import { z } from "zod";
 import { failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
+import {
+  count,
+  date,
+  digest,
+  maybe,
+  maybeAbsent,
+  optionalNumber,
+  positive,
+  text,
+  textOrNull,
+} from "../schema/open-schema.ts";
 import { choiceSchema } from "./choice.ts";
-import { permutationImportanceSchema } from "./importance.ts";
-import { byTicker, count, date, forecastTablesSchema, maybe, metricsSchema } from "./metrics-schemas.ts";
-import { jobOperationSchema } from "./operation-schemas.ts";
+import {
+  byTicker,
+  forecastTablesSchema,
+  metricsSchema,
+  permutationImportanceSchema,
+} from "./metrics-schemas.ts";
+import { jobOperationSchema } from "./result-record.ts";
 import { verdictSchema } from "./verdict.ts";
 
 const forecastSchema = z.strictObject({
@@ -27,19 +42,16 @@ const forecastSchema = z.strictObject({
 
 const dateSpanSchema = z.strictObject({ start: date, end: date }).meta({ id: "DateSpan" });
 
-const importanceSchema = z
-  .strictObject({ feature: z.string(), importance: z.number() })
-  .meta({ id: "Importance" });
+const importanceSchema = z.strictObject({ feature: text, importance: z.number() }).meta({ id: "Importance" });
 
 const fitSchema = z
   .strictObject({
     fit_rows: count,
     features: count.describe("Features with a value on the training dates."),
     label_mean: z.number().describe("Mean label of the fit rows, as a log-return."),
-    label_deviation: z
-      .number()
-      .optional()
-      .describe("Standard deviation (ddof 0) of these labels, as a log-return; absent in outputs of 0.2.0."),
+    label_deviation: optionalNumber.describe(
+      "Standard deviation (ddof 0) of these labels, as a log-return; absent in outputs of 0.2.0.",
+    ),
     importances: z
       .array(importanceSchema)
       .optional()
@@ -91,12 +103,9 @@ const refitBlockSchema = z
 const spreadImportancesSchema = z
   .array(
     importanceSchema.extend({
-      spread: z
-        .number()
-        .optional()
-        .describe(
-          "Standard deviation (ddof 1) over the fits of all blocks; absent where one does not list the feature.",
-        ),
+      spread: optionalNumber.describe(
+        "Standard deviation (ddof 1) over the fits of all blocks; absent where one does not list the feature.",
+      ),
     }),
   )
   .optional();
@@ -161,10 +170,9 @@ const foldSchema = z.strictObject({
   test_start: date,
   test_end: date,
   train_rows: count,
-  label_mean: z
-    .number()
-    .optional()
-    .describe("Mean label of the training rows, as a log-return; absent in outputs of 0.2.0."),
+  label_mean: optionalNumber.describe(
+    "Mean label of the training rows, as a log-return; absent in outputs of 0.2.0.",
+  ),
   ...metricsSchema.shape,
 });
 
@@ -180,36 +188,30 @@ const epochsSchema = z.array(
   z.strictObject({
     train_loss: z.number(),
     validation_loss: z.number(),
-    validation_ic: z
-      .number()
-      .optional()
-      .describe(
-        "With monitor ic: mean correlation between forecasts and targets across tickers, over the validation dates.",
-      ),
+    validation_ic: optionalNumber.describe(
+      "With monitor ic: mean correlation between forecasts and targets across tickers, over the validation dates.",
+    ),
   }),
 );
-const bestEpochSchema = z
-  .int()
-  .positive()
-  .describe("Counted from 1. The forecasts use the average of the weights up to the end of this epoch.");
-const predictionScaleSchema = z
-  .number()
-  .optional()
-  .describe("Only with the loss directional: the factor of the network's raw predictions.");
+const bestEpochSchema = positive.describe(
+  "Counted from 1. The forecasts use the average of the weights up to the end of this epoch.",
+);
+const predictionScaleSchema = optionalNumber.describe(
+  "Only with the loss directional: the factor of the network's raw predictions.",
+);
 
 const trainingSchema = z.strictObject({
   epochs: epochsSchema,
   best_epoch: bestEpochSchema,
-  zero_validation_loss: z
-    .number()
-    .optional()
-    .describe("Validation loss of the zero forecast; absent in outputs of older versions."),
+  zero_validation_loss: optionalNumber.describe(
+    "Validation loss of the zero forecast; absent in outputs of older versions.",
+  ),
   parameters: count.describe("Number of parameters of the network."),
   prediction_scale: predictionScaleSchema,
   members: z
     .array(
       z.strictObject({
-        member: z.int().positive(),
+        member: positive,
         epochs: epochsSchema,
         best_epoch: bestEpochSchema,
         zero_validation_loss: z.number(),
@@ -221,30 +223,29 @@ const trainingSchema = z.strictObject({
 });
 
 const blasSchema = z.strictObject({
-  name: z.string(),
-  version: z.string().nullable(),
-  kernel: z.string().nullable().describe("The processor that its kernels were written for, such as Haswell."),
+  name: text,
+  version: textOrNull,
+  kernel: textOrNull.describe("The processor that its kernels were written for, such as Haswell."),
 });
 
 /** The facts by which the libraries choose kernels, which determine the last digits. */
 export const machineSchema = z
   .strictObject({
-    processor: z
-      .string()
-      .describe("Architecture, vendor, family and model: `x86_64 AuthenticAMD family 25 model 17`."),
+    processor: text.describe(
+      "Architecture, vendor, family and model: `x86_64 AuthenticAMD family 25 model 17`.",
+    ),
     numpy_dispatch: z
-      .array(z.string())
+      .array(text)
       .describe("Instruction sets beyond its baseline that NumPy chooses kernels for."),
-    torch_capability: z
-      .string()
-      .nullable()
-      .describe("Instruction set that PyTorch chooses kernels for; null if the job does not use PyTorch."),
-    blas: z.record(z.string(), blasSchema).describe("The BLAS of numpy, and of scipy if the job uses it."),
+    torch_capability: textOrNull.describe(
+      "Instruction set that PyTorch chooses kernels for; null if the job does not use PyTorch.",
+    ),
+    blas: z.record(text, blasSchema).describe("The BLAS of numpy, and of scipy if the job uses it."),
   })
   .meta({ id: "Machine" });
 
 const threadsSchema = z
-  .record(z.string(), z.int().positive().nullable())
+  .record(text, positive.nullable())
   .describe("Threads of one fit, by library, for each library that would otherwise start more.");
 
 export const OUTPUT_SCHEMA_NAME = "mucast.forecast/1";
@@ -254,7 +255,7 @@ export const outputBlobSchema = z
   .strictObject({
     schema: z.literal(OUTPUT_SCHEMA_NAME),
     operation: jobOperationSchema,
-    id: z.string(),
+    id: text,
     created_at: z.iso.datetime(),
     machine: machineSchema
       .nullable()
@@ -267,14 +268,10 @@ export const outputBlobSchema = z
       end: date,
       learning_end: date.nullable(),
       as_of: date,
-      median_spacing_days: maybe
-        .optional()
-        .describe(
-          "Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices.",
-        ),
-      delay: z
-        .int()
-        .positive()
+      median_spacing_days: maybeAbsent.describe(
+        "Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices.",
+      ),
+      delay: positive
         .optional()
         .describe(
           "The number of closes after its date at which the return of a forecast begins; it ends at the next close. Absent for 0: the return begins at the close of the date itself.",
@@ -309,32 +306,27 @@ export const outputBlobSchema = z
     model: z.looseObject({}).describe("The resolved configuration, with every default filled in."),
     warnings: z.array(warningSchema),
     failures: z.array(failureSchema),
-    tags: z
-      .array(z.string())
-      .optional()
-      .describe("The tags of the payload, in its order; absent if it has none."),
+    tags: z.array(text).optional().describe("The tags of the payload, in its order; absent if it has none."),
     provenance: z.strictObject({
-      feature_url: z.string(),
-      data_extractor_url: z.string(),
-      feature_sha256: z.string().regex(/^[0-9a-f]{64}$/),
-      data_extractor_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      feature_url: text,
+      data_extractor_url: text,
+      feature_sha256: digest,
+      data_extractor_sha256: digest,
       requested_window: z
         .strictObject({
-          start: z.string().nullable(),
-          end: z.string().nullable(),
-          learning_end: z.string().nullable(),
+          start: textOrNull,
+          end: textOrNull,
+          learning_end: textOrNull,
         })
         .optional()
         .describe("The bounds of the window that the payload gave; absent if it gave none."),
-      config: z
-        .string()
-        .nullable()
+      config: textOrNull
         .optional()
         .describe(
           "The JSON text of the config's section `ML params` or `NN params`, as the caller wrote it; null if it contains a signed URL.",
         ),
-      config_sha256: z.string().regex(/^[0-9a-f]{64}$/),
-      versions: z.record(z.string(), z.string()),
+      config_sha256: digest,
+      versions: z.record(text, text),
       commit: z
         .string()
         .regex(/^([0-9a-f]{40}|[0-9a-f]{64})(-dirty)?$/)
@@ -351,16 +343,14 @@ export const outputBlobSchema = z
           "SHA-256 of the lock file of the Python environment; null if MUCAST_PYTHON names the interpreter.",
         ),
       seed: z.unknown(),
-      threads_per_fit: z.int().positive(),
+      threads_per_fit: positive,
       threads: threadsSchema.nullable().optional(),
-      kernel_level: z
-        .string()
-        .nullable()
+      kernel_level: textOrNull
         .optional()
         .describe(
           "Processor level that the kernels were pinned to, such as x86-64-v3; null if they were not pinned.",
         ),
-      device: z.string(),
+      device: text,
     }),
   })
   .meta({ id: "OutputBlob", title: "Output blob" });

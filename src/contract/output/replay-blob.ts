@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { mayGrow } from "../schema/open-schema.ts";
-import { jobOperationSchema } from "./operation-schemas.ts";
+import { count, date, digest, mayGrow, optionalNumber, text, textOrNull } from "../schema/open-schema.ts";
+import { jobOperationSchema } from "./result-record.ts";
 
 /** The exit code of the command line by verdict. */
 export const REPLAY_EXITS = { identical: 0, differs: 6, cannot_replay: 7 } as const;
@@ -74,19 +74,16 @@ export type ReplayReason = keyof typeof REPLAY_REASONS;
 /** The largest sizes of what a verdict lists. */
 export const REPLAY_LISTS = { names: 20, facts: 50, lacks: 100 } as const;
 
-const count = z.int().nonnegative();
-const digest = z.string().regex(/^[0-9a-f]{64}$/);
-const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const names = z.strictObject({
   count,
-  first: z.array(z.string()).max(REPLAY_LISTS.names),
+  first: z.array(text).max(REPLAY_LISTS.names),
 });
 
 const reasonSchema = z
   .strictObject({
     code: mayGrow(z.enum(Object.keys(REPLAY_REASONS) as [ReplayReason, ...ReplayReason[]])),
-    message: z.string(),
-    advice: z.string(),
+    message: text,
+    advice: text,
   })
   .meta({ id: "ReplayReason" });
 
@@ -109,16 +106,16 @@ const changeSchema = z
 
 const inputSchema = z
   .strictObject({
-    url: z.string().describe("The URL in the output."),
+    url: text.describe("The URL in the output."),
     sha256: digest,
     found: z
-      .strictObject({ url: z.string(), sha256: digest })
+      .strictObject({ url: text, sha256: digest })
       .nullable()
       .describe(
         "The blob with that digest, or else the first one that could be read; null if none could be read.",
       ),
     tried: z
-      .array(z.strictObject({ url: z.string(), problem: z.string() }))
+      .array(z.strictObject({ url: text, problem: z.string() }))
       .describe("Places without a blob of that digest, and why."),
     change: changeSchema
       .optional()
@@ -131,10 +128,10 @@ const shown = z.unknown().optional();
 
 const differenceSchema = z
   .strictObject({
-    path: z.string().describe("For example, forecasts.AAA.predicted[3]."),
+    path: text.describe("For example, forecasts.AAA.predicted[3]."),
     recorded: shown,
     replayed: shown,
-    absolute: z.number().optional(),
+    absolute: optionalNumber,
     relative: z
       .number()
       .nullable()
@@ -156,7 +153,7 @@ const differencesSchema = z
     members: z
       .array(
         z.strictObject({
-          name: z.string(),
+          name: text,
           numbers: count,
           others: count,
           largest: z.number().nullable().describe("Largest absolute difference."),
@@ -168,7 +165,7 @@ const differencesSchema = z
   .meta({ id: "Differences" });
 
 const factSchema = z
-  .strictObject({ name: z.string(), recorded: z.string().nullable(), replayed: z.string().nullable() })
+  .strictObject({ name: text, recorded: textOrNull, replayed: textOrNull })
   .meta({ id: "ChangedFact", description: "Null if that side does not have it." });
 
 export const REPLAY_SCHEMA_NAME = "mucast.replay/1";
@@ -177,15 +174,15 @@ export const REPLAY_SCHEMA_NAME = "mucast.replay/1";
 export const replayBlobSchema = z
   .strictObject({
     schema: z.literal(REPLAY_SCHEMA_NAME),
-    id: z.string(),
+    id: text,
     verdict: mayGrow(z.enum(Object.keys(REPLAY_EXITS) as [ReplayVerdict, ...ReplayVerdict[]])),
     reason: reasonSchema.optional().describe("The likely reason; absent if the replay is identical."),
     output: z.strictObject({
-      url: z.string().describe("Without secrets; for a local file, its name."),
+      url: text.describe("Without secrets; for a local file, its name."),
       sha256: digest.describe("SHA-256 of the output as stored."),
       operation: jobOperationSchema.nullable(),
-      id: z.string().nullable(),
-      created_at: z.string().nullable(),
+      id: textOrNull,
+      created_at: textOrNull,
     }),
     compared: z
       .strictObject({
@@ -201,7 +198,7 @@ export const replayBlobSchema = z
       .describe("Present if the job ran."),
     differences: differencesSchema.optional(),
     lacks: z
-      .array(z.string())
+      .array(text)
       .max(REPLAY_LISTS.lacks)
       .describe("Members that the older version of the output did not write; they were not compared."),
     inputs: z
@@ -211,7 +208,7 @@ export const replayBlobSchema = z
     versions: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Versions that differ."),
     machine: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Facts about the machine that differ."),
     problem: z
-      .strictObject({ code: z.string(), detail: z.string() })
+      .strictObject({ code: text, detail: z.string() })
       .optional()
       .describe("The problem that ended the job."),
   })

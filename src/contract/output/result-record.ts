@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { staysExact } from "../schema/open-schema.ts";
+import { JOB_OPERATIONS, SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
+import { mayGrow, staysExact, text } from "../schema/open-schema.ts";
 
 /**
  * The answer of a job that succeeded; the command line writes exactly this to stdout. An audit or a replay succeeds whenever it
@@ -9,13 +10,19 @@ export const resultRecordSchema = staysExact(
   z
     .strictObject({
       status: z.literal("Succeeded"),
-      output_url: z
-        .string()
-        .describe("URL of the output blob; for a job, the portfolio optimizer's input_url."),
+      output_url: text.describe("URL of the output blob; for a job, the portfolio optimizer's input_url."),
       output_name: z.string().regex(/^(ml_engine|nn_engine|audit|replay)_[A-Za-z0-9_-]{1,64}\.json$/),
-      execution_name: z.string().describe("The job's name and a unique suffix: dl-job-… or ml-worker-job-…"),
+      execution_name: text.describe("The job's name and a unique suffix: dl-job-… or ml-worker-job-…"),
     })
     .meta({ id: "ResultRecord", title: "Result record" }),
 );
 
 export type ResultRecord = z.infer<typeof resultRecordSchema>;
+
+/** The name of a job's operation in files and answers of mucast. */
+export const jobOperationSchema = mayGrow(z.enum(JOB_OPERATIONS).meta({ id: "JobOperation" }));
+
+/** The name of an operation that a caller submits, likewise. */
+export const submittedOperationSchema = mayGrow(
+  z.enum(SUBMITTED_OPERATIONS).meta({ id: "SubmittedOperation" }),
+);

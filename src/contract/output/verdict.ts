@@ -1,9 +1,6 @@
 import { z } from "zod";
-import { mayGrow } from "../schema/open-schema.ts";
-import { testMethodSchema } from "./test-method.ts";
-
-const count = z.int().nonnegative();
-const maybe = z.number().nullable();
+import { count, maybe, maybeAbsent, mayGrow, optionalText, text } from "../schema/open-schema.ts";
+import { testMethodSchema } from "./metrics-schemas.ts";
 
 /** Rows on which forecasts are judged; the models did not learn from any of them. */
 const JUDGED_ROWS = ["score", "out_of_fold", "calibration", "validation"] as const;
@@ -32,7 +29,7 @@ const findingFields = {
   ),
   quantile: maybe.describe("The t that evidence needs; null if there are too few dates."),
   method: testMethodSchema,
-  sentence: z.string().describe("The finding in words."),
+  sentence: text.describe("The finding in words."),
 };
 
 const orderFindingSchema = z
@@ -45,12 +42,10 @@ const orderFindingSchema = z
     mean_figure: maybe.describe(
       "The same figure for the training mean, the best baseline that has an order; null over time, where it has none.",
     ),
-    added_figure: maybe
-      .optional()
-      .describe(
-        "The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing; absent over time.",
-      ),
-    added_t: maybe.optional().describe("The t of added_figure; evidence needs it too."),
+    added_figure: maybeAbsent.describe(
+      "The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing; absent over time.",
+    ),
+    added_t: maybeAbsent.describe("The t of added_figure; evidence needs it too."),
   })
   .meta({ id: "OrderFinding" });
 
@@ -85,8 +80,8 @@ const intervalsFindingSchema = z
     ...findingFields,
     figure: maybe.describe("Coverage."),
     asked: z.number().describe("1 - alpha."),
-    quiet: maybe.optional().describe("Coverage on the tenth of days with the lowest volatility."),
-    wild: maybe.optional().describe("Coverage on the tenth of days with the highest volatility."),
+    quiet: maybeAbsent.describe("Coverage on the tenth of days with the lowest volatility."),
+    wild: maybeAbsent.describe("Coverage on the tenth of days with the highest volatility."),
   })
   .meta({ id: "IntervalsFinding" });
 
@@ -106,14 +101,11 @@ export const verdictSchema = z
       "Judged by the order and the sizes on `rows`: the score rows if they have labels on at least 250 dates.",
     ),
     rows: judgedRowsSchema,
-    title: z.string(),
-    sentence: z.string(),
-    later: z
-      .string()
-      .optional()
-      .describe(
-        "What the order is worth if the trades are made at the first close after the forecasts, in a sentence; absent with fewer than 30 dates.",
-      ),
+    title: text,
+    sentence: text,
+    later: optionalText.describe(
+      "What the order is worth if the trades are made at the first close after the forecasts, in a sentence; absent with fewer than 30 dates.",
+    ),
     judged: z.array(rowsVerdictSchema).describe("Each set of rows; the one behind the headline comes first."),
   })
   .meta({ id: "Verdict" });

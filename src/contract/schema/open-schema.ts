@@ -1,5 +1,17 @@
 import { z } from "zod";
 
+export const text = z.string();
+export const optionalText = text.optional();
+export const textOrNull = text.nullable();
+export const count = z.int().nonnegative();
+export const positive = z.int().positive();
+export const optionalNumber = z.number().optional();
+export const maybe = z.number().nullable();
+export const maybeAbsent = maybe.optional();
+export const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+/** SHA-256 in hexadecimal digits. */
+export const digest = z.string().regex(/^[0-9a-f]{64}$/);
+
 const growing = z.registry<{ readonly grows: true }>();
 
 /**

@@ -1,9 +1,16 @@
-import type { ScalerName } from "../../contract/config/panel-settings.ts";
 import type { TrainingSpec } from "../../contract/config/networks/networks.ts";
+import type { ScalerName } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { LIBRARY_TITLES, type Library } from "../../contract/model-params/models.ts";
 import { engineEnvironment } from "./engine-variables.ts";
-import { type EnvironmentFlavour, findEnvironment, namedPython, PYTHON_VARIABLE, SETUP_COMMANDS, type UserEnvironment } from "./environment.ts";
+import {
+  type EnvironmentFlavour,
+  findEnvironment,
+  namedPython,
+  PYTHON_VARIABLE,
+  SETUP_COMMANDS,
+  type UserEnvironment,
+} from "./environment.ts";
 import { answerIn, type CommandEnd, runCommand } from "./run-command.ts";
 
 interface EngineStatus {

@@ -5,7 +5,17 @@ import type { Estimator } from "../../contract/model-params/resolve.ts";
 import type { Machine, Threads } from "../../contract/output/output-blob.ts";
 import type { InlineArray } from "../inline-array.ts";
 import type { ArrayRef } from "../npy.ts";
-import type { DeviceResult, DeviceTask, EpochProgress, StackProgress, TrainJointTask, TrainNetworkTask, TrainResult, TrainStackResult, TrainStackTask } from "./network-protocol.ts";
+import type {
+  DeviceResult,
+  DeviceTask,
+  EpochProgress,
+  StackProgress,
+  TrainJointTask,
+  TrainNetworkTask,
+  TrainResult,
+  TrainStackResult,
+  TrainStackTask,
+} from "./network-protocol.ts";
 
 /** Each kind of task: the engine's input, the worker's answer, and its progress reports. */
 type TaskKinds = Consistent<{

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { EventBatch } from "../../contract/output/job-events.ts";
-import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
+import type { EventBatch, StatusBlob, Timing } from "../../contract/output/job-events.ts";
 import type { ExecutionListener, JobOrder } from "../executor.ts";
 import { ContainerAppsExecutor, type ContainerAppsOptions } from "./container-apps-executor.ts";
 import { FakeManagementApi } from "./fake-management-api.testing.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { JobExecution } from "@azure/arm-appcontainers";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { StatusBlob } from "../../contract/output/job-events.ts";
 import { type Problem, problemOf } from "../../contract/problems/problem.ts";
 import type { Execution, ExecutionEnd, ExecutionListener, JobOrder, StopReason } from "../executor.ts";
 import { StatusEvents } from "../status-reader.ts";

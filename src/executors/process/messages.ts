@@ -1,7 +1,6 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
-import type { EventBatch } from "../../contract/output/job-events.ts";
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { EventBatch, Timing } from "../../contract/output/job-events.ts";
 import type { ExecutionEnd, JobOrder } from "../executor.ts";
 
 /** The locations of a job's blobs, and what it may read. */

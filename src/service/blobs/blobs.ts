@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { BlobStore } from "../../blob/store.ts";
-import type { BlobContents, BlobListQuery } from "../../contract/api/blob-page.ts";
+import type { BlobContents, BlobListQuery } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { LOCAL_SUBJECT } from "../auth/authenticate.ts";

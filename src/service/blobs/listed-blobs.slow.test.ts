@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BlobListQuery } from "../../contract/api/blob-page.ts";
+import type { BlobListQuery } from "../../contract/api/prepared-blobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { recordBlob } from "../store/blobs.ts";

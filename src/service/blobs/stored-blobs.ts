@@ -1,5 +1,5 @@
 import type { BlobStore } from "../../blob/store.ts";
-import type { BlobListQuery } from "../../contract/api/blob-page.ts";
+import type { BlobListQuery } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";

@@ -4,9 +4,8 @@ import type { OperationPage, OperationView, VerdictView } from "../../contract/a
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { shortText } from "../../contract/json/bounded-json.ts";
-import { closeName } from "../../contract/output/later-close.ts";
+import { closeName, summaryIc } from "../../contract/output/later-close.ts";
 import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
-import { summaryIc } from "../../contract/output/order-name.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
 import { verdictOperation } from "../verdict/verdicts.ts";

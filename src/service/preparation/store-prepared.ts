@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import type { BlobContents } from "../../contract/api/blob-page.ts";
+import type { BlobContents } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";

@@ -1,6 +1,6 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { StatusBlob } from "../../contract/output/job-events.ts";
 import type { Executor, JobOrder } from "../../executors/executor.ts";
 import type { Database } from "../database/database.ts";
 import type { WebhookTypes } from "../store/events.ts";

@@ -3,7 +3,7 @@ import type { BlobStore } from "../../blob/store.ts";
 import { isEnded, type OperationView } from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { StatusBlob } from "../../contract/output/job-events.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { StatusBlob } from "../../contract/output/job-events.ts";
 import { onEachDatabase, removeOperations } from "../database/databases.testing.ts";
 import { readOperation } from "../store/operations.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";

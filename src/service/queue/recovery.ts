@@ -1,5 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { StatusBlob } from "../../contract/output/job-events.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd, ExecutionListener } from "../../executors/executor.ts";
 import type { RunningRow } from "../store/operations.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { Timing } from "../../contract/output/job-events.ts";
 import { publicProblem } from "../../contract/problems/public-problem.ts";
 import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
 import { recordProgress, recordStart, releaseOperation } from "../store/attempts.ts";

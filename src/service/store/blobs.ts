@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { outputIdIn } from "../../blob/names.ts";
-import type { BlobContents, BlobKind } from "../../contract/api/blob-page.ts";
+import type { BlobContents, BlobKind } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import type { Statements } from "../database/tables.ts";

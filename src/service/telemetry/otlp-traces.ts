@@ -18,7 +18,7 @@ import {
   serviceNameEnvDetector,
 } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { Timing } from "../../contract/output/job-events.ts";
 import { MUCAST_BUILD, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
 import { readTraceparent, type Traces, writeTraceparent } from "./open-telemetry.ts";

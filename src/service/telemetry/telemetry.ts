@@ -1,7 +1,7 @@
 import type { OperationStatus } from "../../contract/api/operation-view.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { Timing } from "../../contract/output/job-events.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 
 /** The fields of an operation that traces and metrics need; its row has them all. */

@@ -4,7 +4,7 @@ import {
   blobListQuery,
   blobPageSchema,
   type StoredBlobView,
-} from "../../../contract/api/blob-page.ts";
+} from "../../../contract/api/prepared-blobs.ts";
 import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
 import { inputBlobSchema, type UploadedBlob, uploadedBlobSchema } from "../openapi/component-schemas.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isInputName, mediaType, outputIdIn } from "../../../blob/names.ts";
 import type { StoredBlob } from "../../../blob/store.ts";
-import type { BlobPage } from "../../../contract/api/blob-page.ts";
+import type { BlobPage } from "../../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
 import { type BlobUpload, storageFailed } from "../../blobs/blobs.ts";
