@@ -8,30 +8,30 @@ import { replayBlobSchema } from "../output/replay-blob.ts";
 import { resultRecordSchema, submittedOperationSchema } from "../output/result-record.ts";
 import { failureSchema, problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
-import { mayGrow, optionalText, text, textOrNull } from "../schema/open-schema.ts";
+import { list, mayGrow, named, optionalList, optionalText, text, textOrNull } from "../schema/open-schema.ts";
 
 const operationId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 
 /** The verdict of an audit or a replay that succeeded: its blob, as it is stored. */
-export const verdictViewSchema = z
-  .strictObject({
-    id: text,
-    operation: mayGrow(z.enum(VERDICT_OPERATIONS)),
-    output_name: text.describe("Name of the blob with the verdict."),
-    audit: auditBlobSchema.optional().describe("The verdict of an audit."),
-    replay: replayBlobSchema.optional().describe("The verdict of a replay."),
-  })
-  .meta({ id: "VerdictView" });
+export const verdictViewSchema = named("VerdictView", {
+  id: text,
+  operation: mayGrow(z.enum(VERDICT_OPERATIONS)),
+  output_name: text.describe("Name of the blob with the verdict."),
+  audit: auditBlobSchema.optional().describe("The verdict of an audit."),
+  replay: replayBlobSchema.optional().describe("The verdict of a replay."),
+});
 
 export type VerdictView = z.infer<typeof verdictViewSchema>;
 
 /** A link that opens a report once. */
-export const reportLinkSchema = z
-  .strictObject({
+export const reportLinkSchema = named(
+  "ReportLink",
+  {
     url: text.describe("Opens the report once, without credentials. Anyone who has it can read the report."),
     expires_at: z.iso.datetime().describe("One minute after the link was created."),
-  })
-  .meta({ id: "ReportLink", title: "Link to a report" });
+  },
+  { title: "Link to a report" },
+);
 
 export type ReportLink = z.infer<typeof reportLinkSchema>;
 
@@ -64,37 +64,33 @@ export function isEnded(status: OperationStatus): boolean {
 const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
 
 /** An operation as its caller sees it. */
-export const operationSchema = z
-  .strictObject({
+export const operationSchema = named(
+  "Operation",
+  {
     id: operationId,
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
     model: optionalText.describe("Name of the model or the network of the config; absent for a replay."),
-    tags: z.array(text).optional().describe("The tags of the payload, in its order; absent if it has none."),
-    inputs: z
-      .strictObject({
-        feature: optionalText.describe("Absent if a replay takes it from its output."),
-        data_extractor: optionalText.describe("Likewise."),
-      })
-      .meta({ id: "InputNames" })
+    tags: optionalList(text).describe("The tags of the payload, in its order; absent if it has none."),
+    inputs: named("InputNames", {
+      feature: optionalText.describe("Absent if a replay takes it from its output."),
+      data_extractor: optionalText.describe("Likewise."),
+    })
       .optional()
       .describe("Names of the input blobs, without their location; absent if the payload names none."),
     created_at: moment,
     started_at: moment.nullable().describe("Start of the first attempt."),
     finished_at: moment.nullable(),
     progress: progressSchema.nullable(),
-    warnings: z
-      .array(warningSchema)
-      .describe("The first warnings: at most 200, or as many as fit. The output lists all."),
+    warnings: list(warningSchema).describe(
+      "The first warnings: at most 200, or as many as fit. The output lists all.",
+    ),
     warning_counts: codeCountsSchema
       .optional()
       .describe("Number of warnings by code; absent if there are none."),
-    failures: z
-      .array(failureSchema)
-      .optional()
-      .describe(
-        "Tickers that the job went on without, with the same limit as for the warnings; absent if there are none.",
-      ),
+    failures: optionalList(failureSchema).describe(
+      "Tickers that the job went on without, with the same limit as for the warnings; absent if there are none.",
+    ),
     failure_counts: codeCountsSchema
       .optional()
       .describe("Number of such tickers by code; absent if there are none."),
@@ -105,21 +101,20 @@ export const operationSchema = z
       ),
     result: resultRecordSchema.nullable().describe("The result of an operation that succeeded."),
     error: problemSchema.nullable().describe("The problem of an operation that failed or was cancelled."),
-  })
-  .meta({ id: "Operation", title: "Operation", description: "At most 224 KiB of JSON." });
+  },
+  { title: "Operation", description: "At most 224 KiB of JSON." },
+);
 
 export type OperationView = z.infer<typeof operationSchema>;
 
 /** One page of operations, newest first: as many as the caller requested, or fewer if the page would be too large. */
-export const operationPageSchema = z
-  .strictObject({
+export const operationPageSchema = named(
+  "OperationPage",
+  "At most 1 MiB of JSON. Large operations can make a page shorter, and long texts are cut; the operation itself has more of them.",
+  {
     operations: z.array(operationSchema),
     next_cursor: textOrNull.describe("Use it as `cursor` to get the next page; null on the last page."),
-  })
-  .meta({
-    id: "OperationPage",
-    description:
-      "At most 1 MiB of JSON. Large operations can make a page shorter, and long texts are cut; the operation itself has more of them.",
-  });
+  },
+);
 
 export type OperationPage = z.infer<typeof operationPageSchema>;

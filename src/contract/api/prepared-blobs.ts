@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { COMPRESSIONS, DATE_FORMATS, INPUT_FORMATS } from "../config/input-formats.ts";
-import { count, mayGrow, text, textOrNull } from "../schema/open-schema.ts";
+import { count, list, mayGrow, named, text, textOrNull } from "../schema/open-schema.ts";
 import { queryCount } from "./forecast-view.ts";
 
 /** A flag in a query. */
@@ -38,23 +38,25 @@ export const prepareQuery = z.strictObject({
 
 export type PrepareQuery = z.infer<typeof prepareQuery>;
 
-export const preparedBlobsSchema = z
-  .strictObject({
+export const preparedBlobsSchema = named(
+  "PreparedBlobs",
+  {
     id: text.describe("In the names of both blobs."),
     feature_url: text.describe("Submit it as `feature_url`."),
     data_extractor_url: text.describe("Submit it as `data_extractor_url`."),
-    tickers: z.array(text).describe("The first tickers, at most 200."),
+    tickers: list(text).describe("The first tickers, at most 200."),
     ticker_count: count,
     dates: count.describe("Number of dates."),
     start: text,
     end: text,
     learning_end: textOrNull,
-    features: z.array(text).describe("The same for each ticker."),
-    warnings: z.array(text).describe("About data that a job may not be able to use; the first, at most 200."),
+    features: list(text).describe("The same for each ticker."),
+    warnings: list(text).describe("About data that a job may not be able to use; the first, at most 200."),
     warning_count: count,
     written: z.boolean().describe("False if both blobs already existed with the same bytes."),
-  })
-  .meta({ id: "PreparedBlobs", title: "Prepared blobs" });
+  },
+  { title: "Prepared blobs" },
+);
 
 export type PreparedBlobs = z.infer<typeof preparedBlobsSchema>;
 
@@ -81,8 +83,10 @@ export const blobContentsSchema = preparedBlobsSchema.pick({
 
 export type BlobContents = z.infer<typeof blobContentsSchema>;
 
-export const storedBlobSchema = z
-  .strictObject({
+export const storedBlobSchema = named(
+  "StoredBlob",
+  "Blobs that `POST /v1/prepare` has stored also have their number of tickers and dates, and the first and the last date.",
+  {
     name: text,
     url: text.describe("To submit as an input, or to read."),
     kind: mayGrow(z.enum(BLOB_KINDS)).describe("What the blob contains, by its name."),
@@ -91,20 +95,14 @@ export const storedBlobSchema = z
       .datetime()
       .describe("When the blob was stored or replaced. UTC, ISO 8601 with milliseconds."),
     ...blobContentsSchema.partial().shape,
-  })
-  .meta({
-    id: "StoredBlob",
-    description:
-      "Blobs that `POST /v1/prepare` has stored also have their number of tickers and dates, and the first and the last date.",
-  });
+  },
+);
 
 export type StoredBlobView = z.infer<typeof storedBlobSchema>;
 
-export const blobPageSchema = z
-  .strictObject({
-    blobs: z.array(storedBlobSchema),
-    next_cursor: textOrNull.describe("Use it as `cursor` to get the next page; null on the last page."),
-  })
-  .meta({ id: "BlobPage" });
+export const blobPageSchema = named("BlobPage", {
+  blobs: z.array(storedBlobSchema),
+  next_cursor: textOrNull.describe("Use it as `cursor` to get the next page; null on the last page."),
+});
 
 export type BlobPage = z.infer<typeof blobPageSchema>;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, mayGrow, positive } from "../schema/open-schema.ts";
+import { count, list, mayGrow, named, positive } from "../schema/open-schema.ts";
 
 const unendedSchema = z.strictObject({
   waiting: count.describe("Number of queued operations."),
@@ -7,8 +7,9 @@ const unendedSchema = z.strictObject({
 });
 
 /** How busy the service is, and what the caller may do. About other callers it contains only totals. */
-export const queueSchema = z
-  .strictObject({
+export const queueSchema = named(
+  "Queue",
+  {
     waiting: count.describe("Number of queued operations of all callers."),
     running: count.describe(
       "Number of running operations of all callers, over all services of the same database.",
@@ -24,8 +25,9 @@ export const queueSchema = z
           .describe("Cores of its machine that its jobs use; null if they run elsewhere."),
       })
       .describe("The service that answers this request."),
-    scopes: z.array(mayGrow(z.enum(["read", "write", "admin"]))).describe("What the caller may do."),
-  })
-  .meta({ id: "Queue", title: "Queue" });
+    scopes: list(mayGrow(z.enum(["read", "write", "admin"]))).describe("What the caller may do."),
+  },
+  { title: "Queue" },
+);
 
 export type QueueView = z.infer<typeof queueSchema>;

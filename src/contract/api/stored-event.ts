@@ -3,7 +3,7 @@ import { epochsSchema, progressSchema } from "../output/job-events.ts";
 import { submittedOperationSchema } from "../output/result-record.ts";
 import { failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
-import { mayGrow, positive, text } from "../schema/open-schema.ts";
+import { mayGrow, named, positive, text } from "../schema/open-schema.ts";
 import { operationSchema } from "./operation-view.ts";
 
 const numbered = {
@@ -57,9 +57,11 @@ export type StoredEventType = StoredEvent["type"];
  * Sent in place of events that retention has removed: the operation in its present state. The kept events after `seq` follow, up to the
  * final one.
  */
-export const snapshotSchema = z
-  .strictObject({ ...numbered, type: z.literal("snapshot"), data: operationSchema })
-  .meta({ id: "Snapshot" });
+export const snapshotSchema = named("Snapshot", {
+  ...numbered,
+  type: z.literal("snapshot"),
+  data: operationSchema,
+});
 
 export type Snapshot = z.infer<typeof snapshotSchema>;
 

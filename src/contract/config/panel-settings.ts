@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { integer, named } from "../schema/open-schema.ts";
 import { LIMITS } from "./limits.ts";
 
 /** Which side of a forecast has a bound. */
@@ -9,26 +10,22 @@ export const INTERVAL_METHODS = ["adaptive", "split"] as const;
 export type IntervalMethod = (typeof INTERVAL_METHODS)[number];
 
 /** Conformal prediction intervals. The object switches them on, even if it is empty. */
-export const intervalsSchema = z
-  .strictObject({
-    enabled: z.boolean().default(true),
-    alpha: z
-      .number()
-      .gt(0)
-      .lt(1)
-      .default(0.1)
-      .describe(
-        "Nominal miscoverage: with 0.1, 90 % of the realised returns should fall inside the interval.",
-      ),
-    bound: z.enum(INTERVAL_BOUNDS).default("both"),
-    method: z
-      .enum(INTERVAL_METHODS)
-      .default("adaptive")
-      .describe(
-        "adaptive: the width follows the ticker's volatility and its misses. split: one width for all rows.",
-      ),
-  })
-  .meta({ id: "Intervals" });
+export const intervalsSchema = named("Intervals", {
+  enabled: z.boolean().default(true),
+  alpha: z
+    .number()
+    .gt(0)
+    .lt(1)
+    .default(0.1)
+    .describe("Nominal miscoverage: with 0.1, 90 % of the realised returns should fall inside the interval."),
+  bound: z.enum(INTERVAL_BOUNDS).default("both"),
+  method: z
+    .enum(INTERVAL_METHODS)
+    .default("adaptive")
+    .describe(
+      "adaptive: the width follows the ticker's volatility and its misses. split: one width for all rows.",
+    ),
+});
 
 /** The feature scalers of both jobs; networks always scale, so they do not take `none`. */
 export const SCALERS = ["none", "standard", "minmax", "robust", "maxabs"] as const;
@@ -53,10 +50,7 @@ export const shrinkageSchema = z
 
 /** What both jobs do to the rows of all tickers, and when they refit. Our addition. */
 export const panelFields = {
-  delay: z
-    .int()
-    .min(0)
-    .max(LIMITS.delay)
+  delay: integer(0, LIMITS.delay)
     .default(0)
     .describe(
       "The number of closes between a forecast and the trade on it. 0: models learn the return from the row's own close to the next. 1: the return from the next close to the one after it, which an order placed after the row's close earns.",
@@ -71,10 +65,7 @@ export const panelFields = {
     .boolean()
     .default(false)
     .describe("Adds to each feature its z-score among the tickers that have it on the same date."),
-  refit_every: z
-    .int()
-    .min(1)
-    .max(LIMITS.refitEvery)
+  refit_every: integer(1, LIMITS.refitEvery)
     .optional()
     .describe(
       "Fits the models again after this many dates with score rows, on all labels known by then. Without it, one fit forecasts all score rows.",

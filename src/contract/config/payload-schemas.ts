@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseDay } from "../market/dates.ts";
 import type { RequestedWindow } from "../market/ticker-series.ts";
+import { integer, named } from "../schema/open-schema.ts";
 import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
 import { TAG_LIMITS, TAG_PATTERN } from "./limits.ts";
 
@@ -78,14 +79,16 @@ const tags = tagsSchema.optional();
 const jobOptionsSchema = z.strictObject({ ...requestedWindowSchema.shape, portable, tags });
 
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
-export const payloadSchema = z
-  .strictObject({
+export const payloadSchema = named(
+  "Payload",
+  {
     feature_url: featureUrl,
     data_extractor_url: dataExtractorUrl,
     config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
     ...jobOptionsSchema.shape,
-  })
-  .meta({ id: "Payload", title: "Payload of run_ml_job and run_dl_job" });
+  },
+  { title: "Payload of run_ml_job and run_dl_job" },
+);
 
 /** The largest options of an audit. Each cut costs a job; with 999 permutations, the smallest p-value is 0.001. */
 export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200, featureName: 200 } as const;
@@ -106,16 +109,10 @@ export const auditOptionsSchema = z.strictObject({
     .boolean()
     .optional()
     .describe("Pins the kernels of the jobs that the audit runs, as `portable` does for a job. Slower."),
-  truncations: z
-    .int()
-    .min(1)
-    .max(AUDIT_LIMITS.truncations)
+  truncations: integer(1, AUDIT_LIMITS.truncations)
     .optional()
     .describe("Number of dates after which both blobs are cut; 5 by default. Each one runs a job."),
-  permutations: z
-    .int()
-    .min(1)
-    .max(AUDIT_LIMITS.permutations)
+  permutations: integer(1, AUDIT_LIMITS.permutations)
     .optional()
     .describe("Number of label permutations; 19 by default."),
   accept: z
@@ -137,14 +134,16 @@ export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
 
 /** The payload of an audit: the job's payload, and how to examine it. */
-export const auditPayloadSchema = z
-  .strictObject({
+export const auditPayloadSchema = named(
+  "AuditPayload",
+  {
     feature_url: featureUrl,
     data_extractor_url: dataExtractorUrl,
     config: z.looseObject({}).describe("The job's config; at most 32 KiB as JSON text."),
     ...auditOptionsSchema.shape,
-  })
-  .meta({ id: "AuditPayload", title: "Payload of audit" });
+  },
+  { title: "Payload of audit" },
+);
 
 /** Inputs that a replay uses in place of the recorded ones. */
 const replayOptionsSchema = z.strictObject({
@@ -161,8 +160,9 @@ const replayOptionsSchema = z.strictObject({
 
 export type ReplayOptions = z.infer<typeof replayOptionsSchema>;
 
-export const replayPayloadSchema = z
-  .strictObject({
+export const replayPayloadSchema = named(
+  "ReplayPayload",
+  {
     ...replayOptionsSchema.shape,
     feature_url: featureUrl
       .optional()
@@ -174,8 +174,9 @@ export const replayPayloadSchema = z
       .looseObject({})
       .optional()
       .describe("The job's config, byte for byte, for an output of an older version that did not record it."),
-  })
-  .meta({ id: "ReplayPayload", title: "Payload of replay" });
+  },
+  { title: "Payload of replay" },
+);
 
 export const PAYLOAD_SCHEMAS = {
   run_ml_job: payloadSchema,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AUDIT_CHECKS, type AuditCheckName } from "../config/payload-schemas.ts";
-import { count, digest, mayGrow, optionalText, positive, text } from "../schema/open-schema.ts";
+import { count, digest, list, mayGrow, named, optionalText, positive, text } from "../schema/open-schema.ts";
 import { jobOperationSchema } from "./result-record.ts";
 
 /** With a `high` or `medium` finding, an audit exits with its code for findings; with notes only, it does not. */
@@ -13,42 +13,37 @@ export const LISTED_FINDINGS = 200;
 /** The figures of a check: plain JSON of bounded size. */
 const factsSchema = z.record(text, z.unknown());
 
-const findingSchema = z
-  .strictObject({
-    number: positive.describe("Counted from 1, the most severe first."),
-    check: mayGrow(z.enum(AUDIT_CHECKS)),
-    code: text,
-    severity: mayGrow(z.enum(SEVERITIES)),
-    feature: optionalText,
-    ticker: optionalText,
-    message: text,
-    evidence: factsSchema,
-    advice: text,
-  })
-  .meta({ id: "Finding" });
+const findingSchema = named("Finding", {
+  number: positive.describe("Counted from 1, the most severe first."),
+  check: mayGrow(z.enum(AUDIT_CHECKS)),
+  code: text,
+  severity: mayGrow(z.enum(SEVERITIES)),
+  feature: optionalText,
+  ticker: optionalText,
+  message: text,
+  evidence: factsSchema,
+  advice: text,
+});
 
-const checkSchema = z
-  .strictObject({
-    status: mayGrow(z.enum(["clean", "found", "not_run"])),
-    reason: optionalText.describe("Why the check did not run."),
-    cost: text.describe("Cost of the check, in jobs or in readings of the blobs."),
-    tests: count.describe("Number of comparisons or statistical tests."),
-    facts: factsSchema,
-  })
-  .meta({ id: "AuditCheck" });
+const checkSchema = named("AuditCheck", {
+  status: mayGrow(z.enum(["clean", "found", "not_run"])),
+  reason: optionalText.describe("Why the check did not run."),
+  cost: text.describe("Cost of the check, in jobs or in readings of the blobs."),
+  tests: count.describe("Number of comparisons or statistical tests."),
+  facts: factsSchema,
+});
 
-const inputSchema = z
-  .strictObject({
-    url: text.describe("Without secrets; for a local file, its name."),
-    sha256: digest,
-  })
-  .meta({ id: "AuditInput" });
+const inputSchema = named("AuditInput", {
+  url: text.describe("Without secrets; for a local file, its name."),
+  sha256: digest,
+});
 
 export const AUDIT_SCHEMA_NAME = "mucast.audit/1";
 
 /** The verdict of an audit. The same request gives the same bytes, apart from `id`. */
-export const auditBlobSchema = z
-  .strictObject({
+export const auditBlobSchema = named(
+  "AuditBlob",
+  {
     schema: z.literal(AUDIT_SCHEMA_NAME),
     id: text,
     operation: jobOperationSchema,
@@ -58,7 +53,7 @@ export const auditBlobSchema = z
     sentence: optionalText.describe(
       "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
     ),
-    blind_spots: z.array(text).describe("What no check of this audit can see."),
+    blind_spots: list(text).describe("What no check of this audit can see."),
     checks: z
       .strictObject({
         preparation: checkSchema.optional().describe("Only in verdicts of 0.2.0."),
@@ -70,7 +65,7 @@ export const auditBlobSchema = z
       .describe("Each requested check."),
     findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first findings, by severity."),
     finding_counts: z.record(text, positive).describe("All findings, by code."),
-    accepted: z.array(text).describe("Accepted features and codes of accepted findings."),
+    accepted: list(text).describe("Accepted features and codes of accepted findings."),
     inputs: z.strictObject({
       feature: inputSchema,
       data_extractor: inputSchema,
@@ -83,8 +78,9 @@ export const auditBlobSchema = z
     kernel_level: optionalText.describe(
       "Processor level that the kernels of the audit's jobs were pinned to; absent if they were not pinned.",
     ),
-  })
-  .meta({ id: "AuditBlob", title: "Audit blob" });
+  },
+  { title: "Audit blob" },
+);
 
 export type AuditBlob = z.infer<typeof auditBlobSchema>;
 /** Plain JSON from a check: its own figures, or the evidence of a finding. */

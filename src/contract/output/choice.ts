@@ -1,9 +1,20 @@
 import { z } from "zod";
 import { CHOICE_MEASURES, CHOICE_RULES } from "../config/choice/choice-config.ts";
-import { count, date, maybe, maybeAbsent, mayGrow, optionalText, text } from "../schema/open-schema.ts";
+import {
+  count,
+  date,
+  list,
+  maybe,
+  maybeAbsent,
+  mayGrow,
+  named,
+  optionalList,
+  optionalText,
+  text,
+} from "../schema/open-schema.ts";
 import { laterFiguresSchema, type TestMethod, testMethodSchema } from "./metrics-schemas.ts";
 
-const members = z.array(count).describe("Numbers of candidates, ascending.");
+const members = list(count).describe("Numbers of candidates, ascending.");
 
 /** The name of the forecasts of a choice, in place of a model's. @param count of candidates. */
 export function nameOfChoice(count: number): string {
@@ -27,19 +38,19 @@ export const gainFields = {
   gain_t: maybe.describe("Its t over dates; `method` names the error."),
 };
 
-export const choiceCandidateSchema = z
-  .strictObject({
-    label: text,
-    ...gainFields,
-    tickers: count.describe("Tickers that the candidate could fit."),
-    member: z.boolean().describe("Whether it is a member for the score rows of all tickers."),
-    dropped_on: date.optional().describe("Outputs of 0.2.0 with racing: the date from which it has no fits."),
-    settings: z.looseObject({}).describe("Its resolved settings, with every default filled in."),
-  })
-  .meta({ id: "ChoiceCandidate" });
+export const choiceCandidateSchema = named("ChoiceCandidate", {
+  label: text,
+  ...gainFields,
+  tickers: count.describe("Tickers that the candidate could fit."),
+  member: z.boolean().describe("Whether it is a member for the score rows of all tickers."),
+  dropped_on: date.optional().describe("Outputs of 0.2.0 with racing: the date from which it has no fits."),
+  settings: z.looseObject({}).describe("Its resolved settings, with every default filled in."),
+});
 
-export const choiceSchema = z
-  .strictObject({
+export const choiceSchema = named(
+  "OutputChoice",
+  "With `choice`: the candidates, and what choosing was worth.",
+  {
     rule: mayGrow(z.enum(CHOICE_RULES)),
     over: optionalText.describe("Outputs of 0.2.0: whether members were chosen per ticker."),
     measure: mayGrow(z.enum(CHOICE_MEASURES))
@@ -51,37 +62,32 @@ export const choiceSchema = z
     seed: count,
     warm_up: count.optional().describe("run_ml_job: further folds that only served the choice."),
     racing: z.boolean().optional().describe("Outputs of 0.2.0: candidates that fell behind were dropped."),
-    candidates: z.array(choiceCandidateSchema).describe("The first is the config itself."),
+    candidates: list(choiceCandidateSchema).describe("The first is the config itself."),
     members: members.describe("Members for the score rows of all tickers, and so for mu."),
     by_ticker: z
       .record(text, members)
       .optional()
       .describe("Outputs of 0.2.0: members for the score rows by ticker, if these were chosen per ticker."),
-    changes: z
-      .array(z.strictObject({ date, members }))
-      .describe("The members for folds that begin at or after the date, by losses known at its close."),
+    changes: list(z.strictObject({ date, members })).describe(
+      "The members for folds that begin at or after the date, by losses known at its close.",
+    ),
     honest: z.strictObject(gainFields).describe("The published out-of-fold forecasts themselves."),
     best: count.describe("The candidate with the smallest mean loss over all out-of-fold rows."),
     optimism: maybe.describe("The r2 of `best` minus the r2 of `honest`; with measure ic, their ic."),
     losses: z
       .strictObject({
         reference: count.describe("The candidate that the others are compared with."),
-        dates: z.array(date).describe("Label dates, ascending."),
-        excess: z
-          .array(z.array(maybe))
-          .describe(
-            "By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit; with measure ic, the reference's IC less its own. Null without common rows.",
-          ),
-        gains: z
-          .array(maybe)
-          .optional()
-          .describe(
-            "By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; with measure ic, the IC of the published forecasts minus candidate 0's; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts.",
-          ),
+        dates: list(date).describe("Label dates, ascending."),
+        excess: list(z.array(maybe)).describe(
+          "By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit; with measure ic, the reference's IC less its own. Null without common rows.",
+        ),
+        gains: optionalList(maybe).describe(
+          "By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; with measure ic, the IC of the published forecasts minus candidate 0's; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts.",
+        ),
       })
       .describe("What the choice was made from."),
-  })
-  .meta({ id: "OutputChoice", description: "With `choice`: the candidates, and what choosing was worth." });
+  },
+);
 
 export type OutputChoice = z.infer<typeof choiceSchema>;
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AUDIT_CHECKS } from "../config/payload-schemas.ts";
 import { type Failure, failureSchema, problemSchema } from "../problems/problem.ts";
 import { type Warning, warningSchema } from "../problems/warnings.ts";
-import { count, maybe, mayGrow, positive, text } from "../schema/open-schema.ts";
+import { count, maybe, mayGrow, named, optionalList, positive, text } from "../schema/open-schema.ts";
 import { laterFiguresSchema } from "./metrics-schemas.ts";
 import { resultRecordSchema } from "./result-record.ts";
 import { judgedRowsSchema, verdictStateSchema } from "./verdict.ts";
@@ -11,8 +11,10 @@ import { judgedRowsSchema, verdictStateSchema } from "./verdict.ts";
 export const FITS = ["per_ticker", "pooled", "joint"] as const;
 
 /** The figures by which runs are compared. The job computes them once, from its verdict, and reports them before it writes its output. */
-export const runSummarySchema = z
-  .strictObject({
+export const runSummarySchema = named(
+  "RunSummary",
+  "What the forecasts of a job are worth, in a few figures.",
+  {
     model: text.describe(
       "Name of the model, the network or the choice, such as `choice among 7 candidates`.",
     ),
@@ -40,8 +42,8 @@ export const runSummarySchema = z
       })
       .nullable()
       .describe("The headline of the output's verdict; null if no ticker has a forecast to judge."),
-  })
-  .meta({ id: "RunSummary", description: "What the forecasts of a job are worth, in a few figures." });
+  },
+);
 
 export type RunSummary = z.infer<typeof runSummarySchema>;
 
@@ -83,15 +85,13 @@ export type Report = (event: JobEvent) => void;
 
 const loss = z.number().nullable().describe("On scaled returns; null if it is not finite.");
 
-const epochPointSchema = z
-  .strictObject({
-    ticker: text.describe("Ticker of the network; `portfolio` for a joint network."),
-    member: count.optional().describe("Index of the network in its ensemble, from 0."),
-    epoch: positive.describe("Counted from 1."),
-    train_loss: loss,
-    validation_loss: loss,
-  })
-  .meta({ id: "EpochPoint" });
+const epochPointSchema = named("EpochPoint", {
+  ticker: text.describe("Ticker of the network; `portfolio` for a joint network."),
+  member: count.optional().describe("Index of the network in its ensemble, from 0."),
+  epoch: positive.describe("Counted from 1."),
+  train_loss: loss,
+  validation_loss: loss,
+});
 
 export type EpochPoint = z.infer<typeof epochPointSchema>;
 
@@ -99,25 +99,21 @@ export type EpochPoint = z.infer<typeof epochPointSchema>;
  * Epochs in the order in which they ended. If there are very many, an executor drops some evenly, but never the best or the last epoch of a
  * network.
  */
-export const epochsSchema = z
-  .strictObject({
-    points: z.array(epochPointSchema).min(1),
-    left_out: positive.optional().describe("Number of epochs that ended in this time and are not listed."),
-  })
-  .meta({ id: "Epochs" });
+export const epochsSchema = named("Epochs", {
+  points: z.array(epochPointSchema).min(1),
+  left_out: positive.optional().describe("Number of epochs that ended in this time and are not listed."),
+});
 
 export type Epochs = z.infer<typeof epochsSchema>;
 
 /** How far a running operation is, in the units of its stage (bytes, fits or epochs; for an audit those of its check). */
-export const progressSchema = z
-  .strictObject({
-    stage: mayGrow(z.enum(STAGES)),
-    done: count,
-    total: count.nullable(),
-    percent: z.number().min(0).max(100).optional(),
-    seconds_left: count.optional().describe("At the stage's pace, once that is known."),
-  })
-  .meta({ id: "Progress" });
+export const progressSchema = named("Progress", {
+  stage: mayGrow(z.enum(STAGES)),
+  done: count,
+  total: count.nullable(),
+  percent: z.number().min(0).max(100).optional(),
+  seconds_left: count.optional().describe("At the stage's pace, once that is known."),
+});
 
 export const codeCountsSchema = z.record(text, positive);
 
@@ -149,29 +145,27 @@ export type Timing = z.infer<typeof timingSchema>;
  * `status/<id>.<attempt>.json`: the state of one attempt at a job, written by the job itself. The job rewrites all of it at most every few
  * seconds, and one last time when it ends.
  */
-export const statusBlobSchema = z
-  .strictObject({
-    schema: z.literal("mucast.status/1"),
-    id: text,
-    attempt: positive,
-    config_sha256: text,
-    updated_at: z.iso.datetime(),
-    progress: progressSchema.nullable(),
-    /** The first warnings; `failures` likewise. The counts include all, by code. */
-    warnings: z.array(warningSchema),
-    warning_counts: codeCountsSchema.optional(),
-    failures: z.array(failureSchema).optional(),
-    failure_counts: codeCountsSchema.optional(),
-    /** Counts of the attempt so far. */
-    epochs: epochsSchema.optional(),
-    summary: runSummarySchema.optional(),
-    timings: z.array(timingSchema),
-    /** Null while the attempt is running. */
-    end: z
-      .union([z.strictObject({ record: resultRecordSchema }), z.strictObject({ problem: problemSchema })])
-      .nullable(),
-  })
-  .meta({ id: "StatusBlob" });
+export const statusBlobSchema = named("StatusBlob", {
+  schema: z.literal("mucast.status/1"),
+  id: text,
+  attempt: positive,
+  config_sha256: text,
+  updated_at: z.iso.datetime(),
+  progress: progressSchema.nullable(),
+  /** The first warnings; `failures` likewise. The counts include all, by code. */
+  warnings: z.array(warningSchema),
+  warning_counts: codeCountsSchema.optional(),
+  failures: optionalList(failureSchema),
+  failure_counts: codeCountsSchema.optional(),
+  /** Counts of the attempt so far. */
+  epochs: epochsSchema.optional(),
+  summary: runSummarySchema.optional(),
+  timings: z.array(timingSchema),
+  /** Null while the attempt is running. */
+  end: z
+    .union([z.strictObject({ record: resultRecordSchema }), z.strictObject({ problem: problemSchema })])
+    .nullable(),
+});
 
 export type StatusBlob = z.infer<typeof statusBlobSchema>;
 

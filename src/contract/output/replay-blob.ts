@@ -1,5 +1,15 @@
 import { z } from "zod";
-import { count, date, digest, mayGrow, optionalNumber, text, textOrNull } from "../schema/open-schema.ts";
+import {
+  count,
+  date,
+  digest,
+  list,
+  mayGrow,
+  named,
+  optionalNumber,
+  text,
+  textOrNull,
+} from "../schema/open-schema.ts";
 import { jobOperationSchema } from "./result-record.ts";
 
 /** The exit code of the command line by verdict. */
@@ -79,16 +89,16 @@ const names = z.strictObject({
   first: z.array(text).max(REPLAY_LISTS.names),
 });
 
-const reasonSchema = z
-  .strictObject({
-    code: mayGrow(z.enum(Object.keys(REPLAY_REASONS) as [ReplayReason, ...ReplayReason[]])),
-    message: text,
-    advice: text,
-  })
-  .meta({ id: "ReplayReason" });
+const reasonSchema = named("ReplayReason", {
+  code: mayGrow(z.enum(Object.keys(REPLAY_REASONS) as [ReplayReason, ...ReplayReason[]])),
+  message: text,
+  advice: text,
+});
 
-const changeSchema = z
-  .strictObject({
+const changeSchema = named(
+  "InputChange",
+  "How the found blob differs from the one that the output was made from.",
+  {
     values: count.describe("Values that differ, of a ticker, date and column that both blobs have."),
     tickers: names.describe("Tickers with a changed value, or with a date or column in only one blob."),
     columns: names.describe("Columns with a changed value, or in only one blob."),
@@ -98,81 +108,75 @@ const changeSchema = z
       .describe("Dates with a changed value, or in only one blob."),
     only_recorded: names.describe("Tickers that only the recorded blob has."),
     only_found: names.describe("Tickers that only the found blob has."),
-  })
-  .meta({
-    id: "InputChange",
-    description: "How the found blob differs from the one that the output was made from.",
-  });
+  },
+);
 
-const inputSchema = z
-  .strictObject({
-    url: text.describe("The URL in the output."),
-    sha256: digest,
-    found: z
-      .strictObject({ url: text, sha256: digest })
-      .nullable()
-      .describe(
-        "The blob with that digest, or else the first one that could be read; null if none could be read.",
-      ),
-    tried: z
-      .array(z.strictObject({ url: text, problem: z.string() }))
-      .describe("Places without a blob of that digest, and why."),
-    change: changeSchema
-      .optional()
-      .describe("Present if both the recorded blob and another one are available."),
-  })
-  .meta({ id: "ReplayInput" });
+const inputSchema = named("ReplayInput", {
+  url: text.describe("The URL in the output."),
+  sha256: digest,
+  found: z
+    .strictObject({ url: text, sha256: digest })
+    .nullable()
+    .describe(
+      "The blob with that digest, or else the first one that could be read; null if none could be read.",
+    ),
+  tried: list(z.strictObject({ url: text, problem: z.string() })).describe(
+    "Places without a blob of that digest, and why.",
+  ),
+  change: changeSchema
+    .optional()
+    .describe("Present if both the recorded blob and another one are available."),
+});
 
 /** A value as a difference shows it: absent if the document has no such member, and cut if it is long. */
 const shown = z.unknown().optional();
 
-const differenceSchema = z
-  .strictObject({
-    path: text.describe("For example, forecasts.AAA.predicted[3]."),
-    recorded: shown,
-    replayed: shown,
-    absolute: optionalNumber,
-    relative: z
-      .number()
-      .nullable()
-      .optional()
-      .describe("Relative to the recorded number; null if that is 0, or too small for a quotient."),
-  })
-  .meta({ id: "Difference" });
+const differenceSchema = named("Difference", {
+  path: text.describe("For example, forecasts.AAA.predicted[3]."),
+  recorded: shown,
+  replayed: shown,
+  absolute: optionalNumber,
+  relative: z
+    .number()
+    .nullable()
+    .optional()
+    .describe("Relative to the recorded number; null if that is 0, or too small for a quotient."),
+});
 
-const differencesSchema = z
-  .strictObject({
-    numbers: count.describe("Numbers in both documents that differ."),
-    others: count.describe("Texts, nulls and lengths that differ, and members of only one document."),
-    spellings: count
-      .optional()
-      .describe("Equal values that are written differently, such as 1.0 for 1; absent if there are none."),
-    first: differenceSchema,
-    largest: differenceSchema.nullable().describe("The difference with the largest absolute value."),
-    largest_relative: differenceSchema.nullable(),
-    members: z
-      .array(
-        z.strictObject({
-          name: text,
-          numbers: count,
-          others: count,
-          largest: z.number().nullable().describe("Largest absolute difference."),
-        }),
-      )
-      .max(REPLAY_LISTS.facts)
-      .describe("Top-level members that differ."),
-  })
-  .meta({ id: "Differences" });
+const differencesSchema = named("Differences", {
+  numbers: count.describe("Numbers in both documents that differ."),
+  others: count.describe("Texts, nulls and lengths that differ, and members of only one document."),
+  spellings: count
+    .optional()
+    .describe("Equal values that are written differently, such as 1.0 for 1; absent if there are none."),
+  first: differenceSchema,
+  largest: differenceSchema.nullable().describe("The difference with the largest absolute value."),
+  largest_relative: differenceSchema.nullable(),
+  members: z
+    .array(
+      z.strictObject({
+        name: text,
+        numbers: count,
+        others: count,
+        largest: z.number().nullable().describe("Largest absolute difference."),
+      }),
+    )
+    .max(REPLAY_LISTS.facts)
+    .describe("Top-level members that differ."),
+});
 
-const factSchema = z
-  .strictObject({ name: text, recorded: textOrNull, replayed: textOrNull })
-  .meta({ id: "ChangedFact", description: "Null if that side does not have it." });
+const factSchema = named("ChangedFact", "Null if that side does not have it.", {
+  name: text,
+  recorded: textOrNull,
+  replayed: textOrNull,
+});
 
 export const REPLAY_SCHEMA_NAME = "mucast.replay/1";
 
 /** The verdict of a replay. The same request on the same kind of machine gives the same bytes, apart from `id`. */
-export const replayBlobSchema = z
-  .strictObject({
+export const replayBlobSchema = named(
+  "ReplayBlob",
+  {
     schema: z.literal(REPLAY_SCHEMA_NAME),
     id: text,
     verdict: mayGrow(z.enum(Object.keys(REPLAY_EXITS) as [ReplayVerdict, ...ReplayVerdict[]])),
@@ -211,8 +215,9 @@ export const replayBlobSchema = z
       .strictObject({ code: text, detail: z.string() })
       .optional()
       .describe("The problem that ended the job."),
-  })
-  .meta({ id: "ReplayBlob", title: "Replay blob" });
+  },
+  { title: "Replay blob" },
+);
 
 export type ReplayBlob = z.infer<typeof replayBlobSchema>;
 export type InputChange = z.infer<typeof changeSchema>;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mayGrow } from "../schema/open-schema.ts";
+import { mayGrow, named } from "../schema/open-schema.ts";
 
 /** Every warning that a job can give: its cause, and what its reader can do. docs/warnings.md is generated from it. */
 export const WARNING_TABLE = {
@@ -184,16 +184,15 @@ export function warningEntry(code: string): { readonly cure: string; readonly is
   return Object.hasOwn(WARNING_TABLE, code) ? WARNING_TABLE[code as WarningCode] : undefined;
 }
 
-export const warningSchema = z
-  .strictObject({
+export const warningSchema = named(
+  "Warning",
+  "Something that a reader of the forecasts should know. The job continued.",
+  {
     code: mayGrow(z.enum(Object.keys(WARNING_TABLE) as [WarningCode, ...WarningCode[]])),
     message: z.string(),
     ticker: z.string().optional(),
     count: z.int().nonnegative().optional(),
-  })
-  .meta({
-    id: "Warning",
-    description: "Something that a reader of the forecasts should know. The job continued.",
-  });
+  },
+);
 
 export type Warning = z.infer<typeof warningSchema>;

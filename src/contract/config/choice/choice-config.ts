@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { integer, named } from "../../schema/open-schema.ts";
 import { LIMITS } from "../limits.ts";
 import { FITS, panelFields, SCALERS } from "../panel-settings.ts";
 
@@ -52,7 +53,7 @@ const searchMembers = {
     .record(z.string(), z.array(z.unknown()).min(1).max(LIMITS.candidates))
     .optional()
     .describe("Values by parameter; each combination is a candidate."),
-  draws: z.int().min(1).max(LIMITS.candidates).optional().describe("Number of random draws from `draw`."),
+  draws: integer(1, LIMITS.candidates).optional().describe("Number of random draws from `draw`."),
   draw: z
     .record(z.string(), drawSchema)
     .optional()
@@ -86,7 +87,7 @@ const choiceMembers = {
     .describe(
       "squared_error: the best has the smallest squared error. ic: the best has the largest mean IC over dates with at least 5 tickers.",
     ),
-  seed: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(42).describe("Seed of the draws."),
+  seed: integer(0, Number.MAX_SAFE_INTEGER).default(42).describe("Seed of the draws."),
 };
 
 /** One entry of run_ml_job's `choice.candidates`. It inherits what it does not set. */
@@ -105,19 +106,13 @@ const mlCandidateSchema = searchRefined(
   }),
 ).meta({ id: "MlCandidate" });
 
-export const mlChoiceSchema = z
-  .strictObject({
-    candidates: z.array(mlCandidateSchema).min(1).max(LIMITS.candidates),
-    ...choiceMembers,
-    warm_up: z
-      .int()
-      .min(0)
-      .max(LIMITS.nSplits)
-      .default(15)
-      .describe("Further folds before the n_splits folds; they only serve the choice."),
-  })
-  .meta({ id: "MlChoice" })
-  .describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");
+export const mlChoiceSchema = named("MlChoice", {
+  candidates: z.array(mlCandidateSchema).min(1).max(LIMITS.candidates),
+  ...choiceMembers,
+  warm_up: integer(0, LIMITS.nSplits)
+    .default(15)
+    .describe("Further folds before the n_splits folds; they only serve the choice."),
+}).describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");
 
 const section = z.record(z.string(), z.unknown());
 
@@ -134,10 +129,10 @@ const dlCandidateSchema = searchRefined(
   }),
 ).meta({ id: "DlCandidate" });
 
-export const dlChoiceSchema = z
-  .strictObject({ candidates: z.array(dlCandidateSchema).min(1).max(LIMITS.candidates), ...choiceMembers })
-  .meta({ id: "DlChoice" })
-  .describe("Tries several candidates, of which `Dot prediction` itself is the first. Our addition.");
+export const dlChoiceSchema = named("DlChoice", {
+  candidates: z.array(dlCandidateSchema).min(1).max(LIMITS.candidates),
+  ...choiceMembers,
+}).describe("Tries several candidates, of which `Dot prediction` itself is the first. Our addition.");
 
 /** An entry of either job, with what only one of them has. */
 export type CandidateEntry = CandidateSearch &

@@ -2,9 +2,10 @@ import { z } from "zod";
 import { type Fault, fault } from "../../errors/errors.ts";
 import { invalidRequest, joinPath, valueAt } from "../../errors/faults.ts";
 import { counted } from "../../errors/wording.ts";
+import { integer } from "../../schema/open-schema.ts";
 import { LIMITS } from "../limits.ts";
 
-const layerWidths = z.array(z.int().min(1).max(LIMITS.layerWidth)).min(1).max(LIMITS.layers);
+const layerWidths = z.array(integer(1, LIMITS.layerWidth)).min(1).max(LIMITS.layers);
 const dropout = (value: number) => z.number().min(0).lt(1).default(value);
 
 /** An entry of `models_params` with every default filled in. */
@@ -62,8 +63,8 @@ const MLP = encoder({
 const CNN = encoder({
   entry: z.strictObject({
     filters: layerWidths.default([32, 64]),
-    kernel_size: z.int().min(1).max(LIMITS.kernelSize).default(3),
-    pool_size: z.int().min(1).max(LIMITS.kernelSize).default(2),
+    kernel_size: integer(1, LIMITS.kernelSize).default(3),
+    pool_size: integer(1, LIMITS.kernelSize).default(2),
     dropout: dropout(0.2),
   }),
   widths: ["filters", "kernel_size"],
@@ -75,13 +76,10 @@ const CNN = encoder({
 });
 
 const transformerSchema = z.strictObject({
-  d_model: z.int().min(1).max(LIMITS.layerWidth).default(64),
-  nhead: z.int().min(1).max(LIMITS.heads).default(4),
-  num_layers: z.int().min(1).max(LIMITS.layers).default(2),
-  dim_feedforward: z
-    .int()
-    .min(1)
-    .max(4 * LIMITS.layerWidth)
+  d_model: integer(1, LIMITS.layerWidth).default(64),
+  nhead: integer(1, LIMITS.heads).default(4),
+  num_layers: integer(1, LIMITS.layers).default(2),
+  dim_feedforward: integer(1, 4 * LIMITS.layerWidth)
     .optional()
     .describe("4 x d_model by default."),
   dropout: dropout(0.1),
@@ -178,9 +176,9 @@ export const OPTIMIZERS = ["adam", "sgd", "rmsprop"] as const;
 
 /** `training_params` of run_dl_job's config, as the caller writes it. */
 export const trainingParamsSchema = z.strictObject({
-  epochs: z.int().min(1).max(LIMITS.epochs).default(20),
+  epochs: integer(1, LIMITS.epochs).default(20),
   learning_rate: z.number().gt(0).max(LIMITS.optimizerNumber).default(0.001),
-  patience: z.int().min(1).max(LIMITS.patience).default(5),
+  patience: integer(1, LIMITS.patience).default(5),
   optimizer: z.enum(OPTIMIZERS).default("adam"),
   weight_decay: z
     .number()
@@ -196,10 +194,7 @@ export const trainingParamsSchema = z.strictObject({
     .default("r2")
     .meta({ examples: [...LOSS_TYPES] })
     .describe(`One of ${LOSS_TYPES.join(", ")}; any other value means mse, with a warning.`),
-  ensemble: z
-    .int()
-    .min(1)
-    .max(LIMITS.ensemble)
+  ensemble: integer(1, LIMITS.ensemble)
     .default(1)
     .describe("Number of networks with different seeds; the forecast is their mean."),
   monitor: z
@@ -218,10 +213,7 @@ export type TrainingSpec = Readonly<
   }
 >;
 
-export const lookbackSchema = z
-  .int()
-  .min(1)
-  .max(LIMITS.lookback)
+export const lookbackSchema = integer(1, LIMITS.lookback)
   .default(10)
   .describe("Number of rows in an input window.");
 
