@@ -15,7 +15,6 @@ export interface CurlRequest {
     | { readonly file: string }
     | { readonly from: string }
     | { readonly form: Readonly<Record<string, string>> };
-  /** Prints each event when it arrives. */
   readonly isStream?: boolean;
 }
 

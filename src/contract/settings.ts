@@ -13,7 +13,6 @@ import {
 
 export type LimitUnit = "bytes" | "seconds" | "days" | "count";
 
-/** A setting's names beside its key in the settings file. */
 interface SettingNames {
   /** MUCAST_ and the key in capitals, unless it is named here. */
   readonly env?: string | undefined;
@@ -26,7 +25,6 @@ interface SettingNames {
   readonly limit?: LimitUnit;
 }
 
-/** The names of every setting. Its description is in its schema. */
 export const settingNames = z.registry<SettingNames>();
 
 const GIB = 2 ** 30;
@@ -53,7 +51,6 @@ function isPlainUrl(text: string): boolean {
   return `${username}${password}${search}${hash}` === "";
 }
 
-/** `true` and `false`, or these words in a variable. */
 const flag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
   z.boolean(),
@@ -64,7 +61,6 @@ const postgresUrl = z
   .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://")
   .optional();
 
-/** A receiver of events, which only the operator can configure. */
 const webhookSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9-]{1,40}$/),
   url: z.url({ protocol: /^https?$/ }),

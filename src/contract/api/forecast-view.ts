@@ -21,12 +21,10 @@ import {
 /** Maximum number of tickers in one answer, and the number if none are requested. */
 export const FORECAST_LIMITS = { tickers: 50, default: 20 } as const;
 
-/** How often intervals held, without the tables of an output. */
 const coverageViewSchema = intervalEvidenceSchema
   .omit({ by_year: true, high_volatility: true })
   .meta({ id: "CoverageView" });
 
-/** Quality of the forecasts of all tickers together. */
 const qualitySchema = modelTableSchema.omit({ by_ticker: true }).meta({ id: "ForecastQuality" });
 
 const tickerForecastSchema = named("TickerForecast", {
@@ -73,7 +71,6 @@ const missingSchema = named("MissingForecast", "A requested ticker that has no m
   message: text,
 });
 
-/** The candidates of a job with `choice`, without their settings. */
 const choiceViewSchema = named("ChoiceView", {
   candidates: list(
     choiceCandidateSchema
@@ -158,7 +155,6 @@ const query = {
     ),
 };
 
-/** Either `tickers` or `limit`, not both. */
 const ONE_WAY = { path: ["limit"], error: "give tickers or limit, not both" };
 const isOneWay = ({ tickers, limit }: { tickers?: unknown; limit?: unknown }) =>
   tickers === undefined || limit === undefined;
@@ -166,7 +162,6 @@ const isOneWay = ({ tickers, limit }: { tickers?: unknown; limit?: unknown }) =>
 export const forecastParams = z.strictObject(params);
 export const forecastQuery = z.strictObject(query).refine(isOneWay, ONE_WAY);
 
-/** The tickers of an operation's output that the caller requests. */
 export const forecastInput = z.strictObject({ ...params, ...query }).refine(isOneWay, ONE_WAY);
 
 export type ForecastQuery = z.infer<typeof forecastInput>;

@@ -12,7 +12,6 @@ import { list, mayGrow, named, optionalList, optionalText, text, textOrNull } fr
 
 const operationId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 
-/** The verdict of an audit or a replay that succeeded: its blob, as it is stored. */
 export const verdictViewSchema = named("VerdictView", {
   id: text,
   operation: mayGrow(z.enum(VERDICT_OPERATIONS)),
@@ -23,7 +22,6 @@ export const verdictViewSchema = named("VerdictView", {
 
 export type VerdictView = z.infer<typeof verdictViewSchema>;
 
-/** A link that opens a report once. */
 export const reportLinkSchema = named(
   "ReportLink",
   {
@@ -35,7 +33,6 @@ export const reportLinkSchema = named(
 
 export type ReportLink = z.infer<typeof reportLinkSchema>;
 
-/** The operations whose outputs a report compares, in the order of its columns. */
 export const comparedOperationsSchema = z.strictObject({
   id: z
     .array(operationId)
@@ -63,7 +60,6 @@ export function isEnded(status: OperationStatus): boolean {
 
 const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
 
-/** An operation as its caller sees it. */
 export const operationSchema = named(
   "Operation",
   {

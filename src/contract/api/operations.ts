@@ -24,7 +24,6 @@ export interface ApiOperation {
   /** operationId of OpenAPI, name of the MCP tool. */
   readonly name: string;
   readonly title: string;
-  /** For agents and people who call it. */
   readonly description: string;
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -32,11 +31,9 @@ export interface ApiOperation {
   /** The fields of the path, the query and the body in one object. */
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
-  /** The schema of a job's config. */
   readonly config?: z.ZodType;
 }
 
-/** An idempotency key: the caller chooses one for each job. */
 export const idempotencyKeySchema = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
@@ -77,7 +74,6 @@ function alternatives(names: readonly string[]): string {
   return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }
 
-/** Every operation of the API. */
 export const API_OPERATIONS = {
   run_ml_job: {
     name: "run_ml_job",

@@ -3,13 +3,11 @@ import { COMPRESSIONS, DATE_FORMATS, INPUT_FORMATS } from "../config/input-forma
 import { count, list, mayGrow, named, text, textOrNull } from "../schema/open-schema.ts";
 import { queryCount } from "./forecast-view.ts";
 
-/** A flag in a query. */
 const queryFlag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
   z.boolean(),
 );
 
-/** The file parts of a multipart request. */
 export const PREPARE_PARTS = ["prices", "features"] as const;
 
 /** The parameters of `POST /v1/prepare`, which match the flags of `mucast prepare`. */
@@ -60,11 +58,9 @@ export const preparedBlobsSchema = named(
 
 export type PreparedBlobs = z.infer<typeof preparedBlobsSchema>;
 
-/** What a stored blob contains. */
 export const BLOB_KINDS = ["features", "prices", "output"] as const;
 export type BlobKind = (typeof BLOB_KINDS)[number];
 
-/** The parameters of `GET /v1/data`. */
 export const blobListQuery = z.strictObject({
   kind: z.enum(BLOB_KINDS).optional().describe("Only blobs of this kind."),
   limit: queryCount(100).default(20).describe("Maximum number of blobs on a page."),
@@ -73,7 +69,6 @@ export const blobListQuery = z.strictObject({
 
 export type BlobListQuery = z.infer<typeof blobListQuery>;
 
-/** What a preparation knows about the contents of both its blobs. */
 export const blobContentsSchema = preparedBlobsSchema.pick({
   ticker_count: true,
   dates: true,

@@ -88,23 +88,19 @@ type DotPrediction = z.infer<typeof dotPredictionSchema>;
 
 /** A config of run_dl_job with every default filled in. */
 export interface DlSettings extends SharedSettings {
-  /** False: the job succeeds without training. */
   readonly enabled: boolean;
   readonly network: NetworkSpec;
   readonly training: TrainingSpec;
   /** The number of networks per ticker, or for all, whose mean is the forecast. */
   readonly ensemble: number;
   readonly scaler: DotPrediction["data_processing"]["scaler"];
-  /** The number of rows in a window. */
   readonly lookback: number;
   /** As in the config: auto, cpu, cuda or cuda:N. */
   readonly device: string;
   readonly seed: number;
   /** Whether a part of the windows is set aside that neither training nor early stopping nor a choice sees. */
   readonly calibrates: boolean;
-  /** Absent if the job tries no other candidates. */
   readonly choice?: Choice<DlSettings>;
-  /** True: one network learns from all tickers. False: one network per ticker. */
   readonly joint: boolean;
 }
 
@@ -151,7 +147,6 @@ export function parseDlSettings(text: string): Parsed {
   return choice === undefined ? parsed : withChoice(parsed, choice, text);
 }
 
-/** Members of an entry that are merged into those of the config; the others replace them. */
 const SECTIONS = ["training_params", "data_processing", "models_params"] as const;
 
 function withChoice(

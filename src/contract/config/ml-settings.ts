@@ -84,11 +84,9 @@ type MlParams = z.infer<typeof mlParamsSchema>;
 /** A config of run_ml_job with every default filled in. */
 export interface MlSettings extends SharedSettings {
   readonly model: Model;
-  /** The regressor that the engine constructs. */
   readonly estimator: Estimator;
   /** The constructor's arguments with every default filled in, as the output records them. */
   readonly resolvedParams: RawObject;
-  /** The arguments' demands on the columns of every fit. */
   readonly columnDemands: readonly ColumnDemand[];
   readonly cvTestSize: number;
   readonly nSplits: number;
@@ -96,11 +94,9 @@ export interface MlSettings extends SharedSettings {
   readonly fit: MlParams["fit"];
   /** Whether the job measures what each group of features contributes to the order of its forecasts. Our addition. */
   readonly importance: boolean;
-  /** Absent if the job tries no other candidates. */
   readonly choice?: MlCandidates;
 }
 
-/** The `choice` of run_ml_job, resolved. */
 export interface MlCandidates extends Choice<MlSettings> {
   /** The number of further folds, before the `nSplits` folds, that only serve the choice. */
   readonly warmUp: number;
@@ -196,7 +192,6 @@ function isEqual(value: unknown, raw: unknown): boolean {
   return raw !== undefined && JSON.stringify(value) === JSON.stringify(JSON.parse(JSON.stringify(raw)));
 }
 
-/** The faults of the model and its parameters in a config that has other faults too. */
 function modelFaults(params: unknown): readonly Fault[] {
   const [model, rawParams] = [valueAt(params, ["model"]), valueAt(params, ["model_params"])];
   if (typeof model !== "string") return [];

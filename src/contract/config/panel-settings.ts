@@ -9,7 +9,6 @@ export const INTERVAL_BOUNDS = ["both", "lower", "upper"] as const;
 export const INTERVAL_METHODS = ["adaptive", "split"] as const;
 export type IntervalMethod = (typeof INTERVAL_METHODS)[number];
 
-/** Conformal prediction intervals. The object switches them on, even if it is empty. */
 export const intervalsSchema = named("Intervals", {
   enabled: z.boolean().default(true),
   alpha: z
@@ -31,7 +30,6 @@ export const intervalsSchema = named("Intervals", {
 export const SCALERS = ["none", "standard", "minmax", "robust", "maxabs"] as const;
 export type ScalerName = (typeof SCALERS)[number];
 
-/** The tickers whose rows a regressor learns from. Our addition. */
 export const FITS = ["per_ticker", "pooled"] as const;
 
 /**
@@ -48,7 +46,6 @@ export const shrinkageSchema = z
     "The factor in [0, 1] that multiplies every forecast, including mu. none: no factor. pooled: one factor for all tickers, which keeps their order; with target relative, it multiplies the distance from the common level of the date. empirical_bayes: one factor per ticker, pulled towards the pooled one. own: the ticker's own s of metrics.shrinkage, which sets many tickers to 0.",
   );
 
-/** What both jobs do to the rows of all tickers, and when they refit. Our addition. */
 export const panelFields = {
   delay: integer(0, LIMITS.delay)
     .default(0)
@@ -83,7 +80,6 @@ type Section = z.infer<typeof sectionSchema>;
 /** The intervals of a job: every field of the config except its switch. */
 export type Intervals = Readonly<Omit<z.infer<typeof intervalsSchema>, "enabled">>;
 
-/** What both jobs do to the rows of all tickers before anything is fitted. Our addition. */
 export interface PanelSettings {
   /** The number of closes between a row's close and the close at which its return begins. */
   readonly delay: number;
@@ -91,7 +87,6 @@ export interface PanelSettings {
   readonly crossSection: boolean;
 }
 
-/** How models are refitted while forecasting the score rows, and how far back each fit learns. Our addition. */
 export interface RefitSettings {
   /** The number of dates that one set of models forecasts; absent if the models of the cut forecast all score rows. */
   readonly refitEvery?: number;
@@ -99,14 +94,12 @@ export interface RefitSettings {
   readonly window?: number;
 }
 
-/** The settings of both jobs. */
 export interface SharedSettings extends PanelSettings, RefitSettings {
   /** Absent if the job makes no intervals. */
   readonly intervals?: Intervals;
   readonly shrinkage: ShrinkageChoice;
 }
 
-/** The settings of both jobs in a checked section of a config. */
 export function sharedSettings(section: Section): SharedSettings {
   const { enabled, ...intervals } = section.intervals ?? { enabled: false };
   return {
@@ -119,7 +112,6 @@ export function sharedSettings(section: Section): SharedSettings {
   };
 }
 
-/** The given settings, for `exactOptionalPropertyTypes`. */
 export function refitSettings(refitEvery: number | undefined, window: number | undefined): RefitSettings {
   return { ...(refitEvery && { refitEvery }), ...(window && { window }) };
 }
@@ -137,7 +129,6 @@ export function recordedPanelSettings({
   };
 }
 
-/** The settings as an output records them: only the given ones. */
 export function recordedRefitSettings({ refitEvery, window }: RefitSettings): Record<string, number> {
   return { ...(refitEvery && { refit_every: refitEvery }), ...(window && { window }) };
 }

@@ -14,13 +14,11 @@ import type { Warning } from "../problems/warnings.ts";
 import type { Operation } from "./job-operations.ts";
 import { LIMITS } from "./limits.ts";
 
-/** The keys on the way to a job's section in its config. */
 export const SECTION_KEYS = {
   run_ml_job: ["ML params"],
   run_dl_job: ["NN params", "Dot prediction"],
 } as const satisfies Record<Operation, readonly [string, ...string[]]>;
 
-/** A config that passed its schema, and the warnings of sections that belong to other services. */
 interface CheckedConfig<T> {
   readonly value: T;
   readonly warnings: readonly Warning[];
@@ -171,7 +169,6 @@ export function ownSection(text: string, operation: Operation): string {
   return `{${kept.join(", ")}}`;
 }
 
-/** The text of each member of an object by its key. */
 function membersOf(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   scanJson(text, "config", MAX_JSON_DEPTH, members);

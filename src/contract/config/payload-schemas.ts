@@ -21,7 +21,6 @@ export const requestedWindowSchema = z.strictObject({
 });
 export type WindowMembers = z.infer<typeof requestedWindowSchema>;
 
-/** The window of members that passed the schema; undefined if none is given. */
 export function requestedWindow({ start, end, learning_end }: WindowMembers): RequestedWindow | undefined {
   const window = {
     ...(start && { start: parseDay(start)! }),
@@ -39,7 +38,6 @@ export function distinctEntries({ value, issues }: z.core.ParsePayload<string[]>
   }
 }
 
-/** A label of the caller's choice. */
 export const tagSchema = z
   .string()
   .regex(
@@ -72,7 +70,6 @@ const portable = z
     "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
   );
 
-/** What every submitted operation accepts. */
 const tags = tagsSchema.optional();
 
 /** What the jobs accept besides the three inputs. All of it is our addition, and optional. */
@@ -130,10 +127,8 @@ export const auditOptionsSchema = z.strictObject({
 });
 export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 
-/** The members that `auditOptionsSchema` omits. */
 export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
 
-/** The payload of an audit: the job's payload, and how to examine it. */
 export const auditPayloadSchema = named(
   "AuditPayload",
   {
@@ -145,7 +140,6 @@ export const auditPayloadSchema = named(
   { title: "Payload of audit" },
 );
 
-/** Inputs that a replay uses in place of the recorded ones. */
 const replayOptionsSchema = z.strictObject({
   output_url: z
     .string()
@@ -185,7 +179,6 @@ export const PAYLOAD_SCHEMAS = {
   replay: replayPayloadSchema,
 } as const satisfies Record<SubmittedOperation, z.ZodObject>;
 
-/** The members of each payload beside `feature_url`, `data_extractor_url` and `config`. */
 export const OPTION_SCHEMAS = {
   run_ml_job: jobOptionsSchema,
   run_dl_job: jobOptionsSchema,
@@ -193,7 +186,6 @@ export const OPTION_SCHEMAS = {
   replay: replayOptionsSchema,
 } as const satisfies Record<SubmittedOperation, z.ZodObject>;
 
-/** The options of an operation on its way to the process that runs it, in the form that its schema reads. */
 export type PayloadOptions = Readonly<Record<string, unknown>>;
 
 /** Members of payloads that name a blob, and the kind of blob. */

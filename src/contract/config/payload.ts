@@ -42,11 +42,9 @@ export interface UrlFault {
 }
 
 export interface PayloadChecks {
-  /** Undefined if the URL is allowed. parsePayload adds the path. */
   readonly checkUrl?: (url: string, names: (typeof URL_MEMBERS)[UrlMember]) => UrlFault | undefined;
 }
 
-/** The prefix of paths during the scan, which is removed from the paths of faults. */
 const ROOT = "payload";
 
 /**
@@ -84,7 +82,6 @@ export function parsePayload(
   };
 }
 
-/** Far more than the members of a payload can have. */
 const MAX_VALUES = 2_000;
 
 /** Keeps a small body from causing thousands of fault messages. @throws MucastError too_large. */
@@ -144,17 +141,14 @@ function urlMembersOf(operation: SubmittedOperation): UrlMember[] {
   return (Object.keys(URL_MEMBERS) as UrlMember[]).filter((name) => Object.hasOwn(known, name));
 }
 
-/** Checks a config as its job does, and names its model or network. */
 const READ_CONFIG: Readonly<Record<Operation, (text: string) => string>> = {
   run_ml_job: (text) => parseMlSettings(text).settings.model.name,
   run_dl_job: (text) => parseDlSettings(text).settings.network.architecture,
 };
 
-/** What an operation reads from its config before it runs. */
 interface ReadConfig {
   /** The error with which the job itself would refuse the config. */
   readonly refused?: MucastError;
-  /** For an audit, the job that it examines. */
   readonly found?: { readonly operation: Operation };
   readonly model?: string;
 }

@@ -2,7 +2,6 @@ import { ERROR_TABLE, type ErrorCode, type ErrorEntry } from "./error-codes.ts";
 
 /** One fault of a payload: its path, the problem, and the nearest valid name if there is one. */
 export interface Fault {
-  /** Such as `config.ML params.n_splits`. */
   readonly path: string;
   readonly message: string;
   readonly suggestion?: string | undefined;

@@ -44,7 +44,6 @@ export function cut(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-/** A fault as part of a message: its path, the problem, and the nearest valid name. */
 export function faultLine({ path, message, suggestion }: Fault): string {
   return `${path}: ${message}${suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`}`;
 }
@@ -111,7 +110,6 @@ function otherSection(input: unknown, path: readonly PropertyKey[]): string | un
   return Object.keys(input as object).find((name) => Object.hasOwn(JOB_OF_SECTION, name));
 }
 
-/** An existing key that its author probably meant instead of the missing one. */
 function misspelt(input: unknown, path: readonly PropertyKey[]): string | undefined {
   const parent = valueAt(input, path.slice(0, -1));
   if (typeof parent !== "object" || parent === null) return undefined;
@@ -159,7 +157,6 @@ function shapeOf(schema: z.ZodType | undefined): Record<string, z.ZodType> | und
   return schema === undefined ? undefined : (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
 }
 
-/** Unwraps optional, default and prefault to the schema inside. */
 function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   let inner = schema;
   while (inner !== undefined && "innerType" in inner.def) inner = inner.def.innerType as z.ZodType;

@@ -18,7 +18,6 @@ interface JsonWithSource {
 
 const json = JSON as unknown as JsonWithSource;
 
-/** A number as the caller wrote it. */
 export interface RawNumber {
   readonly rawJSON: string;
 }
@@ -61,7 +60,6 @@ export function rawNumbersOf(scanned: string): unknown {
   );
 }
 
-/** Whether a value of a `rawNumbers` tree is a number's text. */
 export const isRawNumber = json.isRawJSON;
 
 /** A number that JSON.stringify prints as `text`, to add to a `rawNumbers` tree. */
@@ -189,7 +187,6 @@ export function scanJson(
     return found;
   }
 
-  /** Consumes `mark` and the space before it. */
   function accept(mark: string): boolean {
     match(SPACE);
     if (text[at] !== mark) return false;

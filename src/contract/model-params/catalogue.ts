@@ -12,7 +12,6 @@ export interface Parameter {
   readonly aliases: readonly string[];
   /** Absent if the type is not known before a fit. */
   readonly types?: readonly AcceptedType[];
-  /** The strings that it accepts, if the library lists them. */
   readonly choices?: readonly string[];
   /** The library's default; a float without a fraction is `1.0`. Null if it has no JSON form or no single value. */
   readonly default: RawJson;
@@ -21,7 +20,6 @@ export interface Parameter {
 }
 
 export interface ConstructorParameters {
-  /** By the constructor's own name. */
   readonly byName: ReadonlyMap<string, Parameter>;
   /** By every name that the library knows, including aliases. */
   readonly byAnyName: ReadonlyMap<string, Parameter>;
@@ -32,7 +30,6 @@ type Entry = Partial<Omit<Parameter, "name">> & { readonly float?: boolean };
 
 const cache = new Map<ModelName, ConstructorParameters>();
 
-/** The parameters of a model's constructor. */
 export function parametersOf(model: ModelName): ConstructorParameters {
   const known = cache.get(model);
   if (known !== undefined) return known;
@@ -69,7 +66,6 @@ const WORDS = {
   number_text: "",
 };
 
-/** What a parameter accepts. */
 export type AcceptedType = keyof typeof WORDS;
 
 const NUMBER_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;

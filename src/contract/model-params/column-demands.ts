@@ -5,9 +5,7 @@ import type { ColumnNeed } from "./column-forms.ts";
 import type { Library } from "./models.ts";
 import { valueRule } from "./value-rules.ts";
 
-/** An argument's requirement on the columns of every fit. */
 export interface ColumnDemand extends ColumnNeed {
-  /** The argument's path in the config. */
   readonly path: string;
   /** The argument's value, shortened. */
   readonly value: string;

@@ -14,13 +14,11 @@ export interface ColumnNeed {
 
 /** A notation for a value that refers to columns. */
 export interface ColumnForm {
-  /** An example in JSON. */
   readonly example: string;
   /** @returns undefined for a value in another notation; `count` 0 for a value that refers to no column. */
   readonly read: (raw: unknown) => ColumnNeed | undefined;
 }
 
-/** The entry of one column. */
 interface ColumnEntry {
   /** Two entries in JSON, for examples. */
   readonly samples: readonly [string, string];
@@ -40,7 +38,6 @@ export const SIGN: ColumnEntry = {
   isOne: (text) => NUMBER.test(text) && [-1, 0, 1].includes(Number(text)),
 };
 
-/** A whole number from `least` to `most`. */
 export function integer(least: number, most: number): ColumnEntry {
   const isOne = (text: string) => COLUMN.test(text) && Number(text) >= least && Number(text) <= most;
   return { samples: ["15", "63"], isOne };
@@ -167,7 +164,6 @@ export const OPTIONS_BY_NUMBER: ColumnForm = {
   },
 };
 
-/** A list with one of these words for each column. */
 export function stringList(...known: readonly string[]): ColumnForm {
   return {
     example: `["${known[0]}","${known[1]}"]`,

@@ -40,7 +40,6 @@ export interface Model {
   readonly className: string;
 }
 
-/** Every regressor, in the order of the docs. */
 export const MODELS: readonly Model[] = Object.entries(CLASSES).map(([name, [library, className]]) => ({
   name: name as ModelName,
   library,

@@ -26,7 +26,6 @@ export interface ResolvedModelParams {
   readonly estimator: Estimator;
   /** Every argument of the constructor with its effective value, as the output records it; null if the library decides. */
   readonly resolved: RawObject;
-  /** The arguments' requirements on the columns of every fit. */
   readonly columnDemands: readonly ColumnDemand[];
   readonly warnings: readonly Warning[];
 }
@@ -35,7 +34,6 @@ interface ModelParamsRequest {
   readonly model: Model;
   /** The caller's `model_params`, of a `rawNumbers` tree. */
   readonly rawParams: unknown;
-  /** The path of `model_params` in messages. */
   readonly path?: string;
 }
 
@@ -57,7 +55,6 @@ export function resolveModelParams({
   /** The caller's name of each. */
   const given = new Map<string, string>();
   const faults: Fault[] = [];
-  /** Faults of arguments that request a GPU. */
   const gpu: Fault[] = [];
   let hasUnknown = false;
   for (const [name, value] of Object.entries(rawParams as RawObject)) {
@@ -124,7 +121,6 @@ function isSame(a: RawJson, b: RawJson): boolean {
 /** Parameters whose defaults differ in xgboost's linear booster; the catalogue has those of the trees. */
 const OTHER_IN_GBLINEAR = ["learning_rate", "reg_lambda"];
 
-/** The constructor's defaults, overridden by the given arguments. */
 function effectiveArguments(
   library: Library,
   known: ConstructorParameters,
@@ -146,9 +142,7 @@ function effectiveArguments(
 
 /** The arguments that mucast adds to a constructor's, by the catalogue's names. */
 interface Additions {
-  /** The argument for the number of threads. */
   readonly threads: string;
-  /** The argument for the seed. */
   readonly seed: string;
   /** Keeps the library silent; added if the caller gives none of the arguments in `unless`. */
   readonly silence?: { readonly name: string; readonly value: RawJson; readonly unless: string[] };

@@ -38,7 +38,6 @@ export function valueFault(
 
 /** The losses that a model may use. Names are the library's own, with its aliases, separated by white space. */
 interface Objectives {
-  /** The catalogue's name of the argument. */
   readonly parameter: string;
   readonly accepted: string;
 }

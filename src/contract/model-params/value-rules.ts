@@ -186,7 +186,6 @@ export function valueRule(library: Library, parameter: string): ValueRule | unde
   return Object.hasOwn(rules, parameter) ? rules[parameter] : undefined;
 }
 
-/** The parameters of a library that have a rule. */
 export function ruleNames(library: Library): string[] {
   return Object.keys(RULES[library]);
 }

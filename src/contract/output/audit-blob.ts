@@ -7,10 +7,8 @@ import { jobOperationSchema } from "./result-record.ts";
 export const SEVERITIES = ["high", "medium", "note"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Maximum number of findings that an audit lists; `finding_counts` counts all. */
 export const LISTED_FINDINGS = 200;
 
-/** The figures of a check: plain JSON of bounded size. */
 const factsSchema = z.record(text, z.unknown());
 
 const findingSchema = named("Finding", {

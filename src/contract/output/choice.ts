@@ -91,7 +91,6 @@ export const choiceSchema = named(
 
 export type OutputChoice = z.infer<typeof choiceSchema>;
 
-/** The rows of outputs among which `mucast choose` chooses. */
 export const CHOSEN_ROWS = ["out_of_fold", "score"] as const;
 export type ChosenRows = (typeof CHOSEN_ROWS)[number];
 
@@ -124,7 +123,6 @@ export const chosenOutputsSchema = z.strictObject({
 
 export type ChosenOutputs = z.infer<typeof chosenOutputsSchema>;
 
-/** Tables of candidates show this many; there may be 100. */
 export const MAX_CANDIDATES_SHOWN = 20;
 
 /** Candidates with their numbers, the largest gain over candidate 0 first; those without a gain come last, by number. */

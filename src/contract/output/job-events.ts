@@ -65,9 +65,7 @@ export interface Progress {
   readonly total?: number;
   /** The ticker whose network has finished an epoch; `portfolio` for a joint network. */
   readonly ticker?: string;
-  /** Index of the network in its ensemble, from 0. */
   readonly member?: number;
-  /** Counted from 1. */
   readonly epoch?: number;
   /** Losses of that epoch, on scaled returns. */
   readonly train_loss?: number;
@@ -131,7 +129,6 @@ export const eventBatchSchema = z.strictObject({
 
 export type EventBatch = Readonly<z.infer<typeof eventBatchSchema>>;
 
-/** The start and end of a step of a job, for traces. */
 export const timingSchema = z.strictObject({
   name: text,
   /** Milliseconds since 1970. */

@@ -38,7 +38,6 @@ export function orderBands(order: DelayedOrder): { readonly order: Band | null; 
   };
 }
 
-/** @returns undefined where `laterOrder` is. */
 export function laterFigures(orders: readonly DelayedOrder[] | undefined): LaterFigures | undefined {
   const order = laterOrder(orders);
   if (order === undefined) return undefined;
@@ -56,7 +55,6 @@ export function returnsText(delay = 0, unit = ""): string {
 /** Fewer tickers on a date hardly have an order. */
 export const MIN_ORDER_TICKERS = 5;
 
-/** The one IC and the one R² of forecasts on a set of rows: every page shows these under these names. */
 export interface VerdictFigures {
   /** Mean over dates with at least MIN_ORDER_TICKERS tickers; null if the order is measured over time. */
   readonly ic: number | null;

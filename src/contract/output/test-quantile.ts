@@ -12,7 +12,6 @@ export const EWC_TERMS = 8;
 /** From this many values on, cosine sums hold their size better than a lag of 5; below, they have too few values a term. */
 export const MIN_EWC_VALUES = 60;
 
-/** How the error of a mean over dates is estimated. */
 export type MeanMethod = Exclude<TestMethod, "student">;
 
 export function meanMethod(n: number): MeanMethod {
@@ -89,7 +88,6 @@ export function studentQuantile(freedom: number, probability: number): number {
   return Math.sqrt(freedom) * Math.tan((low + high) / 2);
 }
 
-/** The probability of a t between - and + sqrt(freedom) tan(angle). */
 function inside(angle: number, freedom: number): number {
   const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
   const isOdd = freedom % 2 === 1;
@@ -102,7 +100,6 @@ function inside(angle: number, freedom: number): number {
   return isOdd ? (2 / Math.PI) * (angle + sine * sum) : sine * sum;
 }
 
-/** The range around a figure that chance explains. */
 export interface Band {
   readonly low: number;
   readonly high: number;

@@ -5,7 +5,6 @@ import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
 import { type CodeCounts, countCodes, MAX_LISTED, SIZES } from "../schema/answer-limits.ts";
 import { mayGrow, named, optionalList } from "../schema/open-schema.ts";
 
-/** A ticker that failed while its job continued. */
 export const failureSchema = named(
   "Failure",
   "A ticker without forecasts, and why; the others are not affected.",

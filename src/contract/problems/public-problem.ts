@@ -5,7 +5,6 @@ import { type Problem, problemOf } from "./problem.ts";
 
 /** What the log contains about an error and the caller's problem does not. */
 export interface PrivateDetails {
-  /** The problem contains it too. */
   readonly id: string;
   readonly what: "defect" | "engine";
   /** The error with its stack, its causes, and the engine's last output. */
@@ -35,7 +34,6 @@ export function publicProblem(error: unknown, log: (withheld: PrivateDetails) =>
   return problemOf(new MucastError(code, `${sentence}; see ${id} in ${source}`, { id, ...advice }));
 }
 
-/** The caller's view of the error; with its own advice, which names no path of the machine. */
 interface EngineProblem {
   readonly code: ErrorCode;
   readonly sentence: string;

@@ -12,7 +12,6 @@ import type { Warning } from "../../problems/warnings.ts";
 import { LIMITS } from "../limits.ts";
 import type { CandidateEntry, ChoiceMeasure, ChoiceRule, DrawSpec } from "./choice-config.ts";
 
-/** A config's `choice` with every candidate resolved. */
 export interface Choice<Settings> {
   readonly rule: ChoiceRule;
   readonly measure: ChoiceMeasure;
@@ -30,11 +29,9 @@ export interface Candidate<Settings> {
 /** Parameters with one value each, in the order in which the caller names them. */
 export type SearchPoint = ReadonlyMap<string, RawJson>;
 
-/** How a job reads the entries of its `choice`. */
 export interface CandidateReader<Settings, Entry> {
   /** The path of the job's section in messages. */
   readonly section: string;
-  /** The job's own settings, which are candidate 0. */
   readonly own: Settings;
   nameOf(settings: Settings): string;
   /**
@@ -142,7 +139,6 @@ function sizeOf({ grid, draws = 1 }: CandidateEntry): number {
   return grid === undefined ? draws : gridSize(grid);
 }
 
-/** The most values that a label names, besides those of a search. */
 const MAX_NAMED = 4;
 
 function labelOf<Settings, Entry extends CandidateEntry>(
@@ -186,7 +182,6 @@ function placedFaults<Settings, Entry>(
   });
 }
 
-/** One error with the faults of several, each once. */
 function merged(errors: readonly MucastError[]): MucastError {
   const all = errors.flatMap(({ data }) => data.faults!);
   const faults = new Map(all.map((found) => [`${found.path}\n${found.message}`, found]));
@@ -198,7 +193,6 @@ function withFaults({ code, data }: MucastError, all: readonly Fault[]): MucastE
   return new MucastError(code, message, { ...data, path: faults[0]!.path, faults });
 }
 
-/** A candidate, where its entry is, and the text of its label. */
 interface FoundCandidate<Settings> {
   readonly settings: Settings;
   readonly path: string;
@@ -283,7 +277,6 @@ export function* drawnPoints(
 /** Significant digits of a drawn number: enough to search with, and the same on every machine. */
 const DIGITS = 4;
 
-/** The value of a distribution at a uniform number in [0, 1). */
 function valueAtUniform({ log, uniform, int }: DrawSpec, u: number): RawNumber {
   if (int !== undefined) {
     const [low, high] = int;

@@ -36,7 +36,6 @@ const drawSchema = z
 
 export type DrawSpec = z.infer<typeof drawSchema>;
 
-/** Members of both jobs' candidates: a label, and several settings by every combination of a grid or by random draws. */
 const label = z
   .string()
   .min(1)
@@ -73,7 +72,6 @@ function searchRefined<T extends z.ZodType<CandidateSearch>>(schema: T): T {
     });
 }
 
-/** Settings of both jobs' `choice` besides the candidates. */
 const choiceMembers = {
   rule: z
     .enum(CHOICE_RULES)

@@ -17,7 +17,6 @@ type Filled<E extends z.ZodObject> = {
 
 /** The part of a network that turns a window into one vector; a linear read-out turns the vector into the forecast. */
 interface Encoder<E extends z.ZodObject> {
-  /** The schema of its entry in `models_params`. */
   readonly entry: E;
   /** The settings that decide its size. */
   readonly widths: readonly string[];
@@ -33,7 +32,6 @@ function encoder<E extends z.ZodObject>(made: Encoder<E>): Encoder<E> {
   return made;
 }
 
-/** Sum of `layer` from each width to the next. */
 function chain(sizes: readonly number[], layer: (from: number, to: number) => number): number {
   return sizes.slice(1).reduce((sum, size, i) => sum + layer(sizes[i]!, size), 0);
 }
@@ -134,7 +132,6 @@ export const NETWORKS = {
 export type Architecture = keyof typeof NETWORKS;
 export const ARCHITECTURES = Object.keys(NETWORKS) as [Architecture, ...Architecture[]];
 
-/** The names of the networks that learn from one ticker, or from all tickers. */
 export function architecturesOf({ joint }: { readonly joint: boolean }): readonly Architecture[] {
   return ARCHITECTURES.filter((architecture) => NETWORKS[architecture].joint === joint);
 }
@@ -174,7 +171,6 @@ export const LOSS_TYPES = ["mse", "mae", "huber", "directional", "r2", "mahalano
 
 export const OPTIMIZERS = ["adam", "sgd", "rmsprop"] as const;
 
-/** `training_params` of run_dl_job's config, as the caller writes it. */
 export const trainingParamsSchema = z.strictObject({
   epochs: integer(1, LIMITS.epochs).default(20),
   learning_rate: z.number().gt(0).max(LIMITS.optimizerNumber).default(0.001),
@@ -205,7 +201,6 @@ export const trainingParamsSchema = z.strictObject({
     ),
 });
 
-/** How to train a network, with every default filled in; the engine reads each field. */
 export type TrainingSpec = Readonly<
   Omit<z.infer<typeof trainingParamsSchema>, "loss_type" | "ensemble"> & {
     batch_size: number;
@@ -276,7 +271,6 @@ export function networkFaults(config: unknown): Fault[] {
   return faults;
 }
 
-/** The settings that decide the size of a network and its batches. */
 interface SizedNetwork {
   readonly network: NetworkSpec;
   readonly training: Pick<TrainingSpec, "batch_size">;
