@@ -46,16 +46,8 @@ export const comparedOperationsSchema = z.strictObject({
 export const OPERATION_STATUSES = ["NotStarted", "Running", "Succeeded", "Failed", "Canceled"] as const;
 export type OperationStatus = (typeof OPERATION_STATUSES)[number];
 
-const IS_ENDED: Readonly<Record<OperationStatus, boolean>> = {
-  NotStarted: false,
-  Running: false,
-  Succeeded: true,
-  Failed: true,
-  Canceled: true,
-};
-
 export function isEnded(status: OperationStatus): boolean {
-  return IS_ENDED[status];
+  return status !== "NotStarted" && status !== "Running";
 }
 
 const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");

@@ -13,6 +13,12 @@ const numbered = {
   time: z.iso.datetime(),
 };
 
+/** Each type has a name in the published schemas, such as EventQueued. */
+function event<T extends string, D extends z.ZodType>(type: T, data: D) {
+  const name = type.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return named(`Event${name}`, { ...numbered, type: z.literal(type), data });
+}
+
 /**
  * An event of an operation, in the order of `seq`. The last event carries the operation in its final state. The service
  * stores `progress` and `epochs` at most once a second.
@@ -20,35 +26,19 @@ const numbered = {
 export const storedEventSchema = mayGrow(
   z
     .discriminatedUnion("type", [
-      z.strictObject({
-        ...numbered,
-        type: z.literal("queued"),
-        data: z.strictObject({ operation: submittedOperationSchema }),
-      }),
-      z.strictObject({
-        ...numbered,
-        type: z.literal("started"),
-        data: z.strictObject({ attempt: positive }),
-      }),
-      z.strictObject({ ...numbered, type: z.literal("progress"), data: progressSchema }),
-      z.strictObject({ ...numbered, type: z.literal("warning"), data: warningSchema }),
-      z.strictObject({ ...numbered, type: z.literal("failure"), data: failureSchema }),
-      z.strictObject({ ...numbered, type: z.literal("epochs"), data: epochsSchema }),
-      z.strictObject({ ...numbered, type: z.literal("cancel_requested"), data: z.strictObject({}) }),
-      z.strictObject({ ...numbered, type: z.literal("succeeded"), data: operationSchema }),
-      z.strictObject({ ...numbered, type: z.literal("failed"), data: operationSchema }),
-      z.strictObject({ ...numbered, type: z.literal("canceled"), data: operationSchema }),
+      event("queued", z.strictObject({ operation: submittedOperationSchema })),
+      event("started", z.strictObject({ attempt: positive })),
+      event("progress", progressSchema),
+      event("warning", warningSchema),
+      event("failure", failureSchema),
+      event("epochs", epochsSchema),
+      event("cancel_requested", z.strictObject({})),
+      event("succeeded", operationSchema),
+      event("failed", operationSchema),
+      event("canceled", operationSchema),
     ])
     .meta({ id: "Event", title: "Event of an operation", description: "At most 256 KiB of JSON." }),
 );
-
-// Each type has a name in the published schemas, such as EventQueued.
-const kinds: readonly z.ZodType[] = storedEventSchema.options;
-for (const kind of kinds) {
-  const { type } = (kind as z.ZodObject<{ type: z.ZodLiteral<string> }>).shape;
-  const name = type.value.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  kind.register(z.globalRegistry, { id: `Event${name}` });
-}
 
 export type StoredEvent = z.infer<typeof storedEventSchema>;
 export type StoredEventType = StoredEvent["type"];
@@ -65,22 +55,12 @@ export const snapshotSchema = named("Snapshot", {
 
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
-/** Every type of event in the order of the schema, and whether it ends its operation. */
-const ENDS_OPERATION: Readonly<Record<StoredEventType, boolean>> = {
-  queued: false,
-  started: false,
-  progress: false,
-  warning: false,
-  failure: false,
-  epochs: false,
-  cancel_requested: false,
-  succeeded: true,
-  failed: true,
-  canceled: true,
-};
+export const EVENT_TYPES = storedEventSchema.options.map(({ shape }) => shape.type.value) as [
+  StoredEventType,
+  ...StoredEventType[],
+];
 
-export const EVENT_TYPES = Object.keys(ENDS_OPERATION) as [StoredEventType, ...StoredEventType[]];
-
+/** Whether an event ends its operation. */
 export function isFinal(type: StoredEventType): boolean {
-  return ENDS_OPERATION[type];
+  return ["succeeded", "failed", "canceled"].includes(type);
 }
