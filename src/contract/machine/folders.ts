@@ -1,41 +1,18 @@
-import { mkdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { userInfo } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { MucastError } from "../errors/errors.ts";
 
 /**
- * Creates a folder and its missing parents. Node's own recursive mkdir never returns if a file system reports an existing parent folder as
- * missing, as /proc.
+ * Creates a folder and its missing parents.
  * @param mode of each new folder, reduced by the umask.
  * @param root must exist: neither it nor its parents are created.
  * @returns the topmost folder that was created; undefined if the folder existed.
  */
 export function makeFolder(path: string, mode = 0o777, root?: string): string | undefined {
-  if (path === root && isFolder(path)) return undefined;
-  if (path === root) throw Object.assign(new Error(`${path} is not there`), { code: "ENOENT" });
-  const code = tried(path, mode);
-  if (code === undefined) return path;
-  if (code === "EEXIST") return undefined;
-  const made = makeFolder(dirname(path), mode, root);
-  mkdirSync(path, { mode });
-  return made ?? path;
-}
-
-/** @returns undefined if it was created; EEXIST if it exists; ENOENT if its parent is missing. */
-function tried(path: string, mode: number): "EEXIST" | "ENOENT" | undefined {
-  try {
-    mkdirSync(path, { mode });
-    return undefined;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" && dirname(path) !== path) return code;
-    if (isFolder(path)) return "EEXIST";
-    throw error;
-  }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (root !== undefined && !existsSync(root))
+    throw Object.assign(new Error(`${root} is not there`), { code: "ENOENT" });
+  return mkdirSync(path, { recursive: true, mode });
 }
 
 /** The folders of the XDG Base Directory Specification, below the user's home. */
@@ -58,17 +35,16 @@ export function userFolder(
   const { below, instead } = FOLDERS[variable];
   const named = env[variable];
   if (named !== undefined && isAbsolute(named)) return named;
-  const parent = env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : listed(home);
-  if (parent !== undefined) return join(parent, ...below);
+  const parent = env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : listedHome(home);
+  if (isAbsolute(parent)) return join(parent, ...below);
   const message = `this user has no home folder: HOME is not set to an absolute path; set it, or ${instead}`;
   throw new MucastError("invalid_request", message, { path: "HOME" });
 }
 
-function listed(home: () => string): string | undefined {
+function listedHome(home: () => string): string {
   try {
-    const found = home();
-    return isAbsolute(found) ? found : undefined;
+    return home();
   } catch {
-    return undefined;
+    return "";
   }
 }

@@ -4,8 +4,8 @@ import {
   type MissingForecast,
 } from "../../contract/api/forecast-view.ts";
 import { LIMITS } from "../../contract/config/limits.ts";
+import { NOT_AN_OUTPUT } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { NOT_AN_OUTPUT } from "../../contract/errors/wrong-document.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/choice.ts";
