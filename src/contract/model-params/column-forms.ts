@@ -43,136 +43,118 @@ export function integer(least: number, most: number): ColumnEntry {
   return { samples: ["15", "63"], isOne };
 }
 
-export function list(kind: "each" | "first", { samples, isOne }: ColumnEntry): ColumnForm {
-  return {
-    example: `[${samples}]`,
-    read: (raw) => {
-      if (!Array.isArray(raw) || !raw.every((entry) => isRawNumber(entry) && isOne(entry.rawJSON))) return;
-      return { kind, count: raw.length };
-    },
+/** A value with one entry a column. */
+function entries(
+  kind: "each" | "first",
+  { isOne }: Pick<ColumnEntry, "isOne">,
+  example: string,
+  textsIn: (raw: unknown) => readonly string[] | undefined,
+): ColumnForm {
+  const read = (raw: unknown) => {
+    const texts = textsIn(raw);
+    return texts?.every(isOne) ? { kind, count: texts.length } : undefined;
   };
+  return { example, read };
+}
+
+export function list(kind: "each" | "first", entry: ColumnEntry): ColumnForm {
+  return entries(kind, entry, `[${entry.samples}]`, (raw) =>
+    Array.isArray(raw) ? raw.map(digitsOf) : undefined,
+  );
 }
 
 /** A list of numbers in a string, between the two brackets. */
 export function text(
   kind: "each" | "first",
-  { samples, isOne }: ColumnEntry,
+  entry: ColumnEntry,
   brackets: readonly [string, string] = ["", ""],
 ): ColumnForm {
-  return {
-    example: `"${brackets.join(`${samples}`)}"`,
-    read: (raw) => {
-      const parts = partsOf(between(raw, ...brackets));
-      return parts?.every(isOne) ? { kind, count: parts.length } : undefined;
-    },
-  };
+  return entries(kind, entry, `"${brackets.join(`${entry.samples}`)}"`, (raw) =>
+    partsOf(between(raw, ...brackets)),
+  );
 }
 
 /** A list of numbers written like a Python tuple, possibly with one value, `(1,)` or `1`; spaces around it are ignored. */
 export function tuple(kind: "each" | "first", entry: ColumnEntry): ColumnForm {
-  const { example, read } = text(kind, entry, ["(", ")"]);
-  return {
-    example,
-    read: (raw) => {
-      if (typeof raw !== "string") return;
-      const trimmed = raw.trim();
-      return read(COLUMN.test(trimmed) ? `(${trimmed})` : trimmed.replace(/,\s*\)$/, ")"));
-    },
+  return entries(kind, entry, `"(${entry.samples})"`, (raw) => {
+    const trimmed = typeof raw === "string" ? raw.trim() : "";
+    return COLUMN.test(trimmed) ? [trimmed] : partsOf(between(trimmed.replace(/,\s*\)$/, ")"), "(", ")"));
+  });
+}
+
+/** A list with one of these words for each column. */
+export function stringList(...known: readonly string[]): ColumnForm {
+  return entries("each", { isOne: (word) => known.includes(word) }, `["${known[0]}","${known[1]}"]`, (raw) =>
+    Array.isArray(raw) && raw.length > 0 ? raw : undefined,
+  );
+}
+
+/** A value that names columns by their numbers. */
+function numbers(example: string, columnsIn: (raw: unknown) => readonly string[] | undefined): ColumnForm {
+  const read = (raw: unknown): ColumnNeed | undefined => {
+    const columns = columnsIn(raw);
+    if (!columns?.every((column) => COLUMN.test(column))) return undefined;
+    return { kind: "named", count: Math.max(0, ...columns.map((column) => Number(column) + 1)) };
   };
+  return { example, read };
 }
 
 /** An object from a column's number to its value; in a string, `0:1,2:0.5`. */
-export function byNumber({ samples, isOne }: ColumnEntry): ColumnForm[] {
+export function byNumber({ samples: [one, other], isOne }: ColumnEntry): ColumnForm[] {
+  const columnsOf = (pairs: readonly (readonly string[])[]) =>
+    pairs.map((pair) => (pair.length === 2 && isOne(pair[1]!) ? pair[0]! : ""));
   return [
-    {
-      example: `{"0":${samples[0]},"2":${samples[1]}}`,
-      read: (raw) => {
-        if (jsonType(raw) !== "object") return;
-        const entries = Object.entries(raw as object);
-        const areOnes = entries.every(([, value]) => isRawNumber(value) && isOne(value.rawJSON));
-        return areOnes ? named(entries.map(([column]) => column)) : undefined;
-      },
-    },
-    {
-      example: `"0:${samples[0]},2:${samples[1]}"`,
-      read: (raw) => {
-        const pairs = typeof raw === "string" ? raw.split(",").map((pair) => pair.split(":")) : undefined;
-        const areOnes = pairs?.every((pair) => pair.length === 2 && isOne(pair[1]!));
-        return areOnes ? named(pairs!.map(([column]) => column!)) : undefined;
-      },
-    },
+    numbers(`{"0":${one},"2":${other}}`, (raw) =>
+      jsonType(raw) === "object"
+        ? columnsOf(Object.entries(raw as object).map(([column, value]) => [column, digitsOf(value)]))
+        : undefined,
+    ),
+    numbers(`"0:${one},2:${other}"`, (raw) =>
+      typeof raw === "string" ? columnsOf(raw.split(",").map((pair) => pair.split(":"))) : undefined,
+    ),
   ];
 }
 
-export const COLUMN_NUMBER: ColumnForm = { example: "2", read: (raw) => named([digitsOf(raw)]) };
+export const COLUMN_NUMBER = numbers("2", (raw) => [digitsOf(raw)]);
 
-export const COLUMN_NUMBERS: ColumnForm = {
-  example: "[0,2]",
-  read: (raw) => (Array.isArray(raw) ? named(raw.map(digitsOf)) : undefined),
-};
+export const COLUMN_NUMBERS = numbers("[0,2]", (raw) => (Array.isArray(raw) ? raw.map(digitsOf) : undefined));
 
-export const COLUMN_NUMBERS_TEXT: ColumnForm = {
-  example: '"0,2"',
-  read: (raw) => (typeof raw === "string" ? named(raw === "" ? [] : raw.split(",")) : undefined),
-};
+export const COLUMN_NUMBERS_TEXT = numbers('"0,2"', (raw) =>
+  raw === "" ? [] : typeof raw === "string" ? raw.split(",") : undefined,
+);
 
 /** A list of columns and of ranges, each with its last column included. */
-export const COLUMN_RANGES: ColumnForm = {
-  example: '[0,"2-4"]',
-  read: (raw) => {
-    if (!Array.isArray(raw)) return;
-    const parts = raw.map((entry) => (typeof entry === "string" ? entry.split("-") : [digitsOf(entry)]));
-    const isRange = ([from, to = from, more]: string[]) => more === undefined && Number(from) <= Number(to);
-    return parts.every(isRange) ? named(parts.flat()) : undefined;
-  },
-};
+export const COLUMN_RANGES = numbers('[0,"2-4"]', (raw) => {
+  const parts = Array.isArray(raw) ? raw : [""];
+  return parts.flatMap((entry) => {
+    const [from, to = from, more] = typeof entry === "string" ? entry.split("-") : [digitsOf(entry)];
+    return more === undefined && Number(from) <= Number(to) ? [from!, to!] : [""];
+  });
+});
 
-export const GROUPS: ColumnForm = {
-  example: "[[0,1],[2]]",
-  read: (raw) => {
-    if (!Array.isArray(raw) || !raw.every((group) => Array.isArray(group))) return;
-    return named(raw.flat().map(digitsOf));
-  },
-};
+export const GROUPS = numbers("[[0,1],[2]]", (raw) =>
+  Array.isArray(raw) && raw.every(Array.isArray) ? raw.flat().map(digitsOf) : undefined,
+);
 
 /** Lists of columns in a string; with `bare`, the brackets around all of them may be missing. */
 export function groupsText(bare: boolean): ColumnForm {
-  return {
-    example: bare ? '"[0,1],[2]"' : '"[[0,1],[2]]"',
-    read: (raw) => {
-      if (raw === "") return named([]);
-      if (typeof raw !== "string") return;
-      const groups = between(raw.trim(), "[", "]");
-      const isNested = groups !== undefined && (groups === "" || /^\s*\[.*\]\s*$/s.test(groups));
-      const body = isNested ? groups : bare ? raw : undefined;
-      if (body === undefined || !/^(?:\s*\[[\d,\s]*\]\s*(?:,(?=\s*\[)|$))*$/.test(body)) return;
-      return named([...body.matchAll(/\[([^\]]*)\]/g)].flatMap(([, group]) => partsOf(group!.trim())!));
-    },
-  };
+  return numbers(bare ? '"[0,1],[2]"' : '"[[0,1],[2]]"', (raw) => {
+    if (raw === "") return [];
+    const groups = between(typeof raw === "string" ? raw.trim() : raw, "[", "]");
+    const isNested = groups !== undefined && (groups === "" || /^\s*\[.*\]\s*$/s.test(groups));
+    const body = isNested ? groups : bare && typeof raw === "string" ? raw : undefined;
+    if (body === undefined || !/^(?:\s*\[[\d,\s]*\]\s*(?:,(?=\s*\[)|$))*$/.test(body)) return undefined;
+    return [...body.matchAll(/\[([^\]]*)\]/g)].flatMap(([, group]) => partsOf(group!.trim())!);
+  });
 }
 
 /** Options of a column, such as `"0:border_count=32"`; one such string or a list of them. */
-export const OPTIONS_BY_NUMBER: ColumnForm = {
-  example: '["0:border_count=32"]',
-  read: (raw) => {
-    const entries: unknown[] = Array.isArray(raw) ? raw : [raw];
-    return named(
-      entries.map(
-        (entry) => /^(\d+):\w+=\w+(?:,\w+=\w+)*$/.exec(typeof entry === "string" ? entry : "")?.[1],
-      ),
-    );
-  },
-};
-
-export function stringList(...known: readonly string[]): ColumnForm {
-  return {
-    example: `["${known[0]}","${known[1]}"]`,
-    read: (raw) => {
-      if (!Array.isArray(raw) || raw.length === 0 || !raw.every((entry) => known.includes(entry))) return;
-      return { kind: "each", count: raw.length };
-    },
-  };
-}
+export const OPTIONS_BY_NUMBER = numbers('["0:border_count=32"]', (raw) => {
+  const options: unknown[] = Array.isArray(raw) ? raw : [raw];
+  return options.map((option) =>
+    typeof option === "string" ? (/^(\d+):\w+=\w+(?:,\w+=\w+)*$/.exec(option)?.[1] ?? "") : "",
+  );
+});
 
 function between(raw: unknown, open: string, close: string): string | undefined {
   if (typeof raw !== "string" || raw.length < open.length + close.length) return undefined;
@@ -184,11 +166,7 @@ function partsOf(inner: string | undefined): string[] | undefined {
   return inner === "" ? [] : inner?.split(",").map((part) => part.trim());
 }
 
+/** The text of a number; empty for any other value. */
 function digitsOf(raw: unknown): string {
   return isRawNumber(raw) ? raw.rawJSON : "";
-}
-
-function named(columns: readonly (string | undefined)[]): ColumnNeed | undefined {
-  if (!columns.every((column) => column !== undefined && COLUMN.test(column))) return undefined;
-  return { kind: "named", count: columns.reduce((most, column) => Math.max(most, Number(column) + 1), 0) };
 }

@@ -66,109 +66,66 @@ export const OBJECTIVES: Partial<Record<ModelName, Objectives>> = {
   },
 };
 
-/** A rule about the meaning of a parameter, or of two that are valid one by one. */
-interface MeaningRule {
-  readonly library: Library;
-  readonly parameter: string;
-  /** What is wrong with the value, and what to do; undefined if nothing is. `value` is null for an absent argument. */
-  readonly fault: (
-    value: unknown,
-    given: (own: string) => unknown,
-    pathOf: (own: string) => string,
-  ) => string | undefined;
+/**
+ * What is wrong with a value that has the right type, by library and parameter, and what to do. It gets the value and the other arguments,
+ * null for an absent one.
+ */
+const MEANING_RULES: Readonly<
+  Record<
+    `${Library}.${string}`,
+    (value: unknown, given: (own: string) => unknown, pathOf: (own: string) => string) => string | false
+  >
+> = {
+  "xgboost.quantile_alpha": (value, given) =>
+    given("objective") === "reg:quantileerror" &&
+    !isOneQuantile(value) &&
+    `reg:quantileerror takes exactly one quantile, such as 0.5, got ${value === null ? "none" : show(value)}`,
+  "catboost.allow_writing_files": (value) =>
+    value !== null &&
+    value !== false &&
+    `must be false, got ${show(value)}: a config may not reach the file system`,
+  "catboost.silent": (value, given) => value !== null && given("verbose") !== null && sameAs("verbose"),
+  "catboost.logging_level": (value, given) => {
+    const first = ["verbose", "silent"].find((name) => given(name) !== null);
+    return value !== null && first !== undefined && sameAs(first);
+  },
+  "xgboost.process_type": (value) =>
+    value === "update" && '"update" changes the trees of an existing model, and every fit starts anew',
+  // The trial fit sets its own verbosity, so it does not find an invalid one.
+  "xgboost.verbosity": (value) =>
+    value !== null &&
+    !/^"?[0-3]"?$/.test(JSON.stringify(value)) &&
+    `must be an integer from 0 to 3, got ${show(value)}`,
+  "sklearn.precompute": (value) =>
+    Array.isArray(value) &&
+    "may not be a Gram matrix, which is one of certain rows: every fit has rows of its own; true lets scikit-learn compute it",
+  // 500 rows take 0.5 s a tree with depth 12, 3 s with 14, and over a minute with 16.
+  "catboost.depth": (value, given, pathOf) =>
+    given("boosting_type") === "Ordered" &&
+    numbersIn(value).some((depth) => depth > 12) &&
+    `may be at most 12 with ${pathOf("boosting_type")} "Ordered", which takes minutes a tree beyond; got ${show(value)}`,
+  // lightgbm throws in a thread that catches nothing: SIGABRT.
+  "lightgbm.monotone_constraints": (value, given, pathOf) => {
+    const signs = numbersIn(value);
+    const categories = new Set(numbersIn(given("categorical_feature")));
+    const both = [...categories].filter((column) => (signs[column] ?? 0) !== 0);
+    const columns = `column${both.length === 1 ? "" : "s"} ${both.join(", ")}`;
+    return (
+      both.length > 0 &&
+      `constrains ${columns}, which ${pathOf("categorical_feature")} names: categories have no order; give 0 there, or leave it out of the categories; got ${show(value)}`
+    );
+  },
+  // lightgbm creates no constraints for an empty list, and its advanced method reads them for every split by categories: SIGSEGV.
+  "lightgbm.monotone_constraints_method": (value, given, pathOf) =>
+    value === "advanced" &&
+    numbersIn(given("monotone_constraints")).length === 0 &&
+    numbersIn(given("categorical_feature")).length > 0 &&
+    `"advanced" needs monotone_constraints beside ${pathOf("categorical_feature")}, one value a column; without constraints, leave the method out; got ${show(value)}`,
+};
+
+function sameAs(name: string): string {
+  return `${name} says the same in another way; keep one of them`;
 }
-
-const ADVANCED = '"advanced" needs monotone_constraints beside';
-
-const RULES: readonly MeaningRule[] = [
-  {
-    library: "xgboost",
-    parameter: "quantile_alpha",
-    fault: (value, given) =>
-      given("objective") === "reg:quantileerror" && !isOneQuantile(value)
-        ? `reg:quantileerror takes exactly one quantile, such as 0.5, got ${value === null ? "none" : show(value)}`
-        : undefined,
-  },
-  {
-    library: "catboost",
-    parameter: "allow_writing_files",
-    fault: (value) =>
-      value === null || value === false
-        ? undefined
-        : `must be false, got ${show(value)}: a config may not reach the file system`,
-  },
-  ...["silent", "logging_level"].map(
-    (parameter): MeaningRule => ({
-      library: "catboost",
-      parameter,
-      fault: (value, given) => {
-        const first = ["verbose", "silent", "logging_level"].find((name) => given(name) !== null);
-        return value === null || first === parameter
-          ? undefined
-          : `${first} says the same in another way; keep one of them`;
-      },
-    }),
-  ),
-  {
-    library: "xgboost",
-    parameter: "process_type",
-    fault: (value) =>
-      value === "update"
-        ? '"update" changes the trees of an existing model, and every fit starts anew'
-        : undefined,
-  },
-  {
-    // The trial fit sets its own verbosity, so it does not find an invalid one.
-    library: "xgboost",
-    parameter: "verbosity",
-    fault: (value) =>
-      value === null || /^"?[0-3]"?$/.test(JSON.stringify(value))
-        ? undefined
-        : `must be an integer from 0 to 3, got ${show(value)}`,
-  },
-  {
-    library: "sklearn",
-    parameter: "precompute",
-    fault: (value) =>
-      Array.isArray(value)
-        ? "may not be a Gram matrix, which is one of certain rows: every fit has rows of its own; true lets scikit-learn compute it"
-        : undefined,
-  },
-  {
-    // 500 rows take 0.5 s a tree with depth 12, 3 s with 14, and over a minute with 16.
-    library: "catboost",
-    parameter: "depth",
-    fault: (value, given, pathOf) =>
-      given("boosting_type") === "Ordered" && numbersIn(value).some((depth) => depth > 12)
-        ? `may be at most 12 with ${pathOf("boosting_type")} "Ordered", which takes minutes a tree beyond; got ${show(value)}`
-        : undefined,
-  },
-  {
-    // lightgbm throws in a thread that catches nothing: SIGABRT.
-    library: "lightgbm",
-    parameter: "monotone_constraints",
-    fault: (value, given, pathOf) => {
-      const signs = numbersIn(value);
-      const categories = new Set(numbersIn(given("categorical_feature")));
-      const both = [...categories].filter((column) => (signs[column] ?? 0) !== 0);
-      if (both.length === 0) return undefined;
-      const columns = `column${both.length === 1 ? "" : "s"} ${both.join(", ")}`;
-      return `constrains ${columns}, which ${pathOf("categorical_feature")} names: categories have no order; give 0 there, or leave it out of the categories; got ${show(value)}`;
-    },
-  },
-  {
-    // lightgbm creates no constraints for an empty list, and its advanced method reads them for every split by categories: SIGSEGV.
-    library: "lightgbm",
-    parameter: "monotone_constraints_method",
-    fault: (value, given, pathOf) => {
-      const isAlone = numbersIn(given("monotone_constraints")).length === 0;
-      const hasCategories = numbersIn(given("categorical_feature")).length > 0;
-      return value === "advanced" && isAlone && hasCategories
-        ? `${ADVANCED} ${pathOf("categorical_feature")}, one value a column; without constraints, leave the method out; got ${show(value)}`
-        : undefined;
-    },
-  },
-];
 
 /**
  * Faults by rules about the meaning of parameters.
@@ -194,10 +151,10 @@ export function ruleFaults(
     const message = `only regression is allowed, got ${show(objective)}; accepted: ${names.join(", ")}`;
     faults.push(fault(pathOf(parameter!), message, nearestName(objective, names)));
   }
-  for (const rule of RULES) {
-    if (rule.library !== library) continue;
-    const message = rule.fault(given(rule.parameter), given, pathOf);
-    if (message !== undefined) faults.push(fault(pathOf(rule.parameter), message));
+  for (const [key, find] of Object.entries(MEANING_RULES)) {
+    const [owner, own] = key.split(".") as [string, string];
+    const message = owner === library && find(given(own), given, pathOf);
+    if (message) faults.push(fault(pathOf(own), message));
   }
   const options = given("solver_options");
   if (name === "quantile" && jsonType(options) === "object")

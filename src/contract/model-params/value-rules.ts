@@ -22,13 +22,10 @@ import type { Library } from "./models.ts";
  * How mucast checks a parameter's value beyond its type:
  * - columns: the value refers to columns; it is compared with the columns of each fit.
  * - most: the value may not exceed a number; one written as a fraction may not exceed `mostFraction`, nor be below `least`, if given.
- * - own: value-checks.ts has a rule for this parameter.
- * - trial: the value refers to neither columns nor rows, and the trial fit checks it.
  */
 type ValueRule =
   | { readonly kind: "columns"; readonly forms: readonly ColumnForm[]; readonly inWords: string }
-  | { kind: "most"; most: number; mostFraction?: number; least?: number; reason: string }
-  | { readonly kind: "own" | "trial" };
+  | { kind: "most"; most: number; mostFraction?: number; least?: number; reason: string };
 
 type Rules = Readonly<Record<string, ValueRule>>;
 
@@ -42,11 +39,6 @@ function columns(inWords: string, ...forms: readonly ColumnForm[]): ValueRule {
 
 function most(count: number, reason: string): ValueRule {
   return { kind: "most", most: count, reason };
-}
-
-/** @param names separated by white space. */
-function each(kind: "own" | "trial", names: string): Rules {
-  return Object.fromEntries(wordsIn(names).map((name) => [name, { kind }]));
 }
 
 export function wordsIn(text: string): string[] {
@@ -66,9 +58,6 @@ const SKLEARN: Rules = {
   max_samples: { kind: "most", most: 10_000_000, mostFraction: 10, reason: "each tree draws as many rows" },
   // scikit-learn requires one sign for every column.
   monotonic_cst: columns(SIGNS, list("each", SIGN)),
-  ...each("own", "precompute solver_options"),
-  // `alpha` is one penalty, which may be in a list.
-  ...each("trial", "alpha max_depth n_jobs random_state verbose"),
 };
 
 const XGBOOST: Rules = {
@@ -82,14 +71,6 @@ const XGBOOST: Rules = {
   feature_types: columns(
     '"q", "float", "i", "int" or "c" a column',
     stringList("q", "float", "i", "int", "c"),
-  ),
-  ...each("own", "objective quantile_alpha verbosity"),
-  ...each(
-    "trial",
-    `base_score booster boost_from_average debug_synchronize device disable_default_eval_metric enable_categorical
-    eval_metric fail_on_invalid_gpu_id importance_type max_cached_hist_node max_cat_threshold max_cat_to_onehot
-    max_depth max_leaves max_row_perbatch n_jobs one_drop random_state refresh_leaf seed_per_iteration top_k updater
-    validate_parameters`,
   ),
 };
 
@@ -113,24 +94,6 @@ const LIGHTGBM: Rules = {
     text("each", LIGHTGBM_BINS),
   ),
   categorical_feature: columns("column numbers", COLUMN_NUMBERS, COLUMN_NUMBERS_TEXT, COLUMN_NUMBER),
-  ...each("own", "objective"),
-  // For metrics, which change no forecast and do not depend on columns.
-  ...each(
-    "trial",
-    `auc_mu_weights eval_at is_provide_training_metric label_gain lambdarank_norm lambdarank_truncation_level metric
-    metric_freq multi_error_top_k`,
-  ),
-  ...each(
-    "trial",
-    `bagging_by_query bagging_seed boost_from_average boosting_type data_random_seed data_sample_strategy deterministic
-    device_type drop_seed enable_bundle extra_seed extra_trees feature_fraction_seed feature_pre_filter force_col_wise
-    force_row_wise is_enable_sparse is_unbalance linear_tree max_cat_threshold max_cat_to_onehot max_depth max_drop
-    min_child_samples min_data_in_bin min_data_per_group monotone_constraints_method n_jobs num_iteration_predict
-    num_leaves objective_seed pre_partition pred_early_stop pred_early_stop_freq predict_contrib
-    predict_disable_shape_check predict_leaf_index predict_raw_score quant_train_renew_leaf random_state reg_sqrt
-    saved_feature_importance_type start_iteration_predict stochastic_rounding subsample_for_bin subsample_freq top_k
-    tree_learner uniform_drop use_missing use_quantized_grad verbosity xgboost_dart_mode zero_as_missing`,
-  ),
 };
 
 // catboost uses 0 for the columns after the last given one, and 1 for their weights.
@@ -155,22 +118,6 @@ const CATBOOST: Rules = {
   // catboost lists every number of a range, up to 3 GB, before it looks at the columns.
   ignored_features: columns("column numbers", COLUMN_RANGES, COLUMN_NUMBER),
   per_float_feature_quantization: columns("options of columns", OPTIONS_BY_NUMBER),
-  ...each("own", "allow_writing_files logging_level loss_function silent verbose"),
-  // For metrics, which change no forecast, and for the model's name and metadata.
-  ...each("trial", "custom_metric eval_metric metadata metric_period name"),
-  ...each(
-    "trial",
-    `boosting_type bootstrap_type border_count depth dev_efb_max_buckets dev_score_calc_obj_block_size
-    feature_border_type fold_permutation_block grow_policy leaf_estimation_backtracking leaf_estimation_method
-    max_leaves model_shrink_mode nan_mode random_score_type random_seed sampling_frequency sampling_unit score_function
-    task_type thread_count used_ram_limit`,
-  ),
-  // For categorical features, which do not exist.
-  ...each(
-    "trial",
-    `counter_calc_method ctr_history_unit ctr_leaf_count_limit ctr_target_border_count final_ctr_computation_mode
-    max_ctr_complexity one_hot_max_size`,
-  ),
 };
 
 const RULES: Readonly<Record<Library, Rules>> = {
