@@ -7,8 +7,13 @@ import { hostname } from "node:os";
  * the system has no /proc and the process is alive; undefined if no such process runs. A zombie (state Z or X) counts as ended.
  */
 export function startTimeOf(pid: number): string | undefined {
-  if (process.platform !== "linux") return takesSignals(pid) ? "0" : undefined;
-  return fieldsOf(pid)?.[START];
+  if (process.platform === "linux") return fieldsOf(pid)?.[START];
+  try {
+    process.kill(pid, 0);
+    return "0";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM" ? "0" : undefined;
+  }
 }
 
 export function isRunning(pid: number): boolean {
@@ -48,15 +53,6 @@ function fieldsOf(pid: number): string[] | undefined {
   }
 }
 
-function takesSignals(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
 /** Changes with every boot of the machine; empty on systems other than Linux. */
 export function bootId(): string {
   if (process.platform !== "linux") return "";
@@ -83,21 +79,13 @@ let known: string | undefined;
 
 /** Pids are meaningful only within one boot and one namespace: containers may share a folder, but not a pid. */
 function machine(): string {
-  known ??= createHash("sha256").update(machineFacts().join("\n")).digest("hex").slice(0, 8);
-  return known;
-}
-
-function machineFacts(): string[] {
-  if (process.platform !== "linux") return [hostname()];
-  const boot = readable(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
-  return [hostname(), boot, readable(() => readlinkSync("/proc/self/ns/pid"))];
-}
-
-/** Empty for a file that a sandbox hides; the other facts identify the machine well enough. */
-function readable(read: () => string): string {
+  if (known !== undefined) return known;
+  const facts = [hostname()];
   try {
-    return read();
+    facts.push(bootId(), process.platform === "linux" ? readlinkSync("/proc/self/ns/pid") : "");
   } catch {
-    return "";
+    // A sandbox may hide the files; the other facts identify the machine well enough.
   }
+  known = createHash("sha256").update(facts.join("\n")).digest("hex").slice(0, 8);
+  return known;
 }

@@ -213,6 +213,11 @@ export const lookbackSchema = integer(1, LIMITS.lookback)
   .describe("Number of rows in an input window.");
 
 const SECTION = ["NN params", "Dot prediction"];
+
+function addFault(faults: Fault[], path: readonly string[], message: string): void {
+  faults.push(fault(joinPath("config", [...SECTION, ...path]), message));
+}
+
 const poolingSchema = CNN.entry.pick({ filters: true, pool_size: true }).strip();
 const headsSchema = transformerSchema.pick({ d_model: true, nhead: true }).strip();
 
@@ -226,8 +231,6 @@ export function networkFaults(config: unknown): Fault[] {
   const architecture = ARCHITECTURES.find((name) => name === valueAt(prediction, ["current option"]));
   if (architecture === undefined) return [];
   const faults: Fault[] = [];
-  const add = (path: readonly string[], message: string) =>
-    faults.push(fault(joinPath("config", [...SECTION, ...path]), message));
   const given = (path: readonly string[]) => valueAt(prediction, path);
   const byDefault = (path: readonly string[]) => (given(path) === undefined ? " (the default)" : "");
   const { joint, entry: schema } = NETWORKS[architecture];
@@ -235,7 +238,7 @@ export function networkFaults(config: unknown): Fault[] {
   if (!joint && given(["training_params", "monitor"]) === "ic") {
     const able = architecturesOf({ joint: true }).join(" and ");
     const message = `must be loss for ${architecture}, which sees only one ticker, got ic; ${able} can use ic`;
-    add(["training_params", "monitor"], message);
+    addFault(faults, ["training_params", "monitor"], message);
   }
   const entryPath = ["models_params", architecture];
   const entry = given(entryPath) ?? {};
@@ -244,7 +247,8 @@ export function networkFaults(config: unknown): Fault[] {
   if (heads !== undefined && heads.d_model % heads.nhead !== 0) {
     const { d_model, nhead } = heads;
     const all = Array.from({ length: LIMITS.heads }, (_, i) => i + 1);
-    add(
+    addFault(
+      faults,
       [...entryPath, "nhead"],
       `must divide d_model, got ${nhead}${byDefault([...entryPath, "nhead"])} for d_model ` +
         `${d_model}${byDefault([...entryPath, "d_model"])}; these do: ${all.filter((n) => d_model % n === 0).join(", ")}`,
@@ -262,7 +266,8 @@ export function networkFaults(config: unknown): Fault[] {
     const rows = counted(Math.floor(lookback / pool_size ** (block - 1)), "row");
     const shrink = `give fewer filters than ${filters.length} or a smaller pool_size than ${pool_size}`;
     const cure = least <= LIMITS.lookback ? `the least that works is ${least}; or ${shrink}` : shrink;
-    add(
+    addFault(
+      faults,
       lookbackPath,
       `is too short for the pooling of the cnn, got ${lookback}${byDefault(lookbackPath)}: ` +
         `block ${block} of ${filters.length} would pool ${rows} by ${pool_size}; ${cure}`,
@@ -295,8 +300,6 @@ export function checkNetworkSize(
   tickers = 1,
 ): void {
   const faults: Fault[] = [];
-  const add = (path: readonly string[], message: string) =>
-    faults.push(fault(joinPath("config", [...SECTION, ...path]), message));
   const grouped = (count: number) => count.toLocaleString("en-US");
   const count = parameterCount(network, features, lookback);
   if (count > LIMITS.networkParameters) {
@@ -305,7 +308,8 @@ export function checkNetworkSize(
       (name) => `${name} ${JSON.stringify(values[name as keyof typeof values])}`,
     );
     const either = [widths.slice(0, -1).join(", "), widths.at(-1)].filter((part) => part !== "").join(" or ");
-    add(
+    addFault(
+      faults,
       ["models_params", network.architecture],
       `makes a network of ${grouped(count)} parameters with ${counted(features, "feature")}; ` +
         `at most ${grouped(LIMITS.networkParameters)} are accepted: lower ${either}`,
@@ -316,7 +320,8 @@ export function checkNetworkSize(
   const values = windows * lookback * features;
   if (values > LIMITS.batchElements) {
     const of = `lookback ${lookback} x ${counted(features, "feature")}`;
-    add(
+    addFault(
+      faults,
       ["data_processing", "batch_size"],
       `makes batches of ${grouped(values)} numbers (${grouped(windows)} windows x ${of}); ` +
         `at most ${grouped(LIMITS.batchElements)} are accepted: lower batch_size or lookback`,
