@@ -3,10 +3,11 @@ import { test } from "node:test";
 import type { z } from "zod";
 import type { ErrorCode } from "../errors/error-codes.ts";
 import { type Fault, MucastError } from "../errors/errors.ts";
-import { dlConfigSchema } from "./dl-settings.ts";
+import { valueAt } from "../errors/faults.ts";
+import { dlConfigSchema, parseDlSettings } from "./dl-settings.ts";
 import type { Operation } from "./job-operations.ts";
-import { mlConfigSchema } from "./ml-settings.ts";
-import { ownSection, parseConfig } from "./parse-config.ts";
+import { mlConfigSchema, parseMlSettings } from "./ml-settings.ts";
+import { ownSection, parseConfig, REMOVED_SETTINGS } from "./parse-config.ts";
 
 const ml = (params: object, beside: object = {}) =>
   parseConfig(JSON.stringify({ "ML params": params, ...beside }), mlConfigSchema, "run_ml_job");
@@ -42,32 +43,6 @@ test("fills in every default of run_ml_job", () => {
     target: "return",
     cross_section: false,
     importance: false,
-  });
-});
-
-test("fills in every default of run_dl_job", () => {
-  const prediction = dl({ "current option": "lstm" }).value["NN params"]["Dot prediction"];
-  assert.deepEqual(prediction, {
-    status: true,
-    "current option": "lstm",
-    global_settings: { device: "auto", seed: 42 },
-    data_processing: { scaler: "robust", lookback: 10, batch_size: 64 },
-    training_params: {
-      epochs: 20,
-      learning_rate: 0.001,
-      patience: 5,
-      optimizer: "adam",
-      weight_decay: 0,
-      grad_clip: 1,
-      loss_type: "r2",
-      ensemble: 1,
-      monitor: "loss",
-    },
-    models_params: {},
-    shrinkage: "none",
-    delay: 0,
-    target: "return",
-    cross_section: false,
   });
 });
 
@@ -185,19 +160,33 @@ test("refuses a config that is not an object, over 32 KiB, or broken", () => {
 
 const ML = '{\n  "model": "ridge", "model_params": {"alpha": 1.0, "tol": 1e-04}\n}';
 
-test("keeps only run_ml_job's own section, as it was written", () => {
-  const config = `\uFEFF {"keys": {"password": "hunter2"}, "\\u004dL params": ${ML} , "NN params": {"a": 1}}`;
-  assert.equal(ownSection(config, "run_ml_job"), ML);
-});
-
-test("keeps run_dl_job's own section as it was written if it contains only Dot prediction", () => {
-  const section = '{ "Dot prediction": { "current option" : "lstm" } }';
-  assert.equal(ownSection(`{"ML params": ${ML}, "NN params":${section}}`, "run_dl_job"), section);
-});
-
-test("keeps only the names of sections next to Dot prediction", () => {
+test("keeps only the job's own section, as it was written, and the names of those next to Dot prediction", () => {
+  const beside = `\uFEFF {"keys": {"password": "hunter2"}, "\\u004dL params": ${ML} , "NN params": {"a": 1}}`;
+  assert.equal(ownSection(beside, "run_ml_job"), ML);
   const own = '{ "current option" : "lstm" }';
+  const section = `{ "Dot prediction": ${own} }`;
+  assert.equal(ownSection(`{"ML params": ${ML}, "NN params":${section}}`, "run_dl_job"), section);
   const config = `{"NN params": {"Portfolio \\"x\\"": {"token": "hunter2"}, "Dot prediction": ${own}, "b": {}}}`;
-  const kept = ownSection(config, "run_dl_job");
-  assert.equal(kept, `{"Portfolio \\"x\\"": {}, "Dot prediction": ${own}, "b": {}}`);
+  const kept = `{"Portfolio \\"x\\"": {}, "Dot prediction": ${own}, "b": {}}`;
+  assert.equal(ownSection(config, "run_dl_job"), kept);
 });
+
+const CONFIGS = {
+  "ML params": { model: "ridge", choice: { candidates: [{ model: "lasso" }] } },
+  "NN params": { "Dot prediction": { "current option": "mlp", refit_every: 21 } },
+};
+
+for (const { path, harmless, instead } of REMOVED_SETTINGS) {
+  const name = `config.${path.join(".")}`;
+
+  test(`${name} is refused with what to do instead, except the value that changes nothing`, () => {
+    const settingsWith = (value: unknown) => {
+      const config = structuredClone(CONFIGS);
+      (valueAt(config, path.slice(0, -1)) as Record<string, unknown>)[path.at(-1)!] = value;
+      return (path[0] === "ML params" ? parseMlSettings : parseDlSettings)(JSON.stringify(config)).settings;
+    };
+    assert.deepEqual(settingsWith(harmless), settingsWith(undefined));
+    const message = `${name}: "other" was removed in 0.3.0 (see CHANGELOG.md); ${instead}`;
+    assert.throws(() => settingsWith("other"), { code: "invalid_request", message });
+  });
+}

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import type { ErrorCode } from "../errors/error-codes.ts";
 import { MucastError } from "../errors/errors.ts";
 import { isRawNumber, rawNumbers } from "../json/json-text.ts";
-import type { Operation, SubmittedOperation } from "./job-operations.ts";
-import { LIMITS } from "./limits.ts";
+import type { SubmittedOperation } from "./job-operations.ts";
+import { LIMITS, TAG_LIMITS } from "./limits.ts";
 import { type PayloadChecks, parsePayload } from "./payload.ts";
 
 const FEATURES = "https://a.example/c/data/feature_engine_1.json";
@@ -17,11 +17,11 @@ function payload(config: string, before = "", after = ""): string {
 
 const ridge = (params = "") => `{"ML params": {"model": "ridge"${params}}}`;
 
-function refusal(text: string, operation: Operation = "run_ml_job", checks: PayloadChecks = {}): MucastError {
-  return refusalOf(operation, text, checks);
-}
-
-function refusalOf(operation: SubmittedOperation, text: string, checks: PayloadChecks = {}): MucastError {
+function refusal(
+  text: string,
+  operation: SubmittedOperation = "run_ml_job",
+  checks: PayloadChecks = {},
+): MucastError {
   try {
     parsePayload(operation, text, checks);
   } catch (error) {
@@ -295,16 +295,16 @@ describe("the payload of an audit and of a replay", () => {
       url.includes(names) ? undefined : { message: "is refused" };
     const before = '"previous_feature_url": "p", "previous_data_extractor_url": "input", "truncations": 0,';
     const text = payload(ridge(',"n_splits":0'), before);
-    assert.deepEqual(told(refusalOf("audit", text, { checkUrl }), "invalid_request").sort(), [
+    assert.deepEqual(told(refusal(text, "audit", { checkUrl }), "invalid_request").sort(), [
       "config.ML params.n_splits",
       "data_extractor_url",
       "feature_url",
       "previous_feature_url",
       "truncations",
     ]);
-    assert.deepEqual(told(refusalOf("audit", payload(both)), "invalid_request"), ["operation"]);
-    assert.equal(refusalOf("audit", payload("{}")).data.path, "config");
-    assert.deepEqual(told(refusalOf("replay", '{"output_url": "input"}', { checkUrl }), "url_not_allowed"), [
+    assert.deepEqual(told(refusal(payload(both), "audit"), "invalid_request"), ["operation"]);
+    assert.equal(refusal(payload("{}"), "audit").data.path, "config");
+    assert.deepEqual(told(refusal('{"output_url": "input"}', "replay", { checkUrl }), "url_not_allowed"), [
       "output_url",
     ]);
   });
@@ -325,5 +325,32 @@ describe("a payload with too many values", () => {
   it("does not count the values of the config", () => {
     const config = `{"other": [${"1,".repeat(3_000)}1]}`;
     assert.deepEqual(told(refusal(payload(config)), "invalid_request"), ["config.ML params", "config.other"]);
+  });
+});
+
+describe("tags", () => {
+  const withTags = (tags: unknown) => payload(ridge(), `"tags": ${JSON.stringify(tags)},`);
+  const longest = "x".repeat(TAG_LIMITS.characters);
+  const most = Array.from({ length: TAG_LIMITS.tags }, (_, i) => `tag ${i}`);
+
+  it("keep their order and every printable character", () => {
+    for (const tags of [[], ["b", "a"], ["<b>'&\"/\\,:=~"], ["two words"], [longest], most])
+      assert.deepEqual(parsePayload("run_ml_job", withTags(tags)).options, { tags });
+  });
+
+  it("are refused with the path and the value", () => {
+    const printable = "must be 1 to 64 printable ASCII characters without a space at either end";
+    for (const [tags, message] of [
+      ["a", 'tags: must be an array, got "a"'],
+      [[1], "tags[0]: must be a string, got 1"],
+      [["a", ""], `tags[1]: ${printable}, got ""`],
+      [[" a"], `tags[0]: ${printable}, got " a"`],
+      [["\u202ea"], `tags[0]: ${printable}, got "\\u202ea"`],
+      [["é"], `tags[0]: ${printable}, got "é"`],
+      [[`${longest}x`], `tags[0]: ${printable}, got ${JSON.stringify(`${longest}x`)}`],
+      [["a", "b", "a"], 'tags[2]: must not appear twice, got "a"'],
+      [[...most, "more"], "tags: must be a list of length <= 16, got "],
+    ] as const)
+      assert.ok(refusal(withTags(tags)).message.startsWith(message), message);
   });
 });
