@@ -30,16 +30,10 @@ export interface ResolvedModelParams {
   readonly warnings: readonly Warning[];
 }
 
-interface ModelParamsRequest {
-  readonly model: Model;
-  /** The caller's `model_params`, of a `rawNumbers` tree. */
-  readonly rawParams: unknown;
-  readonly path?: string;
-}
-
 /**
  * The arguments of a model's constructor: the caller's, checked, with threads, seed and silence set.
  *
+ * @param rawParams the caller's `model_params`, of a `rawNumbers` tree, and their path in messages.
  * @throws MucastError `invalid_model_params` with every fault in `faults`, or `device_unavailable` if the only faults are arguments that
  * request a GPU.
  */
@@ -47,7 +41,11 @@ export function resolveModelParams({
   model,
   rawParams,
   path = "config.ML params.model_params",
-}: ModelParamsRequest): ResolvedModelParams {
+}: {
+  readonly model: Model;
+  readonly rawParams: unknown;
+  readonly path?: string;
+}): ResolvedModelParams {
   const { library, className } = model;
   const known = parametersOf(model.name);
   /** By the constructor's own names, in the caller's order. */

@@ -16,68 +16,53 @@ import { jobOperationSchema } from "./result-record.ts";
 export const REPLAY_EXITS = { identical: 0, differs: 6, cannot_replay: 7 } as const;
 export type ReplayVerdict = keyof typeof REPLAY_EXITS;
 
+function differs(advice: string) {
+  return { verdict: "differs", advice } as const;
+}
+
+function cannotReplay(advice: string) {
+  return { verdict: "cannot_replay", advice } as const;
+}
+
 /** Why a replay differs or cannot run, and what to do about it; docs/replay.md has a row for each reason. */
 export const REPLAY_REASONS = {
-  inputs: {
-    verdict: "differs",
-    advice:
-      "Provide the blobs that the output was made from. If only changed blobs are left, the output cannot be verified.",
-  },
-  spelling: {
-    verdict: "differs",
-    advice:
-      "Every value is verified, but a program read the output and wrote it again, so the bytes differ from those that the job wrote. If the bytes matter, use the job's own file.",
-  },
-  versions: {
-    verdict: "differs",
-    advice:
-      "Install the version and commit of mucast that the output records, run its `mucast setup`, and replay there. Another version may compute other last digits.",
-  },
-  instruction_set: {
-    verdict: "differs",
-    advice:
-      "Replay on the kind of processor that `machine` in the output names, or run the job with `portable` (--portable): such outputs agree on all x86-64-v3 machines.",
-  },
-  device: {
-    verdict: "differs",
-    advice: "Networks trained on a GPU do not promise the same bytes. If that matters, train on the CPU.",
-  },
-  engine_crashed: {
-    verdict: "differs",
-    advice:
-      "The recorded job went on without these tickers, for example because the machine was short of memory. Run the job again and keep the new output.",
-  },
-  defect: {
-    verdict: "differs",
-    advice:
-      "Inputs, versions and processor are the same, so either the output was changed after the job, or mucast has a defect. Compare the output with its first copy, and if they are equal, report this verdict.",
-  },
-  another_schema: {
-    verdict: "cannot_replay",
-    advice:
-      "Provide an output of run_ml_job or run_dl_job: a JSON document with the schema mucast.forecast/1.",
-  },
-  config_missing: {
-    verdict: "cannot_replay",
-    advice:
-      "The output comes from a version that did not keep the config, or the config contains a signed URL. Provide the job's config as `config` (--config).",
-  },
-  config_differs: {
-    verdict: "cannot_replay",
-    advice:
-      "Provide the config byte for byte as the job received it, or omit `config` (--config) if the output has its own.",
-  },
-  inputs_gone: {
-    verdict: "cannot_replay",
-    advice:
-      "Provide both blobs as `feature_url` and `data_extractor_url` (--feature-url, --data-extractor-url), or put them beside the output under the recorded names. An output does not keep the signature of a URL: if the storage needs one, provide the URL with a new signature.",
-  },
-  job_refused: {
-    verdict: "cannot_replay",
-    advice:
-      "This version does not run the recorded job on this machine; the problem says why. Replay with the version that `provenance` in the output names.",
-  },
-} as const satisfies Record<string, { verdict: ReplayVerdict; advice: string }>;
+  inputs: differs(
+    "Provide the blobs that the output was made from. If only changed blobs are left, the output cannot be verified.",
+  ),
+  spelling: differs(
+    "Every value is verified, but a program read the output and wrote it again, so the bytes differ from those that the job wrote. If the bytes matter, use the job's own file.",
+  ),
+  versions: differs(
+    "Install the version and commit of mucast that the output records, run its `mucast setup`, and replay there. Another version may compute other last digits.",
+  ),
+  instruction_set: differs(
+    "Replay on the kind of processor that `machine` in the output names, or run the job with `portable` (--portable): such outputs agree on all x86-64-v3 machines.",
+  ),
+  device: differs(
+    "Networks trained on a GPU do not promise the same bytes. If that matters, train on the CPU.",
+  ),
+  engine_crashed: differs(
+    "The recorded job went on without these tickers, for example because the machine was short of memory. Run the job again and keep the new output.",
+  ),
+  defect: differs(
+    "Inputs, versions and processor are the same, so either the output was changed after the job, or mucast has a defect. Compare the output with its first copy, and if they are equal, report this verdict.",
+  ),
+  another_schema: cannotReplay(
+    "Provide an output of run_ml_job or run_dl_job: a JSON document with the schema mucast.forecast/1.",
+  ),
+  config_missing: cannotReplay(
+    "The output comes from a version that did not keep the config, or the config contains a signed URL. Provide the job's config as `config` (--config).",
+  ),
+  config_differs: cannotReplay(
+    "Provide the config byte for byte as the job received it, or omit `config` (--config) if the output has its own.",
+  ),
+  inputs_gone: cannotReplay(
+    "Provide both blobs as `feature_url` and `data_extractor_url` (--feature-url, --data-extractor-url), or put them beside the output under the recorded names. An output does not keep the signature of a URL: if the storage needs one, provide the URL with a new signature.",
+  ),
+  job_refused: cannotReplay(
+    "This version does not run the recorded job on this machine; the problem says why. Replay with the version that `provenance` in the output names.",
+  ),
+} satisfies Record<string, { verdict: ReplayVerdict; advice: string }>;
 
 export type ReplayReason = keyof typeof REPLAY_REASONS;
 
