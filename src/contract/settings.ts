@@ -46,11 +46,6 @@ function count(least: number, most: number) {
   return z.coerce.number().int().min(least).max(most);
 }
 
-function isPlainUrl(text: string): boolean {
-  const { username, password, search, hash } = new URL(text);
-  return `${username}${password}${search}${hash}` === "";
-}
-
 const flag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
   z.boolean(),
@@ -95,7 +90,10 @@ export const settingsSchema = z.strictObject({
     "URL at which callers reach the service, if it differs from its address. Used in `Operation-Location` and in the URLs of outputs.",
     z
       .url({ protocol: /^https?$/ })
-      .refine(isPlainUrl, "must have no user name, query string or fragment")
+      .refine(
+        (text) => !/^\w+:\/\/[^/]*@|[?#]/.test(text),
+        "must have no user name, query string or fragment",
+      )
       .optional(),
     { flag: "--public-url" },
   ),

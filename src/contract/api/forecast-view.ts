@@ -168,9 +168,6 @@ export type ForecastQuery = z.infer<typeof forecastInput>;
 
 /** A number from 1 to `most`, or its decimal digits in a query. */
 export function queryCount(most: number) {
-  return z.preprocess(ofDigits, integer(1, most));
-}
-
-function ofDigits(value: unknown): unknown {
-  return typeof value === "string" && /^[0-9]+$/.test(value) ? Number(value) : value;
+  const isDigits = (value: unknown) => typeof value === "string" && /^[0-9]+$/.test(value);
+  return z.preprocess((value) => (isDigits(value) ? Number(value) : value), integer(1, most));
 }

@@ -70,10 +70,6 @@ const VERDICT =
 /** The config of either job; the jobs themselves have its complete schema. */
 const anyConfigSchema = z.looseObject({});
 
-function alternatives(names: readonly string[]): string {
-  return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
-}
-
 function submission<N extends SubmittedOperation, I extends z.ZodObject>(
   name: N,
   title: string,
@@ -102,8 +98,9 @@ export const API_OPERATIONS = {
   run_ml_job: submission(
     "run_ml_job",
     "Train classical regressors",
-    `Trains regressors, one per ticker or one for all (${alternatives(MODELS.map(({ name }) => name))}) ` +
-      `and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
+    `Trains regressors, one per ticker or one for all (${MODELS.map(({ name }) => name)
+      .join(", ")
+      .replace(/, (\w+)$/, " or $1")}) ` + `and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
     payloadSchema,
     mlConfigSchema,
   ),

@@ -169,7 +169,10 @@ function withChoice(
     searchedIn: "model_params",
     valuesOf({ model_params = {} }, { model }) {
       const inherited = model === own.model ? base.model_params : undefined;
-      const isNew = ([name, value]: [string, unknown]) => !isEqual(value, valueAt(inherited, [name]));
+      // As JavaScript writes the numbers, like the schema's copy.
+      const before: unknown = JSON.parse(JSON.stringify(inherited ?? {}));
+      const isNew = ([name, value]: [string, unknown]) =>
+        JSON.stringify(value) !== JSON.stringify(valueAt(before, [name]));
       return Object.fromEntries(Object.entries(model_params).filter(isNew));
     },
     identity: ["model", "resolvedParams", "scaler", "fit", "target", "crossSection"],
@@ -185,11 +188,6 @@ function withChoice(
     settings: { ...own, choice: { ...found.choice, warmUp } },
     warnings: [...warnings, ...found.warnings],
   };
-}
-
-/** Whether two values are the same, apart from how a number is written. */
-function isEqual(value: unknown, raw: unknown): boolean {
-  return raw !== undefined && JSON.stringify(value) === JSON.stringify(JSON.parse(JSON.stringify(raw)));
 }
 
 function modelFaults(params: unknown): readonly Fault[] {

@@ -131,10 +131,8 @@ export function rankedCandidates<T extends { readonly gain: number | null }>(
 ): (T & { readonly number: number })[] {
   return candidates
     .map((candidate, number) => ({ ...candidate, number }))
-    .sort((a, b) => compareGains(b.gain, a.gain) || a.number - b.number);
-}
-
-function compareGains(a: number | null, b: number | null): number {
-  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
-  return a - b;
+    .sort((a, b) => {
+      const isNumber = Number(b.gain !== null) - Number(a.gain !== null);
+      return isNumber || (b.gain ?? 0) - (a.gain ?? 0) || a.number - b.number;
+    });
 }
