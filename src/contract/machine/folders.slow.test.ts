@@ -24,7 +24,8 @@ test("makeFolder creates missing folders, and returns the topmost of them", () =
   assert.equal(makeFolder(join(root, "a/b/c")), undefined);
 });
 
-test("a folder that cannot be created, such as below a file, is an error", () => {
+test("a folder that cannot be created, such as below a file or in /proc, is an error", () => {
+  for (const path of ["/proc/x", "/proc/x/y/z"]) assert.throws(() => makeFolder(path), { code: "ENOENT" });
   writeFileSync(join(root, "file"), "");
   assert.throws(() => makeFolder(join(root, "file/x")), { code: "ENOTDIR" });
   assert.throws(() => makeFolder(join(root, "file")), { code: "EEXIST" });

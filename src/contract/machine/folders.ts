@@ -1,18 +1,31 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { MucastError } from "../errors/errors.ts";
 
 /**
- * Creates a folder and its missing parents.
+ * Creates a folder and its missing parents. Node's own recursive mkdir never returns if a file system reports an existing parent folder as
+ * missing, as /proc.
  * @param mode of each new folder, reduced by the umask.
  * @param root must exist: neither it nor its parents are created.
  * @returns the topmost folder that was created; undefined if the folder existed.
  */
 export function makeFolder(path: string, mode = 0o777, root?: string): string | undefined {
-  if (root !== undefined && !existsSync(root))
-    throw Object.assign(new Error(`${root} is not there`), { code: "ENOENT" });
-  return mkdirSync(path, { recursive: true, mode });
+  if (isFolder(path)) return undefined;
+  if (path === root) throw Object.assign(new Error(`${path} is not there`), { code: "ENOENT" });
+  const made = existsSync(dirname(path)) ? undefined : makeFolder(dirname(path), mode, root);
+  try {
+    mkdirSync(path, { mode });
+    return made ?? path;
+  } catch (error) {
+    // Another process may have created it.
+    if (isFolder(path)) return made;
+    throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** The folders of the XDG Base Directory Specification, below the user's home. */
