@@ -52,6 +52,9 @@ export interface CandidateReader<Settings, Entry> {
   readonly identity: readonly (keyof Settings)[];
 }
 
+/** Members of an entry that its label and its points are made from. */
+const NO_SETTINGS = ["label", "grid", "draws", "draw"];
+
 /**
  * Finding a fault takes time, because its message may suggest a name. A small config may have thousands in each of 100 candidates, most of
  * them the same, and an error lists MAX_FAULTS.
@@ -91,14 +94,9 @@ export function readCandidates<Settings, Entry extends CandidateEntry>(
   let faults = 0;
   for (const [i, entry] of entries.entries()) {
     const path = `${listPath}[${i}]`;
-    const { label: _, grid, draws = 1, draw, ...sets } = raw[i]!;
-    const points = [
-      ...(grid !== undefined
-        ? gridPoints(grid as Readonly<Record<string, readonly RawJson[]>>)
-        : entry.draw === undefined
-          ? [new Map()]
-          : drawnPoints(entry.draws!, entry.draw, seed, i)),
-    ];
+    const { grid } = raw[i]!;
+    const sets = Object.fromEntries(Object.entries(raw[i]!).filter(([name]) => !NO_SETTINGS.includes(name)));
+    const points = [...pointsOf(entry, grid, seed, i)];
     if (points.length < sizeOf(entry)) {
       const few = points.length === 1 ? "a single point" : `only ${points.length} different points`;
       const message = `${entry.draws} draws of ${few}; ask for no more than there are, or give a wider range`;
@@ -124,6 +122,16 @@ export function readCandidates<Settings, Entry extends CandidateEntry>(
     choice: { rule, measure, seed, candidates: uniquelyLabelled(found) },
     warnings: [...warnings.values()],
   };
+}
+
+function pointsOf(
+  { draws, draw }: CandidateEntry,
+  grid: RawJson | undefined,
+  seed: number,
+  stream: number,
+): Iterable<SearchPoint> {
+  if (grid !== undefined) return gridPoints(grid as Readonly<Record<string, readonly RawJson[]>>);
+  return draw === undefined ? [new Map()] : drawnPoints(draws!, draw, seed, stream);
 }
 
 function protoPaths(value: RawJson, path: string): string[] {
