@@ -67,7 +67,7 @@ const CONTRACT_FOLDERS: Record<string, readonly string[]> = {
   schema: ["json"],
   problems: ["errors", "json", "schema"],
   "model-params": ["errors", "json", "market", "problems"],
-  config: ["errors", "json", "market", "problems", "model-params"],
+  config: ["errors", "json", "market", "schema", "problems", "model-params"],
   output: ["schema", "problems", "config"],
   api: ["schema", "problems", "model-params", "config", "output"],
 };
