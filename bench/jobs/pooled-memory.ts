@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseMlSettings } from "../../src/contract/config/ml-settings.ts";
 import { matrixBytes } from "../../src/jobs/ml/pooled-matrix.ts";
-import { workerBytes } from "../../src/jobs/ml/pooled-memory.ts";
+import { workerBytes } from "../../src/jobs/ml/fit-estimates.ts";
 import { writeLargeMarket } from "../networks/large-market.ts";
 import { watchedJob } from "../networks/network-memory.ts";
 import type { Table } from "../table.ts";

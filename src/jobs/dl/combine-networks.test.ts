@@ -6,7 +6,7 @@ import { noise } from "../../evaluate/choice/choice.testing.ts";
 import { CandidateFits } from "../shared/choice/combine-candidates.ts";
 import type { HeldOutPart } from "../shared/modelled-ticker.ts";
 import { combineNetworks, testedParts } from "./combine-networks.ts";
-import type { TrainedTicker } from "./planned-network.ts";
+import { judgedBy, type TrainedTicker } from "./planned-network.ts";
 
 const TICKER = "AAPL";
 const { settings } = parseDlSettings(
@@ -41,8 +41,7 @@ function trained(skill: number, spread: number | undefined): TrainedTicker {
     ticker: TICKER,
     dates: { ticker: TICKER, lastRowDay: 204, lastPriceDay: 204 } as unknown as TrainedTicker["dates"],
     fitLabels: new Float64Array(0),
-    validation: part(100, 60, skill),
-    calibration: part(160, 40, skill),
+    ...judgedBy(part(100, 60, skill), part(160, 40, skill)),
     labelSquare: 1,
     score: { days, labelDays, labels: realised, volatility: realised, predicted, spans: [] },
     models: [],
@@ -60,8 +59,15 @@ function combined(all: readonly TrainedTicker[]): TrainedTicker {
   const fits = new CandidateFits<DlSettings, TrainedTicker>(testedParts);
   for (const [c, own] of all.entries())
     fits.add(CHOICE.candidates[c]!, [own], { failures: [], warnings: [] });
-  const first = { training: new Map(), blockTraining: new Map(), failures: [], warnings: [], blockRows: [] };
-  return combineNetworks(fits, first, CHOICE).trained[0]!;
+  const first = {
+    training: new Map(),
+    blockTraining: new Map(),
+    failures: [],
+    warnings: [],
+    blockRows: [],
+    listed: [],
+  };
+  return combineNetworks(fits, first, CHOICE).tickers[0]!;
 }
 
 test("a single member keeps the spread of its own ensemble", () => {

@@ -1,5 +1,4 @@
-import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
-import { recordsRefits } from "../../contract/config/refit-settings.ts";
+import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported, withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import type { JointMember, JointPlan } from "../../panel/joint-plan.ts";
@@ -7,57 +6,38 @@ import { hasLateForecasts } from "../../panel/late-ticker.ts";
 import { firstBlock, type RefitBlock, type RowsByBlock } from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, type WindowPlan } from "../../panel/window-plan.ts";
-import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
+import type { FitPlan, PlannedTicker } from "../plan.ts";
 import { lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import { rowFacts } from "../shared/modelled-ticker.ts";
-import { noRefit } from "../shared/ticker-warnings.ts";
 import { planJointWindows, planOf } from "./plan-joint-network.ts";
 import { planTickerWindows } from "./plan-ticker-networks.ts";
 
-/** The warning of a config that is switched off. */
-export const DISABLED: Warning = {
-  code: "disabled",
-  message: "config.NN params.Dot prediction.status is false: nothing was trained, and mu is empty.",
-};
-
-/** The config of run_dl_job, and the networks that the job would plan. @throws MucastError like run_dl_job. */
-export function previewDl(config: string): PreviewedConfig {
-  const { settings, warnings } = parseDlSettings(config);
-  const { architecture, ...params } = settings.network;
-  return {
-    model: { name: architecture, params },
-    warnings: settings.enabled ? warnings : [...warnings, DISABLED],
-    trains: settings.enabled,
-    panel: settings,
-    listed: () => [],
-    joinRule: settings.refitEvery === undefined ? undefined : () => ({ lookback: settings.lookback }),
-    plan: (panels, late, blocks) => planAll([...panels, ...late], settings, blocks),
-  };
-}
-
 /** The networks of a plan, without ensembles, and the number of values that the largest one reads. */
-interface Networks {
+interface Networks extends Pick<FitPlan, "tickers" | "failures"> {
   readonly networks: number;
   readonly bytes: number;
 }
 
-function planAll(
+/** The facts of a plan, without its training. @throws MucastError like run_dl_job. */
+export function planNetworks(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-): PlannedJob {
+): Omit<FitPlan, "collect"> {
   const planEither = settings.joint ? planJoint : planEach;
-  const { networks, bytes, ...planned } = planEither(panels, settings, blocks);
-  if (!recordsRefits(settings) || !settings.enabled) return planned;
-  const refits = { fits: networks * settings.ensemble, blocks: blocks.length, fit_bytes: bytes };
-  return { ...planned, refits, warnings: noRefit(blocks, settings) };
+  const { networks, bytes, tickers, failures } = planEither(panels, settings, blocks);
+  const fits = networks * settings.ensemble;
+  return {
+    ...{ tickers, failures, fits, fitBytes: bytes, steps: fits * settings.training.epochs },
+    estimate: { seconds: 0, matrix_bytes: bytes },
+  };
 }
 
 function planEach(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-): PlannedJob & Networks {
+): Networks {
   const { planned, failures } = planTickerWindows(panels, settings, blocks);
   let networks = 0;
   for (const { rows, first } of planned) {
@@ -79,7 +59,7 @@ function planJoint(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
-): PlannedJob & Networks {
+): Networks {
   const { plan, joined, unionAt, failures, rows } = planJointWindows(panels, settings, blocks);
   const wholes = new Map([...panels, ...joined].map((panel) => [panel.ticker, panel]));
   const members = firstMembers(plan, joined, rows, blocks, settings);

@@ -6,7 +6,7 @@ import type { FeatureUnion } from "../../panel/feature-union.ts";
 import { type JointPlan, jointSamples, ownSamples } from "../../panel/joint-plan.ts";
 import { firstBlock, type RefitBlock, type RowsByBlock } from "../../panel/refit-blocks.ts";
 import { hasScoreWindow } from "../../panel/window-plan.ts";
-import type { PanelOnDisk } from "../shared/panel-files.ts";
+import type { FitPanel as PanelOnDisk } from "../shared/panels.ts";
 import {
   type PlannedNetwork,
   scaledFrom,
@@ -102,11 +102,7 @@ export class JointNetwork implements PlannedNetwork {
           scale_rows: train.at(-1)! + 1,
         })),
       },
-      // The networks of other blocks read the features, too.
-      files: [
-        ...(blocks.length === 1 ? plan.members.map(({ panel }) => panel.x.ref) : []),
-        ...[written.ends.ref, written.labels.ref],
-      ],
+      files: [written.ends.ref, written.labels.ref],
     };
   }
 

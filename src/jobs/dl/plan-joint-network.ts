@@ -16,8 +16,7 @@ import {
 } from "../../panel/refit-blocks.ts";
 import { MIN_DATE_TICKERS } from "../../panel/relative-target.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
-import { failuresWithout } from "../shared/late-tickers.ts";
-import type { PanelOnDisk } from "../shared/panel-files.ts";
+import type { FitPanel as PanelOnDisk } from "../shared/panels.ts";
 import { JointNetwork } from "./joint-network.ts";
 import type { NetworkPlan, PlannedNetwork } from "./planned-network.ts";
 
@@ -82,10 +81,9 @@ export function planJointWindows<P extends PanelRows>(
   return {
     plan,
     joined,
-    failures: failuresWithout(
-      forecasting,
-      plan.excluded.map(({ code, message, data }) => ({ ticker: data.ticker!, code, message })),
-    ),
+    failures: plan.excluded
+      .map(({ code, message, data }) => ({ ticker: data.ticker!, code, message }))
+      .filter(({ ticker }) => !forecasting.some((panel) => panel.ticker === ticker)),
     rows: rowsOf,
     unionAt,
   };

@@ -13,7 +13,7 @@ import {
 } from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, planWindows, type WindowOptions, type WindowPlan } from "../../panel/window-plan.ts";
-import type { PanelOnDisk } from "../shared/panel-files.ts";
+import type { FitPanel as PanelOnDisk } from "../shared/panels.ts";
 import {
   type NetworkPlan,
   type PlannedNetwork,
@@ -217,8 +217,7 @@ class TickerNetwork implements PlannedNetwork {
         ...scaledFrom(train, settings),
         parts,
       },
-      // The networks of other blocks read the features, too.
-      files: [...(blocks.length === 1 ? [x.ref] : []), written.ends.ref, written.labels.ref],
+      files: [written.ends.ref, written.labels.ref],
     };
   }
 

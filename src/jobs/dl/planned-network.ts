@@ -21,7 +21,7 @@ import {
   type ScoreModel,
   type ScoreRows,
 } from "../shared/modelled-ticker.ts";
-import type { PanelOnDisk } from "../shared/panel-files.ts";
+import type { FitPanel as PanelOnDisk } from "../shared/panels.ts";
 
 /** One network to be trained, for one ticker or for all. */
 export interface PlannedNetwork {
@@ -101,7 +101,12 @@ export interface TickerForecasts {
 /** A ticker with its forecasts, and the facts that its first network reports about it. */
 export interface TrainedTicker
   extends TickerForecasts,
-    Required<Pick<ModelledTicker, "dates" | "fitLabels" | "rows" | "warnings" | "listed" | "splits">>,
+    Required<
+      Pick<
+        ModelledTicker,
+        "dates" | "fitLabels" | "heldOut" | "residuals" | "rows" | "warnings" | "listed" | "splits"
+      >
+    >,
     Pick<ModelledTicker, "joins"> {
   /**
    * The rows whose labels early stopping monitored; the training mean is the mean of the ticker's own training labels. Empty for
@@ -114,14 +119,10 @@ export interface TrainedTicker
   readonly labelSquare: number;
 }
 
-/** As the job evaluates it: judged by the calibration part if there is one, because the validation part chose the epochs. */
-export function modelledOf(trained: TrainedTicker): ModelledTicker {
-  const { validation, calibration } = trained;
-  return {
-    ...trained,
-    heldOut: calibration.days.length > 0 ? calibration : validation,
-    residuals: calibration,
-  };
+/** A ticker is judged by the calibration part if there is one, because the validation part chose the epochs. */
+export function judgedBy(validation: HeldOutPart, calibration: HeldOutPart) {
+  const heldOut = calibration.days.length > 0 ? calibration : validation;
+  return { validation, calibration, heldOut, residuals: calibration };
 }
 
 /** Only the forecasts. */
@@ -185,8 +186,7 @@ export function trainedTicker(
     dates: datesOf(panel),
     ...(joins === undefined ? {} : { joins }),
     fitLabels: fitLabels(whole),
-    validation: held("validate"),
-    calibration: held("calibrate"),
+    ...judgedBy(held("validate"), held("calibrate")),
     labelSquare: learned.length === 0 ? 0 : rootMeanSquare(learned) ** 2,
     score: {
       days: daysOf("score"),

@@ -3,7 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import type { StackProgress, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
-import type { EnginePool } from "../../engine/pool/pool.ts";
+import type { TaskPool } from "../plan.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import type { FitTimings } from "../shared/timings.ts";
 import { memberName } from "./ensemble.ts";
@@ -13,7 +13,7 @@ import type { PlannedNetwork } from "./planned-network.ts";
 import { TrainedBlocks, type TrainOutcome } from "./trained-blocks.ts";
 
 export interface TrainOptions {
-  readonly pool: EnginePool;
+  readonly pool: TaskPool;
   /** As the engine resolved it. */
   readonly device: string;
   /** Threads that each member of a joint network may use. */

@@ -3,7 +3,7 @@ import { type ArrayRef, NpyWriter, readNpyRows, writeNpy } from "../../engine/np
 import type { FeatureUnion } from "../../panel/feature-union.ts";
 import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
 import { targetsOf } from "../../panel/ticker-panel.ts";
-import type { PanelOnDisk } from "../shared/panel-files.ts";
+import type { FitPanel } from "../shared/panels.ts";
 
 /** The rows of all tickers as the engine maps them: those that some fit learns from, followed by the score rows. */
 export interface PooledMatrix {
@@ -26,7 +26,7 @@ export function matrixBytes(plan: Pick<PooledPlan, "learnRows" | "scoreRows">, c
  * @throws MucastError output_failed if the work folder's disk is full.
  */
 export function writePooledMatrix(
-  plan: PooledPlan<PanelOnDisk>,
+  plan: PooledPlan<FitPanel>,
   union: FeatureUnion,
   workFolder: string,
 ): PooledMatrix {
@@ -64,7 +64,7 @@ function countBelow(places: Float64Array, limit: number, from: number): number {
  * @param range positions, either all among its rows to learn from or all among its score rows.
  */
 function placeRows(
-  { panel, learn, places }: PooledMember<PanelOnDisk>,
+  { panel, learn, places }: PooledMember<FitPanel>,
   [begin, end]: readonly [number, number],
   columns: readonly number[],
   piece: Float64Array,
@@ -79,11 +79,11 @@ function placeRows(
   for (let position = begin; position < end; position++) {
     const source = (rowOf(position) - from) * columns.length;
     const target = (places[position]! - first) * k;
-    for (let c = 0; c < columns.length; c++) piece[target + columns[c]!] = x[source + c]!;
+    for (const [c, column] of columns.entries()) if (column >= 0) piece[target + column] = x[source + c]!;
   }
 }
 
-function writeTargets({ members, learnRows }: PooledPlan<PanelOnDisk>, workFolder: string): ArrayRef {
+function writeTargets({ members, learnRows }: PooledPlan<FitPanel>, workFolder: string): ArrayRef {
   const y = new Float64Array(learnRows);
   for (const { panel, learn, places } of members) {
     const targets = targetsOf(panel);

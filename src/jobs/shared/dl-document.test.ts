@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import type { TrainingRecord } from "../dl/ensemble.ts";
-import { modelledOf, type TrainedTicker } from "../dl/planned-network.ts";
+import { judgedBy, type TrainedTicker } from "../dl/planned-network.ts";
 import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
 import { jobDocument, plain } from "./job-document.ts";
 import { orderedPieces } from "./ordered-json.ts";
@@ -12,8 +12,10 @@ import { recordedDl } from "./recorded-settings.ts";
 
 function evaluateDl(trained: readonly TrainedTicker[], settings: ScoreSettings, asOf: number) {
   const rows = settings.intervals === undefined ? "validation" : "calibration";
-  return evaluateForecasts(trained.map(modelledOf), rows, settings, asOf);
+  return evaluateForecasts(trained.map(judged), rows, settings, asOf);
 }
+
+const judged = (ticker: TrainedTicker) => ({ ...ticker, ...judgedBy(ticker.validation, ticker.calibration) });
 
 const SHA = "0".repeat(64);
 
@@ -32,7 +34,7 @@ function outputOf(
     createdAt: new Date(0),
     window: { start: 0, end: 100, cut: 100 },
     asOf: 100,
-    fits: { tickers: trained.map(modelledOf), failures: [], training: plain(training) },
+    fits: { tickers: trained.map(judged), failures: [], training: plain(training) },
     evaluation: evaluateDl(trained, settings, 100),
     intervals: settings.intervals,
     shrinkage: settings.shrinkage,
@@ -71,8 +73,7 @@ const TICKER: TrainedTicker = {
   predictions: Float64Array.of(0.45, 0.1, 0.2, 0.3),
   predictionUnit: 1,
   models: [{ block: 0, from: 0, to: 4, fitRows: 2, labelMean: (0.2 + 0.4) / 2, isStandIn: false }],
-  validation: rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]),
-  calibration: rows([90, 91], [0.1, 0.2], [0, 0.1]),
+  ...judgedBy(rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]), rows([90, 91], [0.1, 0.2], [0, 0.1])),
   labelSquare: 0.1,
   score: {
     days: Int32Array.of(97, 98, 99, 100),
@@ -196,7 +197,7 @@ const DRIFTING = (() => {
 
 function noSkillMessages(trained: readonly TrainedTicker[]): string[] {
   const rows = trained.some(({ calibration }) => calibration.days.length > 0) ? "calibration" : "validation";
-  const { warnings } = evaluateForecasts(trained.map(modelledOf), rows, { shrinkage: "none" }, 100);
+  const { warnings } = evaluateForecasts(trained.map(judged), rows, { shrinkage: "none" }, 100);
   return warnings.filter(({ code }) => code === "no_skill").map(({ message }) => message);
 }
 

@@ -3,7 +3,6 @@ import type { Operation } from "../../contract/config/job-operations.ts";
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { type Machine, OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
-import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { metrics } from "../../evaluate/forecast-table.ts";
 import {
@@ -16,7 +15,8 @@ import { deviation, mean } from "../../evaluate/statistics.ts";
 import { withWarning } from "../../evaluate/verdict/verdict.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
-import { type ChoiceResult, choiceOf } from "./choice/choice-result.ts";
+import type { FitOutcome } from "../plan.ts";
+import { choiceOf } from "./choice/choice-result.ts";
 import type { EvaluatedBlock, Evaluation, ScoredTicker } from "./evaluate-forecasts.ts";
 import {
   type DateSpan,
@@ -29,24 +29,6 @@ import type { OrderedJson } from "./ordered-json.ts";
 
 /** Every member of a part of the published schema: a new member does not compile until it is given here. */
 export type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
-
-/** What the fits of a job found. */
-export interface JobFits {
-  /** Ascending by code point. */
-  readonly tickers: readonly ModelledTicker[];
-  readonly failures: readonly Failure[];
-  /** Present if one regressor learns from all tickers. */
-  readonly pooled?: PooledFit | undefined;
-  /** For a regressor or network of all tickers, by block: the number of rows that it learned from. */
-  readonly blockRows?: readonly number[];
-  /** How the first network of each name was trained, and the networks of each block. */
-  readonly training?: OrderedJson;
-  readonly blockTraining?: OrderedJson;
-  /** Present with `importance`. */
-  readonly importance?: OrderedJson | undefined;
-  /** Present if the job tried several candidates. */
-  readonly choice?: ChoiceResult | undefined;
-}
 
 /** The single regressor of a pooled fit. */
 export interface PooledFit {
@@ -67,7 +49,7 @@ export interface DocumentParts {
   readonly createdAt: Date;
   readonly window: ResolvedWindow;
   readonly asOf: Day;
-  readonly fits: JobFits;
+  readonly fits: Omit<FitOutcome, "warnings" | "listed">;
   readonly evaluation: Evaluation;
   readonly intervals: IntervalChoice;
   readonly shrinkage: ShrinkageChoice;
@@ -178,7 +160,7 @@ type Refits = NonNullable<OutputBlob["refits"]>;
 
 /** The member `refits` of an output. */
 function refitsOf(
-  { tickers, pooled, blockRows = [], blockTraining }: JobFits,
+  { tickers, pooled, blockRows = [], blockTraining }: DocumentParts["fits"],
   blocks: readonly EvaluatedBlock[],
   shrinkage: ShrinkageChoice,
 ): OrderedJson {

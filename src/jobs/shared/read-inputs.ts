@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { isRemoteUrl } from "../../blob/location.ts";
 import { type Blob, openBlob } from "../../blob/open-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import {
   compareCodePoints,
@@ -14,7 +15,6 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { readFeatures } from "../../ingest/read-blob.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { asOf } from "../../panel/as-of.ts";
-import { isShort } from "../../panel/late-ticker.ts";
 import { priceDates } from "../../panel/price-dates.ts";
 import { exposuresFrom, marketReturns } from "../../panel/price-exposures.ts";
 import { nonpositivePrices } from "../../panel/rows.ts";
@@ -35,11 +35,8 @@ export interface Inputs {
    * Prices and features of one ticker at a time, in the feature blob's order, for tickers in both blobs. Use either this or `panels`, once.
    */
   pairs(): AsyncGenerator<TickerPair>;
-  /**
-   * One ticker at a time, in the feature blob's order; a ticker without enough history yields its failure.
-   * @param onShort called before such a failure.
-   */
-  panels(onShort?: (input: TickerInput) => void): AsyncGenerator<TickerPanel | Failure>;
+  /** One ticker at a time, in the feature blob's order; a ticker without enough history yields its failure. */
+  panels(): AsyncGenerator<ReadPanel>;
   /** Of the tickers in both blobs, at their price dates from a day on; complete once `panels` has ended, until `close`. */
   exposures(first: Day): ReadonlyMap<string, TickerExposures>;
   /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
@@ -50,6 +47,9 @@ export interface Inputs {
   digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest };
   close(): Promise<void>;
 }
+
+/** A ticker's panel, or its failure with what was read: a later cut may give it enough history. */
+export type ReadPanel = TickerPanel | (Failure & { readonly input?: TickerInput });
 
 interface TickerPair {
   readonly prices: TickerPrices;
@@ -97,17 +97,17 @@ export async function openInputs(
       window,
       priceTickers: priced.size,
       pairs,
-      async *panels(onShort) {
+      async *panels() {
         for await (const pair of pairs()) {
           const own = priceDates(pair.prices, window).days;
           if (unpricedDates(pair.features, own).length > 0) {
             traded ??= tradedDays(everyPrice(prices), window);
             unpriced.push(...unpricedDates(pair.features, traded));
           }
-          yield panelOf(pair, window, (input) => {
-            short.push(...nonpositivePrices(input.ticker, priceDates(input.prices, window).nonpositive));
-            onShort?.(input);
-          });
+          const panel = panelOf(pair, window);
+          if ("code" in panel)
+            short.push(...nonpositivePrices(panel.ticker, priceDates(pair.prices, window).nonpositive));
+          yield panel;
         }
       },
       exposures(first) {
@@ -145,20 +145,20 @@ function windowFromPrices(
   return { ...resolved, asOf: asOf(everyPrice(prices), resolved.window) };
 }
 
-function panelOf(
-  { prices, features }: TickerPair,
-  window: ResolvedWindow,
-  onShort: (input: TickerInput) => void,
-): TickerPanel | Failure {
+function panelOf({ prices, features }: TickerPair, window: ResolvedWindow): ReadPanel {
   const { ticker } = features;
   const input = { ticker, prices, features, window };
   try {
     return buildTickerPanel(input);
   } catch (error) {
     if (!isShort(error)) throw error;
-    onShort(input);
-    return { ticker, code: error.code, message: error.message };
+    return { ticker, code: error.code, message: error.message, input };
   }
+}
+
+/** Whether an error removes a ticker that may have enough fit rows at a later cut. */
+export function isShort(error: unknown): error is MucastError {
+  return error instanceof MucastError && ["insufficient_history", "sparse_prices"].includes(error.code);
 }
 
 /** The dates in the window with a price of any ticker, ascending. */

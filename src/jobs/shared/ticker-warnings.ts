@@ -1,6 +1,7 @@
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import type { RefitSettings } from "../../contract/config/refit-settings.ts";
 import { counted } from "../../contract/errors/wording.ts";
+import type { JudgedRows } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ConstantDescription } from "../../engine/pool/protocol.ts";
 import { type Factors, isNegative } from "../../evaluate/shrinkage.ts";
@@ -8,7 +9,7 @@ import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import type { ScoredTicker, ScoreTables } from "./evaluate-forecasts.ts";
 import { type Listed, listedWarnings, olderForecast, warmUpWarning } from "./listed-warnings.ts";
-import type { RowFacts } from "./modelled-ticker.ts";
+import type { ModelledTicker, RowFacts } from "./modelled-ticker.ts";
 import type { Inputs } from "./read-inputs.ts";
 
 interface ForecastTicker {
@@ -169,4 +170,17 @@ export function noRefit(
   if (refitEvery === undefined || blocks.length > 1) return [];
   const message = `refit_every ${refitEvery} changes nothing: the score rows lie on ${counted(refitEvery, "date")} or fewer.`;
   return [{ code: "no_refit", message }];
+}
+
+/** If no ticker has a fold, there is no evidence for any forecast, and the factor of `shrinkage` is 0. `own` warns for each ticker. */
+export function zeroedWarnings(
+  tickers: readonly Pick<ModelledTicker, "folds">[],
+  rows: JudgedRows,
+  { shrinkage }: { readonly shrinkage: ShrinkageChoice },
+): Warning[] {
+  if (rows !== "out_of_fold" || shrinkage === "none" || shrinkage === "own") return [];
+  if (tickers.some(({ folds = [] }) => folds.length > 0)) return [];
+  const model = shrinkage === "pooled" ? " mu_model has the model's own forecasts." : "";
+  const message = `No ticker has a cross-validation fold, so the factor of shrinkage ${shrinkage} is 0.${model} Use smaller or fewer folds, more history, or shrinkage none.`;
+  return [{ code: "fewer_folds", count: 0, message }];
 }

@@ -4,6 +4,7 @@ import type { Warning } from "../../../contract/problems/warnings.ts";
 import { choosePrequentially, type PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
 import { rootMeanSquare } from "../../../evaluate/statistics.ts";
 import { fewerFolds } from "../../../panel/folds.ts";
+import type { FirstOutcome, FitOutcome } from "../../plan.ts";
 import type { ChoiceResult } from "../../shared/choice/choice-result.ts";
 import {
   type CandidateFits,
@@ -13,15 +14,14 @@ import {
   type TestedFolds,
 } from "../../shared/choice/combine-candidates.ts";
 import type { Listed } from "../../shared/listed-warnings.ts";
-import type { BlockedOutcome } from "../fit-together.ts";
 import type { FittedTicker } from "../fitted-ticker.ts";
 
 /** @param first the outcome of the first candidate, whose facts are the job's. */
 export function combineRegressors(
   fits: CandidateFits<MlSettings, FittedTicker>,
-  first: Omit<BlockedOutcome, "fitted">,
+  first: FirstOutcome,
   choice: MlCandidates,
-): BlockedOutcome & { readonly choice: ChoiceResult } {
+): FitOutcome<FittedTicker> & { readonly choice: ChoiceResult } {
   const combined = combineCandidates(
     fits,
     choice,

@@ -2,14 +2,10 @@ import type { MlSettings } from "../../../contract/config/ml-settings.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { inlineArray, readArray } from "../../../engine/inline-array.ts";
 import { removeArray } from "../../../engine/npy.ts";
-import type { EnginePool, RunOptions } from "../../../engine/pool/pool.ts";
+import type { RunOptions } from "../../../engine/pool/pool.ts";
 import type { Diagnosis, FitPredictResult, FitPredictTask } from "../../../engine/pool/protocol.ts";
+import type { TaskPool } from "../../plan.ts";
 import { treeCountOf } from "./tree-counts.ts";
-
-/** The part of the engine that fits need. */
-export interface FitPool extends Pick<EnginePool, "capacity" | "heldBytes"> {
-  run(task: FitPredictTask, options?: RunOptions<FitPredictTask>): Promise<FitPredictResult>;
-}
 
 /** A candidate of a group whose members differ in the number of trees alone. */
 interface Member {
@@ -29,33 +25,27 @@ interface KeptResult {
  * engine predicts with the first trees for the others, bit for bit as if each had its own fit. They get these results when their turn comes.
  */
 export class SharedFits {
-  readonly #pool: FitPool;
-  readonly #groups: ReadonlyMap<number, readonly Member[]>;
+  readonly #pool: TaskPool;
   /** By candidate, then by task. */
   readonly #kept = new Map<number, Map<string, KeptResult>>();
   /** Tasks whose shared run failed: every candidate runs its own, and fails or succeeds by itself. */
   readonly #failed = new Set<string>();
 
-  /** @param settings one per candidate. */
-  constructor(pool: FitPool, settings: readonly MlSettings[]) {
+  private constructor(pool: TaskPool) {
     this.#pool = pool;
-    this.#groups = groupsOf(settings);
   }
 
-  /** The pool for the fits of a candidate, which run in the order of the candidates. */
-  poolOf(candidate: number): FitPool {
-    const members = this.#groups.get(candidate)?.filter((member) => member.candidate >= candidate) ?? [];
-    if (members.length === 0) return this.#pool;
-    return {
-      capacity: this.#pool.capacity,
-      heldBytes: () => this.#pool.heldBytes(),
-      run: (task, options) => this.#run(members, task, options),
-    };
-  }
-
-  /** Drops results that a candidate did not ask for. */
-  finish(candidate: number): void {
-    this.#kept.delete(candidate);
+  /** The pools for the fits of each candidate, which run in the order of the candidates. @param settings one per candidate. */
+  static poolsOf(pool: TaskPool, settings: readonly MlSettings[]): TaskPool[] {
+    const shared = new SharedFits(pool);
+    const groups = groupsOf(settings);
+    return settings.map((_, candidate) => {
+      const members = groups.get(candidate)?.filter((member) => member.candidate >= candidate) ?? [];
+      if (members.length === 0) return pool;
+      const run = (task: FitPredictTask, options?: RunOptions<FitPredictTask>) =>
+        shared.#run(members, task, options);
+      return { capacity: pool.capacity, heldBytes: () => pool.heldBytes(), run: run as TaskPool["run"] };
+    });
   }
 
   /** @param members the candidate that runs, and later ones of its group. */
@@ -66,6 +56,8 @@ export class SharedFits {
   ): Promise<FitPredictResult> {
     const [{ candidate }, ...later] = members as readonly [Member, ...Member[]];
     const key = keyOf(task);
+    // Results that an earlier candidate did not ask for.
+    for (const earlier of this.#kept.keys()) if (earlier < candidate) this.#kept.delete(earlier);
     const kept = this.#kept.get(candidate)?.get(key);
     if (kept !== undefined) {
       this.#kept.get(candidate)!.delete(key);

@@ -1,11 +1,13 @@
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
 import { readNpyRows } from "../../../engine/npy.ts";
+import type { Permutation } from "../../../engine/pool/protocol.ts";
 import { clusterFeatures, type UnitedPair } from "../../../evaluate/importance/feature-clusters.ts";
 import { type FeatureSample, rankDistances } from "../../../evaluate/importance/rank-distances.ts";
 import { zScoreName } from "../../../panel/cross-section.ts";
 import { uniteFeatures } from "../../../panel/feature-union.ts";
-import type { PanelOnDisk } from "../../shared/panel-files.ts";
+import type { FitPanel } from "../../shared/panels.ts";
+import type { PlannedFit } from "../fits.ts";
 
 /** Features that are shuffled together, because they say nearly the same. */
 export interface FeatureGroup {
@@ -32,7 +34,7 @@ const MIN_TICKER_ROWS = 20;
  * @returns groups and their features in the order of the columns.
  * @throws MucastError too_large for more than MAX_FEATURES features.
  */
-export function groupFeatures(panels: readonly PanelOnDisk[], isPooled: boolean): FeatureGroup[] {
+export function groupFeatures(panels: readonly FitPanel[], isPooled: boolean): FeatureGroup[] {
   const learning = panels
     .filter(({ joins }) => joins === undefined)
     .sort((a, b) => compareCodePoints(a.ticker, b.ticker));
@@ -59,7 +61,7 @@ export function groupFeatures(panels: readonly PanelOnDisk[], isPooled: boolean)
 }
 
 /** Each feature with its z-score. */
-function scoredPairs(panels: readonly PanelOnDisk[], names: readonly string[]): UnitedPair[] {
+function scoredPairs(panels: readonly FitPanel[], names: readonly string[]): UnitedPair[] {
   const scores = new Set(
     panels.flatMap(({ columns, zScores = 0 }) => columns.slice(columns.length - zScores)),
   );
@@ -72,7 +74,7 @@ function scoredPairs(panels: readonly PanelOnDisk[], names: readonly string[]): 
 
 /** Evenly spaced fit rows of a ticker, in the columns of all tickers. */
 function sampleOf(
-  { x, fit, columns: { length: width } }: PanelOnDisk,
+  { x, fit, columns: { length: width } }: FitPanel,
   columns: readonly number[],
   k: number,
   most: number,
@@ -89,8 +91,23 @@ function sampleOf(
   return sample;
 }
 
-/** The columns of each group in a matrix with these columns; a group that it lacks is empty. */
-export function groupColumns(groups: readonly FeatureGroup[], columns: readonly string[]): number[][] {
+/**
+ * The shuffled features of a task's fits: the columns of each group, in a matrix with these columns, that it has.
+ * @param ticker decides the order; empty for a pooled fit.
+ */
+export function permutationOf(
+  groups: readonly FeatureGroup[],
+  columns: readonly string[],
+  ticker = "",
+): Permutation {
   const positions = new Map(columns.map((name, column) => [name, column]));
-  return groups.map(({ features }) => features.flatMap((name) => positions.get(name) ?? []));
+  return {
+    groups: groups.map(({ features }) => features.flatMap((name) => positions.get(name) ?? [])),
+    seed: [...Buffer.from(ticker)],
+  };
+}
+
+/** A fold whose rows get values of any row that its models may know: those that it trains on and tests. Other fits stay as they are. */
+export function withKnownRows(fit: PlannedFit): PlannedFit {
+  return fit.diagnose ? fit : { ...fit, pool: [fit.train[0], fit.predict[1]] };
 }

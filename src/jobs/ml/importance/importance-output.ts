@@ -5,17 +5,16 @@ import type { OrderedJson } from "../../shared/ordered-json.ts";
 import type { FittedTicker } from "../fitted-ticker.ts";
 import type { FeatureGroup } from "./feature-groups.ts";
 
-/** The fits of a job, which have shuffled the features of these groups; none without `importance`. */
-interface ShuffledFits {
-  readonly fitted: readonly FittedTicker[];
-  readonly groups?: readonly FeatureGroup[];
-  /** The form of order for which a pooled fit shuffled them. */
-  readonly shuffled?: OrderForm;
-}
-
-/** The member `permutation_importance` of an output: the largest loss first. @returns undefined without `importance`. */
-export function importanceOf({ fitted, groups, shuffled }: ShuffledFits): OrderedJson | undefined {
-  if (groups === undefined) return undefined;
+/**
+ * The member `permutation_importance` of an output: the largest loss first.
+ * @param fitted tickers whose folds have shuffled the features of these groups.
+ * @param shuffled the form of order for which a pooled fit shuffled them.
+ */
+export function importanceOf(
+  fitted: readonly FittedTicker[],
+  groups: readonly FeatureGroup[],
+  shuffled?: OrderForm,
+): OrderedJson {
   const tested = fitted.filter(({ heldOut }) => heldOut.days.length > 0);
   const found = permutationImportance(
     tested.map(({ heldOut }) => heldOut),

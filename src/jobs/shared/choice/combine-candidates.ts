@@ -131,7 +131,7 @@ export function combineCandidates<S, T extends CandidateTicker>(
   choose: (tickers: readonly TestedTicker[], warmUpRows: readonly number[]) => PrequentialChoice,
   combine: (ticker: CombinedTicker<T>, forecasts: MemberForecasts, chosen: PrequentialChoice) => T,
 ): {
-  readonly fitted: T[];
+  readonly tickers: T[];
   readonly failures: Failure[];
   readonly warnings: Warning[];
   readonly choice: ChoiceResult;
@@ -163,7 +163,7 @@ export function combineCandidates<S, T extends CandidateTicker>(
     warnings: [...[...forecasts.values()].flatMap((own) => own.warnings), ...warnings],
   }));
   return {
-    fitted,
+    tickers: fitted,
     failures: commonFailures([{ failures: [...lost.values()] }, ...reports], fitted),
     warnings: [...outcomes[0]!.warnings, ...choiceWarnings(reports, result)],
     choice: result,

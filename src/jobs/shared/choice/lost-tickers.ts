@@ -1,4 +1,3 @@
-import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Failure } from "../../../contract/problems/problem.ts";
 
 /** The failures of a candidate's fits. */
@@ -17,18 +16,13 @@ export function lostTickers(outcomes: readonly FailedFits[]): Map<string, Failur
   for (const [c, { candidate, failures }] of outcomes.entries()) {
     for (const { ticker, code, message } of failures) {
       if (code !== "engine_crashed" || lost.has(ticker)) continue;
-      lost.set(ticker, { ticker, code, message: ofCandidate(message, c, candidate.label) });
+      lost.set(ticker, { ticker, code, message: nameCandidate(message, c, candidate.label) });
     }
   }
   return lost;
 }
 
-/** The error of a candidate's fit for all tickers, with the candidate's name. */
-export function errorOfCandidate(error: MucastError, c: number, label: string): MucastError {
-  return new MucastError(error.code, ofCandidate(error.message, c, label), error.data);
-}
-
 /** Names the candidate, except the config itself. */
-function ofCandidate(message: string, c: number, label: string): string {
+export function nameCandidate(message: string, c: number, label: string): string {
   return c === 0 ? message : `candidate ${c} (${label}): ${message}`;
 }

@@ -5,14 +5,8 @@ import { type ArrayRef, writeNpy } from "../../../engine/npy.ts";
 import type { Permutation } from "../../../engine/pool/protocol.ts";
 import type { OrderForm } from "../../../evaluate/verdict/order.ts";
 import type { PooledPlan } from "../../../panel/pooled-plan.ts";
-import type { PlannedFit } from "../plan-fits.ts";
-import type { FeatureGroup } from "./feature-groups.ts";
-import { permutationOf } from "./permuted-predictions.ts";
-
-/** A fold whose rows get values of any row that its models may know: those that it trains on and tests. Other fits stay as they are. */
-export function withKnownRows(fit: PlannedFit): PlannedFit {
-  return fit.diagnose ? fit : { ...fit, pool: [fit.train[0], fit.predict[1]] };
-}
+import type { PlannedFit } from "../fits.ts";
+import { type FeatureGroup, permutationOf, withKnownRows } from "./feature-groups.ts";
 
 /** How the folds of a pooled fit shuffle features. */
 export interface PooledShuffle {
@@ -27,7 +21,7 @@ export interface PooledShuffle {
  * @param columns of the matrix.
  * @throws MucastError output_failed if the work folder's disk is full.
  */
-export function pooledShuffle(
+export function shufflePooled(
   plan: PooledPlan,
   groups: readonly FeatureGroup[],
   columns: readonly string[],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { MODELS } from "../../contract/model-params/models.ts";
-import { MemoryRoom, roomForFits, workerBytes } from "./pooled-memory.ts";
+import { countFitsAtATime, workerBytes } from "./fit-estimates.ts";
 
 const settingsOf = (params: object) =>
   parseMlSettings(JSON.stringify({ "ML params": { fit: "pooled", ...params } })).settings;
@@ -42,8 +42,9 @@ test("a forest needs room for its trees at their largest size", () => {
 test("refuses a fit that is too large, with its bytes, those in use, the limit and the model", () => {
   const settings = settingsOf({ model: "ridge" });
   const needed = workerBytes(SIZE, settings);
-  assert.doesNotThrow(() => roomForFits(SIZE, settings, { held: 5, limit: needed + 5 }));
-  assert.throws(() => roomForFits(SIZE, settings, { held: 6, limit: needed + 5 }), {
+  assert.equal(countFitsAtATime(SIZE, settings, { held: 5, limit: needed + 5 }), 1);
+  assert.equal(countFitsAtATime(SIZE, settings, { held: 5, limit: 3 * needed }), 2);
+  assert.throws(() => countFitsAtATime(SIZE, settings, { held: 6, limit: needed + 5 }), {
     code: "out_of_memory",
     message: /^one ridge for all tickers, on 1000000 rows and 50 columns, takes about 4\d\d MiB of memory/,
     data: {
@@ -54,33 +55,4 @@ test("refuses a fit that is too large, with its bytes, those in use, the limit a
       columns: SIZE.columns,
     },
   });
-});
-
-test("starts fits in order, as soon as there is room, and frees the room of one that fails", async () => {
-  const room = new MemoryRoom(10);
-  const log: string[] = [];
-  const gates = ["a", "b", "c", "d"].map((name) => ({ name, ...Promise.withResolvers<void>() }));
-  const bytes = [6, 6, 4, 10];
-  const all = Promise.allSettled(
-    gates.map(({ name, promise }, i) =>
-      room.during(bytes[i]!, async () => {
-        log.push(name);
-        await promise;
-      }),
-    ),
-  );
-  const settled = () => new Promise((resolve) => setImmediate(resolve));
-  await settled();
-  assert.deepEqual(log, ["a"]);
-  gates[0]!.reject(new Error("the fit failed"));
-  await settled();
-  assert.deepEqual(log, ["a", "b", "c"]);
-  gates[2]!.resolve();
-  await settled();
-  assert.deepEqual(log, ["a", "b", "c"]);
-  gates[1]!.resolve();
-  gates[3]!.resolve();
-  const ends = (await all).map(({ status }) => status);
-  assert.deepEqual(log, ["a", "b", "c", "d"]);
-  assert.deepEqual(ends, ["rejected", "fulfilled", "fulfilled", "fulfilled"]);
 });

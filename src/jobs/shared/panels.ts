@@ -1,0 +1,286 @@
+import { join } from "node:path";
+import type { PanelSettings } from "../../contract/config/panel-settings.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
+import {
+  type CrossSections,
+  countFeatures,
+  crossSections,
+  type FeatureRows,
+  onRows,
+  rowsWithZScores,
+  scoredFeatures,
+  zScoreName,
+  zScores,
+} from "../../panel/cross-section.ts";
+import type { RefitBlock } from "../../panel/refit-blocks.ts";
+import { MIN_DATE_TICKERS, type RelativeTarget, relativeTargets } from "../../panel/relative-target.ts";
+import { countBefore } from "../../panel/rows.ts";
+import {
+  buildTickerPanel,
+  MIN_FIT_ROWS,
+  type PanelRows,
+  type TickerInput,
+  type TickerPanel,
+} from "../../panel/ticker-panel.ts";
+import type { Listed } from "./listed-warnings.ts";
+import { isShort, type ReadPanel } from "./read-inputs.ts";
+
+/** A panel whose features are in a file of the work folder, so that thousands of tickers keep only small parts in memory. */
+export interface FitPanel extends PanelRows {
+  /** Shape (rows, k): every row, labelled or not. In a preview no file, because no plan reads it. */
+  readonly x: ArrayRef;
+  /** The warnings that list the ticker because of these features. */
+  readonly listed: readonly Listed[];
+}
+
+/** A ticker with too few fit rows at the cut, which may have enough for a later block; its features are in a file. */
+type ShortTicker = Omit<TickerInput, "features"> & {
+  readonly features: Omit<TickerInput["features"], "values">;
+  /** Shape (columns, days). */
+  readonly values: ArrayRef;
+};
+
+export interface ReadTickers {
+  readonly panels: readonly FitPanel[];
+  readonly failures: readonly Failure[];
+  /** Those of the failures that may join a later block; empty in a job without refits. */
+  readonly short: readonly ShortTicker[];
+}
+
+/** Where panels are kept: a job writes their features, a preview drops them. */
+export interface PanelStore {
+  readonly workFolder: string;
+  readonly isPreview: boolean;
+}
+
+const UNREAD: ArrayRef = { ref: "", dtype: "<f8", shape: [], order: "C" };
+
+function storeFeatures(
+  { workFolder, isPreview }: PanelStore,
+  name: string,
+  { x, days }: TickerPanel,
+): ArrayRef {
+  return isPreview
+    ? UNREAD
+    : writeNpy(join(workFolder, `${name}.npy`), x, [days.length, x.length / days.length]);
+}
+
+/**
+ * Reads every ticker and stores its features at once. File names never contain a ticker's name.
+ * @param listedOf the listings of a panel, while its features are in memory.
+ * @throws MucastError of the reading; output_failed if the work folder's disk is full.
+ */
+export async function readTickers(
+  read: AsyncIterable<ReadPanel>,
+  store: PanelStore,
+  { refitEvery, signal }: { readonly refitEvery: number | undefined; readonly signal: AbortSignal },
+  listedOf: (panel: TickerPanel) => readonly Listed[],
+): Promise<ReadTickers> {
+  const panels: FitPanel[] = [];
+  const failures: Failure[] = [];
+  const short: ShortTicker[] = [];
+  for await (const one of read) {
+    signal.throwIfAborted();
+    if ("code" in one) {
+      const { input, ...failure } = one;
+      failures.push(failure);
+      if (input === undefined || refitEvery === undefined) continue;
+      const {
+        features: { values, ...features },
+        ...others
+      } = input;
+      const path = join(store.workFolder, `short${short.length}.npy`);
+      const shape = [features.columns.length, features.days.length];
+      short.push({ ...others, features, values: writeNpy(path, values, shape) });
+    } else {
+      const x = storeFeatures(store, `panel${panels.length}`, one);
+      panels.push({ ...one, x, listed: listedOf(one) });
+    }
+  }
+  return { panels, failures, short };
+}
+
+/** The panel with its features in memory. @param removes whether its file is removed. */
+export function loadPanel(panel: FitPanel, removes: boolean): TickerPanel & Pick<FitPanel, "listed"> {
+  const x = readNpyRows(panel.x, 0, panel.days.length);
+  if (removes) removeArray(panel.x.ref);
+  return { ...panel, x };
+}
+
+/** The panels after tickers were compared. */
+export interface ComparedTickers {
+  readonly panels: readonly FitPanel[];
+  readonly failures: readonly Failure[];
+  /** `thin_dates`, once for the job. */
+  readonly warnings: readonly Warning[];
+  /** Compares a further ticker with these, without affecting them. */
+  compare(panel: TickerPanel): TickerPanel;
+}
+
+/**
+ * Adds z-scores and targets to panels, as the settings require, before anything is planned.
+ * @param name of the files of this comparison. @param removes whether no other comparison reads the given panels.
+ * @throws MucastError invalid_data if a feature has the name of a z-score; output_failed if the work folder's disk is full.
+ */
+export function compareTickers(
+  read: Pick<ReadTickers, "panels" | "failures">,
+  { crossSection, target }: PanelSettings,
+  store: PanelStore,
+  name: string,
+  removes: boolean,
+): ComparedTickers {
+  const { panels, failures, warnings, compare } = crossSection
+    ? addZScores(read, store, name, removes)
+    : { ...read, warnings: [], compare: (panel: TickerPanel) => panel };
+  if (target === "return") return { panels, failures, warnings, compare };
+  const { byTicker, levels, thinDates, ofOther } = relativeTargets(panels);
+  const withTarget = <P extends PanelRows>(panel: P, relative: RelativeTarget): P => {
+    const fit = panel.fit.filter((row) => !Number.isNaN(relative.values[row]!));
+    return { ...panel, fit, relative };
+  };
+  const learning = panels.map((panel) => withTarget(panel, { ...byTicker.get(panel.ticker)!, levels }));
+  const short = learning.filter(({ fit }) => fit.length < MIN_FIT_ROWS);
+  const message = `${counted(thinDates, "date")} with fewer than ${MIN_DATE_TICKERS} labels ${thinDates === 1 ? "is" : "are"} not used for training: target relative compares the tickers of a date.`;
+  return {
+    panels: learning.filter((panel) => !short.includes(panel)),
+    failures: [...failures, ...short.map(tooFewTargets)],
+    warnings: [
+      ...warnings,
+      ...(thinDates === 0 ? [] : [{ code: "thin_dates", message, count: thinDates } as const]),
+    ],
+    compare: (panel) => {
+      const scored = compare(panel);
+      return withTarget(scored, ofOther(scored));
+    },
+  };
+}
+
+function tooFewTargets({ ticker, fit }: PanelRows): Failure {
+  const message = `${ticker} has ${counted(fit.length, "fit row")} with a relative target, at least ${MIN_FIT_ROWS} are needed (such a row needs labels of at least ${MIN_DATE_TICKERS} tickers on its date, and these labels must differ)`;
+  return { ticker, code: "few_tickers", message };
+}
+
+function tooFewRows({ ticker, fit }: PanelRows): Failure {
+  const message = `${ticker} has ${counted(fit.length, "fit row")} on dates on which at least ${MIN_DATE_TICKERS} tickers have its features, at least ${MIN_FIT_ROWS} are needed: cross_section compares the tickers of a date`;
+  return { ticker, code: "few_tickers", message };
+}
+
+/**
+ * Adds to each feature its z-score among the tickers of its date, and drops the rows that lack one. Dropped rows, and tickers that fail,
+ * still count among the others of their dates.
+ */
+function addZScores(
+  { panels, failures }: Pick<ReadTickers, "panels" | "failures">,
+  store: PanelStore,
+  name: string,
+  removes: boolean,
+): ComparedTickers {
+  const scored = scoredFeatures(panels);
+  requireNewNames(panels, scored);
+  const counts = countFeatures(panels, scored);
+  const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
+  const readAll = function* (): Generator<FeatureRows> {
+    for (const panel of ascending) yield loadPanel(panel, false);
+  };
+  const sections = store.isPreview ? undefined : crossSections(readAll, ascending, scored);
+  /** The rows that have all z-scores of their ticker, with the names of these behind its columns. */
+  const cut = <P extends PanelRows>(panel: P): P & { readonly kept: Int32Array } => {
+    const kept = rowsWithZScores(panel, counts);
+    const names = panel.columns.filter((column) => scored.has(column)).map(zScoreName);
+    return {
+      ...onRows(panel, kept),
+      ...{ columns: [...panel.columns, ...names], zScores: names.length, kept },
+      lastRowDay: panel.days.at(-1)!,
+    };
+  };
+  const added: FitPanel[] = [];
+  const short: Failure[] = [];
+  let thinRows = 0;
+  for (const panel of panels) {
+    const { kept, ...own } = cut(panel);
+    thinRows += panel.days.length - kept.length;
+    if (own.fit.length < MIN_FIT_ROWS) short.push(tooFewRows(own));
+    else if (sections === undefined) added.push(own);
+    else {
+      const values = besideZScores(loadPanel(panel, removes), kept, sections);
+      const path = join(store.workFolder, `${name}z${added.length}.npy`);
+      added.push({ ...own, x: writeNpy(path, values, [kept.length, own.columns.length]) });
+    }
+  }
+  const message = `${counted(thinRows, "row")} on dates on which fewer than ${MIN_DATE_TICKERS} tickers have a feature ${thinRows === 1 ? "is" : "are"} left out: cross_section compares the tickers of a date.`;
+  return {
+    panels: added,
+    failures: [...failures, ...short],
+    warnings: thinRows === 0 ? [] : [{ code: "thin_dates", message, count: thinRows }],
+    compare: (panel) => {
+      requireNewNames([panel], scored);
+      const { kept, ...own } = cut(panel);
+      return { ...own, x: sections === undefined ? panel.x : besideZScores(panel, kept, sections) };
+    },
+  };
+}
+
+function requireNewNames(panels: readonly PanelRows[], scored: ReadonlySet<string>): void {
+  const names = new Set(panels.flatMap(({ columns }) => columns));
+  const clash = [...scored].find((name) => names.has(zScoreName(name)));
+  if (clash === undefined) return;
+  const message = `The feature "${zScoreName(clash)}" has the name that cross_section gives to the z-score of "${clash}": rename one of them`;
+  throw new MucastError("invalid_data", message, { path: "features", value: zScoreName(clash) });
+}
+
+/** Shape (kept, features + z-scores): the features of these rows, then their z-scores. */
+function besideZScores(rows: FeatureRows, kept: Int32Array, sections: CrossSections): Float64Array {
+  const scores = zScores(rows, sections);
+  const k = rows.columns.length;
+  const z = scores.length / rows.days.length;
+  const values = new Float64Array(kept.length * (k + z));
+  for (const [to, from] of kept.entries()) {
+    values.set(rows.x.subarray(from * k, (from + 1) * k), to * (k + z));
+    values.set(scores.subarray(from * z, (from + 1) * z), to * (k + z) + k);
+  }
+  return values;
+}
+
+/**
+ * The panels of short tickers that later blocks give enough rows: each as of the first date of the first such block, `joins`. No later row
+ * affects this, and none is forecast before that date.
+ * @param compare as the other tickers were compared.
+ */
+export function joinShortTickers(
+  short: readonly ShortTicker[],
+  blocks: readonly RefitBlock[],
+  { compare }: Pick<ComparedTickers, "compare">,
+  store: PanelStore,
+  name: string,
+  listedOf: (panel: TickerPanel) => readonly Listed[],
+): FitPanel[] {
+  const joined: FitPanel[] = [];
+  for (const { values, ...ticker } of short) {
+    const features = { ...ticker.features, values: readNpyRows(values, 0, ticker.features.columns.length) };
+    for (const { known } of blocks) {
+      if (known === undefined || countBefore(ticker.prices.days, known) < MIN_FIT_ROWS) continue;
+      const panel = panelAsOf({ ...ticker, features }, known);
+      const compared = panel && compare(panel);
+      if (compared === undefined || compared.fit.length < MIN_FIT_ROWS) continue;
+      const score = compared.score.filter((row) => compared.days[row]! >= known);
+      const x = storeFeatures(store, `${name}joined${joined.length}`, compared);
+      joined.push({ ...compared, score, joins: known, x, listed: listedOf(panel!) });
+      break;
+    }
+  }
+  return joined;
+}
+
+function panelAsOf(input: TickerInput, known: number): TickerPanel | undefined {
+  try {
+    return buildTickerPanel({ ...input, window: { ...input.window, cut: known } });
+  } catch (error) {
+    if (isShort(error)) return undefined;
+    throw error;
+  }
+}
