@@ -6,7 +6,7 @@ import { noise } from "../../evaluate/choice/choice.testing.ts";
 import { CandidateFits } from "../shared/choice/combine-candidates.ts";
 import type { HeldOutPart } from "../shared/modelled-ticker.ts";
 import { combineNetworks, testedParts } from "./combine-networks.ts";
-import { judgedBy, type TrainedTicker } from "./planned-network.ts";
+import { judgedBy, type TrainedTicker } from "./trained-ticker.ts";
 
 const TICKER = "AAPL";
 const { settings } = parseDlSettings(

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import type { TrainingRecord } from "../dl/ensemble.ts";
-import { judgedBy, type TrainedTicker } from "../dl/planned-network.ts";
+import { judgedBy, type TrainedTicker } from "../dl/trained-ticker.ts";
 import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
 import { jobDocument, plain } from "./job-document.ts";
 import { orderedPieces } from "./ordered-json.ts";
