@@ -45,8 +45,6 @@ function trained(skill: number, spread: number | undefined): TrainedTicker {
     labelSquare: 1,
     score: { days, labelDays, labels: realised, volatility: realised, predicted, spans: [] },
     models: [],
-    predictions: predicted,
-    predictionUnit: 1,
     rows: {} as TrainedTicker["rows"],
     splits: {} as TrainedTicker["splits"],
     warnings: [],

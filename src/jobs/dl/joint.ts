@@ -4,7 +4,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
-import { uniteFeatures } from "../../panel/feature-union.ts";
+import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import {
   type JointMember,
   type JointPlan,
@@ -65,22 +65,20 @@ export function planJointNetworks(
     participants.push(...participantsOf(planJoint(rows(b, b), settings), joining));
   }
   const taking = participants.map(({ panel }) => panel);
-  for (const block of new Set(taking.map((panel) => firstBlock(panel, blocks)))) {
-    const { names, present } = unionAt(block, taking, blocks);
-    checkNetworkSize(settings, names.length, present.length);
-  }
-  const names = new Set(taking.map(({ ticker }) => ticker));
+  const unions = uniteByBlock(taking, blocks);
+  for (const { names, columns } of unions) checkNetworkSize(settings, names.length, columns.size);
+  const found = new Set(taking.map(({ ticker }) => ticker));
   return {
     tickers: participants.map(({ panel, member }) => {
-      const { warnings } = unionAt(firstBlock(panel, blocks), taking, blocks);
+      const { warnings } = unions.findLast(({ block }) => block <= firstBlock(panel, blocks))!;
       const about = [...panel.warnings, ...warnings.filter(({ ticker }) => ticker === panel.ticker)];
       return planTicker(panel, member, member.panel.fit.length, about, settings);
     }),
     failures: plan.excluded.flatMap(({ code, message, data: { ticker } }): Failure[] =>
-      names.has(ticker!) ? [] : [{ ticker: ticker!, code, message }],
+      found.has(ticker!) ? [] : [{ ticker: ticker!, code, message }],
     ),
-    series: taking.length === 0 ? [] : [seriesOf(taking, settings, blocks)],
-    bytes: dataBytes(taking, unionAt(blocks.length - 1, taking, blocks).names.length),
+    series: taking.length === 0 ? [] : [seriesOf(taking, unions, settings, blocks)],
+    bytes: dataBytes(taking, unions.at(-1)?.names.length ?? 0),
   };
 }
 
@@ -95,11 +93,27 @@ function participantsOf(
   });
 }
 
-/** The tickers that take part in the network of a block, and the features of all of them. */
-function unionAt(block: number, panels: readonly FitPanel[], blocks: readonly RefitBlock[]) {
-  const present = panels.filter((panel) => firstBlock(panel, blocks) <= block);
-  const union = uniteFeatures(present.map(({ ticker, columns }) => ({ ticker, columns })));
-  return { ...union, present };
+/** The features of the tickers that take part from a block on. */
+interface BlockUnion extends Omit<FeatureUnion, "columns"> {
+  readonly block: number;
+  /** By ticker. */
+  readonly columns: ReadonlyMap<string, readonly number[]>;
+}
+
+/** The features for each block at which tickers join, ascending. */
+function uniteByBlock(panels: readonly FitPanel[], blocks: readonly RefitBlock[]): BlockUnion[] {
+  const starts = new Set(panels.map((panel) => firstBlock(panel, blocks)));
+  return [...starts]
+    .sort((a, b) => a - b)
+    .map((block) => {
+      const present = panels.filter((panel) => firstBlock(panel, blocks) <= block);
+      const union = uniteFeatures(present.map(({ ticker, columns }) => ({ ticker, columns })));
+      return {
+        ...union,
+        block,
+        columns: new Map(present.map(({ ticker }, i) => [ticker, union.columns[i]!])),
+      };
+    });
 }
 
 function requireComparable(members: readonly JointMember[], { training }: DlSettings): void {
@@ -121,6 +135,7 @@ function requireComparable(members: readonly JointMember[], { training }: DlSett
 /** @param panels of the tickers that take part, each from its first block on. */
 function seriesOf(
   panels: readonly FitPanel[],
+  unions: readonly BlockUnion[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
 ): NetworkSeries {
@@ -130,20 +145,19 @@ function seriesOf(
   const all = rowsByBlock(panels, blocks, settings.window);
   const rows: RowsByBlock<FitPanel> = (learned, scored) =>
     all(learned, scored).filter(({ ticker }) => begins.get(ticker)! <= learned);
-  const starts = new Set(begins.values());
+  const unionAt = (block: number) => unions.findLast((union) => union.block <= block)!;
   return {
     name: PORTFOLIO,
     joint: true,
     begins,
     blocks: [...blocks.keys()].filter(
-      (b) => starts.has(b) || rows(b, b).some((own) => hasScoreWindow(own, lookback)),
+      (b) =>
+        unions.some(({ block }) => block === b) || rows(b, b).some((own) => hasScoreWindow(own, lookback)),
     ),
     size: (block) =>
-      rows(block, block).reduce((sum, { fit }) => sum + fit.length, 0) *
-      unionAt(block, panels, blocks).names.length,
+      rows(block, block).reduce((sum, { fit }) => sum + fit.length, 0) * unionAt(block).names.length,
     write(learned, block, means) {
-      const union = unionAt(learned, panels, blocks);
-      const columns = new Map(union.present.map(({ ticker }, i) => [ticker, union.columns[i]!]));
+      const union = unionAt(learned);
       const absent = Map.groupBy(union.warnings, ({ ticker }) => ticker);
       const taking = rows(learned, block);
       const plan = planJoint(taking, settings);
@@ -164,7 +178,7 @@ function seriesOf(
           }),
           ...{ task: "train_joint", threads: means.threads, features: union.names.length },
           tickers: members.map(({ panel: { ticker, x, ...panel }, train }) => ({
-            ...{ ticker, x, columns: columns.get(ticker)!, scale_rows: train.at(-1)! + 1 },
+            ...{ ticker, x, columns: union.columns.get(ticker)!, scale_rows: train.at(-1)! + 1 },
             ...scalingOf(panel, train, settings),
           })),
         },

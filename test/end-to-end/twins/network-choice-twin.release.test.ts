@@ -70,8 +70,6 @@ function trainedTicker(i: number, skill: number, seed: number, shift: number): T
     labelSquare: (1 + i) * 1e-4,
     score: { ...score, labels: score.realised, volatility: score.realised },
     models: [],
-    predictions: score.predicted,
-    predictionUnit: 1,
     rows: {} as TrainedTicker["rows"],
     splits: {} as TrainedTicker["splits"],
     warnings: [],
