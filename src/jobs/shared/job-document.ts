@@ -250,9 +250,7 @@ function refitsOf(
       ...{ n: own.n, r2_zero: own.r2_zero, hit_rate: own.hit_rate },
       ...{ dates: across.dates, ic_mean: across.ic_mean, rank_ic_mean: across.rank_ic_mean },
     })),
-    by_ticker: new Map(
-      tickers.map((own) => [own.ticker, () => tickerRefitsOf(own, blocks, shrinkage)]),
-    ),
+    by_ticker: new Map(tickers.map((own) => [own.ticker, () => tickerRefitsOf(own, blocks, shrinkage)])),
     ...importancesOf(pooled?.lastImportances),
     ...(blockTraining && { training: blockTraining }),
   };
