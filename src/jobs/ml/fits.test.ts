@@ -2,20 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
-import {
-  type BlockPredictions,
-  fitWarnings,
-  importancesOf,
-  type PlannedFit,
-  type PlannedRefit,
-  runRefits,
-} from "./fits.ts";
+import { type BlockFit, fitWarnings, importancesOf, type RunTask, runRefits } from "./fits.ts";
 
-const FIRST: PlannedRefit = { block: 0, train: [0, 10], predict: [50, 52] };
+const RESULT = { unconverged_fits: 0 } as FitPredictResult;
+
+const FIRST: BlockFit = { block: 0, train: [0, 10], predict: [50, 52], diagnose: true };
 
 /** Block b learns from 10 + b rows and predicts row 50 + 2 b and the next. */
-function refit(block: number): PlannedRefit {
-  return { block, train: [0, 10 + block], predict: [50 + 2 * block, 52 + 2 * block] };
+function refit(block: number): BlockFit {
+  return { block, train: [0, 10 + block], predict: [50 + 2 * block, 52 + 2 * block], diagnose: true };
 }
 
 /** A fake engine: predicts training rows + predicted row / 1000. Some fits cannot be trained, and some rows cannot be predicted. */
@@ -29,19 +24,16 @@ class FakeEngine {
     this.#unpredicted = unpredicted;
   }
 
-  run = async (fits: readonly PlannedFit[]) => {
+  run: RunTask = async (fits) => {
     this.asked.push(fits.map(({ train, predict }) => `${train[1]}:${predict.join("-")}`).join(" "));
-    const predicted: number[] = [];
-    for (const { train, predict } of fits) {
+    return fits.map(({ train, predict: [from, to] }) => {
       if (this.#untrained.includes(train[1])) throw new MucastError("fit_failed", `training ${train[1]}`);
-      for (let row = predict[0]; row < predict[1]; row++) {
-        if (this.#unpredicted.includes(row)) throw new MucastError("fit_failed", `predicting ${row}`);
-        predicted.push(train[1] + row / 1000);
-      }
-    }
-    const values = Float64Array.from(predicted);
-    const predictions = { ref: "none", shape: [values.length], dtype: "<f8", order: "C" } as const;
-    return { result: { predictions, seconds: [], unconverged_fits: 0, diagnoses: [] }, predicted: values };
+      const rows = Array.from({ length: to - from }, (_, i) => from + i);
+      const row = rows.find((one) => this.#unpredicted.includes(one));
+      if (row !== undefined) throw new MucastError("fit_failed", `predicting ${row}`);
+      const predicted = Float64Array.from(rows, (one) => train[1] + one / 1000);
+      return { predicted, permuted: [], diagnosis: undefined, result: RESULT };
+    });
   };
 }
 
@@ -81,7 +73,7 @@ test("the last good model forecasts the rows of a failed refit, however fits are
   for (const tasks of [[REFITS], REFITS.map((fit) => [fit]), [REFITS.slice(0, 3), REFITS.slice(3)]]) {
     const done = await runRefits(FIRST, tasks, new FakeEngine([11, 13, 14]).run);
     assert.deepEqual(values(done), expected);
-    const [warning] = fitWarnings(done, [], "KO", "KO");
+    const [warning] = fitWarnings({ folds: [], blocks: done }, "KO", "KO");
     assert.deepEqual([warning!.ticker, warning!.count], ["KO", 3]);
     assert.match(warning!.message, /3 refits failed.*6 rows.*training 11/);
   }
@@ -105,12 +97,8 @@ test("an error of the engine does not count as a failed fit", async () => {
 });
 
 /** Blocks whose fits list these importances; `undefined` for a library that has none. */
-function blocks(...all: (readonly (readonly [number, number])[] | undefined)[]): BlockPredictions[] {
-  return all.map((importances, block) => ({
-    ...{ block, model: block, train: [0, 1], predicted: new Float64Array(1) },
-    result: {} as FitPredictResult,
-    diagnosis: importances && { importances },
-  }));
+function blocks(...all: (readonly (readonly [number, number])[] | undefined)[]) {
+  return all.map((importances) => ({ diagnosis: importances && { importances } }));
 }
 
 test("the last fit's importances have deviations over all fits, if all of them list the feature", () => {

@@ -1,137 +1,262 @@
-/** What the regressors of one ticker and of all tickers share: fits as rows of a matrix, and the refits of later blocks. */
+/** What the regressors of one ticker and of all tickers share: the fits on a matrix, and what follows from their predictions. */
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import type { Diagnosis, FitPredictResult } from "../../engine/pool/protocol.ts";
-import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { readArray } from "../../engine/inline-array.ts";
+import { removeArray } from "../../engine/npy.ts";
+import type { RunOptions } from "../../engine/pool/pool.ts";
+import type { Diagnosis, FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
+import type { FitRun } from "../plan.ts";
 import type { Importance, SpreadImportance } from "../shared/modelled-ticker.ts";
 import { constantWarning, failedRefits } from "../shared/ticker-warnings.ts";
 
 /** Half-open row range of a matrix, whose rows are those that some fit learns from, followed by the score rows. */
-export type RowRange = readonly [from: number, to: number];
+type RowRange = readonly [from: number, to: number];
 
-/** One fit: which rows to learn from and which to predict. */
 export interface PlannedFit {
   readonly train: RowRange;
   readonly predict: RowRange;
   /** Also predicts its rows with features of random rows of this range, which contains them. */
   readonly pool?: RowRange;
-  /** Set for fits that predict score rows: the engine reports the importances of their features, and explains a constant forecast. */
-  readonly diagnose?: true;
 }
 
 /** The fit of a block of score rows. */
-export interface PlannedRefit extends PlannedFit {
+export interface BlockFit extends PlannedFit {
   readonly block: number;
+  /** The engine reports the importances of its features, and explains a constant forecast. */
+  readonly diagnose: true;
+}
+
+/** All fits on one matrix, in time order. */
+export interface MatrixFits {
+  readonly folds: readonly PlannedFit[];
+  readonly blocks: readonly [BlockFit, ...BlockFit[]];
+}
+
+/** What one fit predicts. */
+export interface FitPredictions {
+  readonly predicted: Float64Array;
+  /** For each group of features: the same with the group shuffled; empty for a fit without `pool`. */
+  readonly permuted: readonly Float64Array[];
+  readonly diagnosis: Diagnosis | undefined;
+  /** Of its task. */
+  readonly result: FitPredictResult;
 }
 
 /** The predictions of the score rows of one block, and the model that made them. */
-export interface BlockPredictions {
+export interface BlockPredictions extends FitPredictions {
   readonly block: number;
   /** The block that the model was fitted for: an earlier one if the fit of this block failed. */
   readonly model: number;
   readonly train: RowRange;
-  readonly predicted: Float64Array;
-  readonly result: FitPredictResult;
-  /** Results of the fit itself. */
-  readonly diagnosis: Diagnosis | undefined;
-  /** The library's message about the failed fit. */
+  /** Of the failed fit. */
   readonly error?: MucastError;
 }
 
+export interface FitResults {
+  readonly folds: readonly FitPredictions[];
+  readonly blocks: readonly BlockPredictions[];
+}
+
 /** Runs fits as one task of the engine. @throws MucastError of the engine. */
-export type RunFits = (
-  fits: readonly PlannedFit[],
-) => Promise<{ readonly result: FitPredictResult; readonly predicted: Float64Array }>;
+export type RunTask = (fits: readonly (PlannedFit | BlockFit)[]) => Promise<readonly FitPredictions[]>;
 
 /**
- * Runs the fits of the blocks after the first, in tasks of neighbours. If a fit fails, the last good model is fitted once more and predicts
- * the rows of the block.
+ * Runs all fits, the largest first, in tasks of `size` neighbours.
+ * @returns the first error in time order of the fits, if one fails: which fails first depends on the number of workers.
+ * @throws MucastError of the engine that is not about one task.
+ */
+export async function runFits(
+  { folds, blocks: [first, ...later] }: MatrixFits,
+  size: number,
+  run: RunTask,
+): Promise<MucastError | FitResults> {
+  const refits = runRefits(first, cutFits(later, size), run).catch(returnTaskError);
+  const base = cutFits([...folds, first], size)
+    .toReversed()
+    .map((fits) => run(fits).catch(returnTaskError))
+    .toReversed();
+  try {
+    const [results, refitted] = await Promise.all([Promise.all(base), refits]);
+    const error = [...results, refitted].find((result) => result instanceof MucastError);
+    if (error !== undefined) return error;
+    const done = (results as (readonly FitPredictions[])[]).flat();
+    const { block, train } = first;
+    const own = { block, model: block, train, ...done.at(-1)! };
+    return { folds: done.slice(0, -1), blocks: [own, ...(refitted as BlockPredictions[])] };
+  } finally {
+    await Promise.allSettled([...base, refits]);
+  }
+}
+
+function cutFits<F>(fits: readonly F[], size: number): (readonly F[])[] {
+  const tasks: (readonly F[])[] = [];
+  for (let from = 0; from < fits.length; from += size) tasks.push(fits.slice(from, from + size));
+  return tasks;
+}
+
+/** @throws any error that is not about one task. */
+function returnTaskError(error: unknown): MucastError {
+  if (error instanceof MucastError && ["fit_failed", "engine_crashed"].includes(error.code)) return error;
+  throw error;
+}
+
+/**
+ * Runs the fits of the blocks after the first. If one fails, the last good model is fitted once more and predicts the rows of the block.
  * @param first the fit of the first block, which succeeds or ends all.
  * @throws MucastError fit_failed if that fails too, for the first fit in time order; errors of the engine.
  */
 export async function runRefits(
-  first: PlannedRefit,
-  tasks: readonly (readonly PlannedRefit[])[],
-  run: RunFits,
+  first: BlockFit,
+  tasks: readonly (readonly BlockFit[])[],
+  run: RunTask,
 ): Promise<BlockPredictions[]> {
-  // The largest first. All end before one is retried: an engine fault ends the others.
+  const returnFailedFit = (error: unknown): MucastError => {
+    if (error instanceof MucastError && error.code === "fit_failed") return error;
+    throw error;
+  };
+  // All end before one is retried: an engine fault ends the others.
   const started = tasks.toReversed().map((fits) => run(fits).catch(returnFailedFit));
   const ended = (await Promise.allSettled(started)).reverse();
   const done: BlockPredictions[] = [];
   for (const [i, fits] of tasks.entries()) {
     const result = ended[i]!;
     if (result.status === "rejected") throw result.reason;
-    if (!(result.value instanceof MucastError)) done.push(...cutPredictions(fits, result.value));
-    else {
-      for (const fit of fits) {
-        const { train, model } = done.at(-1) ?? { train: first.train, model: first.block };
-        const alone = fits.length === 1 ? result.value : await run([fit]).catch(returnFailedFit);
-        const stand = alone instanceof MucastError ? await run([{ ...fit, train }]) : alone;
-        const [own] = cutPredictions([fit], stand) as [BlockPredictions];
-        done.push(alone instanceof MucastError ? { ...own, train, model, error: alone } : own);
-      }
+    for (const [j, fit] of fits.entries()) {
+      const { block, train } = fit;
+      let own = result.value instanceof MucastError ? result.value : result.value[j]!;
+      if (own instanceof MucastError && fits.length > 1)
+        own = await run([fit]).then(([alone]) => alone!, returnFailedFit);
+      if (own instanceof MucastError) {
+        const last = done.at(-1) ?? { train: first.train, model: first.block };
+        const [stand] = await run([{ ...fit, train: last.train }]);
+        done.push({ ...stand!, block, model: last.model, train: last.train, error: own });
+      } else done.push({ ...own, block, model: block, train });
     }
   }
   return done;
 }
 
-/** @throws any error that is not about a fit. */
-function returnFailedFit(error: unknown): MucastError {
-  if (error instanceof MucastError && error.code === "fit_failed") return error;
-  throw error;
+/** The tasks of the fits on one matrix. @param spec `onFit` is called once for each fit, even if the engine tries again. */
+export function taskRunner(
+  spec: Pick<FitRun, "signal"> & {
+    readonly task: Omit<FitPredictTask, "label" | "fits" | "predictions">;
+    readonly columns: readonly string[];
+    /** The number of groups of features that folds shuffle. */
+    readonly groups: number;
+    labelOf(fit: PlannedFit | BlockFit): string;
+    /** The file that the predictions of a task may use. */
+    pathOf(task: number): string;
+    /** The ticker and date of a row of the matrix. */
+    placeOf(row: number): { readonly ticker: string; readonly day: Day };
+    onFit(seconds: number): void;
+    run(
+      task: FitPredictTask,
+      options: RunOptions<FitPredictTask>,
+      fits: readonly PlannedFit[],
+    ): Promise<FitPredictResult>;
+  },
+): RunTask {
+  const { signal, columns, groups } = spec;
+  const { permutation, ...common } = spec.task;
+  const reported = new Set<string>();
+  let tasks = 0;
+  return async (fits) => {
+    const ref = spec.pathOf(tasks++);
+    const shuffles = permutation !== undefined && fits.some(({ pool }) => pool !== undefined);
+    const task = {
+      ...{ ...common, label: spec.labelOf(fits[0]!), fits, predictions: { ref } },
+      ...(shuffles ? { permutation } : {}),
+    };
+    const onProgress = ({ fit, seconds }: { readonly fit: number; readonly seconds: number }) => {
+      const own = fits[fit]!;
+      const key = "block" in own ? `${own.block}` : own.predict.join();
+      if (reported.has(key)) return;
+      reported.add(key);
+      spec.onFit(seconds);
+    };
+    const result = await spec.run(task, { signal, onProgress }, fits).catch((error: unknown) => {
+      throw nameTooLarge(error, columns, spec.placeOf);
+    });
+    const predicted = splitPredictions(result, fits, groups);
+    if (!("base64" in result.predictions)) removeArray(ref);
+    return predicted;
+  };
 }
 
-function cutPredictions(
-  fits: readonly PlannedRefit[],
-  { result, predicted }: Awaited<ReturnType<RunFits>>,
-): BlockPredictions[] {
-  let at = 0;
-  return fits.map(({ block, train, predict: [from, to] }, i) => {
+/** Predictions are those of all fits, then, fit by fit and group by group, those of its fits with `pool`. */
+function splitPredictions(
+  result: FitPredictResult,
+  fits: readonly PlannedFit[],
+  groups: number,
+): FitPredictions[] {
+  const values = readArray(result.predictions);
+  let [at, diagnosed] = [0, 0];
+  const take = ({ predict: [from, to] }: PlannedFit) => {
     const start = at;
     at += to - from;
-    const diagnosis = result.diagnoses[i];
-    return { block, model: block, train, predicted: predicted.subarray(start, at), result, diagnosis };
+    return values.subarray(start, at);
+  };
+  const own = fits.map((fit) => ({
+    predicted: take(fit),
+    diagnosis: "diagnose" in fit ? result.diagnoses[diagnosed++] : undefined,
+    result,
+  }));
+  return own.map((fit, i) => {
+    const shuffled = fits[i]!.pool === undefined ? 0 : groups;
+    return { ...fit, permuted: Array.from({ length: shuffled }, () => take(fits[i]!)) };
   });
+}
+
+/** Adds to the error of a failed fit which value of its rows is too large for many libraries, if there is one. */
+function nameTooLarge(
+  error: unknown,
+  columns: readonly string[],
+  placeOf: (row: number) => { readonly ticker: string; readonly day: Day },
+): unknown {
+  if (!(error instanceof MucastError && error.data.too_large)) return error;
+  const { too_large, ...data } = error.data;
+  const { row, column, value } = too_large as { row: number; column: number; value: number };
+  const { ticker, day } = placeOf(row);
+  const what = `${columns[column]} of ${ticker} is ${value} on ${formatDay(day)}, too large for many models`;
+  return new MucastError(error.code, `${error.message.replace(/\.$/, "")}; ${what}`, data);
 }
 
 /**
  * The warnings about the models of all blocks: a constant forecast, fits that did not converge, failed refits.
- * @param results of all tasks. @param name of the model. @param ticker undefined for one model of all tickers.
+ * @param ticker undefined for one model of all tickers.
  */
-export function fitWarnings(
-  byBlock: readonly BlockPredictions[],
-  results: readonly FitPredictResult[],
-  name: string,
-  ticker?: string,
-): Warning[] {
+export function fitWarnings({ folds, blocks }: FitResults, name: string, ticker?: string): Warning[] {
   const own = ticker === undefined ? {} : { ticker };
-  const isConstant = byBlock.every(({ predicted }) => predicted.every((value) => value === predicted[0]));
-  const constant = byBlock.map(({ diagnosis }) => diagnosis?.constant).find((found) => found !== undefined);
-  const count = results.reduce((sum, result) => sum + result.unconverged_fits, 0);
+  const isConstant = blocks.every(({ predicted }) => predicted.every((value) => value === predicted[0]));
+  const constant = blocks.map(({ diagnosis }) => diagnosis?.constant).find((found) => found !== undefined);
+  const results = new Set([...folds, ...blocks].map(({ result }) => result));
+  const count = [...results].reduce((sum, result) => sum + result.unconverged_fits, 0);
   const fits = ticker === undefined ? counted(count, "pooled fit") : `${ticker}: ${counted(count, "fit")}`;
-  const failed = byBlock.flatMap(({ block, predicted, error }) =>
+  const warnings: Warning[] = [];
+  if (isConstant && constant !== undefined) {
+    const { code, message } = constantWarning(name, constant);
+    warnings.push({ code, ...own, message });
+  }
+  if (count > 0)
+    warnings.push({ code: "not_converged", ...own, count, message: `${fits} did not converge.` });
+  const failed = blocks.flatMap(({ block, predicted, error }) =>
     error === undefined ? [] : [{ block, rows: predicted.length, message: error.message }],
   );
-  return [
-    ...(isConstant && constant !== undefined
-      ? [{ code: "constant_predictions", ...own, message: constantWarning(name, constant).message } as const]
-      : []),
-    ...(count === 0
-      ? []
-      : [{ code: "not_converged", ...own, count, message: `${fits} did not converge.` } as const]),
-    ...failedRefits(failed, ticker),
-  ];
+  return [...warnings, ...failedRefits(failed, ticker)];
 }
 
 /**
  * The importances of the first fit, and of the last one with their deviations over all fits. Absent if its library has none.
  * @param names of the columns.
  */
-export function importancesOf(byBlock: readonly BlockPredictions[], names: readonly string[]) {
-  const fits = byBlock
+export function importancesOf(
+  blocks: readonly Pick<BlockPredictions, "diagnosis" | "error">[],
+  names: readonly string[],
+) {
+  const fits = blocks
     .filter(({ error }) => error === undefined)
     .map(({ diagnosis }) =>
       diagnosis?.importances?.map(
@@ -145,50 +270,4 @@ export function importancesOf(byBlock: readonly BlockPredictions[], names: reado
     return { feature, importance, spread: sampleDeviation(Float64Array.from(values)) };
   });
   return { ...(fits[0] && { importances: fits[0] }), ...(last && { lastImportances: last }) };
-}
-
-/** The predictions of a task: those of its fits, and for each group those of its fits with `pool`, with the group shuffled. */
-export interface SplitPredictions {
-  readonly predicted: Float64Array;
-  readonly permuted: readonly Float64Array[];
-}
-
-/** @param values of all fits, then fit by fit and group by group; @param groups their number. */
-export function splitPredictions(
-  values: Float64Array,
-  fits: readonly PlannedFit[],
-  groups: number,
-): SplitPredictions {
-  if (groups === 0) return { predicted: values, permuted: [] };
-  const rowsOf = ({ predict: [from, to] }: PlannedFit) => to - from;
-  let at = fits.reduce((sum, fit) => sum + rowsOf(fit), 0);
-  const predicted = values.slice(0, at);
-  const parts = Array.from({ length: groups }, (): Float64Array[] => []);
-  for (const fit of fits) {
-    if (fit.pool === undefined) continue;
-    for (const part of parts) {
-      part.push(values.subarray(at, at + rowsOf(fit)));
-      at += rowsOf(fit);
-    }
-  }
-  return { predicted, permuted: parts.map((own) => (own.length === 1 ? own[0]! : concatenate(own))) };
-}
-
-/**
- * Adds to the error of a failed fit which value of its rows is too large for many libraries, if there is one.
- * @param at the ticker and date of a row of the matrix.
- */
-export function nameTooLarge(
-  fitted: Promise<FitPredictResult>,
-  columns: readonly string[],
-  at: (row: number) => { readonly ticker: string; readonly day: Day },
-): Promise<FitPredictResult> {
-  return fitted.catch((error: unknown) => {
-    if (!(error instanceof MucastError && error.data.too_large)) throw error;
-    const { too_large, ...data } = error.data;
-    const { row, column, value } = too_large as { row: number; column: number; value: number };
-    const { ticker, day } = at(row);
-    const what = `${columns[column]} of ${ticker} is ${value} on ${formatDay(day)}, too large for many models`;
-    throw new MucastError(error.code, `${error.message.replace(/\.$/, "")}; ${what}`, data);
-  });
 }

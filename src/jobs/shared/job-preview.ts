@@ -8,7 +8,7 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import type { Estimate, FitPlan, JobKind, PlannedTicker } from "../plan.ts";
-import { recordedDelay } from "./job-document.ts";
+import { recordedWindow } from "./job-document.ts";
 import { type ModelledTicker, medianSpacing, rowFacts } from "./modelled-ticker.ts";
 import { readTickers } from "./panels.ts";
 import { type Chosen, prepareTickers } from "./read-and-fit.ts";
@@ -100,7 +100,11 @@ export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
   const candidates = all.map((own) => kind.plan(panels, own, blocks));
   return {
     model: kind.model(settings),
-    window: windowOf(inputs, tickers),
+    window: recordedWindow(
+      inputs.window,
+      inputs.asOf,
+      medianSpacing(tickers.map(({ panel }) => ({ rows: rowFacts(panel) }))),
+    ),
     tickers: tickers.map((ticker) => previewTicker(ticker, trains, inputs.asOf)),
     failures,
     ...(plan.pooled === undefined ? {} : { pooled: plan.pooled }),
@@ -137,18 +141,6 @@ export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
 
 function byTicker(a: { readonly ticker: string }, b: { readonly ticker: string }): number {
   return compareCodePoints(a.ticker, b.ticker);
-}
-
-function windowOf({ window, asOf }: Inputs, tickers: readonly PlannedTicker[]): OutputBlob["window"] {
-  const { start, end, learningEnd } = window;
-  return {
-    start: formatDay(start),
-    end: formatDay(end),
-    learning_end: learningEnd === undefined ? null : formatDay(learningEnd),
-    as_of: formatDay(asOf),
-    median_spacing_days: medianSpacing(tickers.map(({ panel }) => ({ rows: rowFacts(panel) }))),
-    ...recordedDelay(window),
-  };
 }
 
 function sumOf(plans: readonly FitPlan[]): Estimate {

@@ -30,7 +30,7 @@ export function jobWindow(
 }
 
 /** The bounds that the request adds, as an output records them; null for those that it does not. */
-export function recordedWindow(requested: RequestedWindow) {
+export function recordedBounds(requested: RequestedWindow) {
   return Object.fromEntries(
     BOUNDS.map(([bound, member]) => {
       const day = requested[bound];

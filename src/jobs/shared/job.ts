@@ -59,19 +59,11 @@ export interface JobContext extends Timed {
 }
 
 /** What the computations of a job need of the machine. */
-export interface EngineNeed {
+export interface EngineNeed
+  extends Pick<JobContext, "workers" | "memoryBytes" | "portable" | "cluster" | "clusterTasks" | "notice"> {
   readonly environment: JobEnvironment;
   /** Modules that the job's tasks import. */
   readonly libraries: readonly string[];
-  /** Tasks at a time. */
-  readonly workers: number;
-  /** Memory limit of this process and those of the engine, in bytes; by default 80 % of the machine's memory. */
-  readonly memoryBytes?: number | undefined;
-  /** Whether the kernels are pinned. */
-  readonly portable?: boolean | undefined;
-  readonly cluster?: JobContext["cluster"];
-  readonly clusterTasks?: JobContext["clusterTasks"];
-  readonly notice?: JobContext["notice"];
 }
 
 /** The workers of a job, and the folder that holds their matrices. */
@@ -93,17 +85,10 @@ export const openEngine: OpenEngine = (need) => {
   if (kernelLevel !== undefined && cluster === undefined) requireLevel(kernelLevel);
   const { python } = findEnvironment(cluster === undefined ? environment : "ray");
   const work = openWorkFolder();
-  const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
-  const workers = cluster === undefined ? need.workers : need.clusterTasks;
   const pool = EnginePool.start({
-    python,
-    libraries,
-    workers,
-    workFolder: work.path,
-    kernelLevel,
-    cluster,
-    notice,
-    ...limit,
+    ...{ python, libraries, workFolder: work.path, kernelLevel, cluster, notice },
+    workers: cluster === undefined ? need.workers : need.clusterTasks,
+    ...(memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes }),
   });
   return {
     pool,
@@ -125,8 +110,8 @@ export async function withEngine<T>(
   body: (engine: JobEngine) => Promise<T>,
 ): Promise<T> {
   const { workers, memoryBytes, portable, cluster, clusterTasks, notice } = context;
+  const settings = { workers, memoryBytes, portable, cluster, clusterTasks, notice, ...need };
   const start = now();
-  const settings = { ...need, workers, memoryBytes, portable, cluster, clusterTasks, notice };
   const engine = (context.openEngine ?? openEngine)(settings);
   engine.pool.greeting.then(
     () => context.onTiming?.({ name: "engine", start, end: now() }),

@@ -21,14 +21,13 @@ import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import { MIN_DATE_TICKERS, type RelativeTarget, relativeTargets } from "../../panel/relative-target.ts";
 import { countBefore } from "../../panel/rows.ts";
 import {
-  buildTickerPanel,
   MIN_FIT_ROWS,
   type PanelRows,
   type TickerInput,
   type TickerPanel,
 } from "../../panel/ticker-panel.ts";
 import type { Listed } from "./listed-warnings.ts";
-import { isShort, type ReadPanel } from "./read-inputs.ts";
+import { buildPanel, type ReadPanel } from "./read-inputs.ts";
 
 /** A panel whose features are in a file of the work folder, so that thousands of tickers keep only small parts in memory. */
 export interface FitPanel extends PanelRows {
@@ -264,23 +263,15 @@ export function joinShortTickers(
     const features = { ...ticker.features, values: readNpyRows(values, 0, ticker.features.columns.length) };
     for (const { known } of blocks) {
       if (known === undefined || countBefore(ticker.prices.days, known) < MIN_FIT_ROWS) continue;
-      const panel = panelAsOf({ ...ticker, features }, known);
-      const compared = panel && compare(panel);
-      if (compared === undefined || compared.fit.length < MIN_FIT_ROWS) continue;
+      const panel = buildPanel({ ...ticker, features, window: { ...ticker.window, cut: known } });
+      if ("code" in panel) continue;
+      const compared = compare(panel);
+      if (compared.fit.length < MIN_FIT_ROWS) continue;
       const score = compared.score.filter((row) => compared.days[row]! >= known);
       const x = storeFeatures(store, `${name}joined${joined.length}`, compared);
-      joined.push({ ...compared, score, joins: known, x, listed: listedOf(panel!) });
+      joined.push({ ...compared, score, joins: known, x, listed: listedOf(panel) });
       break;
     }
   }
   return joined;
-}
-
-function panelAsOf(input: TickerInput, known: number): TickerPanel | undefined {
-  try {
-    return buildTickerPanel({ ...input, window: { ...input.window, cut: known } });
-  } catch (error) {
-    if (isShort(error)) return undefined;
-    throw error;
-  }
 }

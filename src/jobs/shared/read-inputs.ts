@@ -24,37 +24,8 @@ import type { JobContext, JobRequest } from "./job.ts";
 import { jobWindow } from "./job-window.ts";
 import { type Listed, unpricedDates } from "./listed-warnings.ts";
 
-/** Both blobs: the prices have been read, the features are ready to be streamed. */
-export interface Inputs {
-  readonly window: ResolvedWindow;
-  /** Last price date of any ticker in the window. */
-  readonly asOf: Day;
-  readonly priceTickers: number;
-  readonly warnings: readonly Warning[];
-  /**
-   * Prices and features of one ticker at a time, in the feature blob's order, for tickers in both blobs. Use either this or `panels`, once.
-   */
-  pairs(): AsyncGenerator<TickerPair>;
-  /** One ticker at a time, in the feature blob's order; a ticker without enough history yields its failure. */
-  panels(): AsyncGenerator<ReadPanel>;
-  /** Of the tickers in both blobs, at their price dates from a day on; complete once `panels` has ended, until `close`. */
-  exposures(first: Day): ReadonlyMap<string, TickerExposures>;
-  /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
-  unused(): readonly Warning[];
-  /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
-  unpricedDates(): readonly Listed[];
-  /** Name and digest of each blob, for provenance; available once `panels` has ended. */
-  digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest };
-  close(): Promise<void>;
-}
-
 /** A ticker's panel, or its failure with what was read: a later cut may give it enough history. */
 export type ReadPanel = TickerPanel | (Failure & { readonly input?: TickerInput });
-
-interface TickerPair {
-  readonly prices: TickerPrices;
-  readonly features: TickerFeatures;
-}
 
 interface InputDigest {
   /** A URL without its query string, or the name of a local file without its folder. */
@@ -71,110 +42,143 @@ export async function openInputs(
 ): Promise<Inputs> {
   const options = { signal, blobUrl: request.recorded?.blobUrl ?? request.blobUrl };
   const reading = { workFolder, signal, limits: policy.limits };
-  const priceBlob = await openBlob(request.dataExtractorUrl, policy, options);
-  const featureBlob = await openBlob(request.featureUrl, policy, options).catch(async (error: unknown) => {
-    await priceBlob.close();
-    throw error;
-  });
-  const counted = countBytes([priceBlob, featureBlob], report);
+  const blobs: Blob[] = [];
   try {
-    const prices = await readPrices(counted[0]!, reading);
-    const priced = new Set(prices.tickers);
-    const featured = new Set<string>();
-    const short: Warning[] = [];
-    const { window: dates, ...resolved } = windowFromPrices(prices, request.window, priceBlob.name);
-    const window = { ...dates, delay };
-    const unpriced: Listed[] = [];
-    let traded: Int32Array | undefined;
-    async function* pairs() {
-      for await (const features of readFeatures(counted[1]!, reading)) {
-        featured.add(features.ticker);
-        if (priced.has(features.ticker)) yield { prices: prices.load(features.ticker), features };
-      }
-    }
-    return {
-      ...resolved,
-      window,
-      priceTickers: priced.size,
-      pairs,
-      async *panels() {
-        for await (const pair of pairs()) {
-          const own = priceDates(pair.prices, window).days;
-          if (unpricedDates(pair.features, own).length > 0) {
-            traded ??= tradedDays(everyPrice(prices), window);
-            unpriced.push(...unpricedDates(pair.features, traded));
-          }
-          const panel = panelOf(pair, window);
-          if ("code" in panel)
-            short.push(...nonpositivePrices(panel.ticker, priceDates(pair.prices, window).nonpositive));
-          yield panel;
-        }
-      },
-      exposures(first) {
-        const market = marketReturns(everyPrice(prices), window);
-        const found = new Map<string, TickerExposures>();
-        for (const ticker of prices.tickers) {
-          if (!featured.has(ticker)) continue;
-          found.set(ticker, exposuresFrom(first, prices.load(ticker), window, market));
-        }
-        return found;
-      },
-      unused: () => [
-        ...unpairedTickers(priced, featured),
-        ...short.sort((a, b) => compareCodePoints(a.ticker!, b.ticker!)),
-      ],
-      unpricedDates: () => unpriced.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker)),
-      digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
-      close: () => featureBlob.close(),
-    };
+    for (const url of [request.dataExtractorUrl, request.featureUrl])
+      blobs.push(await openBlob(url, policy, options));
+    const [priceBlob, featureBlob] = blobs as [Blob, Blob];
+    const [countedPrices, countedFeatures] = countBytes(blobs, report);
+    const prices = await readPrices(countedPrices!, reading);
+    const requested = jobWindow(prices.window, request.window, priceBlob.name);
+    const { window, warnings } = resolveWindow(requested, loadAll(prices), priceBlob.name);
+    return new Inputs({
+      ...{ window: { ...window, delay }, warnings, prices, priceBlob, featureBlob },
+      features: () => readFeatures(countedFeatures!, reading),
+    });
   } catch (error) {
     // The stream of prices is still open if the signal aborts before the first piece is read.
-    await Promise.all([priceBlob.close(), featureBlob.close()]);
+    await Promise.all(blobs.map((blob) => blob.close()));
     throw error;
   }
 }
 
-/** Window and date of the forecasts, from the prices alone. */
-function windowFromPrices(
-  prices: PriceBlob,
-  requested: JobRequest["window"],
-  name: string,
-): Pick<Inputs, "window" | "asOf" | "warnings"> {
-  const window = jobWindow(prices.window, requested, name);
-  const resolved = resolveWindow(window, everyPrice(prices), name);
-  return { ...resolved, asOf: asOf(everyPrice(prices), resolved.window) };
-}
-
-function panelOf({ prices, features }: TickerPair, window: ResolvedWindow): ReadPanel {
-  const { ticker } = features;
-  const input = { ticker, prices, features, window };
-  try {
-    return buildTickerPanel(input);
-  } catch (error) {
-    if (!isShort(error)) throw error;
-    return { ticker, code: error.code, message: error.message, input };
-  }
-}
-
-/** Whether an error removes a ticker that may have enough fit rows at a later cut. */
-export function isShort(error: unknown): error is MucastError {
-  return error instanceof MucastError && ["insufficient_history", "sparse_prices"].includes(error.code);
-}
-
-/** The dates in the window with a price of any ticker, ascending. */
-function tradedDays(prices: Iterable<TickerPrices>, window: ResolvedWindow): Int32Array {
-  const days = new Set<Day>();
-  for (const each of prices) for (const day of priceDates(each, window).days) days.add(day);
-  return Int32Array.from(days).sort();
-}
-
-function* everyPrice(prices: PriceBlob): Generator<TickerPrices> {
+function* loadAll(prices: PriceBlob): Generator<TickerPrices> {
   for (const ticker of prices.tickers) yield prices.load(ticker);
 }
 
-function digestOf(blob: Blob): InputDigest {
-  const name = isRemoteUrl(blob.name) ? blob.name : basename(blob.name);
-  return { name, sha256: blob.digest() };
+/** Both blobs: the prices have been read, the features are ready to be streamed, once, by `pairs` or `panels`. */
+export class Inputs {
+  readonly window: ResolvedWindow;
+  /** Last price date of any ticker in the window. */
+  readonly asOf: Day;
+  readonly priceTickers: number;
+  readonly warnings: readonly Warning[];
+  readonly #prices: PriceBlob;
+  readonly #blobs: { readonly feature: Blob; readonly dataExtractor: Blob };
+  readonly #features: () => AsyncIterable<TickerFeatures>;
+  readonly #priced: ReadonlySet<string>;
+  readonly #featured = new Set<string>();
+  /** Of the prices of tickers without enough history. */
+  readonly #short: Warning[] = [];
+  readonly #unpriced: Listed[] = [];
+
+  constructor(read: {
+    readonly window: ResolvedWindow;
+    readonly warnings: readonly Warning[];
+    readonly prices: PriceBlob;
+    readonly priceBlob: Blob;
+    readonly featureBlob: Blob;
+    readonly features: () => AsyncIterable<TickerFeatures>;
+  }) {
+    const { window, warnings, prices, priceBlob, featureBlob, features } = read;
+    this.window = window;
+    this.asOf = asOf(loadAll(prices), window);
+    this.warnings = warnings;
+    this.#prices = prices;
+    this.#priced = new Set(prices.tickers);
+    this.priceTickers = this.#priced.size;
+    this.#blobs = { feature: featureBlob, dataExtractor: priceBlob };
+    this.#features = features;
+  }
+
+  /** One ticker at a time, in the feature blob's order, for tickers in both blobs. */
+  async *pairs(): AsyncGenerator<{ readonly prices: TickerPrices; readonly features: TickerFeatures }> {
+    for await (const features of this.#features()) {
+      this.#featured.add(features.ticker);
+      if (this.#priced.has(features.ticker)) yield { prices: this.#prices.load(features.ticker), features };
+    }
+  }
+
+  /** The same as panels; a ticker without enough history yields its failure. */
+  async *panels(): AsyncGenerator<ReadPanel> {
+    const { window } = this;
+    let traded: Int32Array | undefined;
+    for await (const { prices, features } of this.pairs()) {
+      const { ticker } = features;
+      const { days, nonpositive } = priceDates(prices, window);
+      if (unpricedDates(features, days).length > 0) {
+        traded ??= this.#tradedDays();
+        this.#unpriced.push(...unpricedDates(features, traded));
+      }
+      const panel = buildPanel({ ticker, prices, features, window });
+      if ("code" in panel) this.#short.push(...nonpositivePrices(ticker, nonpositive));
+      yield panel;
+    }
+  }
+
+  /** The dates in the window with a price of any ticker, ascending. */
+  #tradedDays(): Int32Array {
+    const days = new Set<Day>();
+    for (const each of loadAll(this.#prices))
+      for (const day of priceDates(each, this.window).days) days.add(day);
+    return Int32Array.from(days).sort();
+  }
+
+  /** Of the tickers in both blobs, at their price dates from a day on; complete once `panels` has ended, until `close`. */
+  exposures(first: Day): ReadonlyMap<string, TickerExposures> {
+    const market = marketReturns(loadAll(this.#prices), this.window);
+    const found = new Map<string, TickerExposures>();
+    for (const prices of loadAll(this.#prices))
+      if (this.#featured.has(prices.ticker))
+        found.set(prices.ticker, exposuresFrom(first, prices, this.window, market));
+    return found;
+  }
+
+  /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
+  unused(): readonly Warning[] {
+    const short = this.#short.toSorted((a, b) => compareCodePoints(a.ticker!, b.ticker!));
+    return [...unpairedTickers(this.#priced, this.#featured), ...short];
+  }
+
+  /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
+  unpricedDates(): readonly Listed[] {
+    return this.#unpriced.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
+  }
+
+  /** Name and digest of each blob, for provenance; available once `panels` has ended. */
+  digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest } {
+    const digest = (blob: Blob) => ({
+      name: isRemoteUrl(blob.name) ? blob.name : basename(blob.name),
+      sha256: blob.digest(),
+    });
+    return { feature: digest(this.#blobs.feature), dataExtractor: digest(this.#blobs.dataExtractor) };
+  }
+
+  close(): Promise<void> {
+    return this.#blobs.feature.close();
+  }
+}
+
+/** The panel of a ticker, or its failure if its fit rows are too few at the cut. */
+export function buildPanel(input: TickerInput): ReadPanel {
+  try {
+    return buildTickerPanel(input);
+  } catch (error) {
+    if (!(error instanceof MucastError)) throw error;
+    const { code, message } = error;
+    if (code !== "insufficient_history" && code !== "sparse_prices") throw error;
+    return { ticker: input.ticker, code, message, input };
+  }
 }
 
 /** Wraps the blobs so that reading them reports progress, in bytes after decompression. */
@@ -198,8 +202,7 @@ export function unpairedTickers(
   featureTickers: Iterable<string>,
 ): readonly Warning[] {
   const priced = new Set(priceTickers);
-  const featured = new Set(featureTickers);
-  return [...priced.symmetricDifference(featured)]
+  return [...priced.symmetricDifference(new Set(featureTickers))]
     .sort(compareCodePoints)
     .map((ticker) =>
       priced.has(ticker)

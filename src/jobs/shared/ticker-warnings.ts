@@ -65,25 +65,19 @@ type Constant = Pick<ConstantDescription, "value"> &
  * cause: the features of the score rows may all be the same.
  */
 export function constantWarning(ticker: string, constant: Constant): Warning {
-  return {
-    code: "constant_predictions",
-    ticker,
-    // With `own` shrinkage, the forecasts of the output are s times that.
-    message: `${ticker}: the model predicts ${constant.value} for every score row.${remedy(constant)}`,
-  };
-}
-
-function remedy({ largest_alpha, min_child_samples, train_rows, prediction_scale }: Constant): string {
+  const { value, largest_alpha, min_child_samples, train_rows, prediction_scale } = constant;
+  let remedy = "";
   if (typeof largest_alpha === "number") {
-    return ` With an alpha below ${largest_alpha}, at least one coefficient is not 0.`;
+    remedy = ` With an alpha below ${largest_alpha}, at least one coefficient is not 0.`;
+  } else if (min_child_samples !== undefined) {
+    remedy = ` min_child_samples is ${min_child_samples} and there are ${train_rows} training rows. If no tree splits, lower min_child_samples.`;
+  } else if (prediction_scale === 0) {
+    remedy =
+      " The loss directional does not determine the size of forecasts, and on the validation part no size was better than 0 by more than its error.";
   }
-  if (min_child_samples !== undefined) {
-    return ` min_child_samples is ${min_child_samples} and there are ${train_rows} training rows. If no tree splits, lower min_child_samples.`;
-  }
-  if (prediction_scale === 0) {
-    return " The loss directional does not determine the size of forecasts, and on the validation part no size was better than 0 by more than its error.";
-  }
-  return "";
+  // With `own` shrinkage, the forecasts of the output are s times that.
+  const message = `${ticker}: the model predicts ${value} for every score row.${remedy}`;
+  return { code: "constant_predictions", ticker, message };
 }
 
 /**
@@ -94,9 +88,8 @@ export function verdictWarnings(
   { verdict, shrinkage }: Pick<ScoreTables, "verdict" | "shrinkage">,
   choice: ShrinkageChoice,
 ): Warning[] {
-  if (verdict === undefined) return [];
+  if (verdict === undefined || verdict.state === "skill") return [];
   const { state, rows, sentence } = verdict;
-  if (state === "skill") return [];
   if (state !== "oversized") return [{ code: "no_skill", message: sentence }];
   if (choice !== "none" && rows !== "score") return [];
   const cure =
@@ -106,10 +99,19 @@ export function verdictWarnings(
   return [{ code: "oversized", message: `${sentence} ${cure}` }];
 }
 
-/**
- * The warning that returns go against the forecasts, by the slope that shrinkage takes its factor from.
- * @param blocks the factors of each block of score rows.
- */
+/** Two digits round factors above this to 1, which would change nothing. */
+const MAX_FACTOR = 0.99;
+
+/** @param factor that `pooled` would multiply every forecast by; 0 and 1 correct nothing. */
+function pooledCure(factor: number): string {
+  if (factor === 0)
+    return "Rank by mu: the held-out rows support no size, so shrinkage pooled would set every forecast to 0.";
+  if (factor === 1)
+    return "Rank by mu: the sizes were right on the held-out rows, so shrinkage pooled would change nothing.";
+  return `Set shrinkage to pooled: it multiplies every forecast by ${Math.min(MAX_FACTOR, Number(factor.toPrecision(2)))} and keeps their order.`;
+}
+
+/** Returns go against the forecasts, by the slope that shrinkage takes its factor from. @param blocks the factors of each block. */
 export function negativeSlope(blocks: readonly Factors[]): Warning[] {
   const negative = blocks.filter(({ slope }) => slope !== undefined && isNegative(slope));
   const slope = negative[0]?.slope;
@@ -117,20 +119,6 @@ export function negativeSlope(blocks: readonly Factors[]): Warning[] {
   const where = blocks.length === 1 ? "" : ` in ${negative.length} of ${counted(blocks.length, "block")}`;
   const message = `The slope of returns on held-out forecasts is ${slope.b!.toFixed(2)} with a standard error of ${slope.se!.toFixed(2)}: returns go against the forecasts. So shrinkage sets the common factor to 0${where}.`;
   return [{ code: "negative_slope", count: negative.length, message }];
-}
-
-/** Two digits round factors above this to 1, which would change nothing. */
-const MAX_FACTOR = 0.99;
-
-/** @param factor that `pooled` would multiply every forecast by; 0 and 1 correct nothing. */
-function pooledCure(factor: number): string {
-  if (factor === 0) {
-    return "Rank by mu: the held-out rows support no size, so shrinkage pooled would set every forecast to 0.";
-  }
-  if (factor === 1) {
-    return "Rank by mu: the sizes were right on the held-out rows, so shrinkage pooled would change nothing.";
-  }
-  return `Set shrinkage to pooled: it multiplies every forecast by ${Math.min(MAX_FACTOR, Number(factor.toPrecision(2)))} and keeps their order.`;
 }
 
 export function wildForecasts(tickers: readonly ScoredTicker[]): Listed[] {
@@ -151,16 +139,10 @@ export function failedRefits(failed: readonly FailedRefit[], ticker?: string): W
   if (first === undefined) return [];
   const count = new Set(failed.map(({ block }) => block)).size;
   const rows = failed.reduce((sum, one) => sum + one.rows, 0);
-  const summary = `${counted(count, "refit")} failed, and ${count === 1 ? "the model of an earlier block" : "models of earlier blocks"} forecast ${counted(rows, "row")}`;
+  const models = count === 1 ? "the model of an earlier block" : "models of earlier blocks";
   const subject = ticker === undefined ? "" : `${ticker}: `;
-  return [
-    {
-      code: "failed_refit",
-      ...(ticker === undefined ? {} : { ticker }),
-      count,
-      message: `${subject}${summary}. The first error: ${first.message}`,
-    },
-  ];
+  const message = `${subject}${counted(count, "refit")} failed, and ${models} forecast ${counted(rows, "row")}. The first error: ${first.message}`;
+  return [{ code: "failed_refit", ...(ticker === undefined ? {} : { ticker }), count, message }];
 }
 
 export function noRefit(

@@ -107,7 +107,7 @@ export function permutationOf(
   };
 }
 
-/** A fold whose rows get values of any row that its models may know: those that it trains on and tests. Other fits stay as they are. */
-export function withKnownRows(fit: PlannedFit): PlannedFit {
-  return fit.diagnose ? fit : { ...fit, pool: [fit.train[0], fit.predict[1]] };
+/** A fold whose rows get values of any row that its model may know: those that it trains on and tests. */
+export function withKnownRows(fold: PlannedFit): PlannedFit {
+  return { ...fold, pool: [fold.train[0], fold.predict[1]] };
 }

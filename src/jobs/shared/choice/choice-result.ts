@@ -1,6 +1,6 @@
 import type { Choice } from "../../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../../contract/market/dates.ts";
-import { CHOICE_METHOD, type OutputChoice } from "../../../contract/output/choice.ts";
+import { CHOICE_METHOD } from "../../../contract/output/choice.ts";
 import type { LossSeries, TestedTicker } from "../../../evaluate/choice/candidate-losses.ts";
 import {
   type ChoiceGains,
@@ -74,7 +74,7 @@ export function choiceOf(
     best,
     optimism: optimismOf(gains[best]!, honest, choice.measure),
     losses: lossesOf(series, gainByDay),
-  } satisfies Record<Exclude<keyof OutputChoice, "over" | "by_ticker" | "warm_up" | "racing">, OrderedJson>;
+  };
 }
 
 /** The losses that the choice was made from and the gains on the published rows; networks have them on different dates. */
@@ -86,7 +86,7 @@ function lossesOf({ days, reference, excess }: LossSeries, gainByDay: ReadonlyMa
     dates: all.map(formatDay),
     excess: excess.map((own) => all.map((day) => finiteOrNull(own[positions.get(day) ?? -1] ?? Number.NaN))),
     gains: all.map((day) => finiteOrNull(gainByDay.get(day) ?? Number.NaN)),
-  } satisfies Record<keyof OutputChoice["losses"], OrderedJson>;
+  };
 }
 
 function recordedGain({ r2, ic, gain, t }: Gain) {
