@@ -6,36 +6,30 @@ import type { JobContext, JobRequest } from "./shared/job.ts";
 import { type JobPreview, previewJob } from "./shared/job-preview.ts";
 import type { ModelledTicker } from "./shared/modelled-ticker.ts";
 import type { Chosen } from "./shared/read-and-fit.ts";
-import { openInputs } from "./shared/read-inputs.ts";
-import { openWorkFolder } from "./shared/work-folder.ts";
+import { withInputs } from "./shared/read-inputs.ts";
+import { inWorkFolder } from "./shared/work-folder.ts";
 
 /**
  * Reads both blobs like the job of the config, which is run_dl_job if it has `NN params` and no `ML params`, and returns what that job would
  * make of them.
  * @throws MucastError like reading them.
  */
-export function validateJob(request: JobRequest, context: JobContext): Promise<JobPreview> {
+export async function validateJob(request: JobRequest, context: JobContext): Promise<JobPreview> {
   const operations = operationsOf(request.config);
   return operations.length === 1 && operations[0] === "run_dl_job"
     ? validate(NETWORKS, request, context)
     : validate(REGRESSORS, request, context);
 }
 
-async function validate<S extends Chosen<S>, T extends ModelledTicker>(
+function validate<S extends Chosen<S>, T extends ModelledTicker>(
   kind: JobKind<S, T>,
   request: JobRequest,
   context: JobContext,
 ): Promise<JobPreview> {
   const config = kind.parse(request.config);
-  const work = openWorkFolder();
-  try {
-    const inputs = await openInputs(request, context, work.path, config.settings.delay);
-    try {
-      return await previewJob(kind, config, inputs, { workFolder: work.path, signal: context.signal });
-    } finally {
-      await inputs.close();
-    }
-  } finally {
-    work.remove();
-  }
+  return inWorkFolder((workFolder) =>
+    withInputs(request, context, workFolder, config.settings.delay, (inputs) =>
+      previewJob(kind, config, inputs, { workFolder, signal: context.signal }),
+    ),
+  );
 }

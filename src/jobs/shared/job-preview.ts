@@ -6,6 +6,7 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
+import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import type { Estimate, FitPlan, JobKind, PlannedTicker } from "../plan.ts";
 import { recordedWindow } from "./job-document.ts";
@@ -73,31 +74,32 @@ export interface TickerPreview {
   readonly mu: boolean;
 }
 
-/** Reads every panel and plans it as the job would. @throws MucastError of the config, of reading and of planning. */
+/** Reads every panel and plans it as the job would. @throws MucastError of reading and of planning. */
 export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
   kind: JobKind<S, T>,
-  config: ReturnType<JobKind<S, T>["parse"]>,
+  { settings, warnings }: ReturnType<JobKind<S, T>["parse"]>,
   inputs: Inputs,
   { workFolder, signal }: { readonly workFolder: string; readonly signal: AbortSignal },
 ): Promise<JobPreview> {
-  const { settings } = config;
   const { refitEvery, choice } = settings;
   const trains = kind.libraries(settings) !== undefined;
   const store = { workFolder, isPreview: true };
-  const listedOf: Parameters<typeof readTickers>[3] = (panel) => kind.listed(panel, settings);
+  const listedOf = (panel: TickerPanel) => kind.listed(panel, settings);
   const read = await readTickers(inputs.panels(), store, { refitEvery, signal }, listedOf);
   const ready = prepareTickers(read, [settings], store, listedOf);
   const { blocks } = ready;
-  const { panels, failures: short, warnings } = ready.of(settings);
+  const { panels, ...compared } = ready.of(settings);
   const plan = kind.plan(panels, settings, blocks);
+  const byTicker = (a: { ticker: string }, b: { ticker: string }) => compareCodePoints(a.ticker, b.ticker);
   const tickers = plan.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
   const known = new Set([...tickers.map(({ panel }) => panel), ...plan.failures].map(({ ticker }) => ticker));
-  const failures = [...short.filter(({ ticker }) => !known.has(ticker)), ...plan.failures].sort(byTicker);
+  const short = compared.failures.filter(({ ticker }) => !known.has(ticker));
+  const failures = [...short, ...plan.failures].sort(byTicker);
   const error = trains ? errorBeforeTraining(ready.early, tickers, failures, inputs) : undefined;
-  const records = trains && recordsRefits(settings);
-  const { fits, fitBytes } = plan;
-  const all = choice && kind.tested ? choice.candidates.map((one) => kind.tested!(one.settings, choice)) : [];
-  const candidates = all.map((own) => kind.plan(panels, own, blocks));
+  const tested =
+    choice && kind.tested ? choice.candidates.map((one) => kind.tested!(one.settings, choice)) : [];
+  const candidates = tested.map((own) => kind.plan(panels, own, blocks));
+  const found = tickerWarnings(inputs, tickers.map(describeTicker), [], plan.listed);
   return {
     model: kind.model(settings),
     window: recordedWindow(
@@ -107,45 +109,36 @@ export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
     ),
     tickers: tickers.map((ticker) => previewTicker(ticker, trains, inputs.asOf)),
     failures,
-    ...(plan.pooled === undefined ? {} : { pooled: plan.pooled }),
-    ...(records
-      ? {
-          refits: { fits, blocks: blocks.length, ...(fitBytes === undefined ? {} : { fit_bytes: fitBytes }) },
-        }
-      : {}),
-    ...(candidates.length === 0
-      ? {}
-      : { choice: { candidates: all.length, fits: candidates.reduce((sum, own) => sum + own.fits, 0) } }),
-    ...(trains ? { estimate: sumOf(candidates.length === 0 ? [plan] : candidates) } : {}),
+    ...(plan.pooled && { pooled: plan.pooled }),
+    ...(trains && recordsRefits(settings) && { refits: previewRefits(plan, blocks.length) }),
+    ...(candidates.length > 0 && {
+      choice: { candidates: tested.length, fits: candidates.reduce((sum, own) => sum + own.fits, 0) },
+    }),
+    ...(trains && { estimate: sumEstimates(candidates.length === 0 ? [plan] : candidates) }),
     warnings: [
-      ...config.warnings,
-      ...inputs.warnings,
       ...warnings,
+      ...inputs.warnings,
+      ...compared.warnings,
       ...(trains ? noRefit(blocks, settings) : []),
-      ...tickerWarnings(
-        inputs,
-        tickers.map(({ panel, ...own }) => ({
-          ...own,
-          ...{ ticker: panel.ticker, dates: datesOf(panel), rows: panel },
-        })),
-        [],
-        plan.listed,
-      ).filter(
-        // A config that is switched off forecasts nothing that could be too old.
-        ({ code }) => trains || code !== "older_forecast",
-      ),
+      // A config that is switched off forecasts nothing that could be too old.
+      ...found.filter(({ code }) => trains || code !== "older_forecast"),
     ],
-    ...(error === undefined ? {} : { error }),
+    ...(error && { error }),
   };
 }
 
-function byTicker(a: { readonly ticker: string }, b: { readonly ticker: string }): number {
-  return compareCodePoints(a.ticker, b.ticker);
+function describeTicker({ panel, warnings, listed }: PlannedTicker) {
+  return { ticker: panel.ticker, dates: datesOf(panel), rows: panel, warnings, listed };
 }
 
-function sumOf(plans: readonly FitPlan[]): Estimate {
+function previewRefits({ fits, fitBytes }: FitPlan, blocks: number): RefitsPreview {
+  return { fits, blocks, ...(fitBytes === undefined ? {} : { fit_bytes: fitBytes }) };
+}
+
+function sumEstimates(plans: readonly FitPlan[]): Estimate {
+  const seconds = plans.reduce((sum, { estimate }) => sum + estimate.seconds, 0);
   return {
-    seconds: plans.reduce((sum, { estimate }) => sum + estimate.seconds, 0),
+    seconds: Number(seconds.toPrecision(2)),
     matrix_bytes: Math.max(...plans.map(({ estimate }) => estimate.matrix_bytes)),
   };
 }

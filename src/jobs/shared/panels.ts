@@ -6,17 +6,7 @@ import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
-import {
-  type CrossSections,
-  countFeatures,
-  crossSections,
-  type FeatureRows,
-  onRows,
-  rowsWithZScores,
-  scoredFeatures,
-  zScoreName,
-  zScores,
-} from "../../panel/cross-section.ts";
+import * as cross from "../../panel/cross-section.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import { MIN_DATE_TICKERS, type RelativeTarget, relativeTargets } from "../../panel/relative-target.ts";
 import { countBefore } from "../../panel/rows.ts";
@@ -57,49 +47,43 @@ export interface PanelStore {
   readonly isPreview: boolean;
 }
 
-const UNREAD: ArrayRef = { ref: "", dtype: "<f8", shape: [], order: "C" };
+type ListPanel = (panel: TickerPanel) => readonly Listed[];
 
 function storeFeatures(
   { workFolder, isPreview }: PanelStore,
   name: string,
   { x, days }: TickerPanel,
 ): ArrayRef {
-  return isPreview
-    ? UNREAD
-    : writeNpy(join(workFolder, `${name}.npy`), x, [days.length, x.length / days.length]);
+  if (isPreview) return { ref: "", dtype: "<f8", shape: [], order: "C" };
+  return writeNpy(join(workFolder, `${name}.npy`), x, [days.length, x.length / days.length]);
 }
 
 /**
  * Reads every ticker and stores its features at once. File names never contain a ticker's name.
- * @param listedOf the listings of a panel, while its features are in memory.
  * @throws MucastError of the reading; output_failed if the work folder's disk is full.
  */
 export async function readTickers(
   read: AsyncIterable<ReadPanel>,
   store: PanelStore,
   { refitEvery, signal }: { readonly refitEvery: number | undefined; readonly signal: AbortSignal },
-  listedOf: (panel: TickerPanel) => readonly Listed[],
+  listedOf: ListPanel,
 ): Promise<ReadTickers> {
   const panels: FitPanel[] = [];
   const failures: Failure[] = [];
   const short: ShortTicker[] = [];
   for await (const one of read) {
     signal.throwIfAborted();
-    if ("code" in one) {
-      const { input, ...failure } = one;
-      failures.push(failure);
-      if (input === undefined || refitEvery === undefined) continue;
-      const {
-        features: { values, ...features },
-        ...others
-      } = input;
-      const path = join(store.workFolder, `short${short.length}.npy`);
-      const shape = [features.columns.length, features.days.length];
-      short.push({ ...others, features, values: writeNpy(path, values, shape) });
-    } else {
-      const x = storeFeatures(store, `panel${panels.length}`, one);
-      panels.push({ ...one, x, listed: listedOf(one) });
+    if (!("code" in one)) {
+      panels.push({ ...one, x: storeFeatures(store, `panel${panels.length}`, one), listed: listedOf(one) });
+      continue;
     }
+    const { input, ...failure } = one;
+    failures.push(failure);
+    if (input === undefined || refitEvery === undefined) continue;
+    const { values, ...features } = input.features;
+    const path = join(store.workFolder, `short${short.length}.npy`);
+    const shape = [features.columns.length, features.days.length];
+    short.push({ ...input, features, values: writeNpy(path, values, shape) });
   }
   return { panels, failures, short };
 }
@@ -133,25 +117,24 @@ export function compareTickers(
   name: string,
   removes: boolean,
 ): ComparedTickers {
-  const { panels, failures, warnings, compare } = crossSection
-    ? addZScores(read, store, name, removes)
-    : { ...read, warnings: [], compare: (panel: TickerPanel) => panel };
-  if (target === "return") return { panels, failures, warnings, compare };
+  const same: ComparedTickers = { ...read, warnings: [], compare: (panel) => panel };
+  const scored = crossSection ? addZScores(read, store, name, removes) : same;
+  return target === "return" ? scored : addTargets(scored);
+}
+
+function addTargets({ panels, failures, warnings, compare }: ComparedTickers): ComparedTickers {
   const { byTicker, levels, thinDates, ofOther } = relativeTargets(panels);
   const withTarget = <P extends PanelRows>(panel: P, relative: RelativeTarget): P => {
     const fit = panel.fit.filter((row) => !Number.isNaN(relative.values[row]!));
     return { ...panel, fit, relative };
   };
-  const learning = panels.map((panel) => withTarget(panel, { ...byTicker.get(panel.ticker)!, levels }));
-  const short = learning.filter(({ fit }) => fit.length < MIN_FIT_ROWS);
+  const all = panels.map((panel) => withTarget(panel, { ...byTicker.get(panel.ticker)!, levels }));
+  const because = `with a relative target, at least ${MIN_FIT_ROWS} are needed (such a row needs labels of at least ${MIN_DATE_TICKERS} tickers on its date, and these labels must differ)`;
   const message = `${counted(thinDates, "date")} with fewer than ${MIN_DATE_TICKERS} labels ${thinDates === 1 ? "is" : "are"} not used for training: target relative compares the tickers of a date.`;
   return {
-    panels: learning.filter((panel) => !short.includes(panel)),
-    failures: [...failures, ...short.map(tooFewTargets)],
-    warnings: [
-      ...warnings,
-      ...(thinDates === 0 ? [] : [{ code: "thin_dates", message, count: thinDates } as const]),
-    ],
+    panels: all.filter(({ fit }) => fit.length >= MIN_FIT_ROWS),
+    failures: [...failures, ...failShort(all, because)],
+    warnings: [...warnings, ...warnThin(thinDates, message)],
     compare: (panel) => {
       const scored = compare(panel);
       return withTarget(scored, ofOther(scored));
@@ -159,14 +142,16 @@ export function compareTickers(
   };
 }
 
-function tooFewTargets({ ticker, fit }: PanelRows): Failure {
-  const message = `${ticker} has ${counted(fit.length, "fit row")} with a relative target, at least ${MIN_FIT_ROWS} are needed (such a row needs labels of at least ${MIN_DATE_TICKERS} tickers on its date, and these labels must differ)`;
-  return { ticker, code: "few_tickers", message };
+function failShort(panels: readonly PanelRows[], because: string): Failure[] {
+  const short = panels.filter(({ fit }) => fit.length < MIN_FIT_ROWS);
+  return short.map(({ ticker, fit }) => {
+    const message = `${ticker} has ${counted(fit.length, "fit row")} ${because}`;
+    return { ticker, code: "few_tickers", message };
+  });
 }
 
-function tooFewRows({ ticker, fit }: PanelRows): Failure {
-  const message = `${ticker} has ${counted(fit.length, "fit row")} on dates on which at least ${MIN_DATE_TICKERS} tickers have its features, at least ${MIN_FIT_ROWS} are needed: cross_section compares the tickers of a date`;
-  return { ticker, code: "few_tickers", message };
+function warnThin(count: number, message: string): Warning[] {
+  return count === 0 ? [] : [{ code: "thin_dates", message, count }];
 }
 
 /**
@@ -179,62 +164,68 @@ function addZScores(
   name: string,
   removes: boolean,
 ): ComparedTickers {
-  const scored = scoredFeatures(panels);
+  const scored = cross.scoredFeatures(panels);
   requireNewNames(panels, scored);
-  const counts = countFeatures(panels, scored);
+  const counts = cross.countFeatures(panels, scored);
   const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
-  const readAll = function* (): Generator<FeatureRows> {
+  const loadAll = function* () {
     for (const panel of ascending) yield loadPanel(panel, false);
   };
-  const sections = store.isPreview ? undefined : crossSections(readAll, ascending, scored);
+  const sections = store.isPreview ? undefined : cross.crossSections(loadAll, ascending, scored);
   /** The rows that have all z-scores of their ticker, with the names of these behind its columns. */
-  const cut = <P extends PanelRows>(panel: P): P & { readonly kept: Int32Array } => {
-    const kept = rowsWithZScores(panel, counts);
-    const names = panel.columns.filter((column) => scored.has(column)).map(zScoreName);
-    return {
-      ...onRows(panel, kept),
-      ...{ columns: [...panel.columns, ...names], zScores: names.length, kept },
-      lastRowDay: panel.days.at(-1)!,
-    };
+  const select = <P extends PanelRows>(panel: P) => {
+    const kept = cross.rowsWithZScores(panel, counts);
+    const names = panel.columns.filter((column) => scored.has(column)).map(cross.zScoreName);
+    const columns = [...panel.columns, ...names];
+    const lastRowDay = panel.days.at(-1)!;
+    return { kept, panel: { ...cross.onRows(panel, kept), columns, zScores: names.length, lastRowDay } };
   };
-  const added: FitPanel[] = [];
-  const short: Failure[] = [];
-  let thinRows = 0;
-  for (const panel of panels) {
-    const { kept, ...own } = cut(panel);
-    thinRows += panel.days.length - kept.length;
-    if (own.fit.length < MIN_FIT_ROWS) short.push(tooFewRows(own));
-    else if (sections === undefined) added.push(own);
-    else {
-      const values = besideZScores(loadPanel(panel, removes), kept, sections);
-      const path = join(store.workFolder, `${name}z${added.length}.npy`);
-      added.push({ ...own, x: writeNpy(path, values, [kept.length, own.columns.length]) });
-    }
-  }
+  const all = panels.map((source) => ({ source, ...select(source) }));
+  const added = all
+    .filter(({ panel }) => panel.fit.length >= MIN_FIT_ROWS)
+    .map(({ source, kept, panel }, i): FitPanel => {
+      if (sections === undefined) return panel;
+      const values = besideZScores(loadPanel(source, removes), kept, sections);
+      const path = join(store.workFolder, `${name}z${i}.npy`);
+      return { ...panel, x: writeNpy(path, values, [kept.length, panel.columns.length]) };
+    });
+  const thinRows = all.reduce((sum, { source, kept }) => sum + source.days.length - kept.length, 0);
+  const because = `on dates on which at least ${MIN_DATE_TICKERS} tickers have its features, at least ${MIN_FIT_ROWS} are needed: cross_section compares the tickers of a date`;
   const message = `${counted(thinRows, "row")} on dates on which fewer than ${MIN_DATE_TICKERS} tickers have a feature ${thinRows === 1 ? "is" : "are"} left out: cross_section compares the tickers of a date.`;
   return {
     panels: added,
-    failures: [...failures, ...short],
-    warnings: thinRows === 0 ? [] : [{ code: "thin_dates", message, count: thinRows }],
-    compare: (panel) => {
-      requireNewNames([panel], scored);
-      const { kept, ...own } = cut(panel);
-      return { ...own, x: sections === undefined ? panel.x : besideZScores(panel, kept, sections) };
+    failures: [
+      ...failures,
+      ...failShort(
+        all.map(({ panel }) => panel),
+        because,
+      ),
+    ],
+    warnings: warnThin(thinRows, message),
+    compare: (source) => {
+      requireNewNames([source], scored);
+      const { kept, panel } = select(source);
+      return { ...panel, x: sections === undefined ? source.x : besideZScores(source, kept, sections) };
     },
   };
 }
 
 function requireNewNames(panels: readonly PanelRows[], scored: ReadonlySet<string>): void {
   const names = new Set(panels.flatMap(({ columns }) => columns));
-  const clash = [...scored].find((name) => names.has(zScoreName(name)));
+  const clash = [...scored].find((name) => names.has(cross.zScoreName(name)));
   if (clash === undefined) return;
-  const message = `The feature "${zScoreName(clash)}" has the name that cross_section gives to the z-score of "${clash}": rename one of them`;
-  throw new MucastError("invalid_data", message, { path: "features", value: zScoreName(clash) });
+  const score = cross.zScoreName(clash);
+  const message = `The feature "${score}" has the name that cross_section gives to the z-score of "${clash}": rename one of them`;
+  throw new MucastError("invalid_data", message, { path: "features", value: score });
 }
 
 /** Shape (kept, features + z-scores): the features of these rows, then their z-scores. */
-function besideZScores(rows: FeatureRows, kept: Int32Array, sections: CrossSections): Float64Array {
-  const scores = zScores(rows, sections);
+function besideZScores(
+  rows: cross.FeatureRows,
+  kept: Int32Array,
+  sections: cross.CrossSections,
+): Float64Array {
+  const scores = cross.zScores(rows, sections);
   const k = rows.columns.length;
   const z = scores.length / rows.days.length;
   const values = new Float64Array(kept.length * (k + z));
@@ -248,7 +239,6 @@ function besideZScores(rows: FeatureRows, kept: Int32Array, sections: CrossSecti
 /**
  * The panels of short tickers that later blocks give enough rows: each as of the first date of the first such block, `joins`. No later row
  * affects this, and none is forecast before that date.
- * @param compare as the other tickers were compared.
  */
 export function joinShortTickers(
   short: readonly ShortTicker[],
@@ -256,7 +246,7 @@ export function joinShortTickers(
   { compare }: Pick<ComparedTickers, "compare">,
   store: PanelStore,
   name: string,
-  listedOf: (panel: TickerPanel) => readonly Listed[],
+  listedOf: ListPanel,
 ): FitPanel[] {
   const joined: FitPanel[] = [];
   for (const { values, ...ticker } of short) {

@@ -1,12 +1,11 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Candidate, Choice } from "../../contract/config/choice/candidates.ts";
+import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { workFolderError } from "../../contract/errors/system-error.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
-import type { JudgedRows } from "../../contract/output/verdict.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
@@ -25,12 +24,12 @@ import {
   type ReadTickers,
   readTickers,
 } from "./panels.ts";
-import { type Inputs, openInputs } from "./read-inputs.ts";
+import { type Inputs, withInputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
 import { runConcurrently } from "./run-concurrently.ts";
 import { noRefit, zeroedWarnings } from "./ticker-warnings.ts";
 import { FitTimings, now, timed } from "./timings.ts";
-import { openWorkFolder } from "./work-folder.ts";
+import { inWorkFolder } from "./work-folder.ts";
 
 /** The settings of a job, which may have candidates. */
 export type Chosen<S> = CommonSettings & { readonly choice?: Choice<S> };
@@ -40,13 +39,30 @@ export interface ReadAndFitted {
   readonly inputs: Inputs;
   readonly fits: FitOutcome;
   /** The rows before the score rows by which the forecasts are judged. */
-  readonly rows: Exclude<JudgedRows, "score">;
+  readonly rows: ReturnType<JobKind<CommonSettings, ModelledTicker>["judged"]>;
   /** The blocks of score rows. */
   readonly blocks: readonly RefitBlock[];
   /** Absent for too few tickers. */
-  readonly exposures: Exposures | undefined;
+  readonly exposures?: Exposures | undefined;
   /** `cpu` or `cuda:N`; `none` if no model was fitted. */
   readonly device: string;
+}
+
+/** Reads both blobs for a config that fits nothing: the output shows their window and digests. @throws MucastError of reading them. */
+export function readOnly(
+  request: JobRequest,
+  context: JobContext,
+  { delay }: CommonSettings,
+): Promise<ReadAndFitted> {
+  return inWorkFolder((path) =>
+    withInputs(request, context, path, delay, async (inputs): Promise<ReadAndFitted> => {
+      for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
+      for await (const _ of inputs.panels()) context.signal.throwIfAborted();
+      const none = { tickers: [], failures: [], warnings: [], listed: [] };
+      const fits = { ...none, training: new Map(), blockTraining: new Map() };
+      return { inputs, fits, rows: "validation", blocks: ONE_BLOCK, device: "none" };
+    }),
+  );
 }
 
 /**
@@ -60,78 +76,45 @@ export async function readAndFit<S extends Chosen<S>, T extends ModelledTicker>(
   request: JobRequest,
   context: JobContext,
   settings: S,
-  engine: Pick<JobEngine, "pool" | "workFolder">,
+  { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
 ): Promise<ReadAndFitted> {
   const [device, fitted] = await runConcurrently(
     context.signal,
-    (signal) => kind.start(engine.pool, settings, { ...context, signal }),
-    (signal, device) => fitInputs(kind, request, { ...context, signal }, settings, { ...engine, device }),
+    (signal) => kind.start(pool, settings, { ...context, signal }),
+    (signal, device) => {
+      const { report, memoryBytes, cluster } = context;
+      const run = {
+        ...{ pool, workFolder, device, signal, report, isLast: true },
+        timings: new FitTimings(context),
+        memoryLimit: cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined,
+      };
+      return fitInputs(kind, request, context, settings, run);
+    },
   );
   return { ...fitted, device };
 }
-
-/** Reads both blobs for a config that fits nothing: the output shows their window and digests. @throws MucastError of reading them. */
-export async function readOnly<S extends Chosen<S>>(
-  request: JobRequest,
-  context: JobContext,
-  { delay }: S,
-): Promise<ReadAndFitted> {
-  const work = openWorkFolder();
-  try {
-    const inputs = await openInputs(request, context, work.path, delay);
-    try {
-      for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
-      for await (const _ of inputs.panels()) context.signal.throwIfAborted();
-      const fits = { tickers: [], failures: [], warnings: [], listed: [] };
-      const nothing = { training: new Map(), blockTraining: new Map() };
-      return {
-        ...{ inputs, fits: { ...fits, ...nothing }, rows: "validation", blocks: ONE_BLOCK },
-        ...{ exposures: undefined, device: "none" },
-      };
-    } finally {
-      await inputs.close();
-    }
-  } finally {
-    work.remove();
-  }
-}
-
-type StartedEngine = Pick<JobEngine, "pool" | "workFolder"> & Pick<FitRun, "device">;
 
 async function fitInputs<S extends Chosen<S>, T extends ModelledTicker>(
   kind: JobKind<S, T>,
   request: JobRequest,
   context: JobContext,
   settings: S,
-  engine: StartedEngine,
+  unsized: Omit<FitRun, "expectedTickers">,
 ): Promise<Omit<ReadAndFitted, "device">> {
-  const { report, signal } = context;
-  const { pool, workFolder, device } = engine;
   const engineFault = new AbortController();
-  const reading = { ...context, signal: AbortSignal.any([signal, engineFault.signal]) };
-  const inputs = await timed(context, "read prices", () =>
-    openInputs(request, reading, workFolder, settings.delay),
-  );
-  for (const warning of inputs.warnings) report({ kind: "warning", warning });
-  const run: FitRun = {
-    ...{ pool, device, workFolder, signal, report, isLast: true },
-    timings: new FitTimings(context),
-    expectedTickers: inputs.priceTickers,
-    memoryLimit: context.cluster === undefined ? (context.memoryBytes ?? defaultMemoryBytes()) : undefined,
-  };
-  try {
-    const fitWhileReading = kind.fitWhileReading?.(settings);
-    let done: { readonly fits: FitOutcome<T>; readonly blocks: readonly RefitBlock[] };
-    if (fitWhileReading === undefined) {
-      done = await fitTogether(kind, inputs, context, settings, run);
-    } else {
-      const read = (fault: AbortSignal) => {
-        fault.addEventListener("abort", () => engineFault.abort(fault.reason));
-        return currentPanels(inputs, context);
-      };
-      done = { fits: await fitWhileReading(read, run), blocks: ONE_BLOCK };
-    }
-    const { fits, blocks } = done;
+  const reading = { ...context, signal: AbortSignal.any([unsized.signal, engineFault.signal]) };
+  return await withInputs(request, reading, unsized.workFolder, settings.delay, async (inputs) => {
+    for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
+    const run = { ...unsized, expectedTickers: inputs.priceTickers };
+    const read = (fault: AbortSignal) => {
+      fault.addEventListener("abort", () => engineFault.abort(fault.reason));
+      return currentPanels(inputs, context);
+    };
+    const streamed = await kind.fitWhileReading?.(settings)?.(read, run);
+    const { fits, blocks } =
+      streamed === undefined
+        ? await fitTogether(kind, inputs, context, settings, run)
+        : { fits: streamed, blocks: ONE_BLOCK };
     const { tickers } = fits;
     requireForecasts(
       tickers.map(({ dates }) => dates),
@@ -146,9 +129,7 @@ async function fitInputs<S extends Chosen<S>, T extends ModelledTicker>(
       ...{ rows, blocks },
       exposures: tickers.length < MIN_ORDER_TICKERS ? undefined : inputs.exposures(Math.min(...firsts)),
     };
-  } finally {
-    await inputs.close();
-  }
+  });
 }
 
 /** The panels as they are read. If none of them can have a `mu`, the job ends here, before the fits have ended. */
@@ -214,50 +195,61 @@ async function fitTogether<S extends Chosen<S>, T extends ModelledTicker>(
   settings: S,
   run: FitRun,
 ): Promise<{ readonly fits: FitOutcome<T>; readonly blocks: readonly RefitBlock[] }> {
-  const { choice } = settings;
+  const { choice, refitEvery } = settings;
   const store = { workFolder: run.workFolder, isPreview: false };
   const listedOf = (panel: TickerPanel) => kind.listed(panel, settings);
   const read = await timed(context, "read features", () =>
-    readTickers(inputs.panels(), store, { refitEvery: settings.refitEvery, signal: run.signal }, listedOf),
+    readTickers(inputs.panels(), store, { refitEvery, signal: run.signal }, listedOf),
   );
   await run.device;
-  const candidates = (choice?.candidates ?? [{ label: "", settings }]).map((candidate) => {
-    const tested = choice && kind.tested?.(candidate.settings, choice);
-    return { candidate, settings: tested ?? candidate.settings };
-  });
-  const all = candidates.map((one) => one.settings);
-  const ready = prepareTickers(read, all, store, listedOf);
+  const candidates = choice?.candidates ?? [{ label: "", settings }];
+  const tested = candidates.map((own) => (choice && kind.tested?.(own.settings, choice)) ?? own.settings);
+  const ready = prepareTickers(read, tested, store, listedOf);
   const { blocks, early } = ready;
   requireCurrentTicker(early.map(datesOf), inputs.asOf);
-  const planOf = (own: S) => planCandidate(kind, ready, own, choice !== undefined);
-  const plans = all.map(planOf);
+  const plans = tested.map((own, c): FitPlan<T> => {
+    const { panels } = ready.of(own);
+    try {
+      return kind.plan(panels, own, blocks);
+    } catch (error) {
+      if (choice === undefined) throw error;
+      const outcome = failCandidate(error, panels, c, candidates[c]!.label);
+      const estimate = { seconds: 0, matrix_bytes: 0 };
+      const { failures } = outcome;
+      return { tickers: [], failures, fits: 0, steps: 0, estimate, collect: async () => outcome };
+    }
+  });
   for (const plan of plans) plan.requireRoom?.(run);
   requireForecasts(
     plans.flatMap(({ tickers }) => tickers.map(({ panel }) => datesOf(panel))),
-    [...ready.of(all[0]!).failures, ...plans[0]!.failures],
+    [...ready.of(tested[0]!).failures, ...plans[0]!.failures],
     inputs,
   );
   const total = plans.reduce((sum, { steps }) => sum + steps, 0);
-  const pools = kind.poolsOf?.(run.pool, all);
+  const pools = kind.poolsOf?.(run.pool, tested);
   const fits = new CandidateFits<S, T>((ticker) => kind.testedParts(ticker));
   let first: FitOutcome<T> | undefined;
   let finished = 0;
-  for (const [i, { candidate, settings: own }] of candidates.entries()) {
-    const plan = plans[i]!;
-    const folder = choice === undefined ? run.workFolder : join(run.workFolder, `candidate${i}`);
-    const { panels, failures, warnings } = ready.of(own);
-    const ownRun = {
+  for (const [c, plan] of plans.entries()) {
+    const { panels, failures, warnings } = ready.of(tested[c]!);
+    const before = finished;
+    const own: FitRun = {
       ...run,
-      ...{ pool: pools?.[i] ?? run.pool, workFolder: folder, isLast: i === candidates.length - 1 },
+      ...{ pool: pools?.[c] ?? run.pool, isLast: c === plans.length - 1 },
+      workFolder: makeFolder(join(run.workFolder, `candidate${c}`)),
       timings: new FitTimings(context),
-      report: choice === undefined ? run.report : reportOf(run.report, i, finished, total),
+      report(event) {
+        if (event.kind !== "progress" || event.stage !== "fit") run.report(event);
+        else if (c === 0) run.report({ ...event, total });
+        // Losses of further candidates would mix with those of the first.
+        else run.report({ kind: "progress", stage: "fit", done: before + event.done, total });
+      },
     };
-    if (choice !== undefined) makeFolder(folder);
-    const outcome = await plan.collect(ownRun).catch((error: unknown) => {
+    const outcome = await plan.collect(own).catch((error: unknown) => {
       if (choice === undefined) throw error;
-      return failedOutcome(error, panels, i, candidate);
+      return failCandidate(error, panels, c, candidates[c]!.label);
     });
-    if (choice !== undefined) removeFolder(folder);
+    removeFolder(own.workFolder);
     finished += plan.steps;
     const names = new Set([...outcome.tickers, ...outcome.failures].map(({ ticker }) => ticker));
     const short = failures.filter(({ ticker }) => !names.has(ticker));
@@ -266,7 +258,7 @@ async function fitTogether<S extends Chosen<S>, T extends ModelledTicker>(
       failures: [...short, ...outcome.failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
       warnings: [...warnings, ...noRefit(blocks, settings), ...outcome.warnings],
     };
-    fits.add(candidate, complete.tickers, complete);
+    fits.add(candidates[c]!, complete.tickers, complete);
     first ??= complete;
   }
   return { fits: choice === undefined ? first! : kind.choose(fits, first!, choice), blocks };
@@ -278,30 +270,12 @@ const CANDIDATE_CODES: ReadonlySet<string> = new Set([
   ...["fit_failed", "diverged"],
 ]);
 
-function planCandidate<S extends Chosen<S>, T extends ModelledTicker>(
-  kind: JobKind<S, T>,
-  ready: ReadyTickers<S>,
-  settings: S,
-  isOneOfSeveral: boolean,
-): FitPlan<T> {
-  const { panels } = ready.of(settings);
-  try {
-    return kind.plan(panels, settings, ready.blocks);
-  } catch (error) {
-    if (!isOneOfSeveral) throw error;
-    const { failures } = failedOutcome(error, panels);
-    const outcome = { tickers: [], failures, warnings: [], listed: [] };
-    const estimate = { seconds: 0, matrix_bytes: 0 };
-    return { tickers: [], failures, fits: 0, steps: 0, estimate, collect: async () => outcome };
-  }
-}
-
 /** The outcome of a candidate whose fits failed as a whole. @throws any other error; that of an engine whose processes died has its name. */
-function failedOutcome(
+function failCandidate(
   error: unknown,
   panels: readonly FitPanel[],
-  c = 0,
-  { label }: Pick<Candidate<unknown>, "label"> = { label: "" },
+  c: number,
+  label: string,
 ): FitOutcome<never> {
   if (!(error instanceof MucastError)) throw error;
   const { code, message, data } = error;
@@ -311,24 +285,11 @@ function failedOutcome(
   return { tickers: [], failures, warnings: [], listed: [] };
 }
 
-/** Progress over all candidates. The losses of candidates after the first are not reported: they would mix with those of the first. */
-function reportOf(
-  report: FitRun["report"],
-  candidate: number,
-  finished: number,
-  total: number,
-): FitRun["report"] {
-  return (event) => {
-    if (event.kind !== "progress" || event.stage !== "fit") report(event);
-    else if (candidate === 0) report({ ...event, total });
-    else report({ kind: "progress", stage: "fit", done: finished + event.done, total });
-  };
-}
-
 /** @throws MucastError output_failed if the work folder's disk is full. */
-function makeFolder(path: string): void {
+function makeFolder(path: string): string {
   try {
     mkdirSync(path);
+    return path;
   } catch (cause) {
     throw workFolderError("written", cause);
   }

@@ -23,6 +23,7 @@ import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { jobWindow } from "./job-window.ts";
 import { type Listed, unpricedDates } from "./listed-warnings.ts";
+import { timed } from "./timings.ts";
 
 /** A ticker's panel, or its failure with what was read: a later cut may give it enough history. */
 export type ReadPanel = TickerPanel | (Failure & { readonly input?: TickerInput });
@@ -59,6 +60,22 @@ export async function openInputs(
     // The stream of prices is still open if the signal aborts before the first piece is read.
     await Promise.all(blobs.map((blob) => blob.close()));
     throw error;
+  }
+}
+
+/** Opens the inputs for `body`, and closes them. @throws MucastError like `openInputs`; errors of `body`. */
+export async function withInputs<T>(
+  request: JobRequest,
+  context: JobContext,
+  workFolder: string,
+  delay: number,
+  body: (inputs: Inputs) => Promise<T>,
+): Promise<T> {
+  const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder, delay));
+  try {
+    return await body(inputs);
+  } finally {
+    await inputs.close();
   }
 }
 
