@@ -64,11 +64,9 @@ export interface JobKind<
   tested?(settings: S, choice: Choice<S>): S;
   /** The rows that test the candidates of `choice`. */
   testedParts(ticker: T): readonly HeldOutPart[];
-  /** Chooses among candidates. */
   choose(fits: CandidateFits<S, T>, first: FirstOutcome, choice: Choice<S>): FitOutcome<T>;
   /** The rows before the score rows by which the forecasts are judged. */
   judged(tickers: readonly T[]): Exclude<JudgedRows, "score">;
-  /** The settings as the output records them. */
   recorded(settings: S): OrderedJson;
   seed(settings: S): OrderedJson;
   model(settings: S): { readonly name: string; readonly params: unknown };
@@ -145,7 +143,6 @@ export interface FitOutcome<T extends ModelledTicker = ModelledTicker> {
   /** How the first network of each name was trained, and the networks of each block. */
   readonly training?: OrderedJson;
   readonly blockTraining?: OrderedJson;
-  /** Present with `importance`. */
   readonly importance?: OrderedJson;
   readonly choice?: ChoiceResult;
 }

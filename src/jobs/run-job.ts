@@ -6,8 +6,9 @@ import type { JobKind } from "./plan.ts";
 import { evaluateForecasts } from "./shared/evaluate-forecasts.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "./shared/job.ts";
 import { jobDocument } from "./shared/job-document.ts";
-import { openJobOutput } from "./shared/job-output.ts";
+import { openResult, reportFindings } from "./shared/job-output.ts";
 import type { ModelledTicker } from "./shared/modelled-ticker.ts";
+import { joinedPieces, orderedPieces } from "./shared/ordered-json.ts";
 import { engineFacts, NO_ENGINE, provenance } from "./shared/provenance.ts";
 import { type Chosen, readAndFit, readOnly } from "./shared/read-and-fit.ts";
 import { runSummary } from "./shared/run-summary.ts";
@@ -44,7 +45,7 @@ async function runJob<S extends Chosen<S>, T extends ModelledTicker>(
 ): Promise<ResultRecord> {
   const { settings, warnings } = kind.parse(request.config);
   for (const warning of warnings) context.report({ kind: "warning", warning });
-  const output = await openJobOutput(operation, request, context);
+  const output = await openResult(operation, operation, request, context);
 
   const libraries = kind.libraries(settings);
   const { environment } = kind;
@@ -100,7 +101,8 @@ async function runJob<S extends Chosen<S>, T extends ModelledTicker>(
     failures: fits.failures,
     tables: evaluation.tables,
   });
-  return timed(context, "write", () =>
-    output.write(document, { warnings: found, failures: fits.failures, summary }, context),
-  );
+  return timed(context, "write", () => {
+    reportFindings({ warnings: found, failures: fits.failures, summary }, context);
+    return output.write(joinedPieces(orderedPieces(document)), context);
+  });
 }

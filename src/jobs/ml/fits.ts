@@ -22,7 +22,6 @@ export interface PlannedFit {
   readonly pool?: RowRange;
 }
 
-/** The fit of a block of score rows. */
 export interface BlockFit extends PlannedFit {
   readonly block: number;
   /** The engine reports the importances of its features, and explains a constant forecast. */
@@ -35,13 +34,11 @@ export interface MatrixFits {
   readonly blocks: readonly [BlockFit, ...BlockFit[]];
 }
 
-/** What one fit predicts. */
 export interface FitPredictions {
   readonly predicted: Float64Array;
   /** For each group of features: the same with the group shuffled; empty for a fit without `pool`. */
   readonly permuted: readonly Float64Array[];
   readonly diagnosis: Diagnosis | undefined;
-  /** Of its task. */
   readonly result: FitPredictResult;
 }
 
@@ -51,7 +48,6 @@ export interface BlockPredictions extends FitPredictions {
   /** The block that the model was fitted for: an earlier one if the fit of this block failed. */
   readonly model: number;
   readonly train: RowRange;
-  /** Of the failed fit. */
   readonly error?: MucastError;
 }
 
@@ -60,7 +56,6 @@ export interface FitResults {
   readonly blocks: readonly BlockPredictions[];
 }
 
-/** Runs fits as one task of the engine. @throws MucastError of the engine. */
 export type RunTask = (fits: readonly (PlannedFit | BlockFit)[]) => Promise<readonly FitPredictions[]>;
 
 /**
@@ -97,7 +92,6 @@ function cutFits<F>(fits: readonly F[], size: number): (readonly F[])[] {
   return tasks;
 }
 
-/** @throws any error that is not about one task. */
 function returnTaskError(error: unknown): MucastError {
   if (error instanceof MucastError && ["fit_failed", "engine_crashed"].includes(error.code)) return error;
   throw error;
@@ -144,10 +138,8 @@ export function taskRunner(
   spec: Pick<FitRun, "signal"> & {
     readonly task: Omit<FitPredictTask, "label" | "fits" | "predictions">;
     readonly columns: readonly string[];
-    /** The number of groups of features that folds shuffle. */
     readonly groups: number;
     labelOf(fit: PlannedFit | BlockFit): string;
-    /** The file that the predictions of a task may use. */
     pathOf(task: number): string;
     /** The ticker and date of a row of the matrix. */
     placeOf(row: number): { readonly ticker: string; readonly day: Day };
@@ -210,7 +202,6 @@ function splitPredictions(
   });
 }
 
-/** Adds to the error of a failed fit which value of its rows is too large for many libraries, if there is one. */
 function nameTooLarge(
   error: unknown,
   columns: readonly string[],

@@ -26,13 +26,11 @@ export interface TickerPredictions {
   /** Shape (n), rows of the panel that models learn from. */
   readonly learn: Int32Array;
   readonly folds: readonly DatedFold[];
-  /** The test rows of each fold. */
   readonly tested: readonly Pick<FitPredictions, "predicted" | "permuted">[];
   /** In time order; `train` are positions in `learn`. */
   readonly scored: readonly BlockPredictions[];
 }
 
-/** The return forecasts of one ticker. @param about its warnings, and the importances of its own model. */
 export function forecastTicker(
   panel: PanelRows,
   { learn, folds, tested, scored }: TickerPredictions,
@@ -43,7 +41,6 @@ export function forecastTicker(
   const labels = fitLabels(panel);
   const parts = folds.map(({ testStart, testEnd }) => fit.subarray(testStart, testEnd));
   const rows = Int32Array.from(parts.flatMap((part) => [...part]));
-  /** Return forecasts of the test rows of all folds. */
   const outOfFold = (predictedIn: (fold: number) => Float64Array) =>
     concatenate(folds.map(({ from }, f) => forecastReturns(panel, parts[f]!, predictedIn(f), from)));
   const heldOut = {

@@ -20,7 +20,6 @@ import * as importance from "./importance/feature-groups.ts";
 import { importanceOf } from "./importance/importance-output.ts";
 import { listedOfFeatures, plannedTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
 
-/** All fits of one ticker, as rows of its matrix. */
 interface TickerFits extends MatrixFits {
   /** The same folds as positions in the fit rows. */
   readonly tests: readonly DatedFold[];
@@ -61,7 +60,6 @@ export function planFits(
   };
 }
 
-/** One regressor per ticker and block. */
 export function planPerTicker(
   panels: readonly FitPanel[],
   settings: MlSettings,
@@ -245,7 +243,6 @@ function selectRows(x: Float64Array, k: number, rows: readonly number[]): Float6
 /** The number of tasks per worker over a job: enough that at the end no worker waits long for the last task of another. */
 const TASKS_PER_WORKER = 32;
 
-/** The number of a ticker's fits per task, so that each task of the job has about the same number. */
 function fitsPerTask(fits: number, tickers: number, workers: number): number {
   return Math.max(1, Math.round((tickers * fits) / (TASKS_PER_WORKER * workers)));
 }

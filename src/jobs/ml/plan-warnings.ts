@@ -11,7 +11,6 @@ import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { PlannedTicker } from "../plan.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
 
-/** The warnings of a ticker: first of its rows, then of its folds. */
 export function planWarnings(
   { ticker, fit, warnings, joins }: PanelRows,
   folds: readonly Fold[],
@@ -24,7 +23,6 @@ export function planWarnings(
   return fewer === undefined ? warnings : [...warnings, fewer];
 }
 
-/** @param absent `feature_absent`, if it lacks features of a pooled fit. */
 export function plannedTicker(
   panel: PanelRows,
   folds: readonly Fold[],
@@ -54,7 +52,6 @@ const PENALISED: ReadonlySet<string> = new Set<MlSettings["model"]["name"]>([
 /** Deviations that differ by no more than this factor count as one scale. */
 const MAX_SPREAD = 10;
 
-/** Lists a ticker for what its features show. */
 export function listedOfFeatures(panel: TickerPanel, settings: MlSettings): Listed[] {
   const { choice = { candidates: [{ settings }] } } = settings;
   const candidates = choice.candidates.map((candidate) => candidate.settings);

@@ -9,7 +9,6 @@ import type { FitPanel } from "../shared/panels.ts";
 export interface PooledMatrix {
   /** Shape (learn + score, features of all): NaN if a ticker lacks the feature. */
   readonly x: ArrayRef;
-  /** Shape (learn): targets. */
   readonly y: ArrayRef;
 }
 

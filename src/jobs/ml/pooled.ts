@@ -80,7 +80,6 @@ function countRows([from, to]: PlannedFit["train"]): number {
   return to - from;
 }
 
-/** One regressor per block for all tickers. */
 export function planPooledFits(
   panels: readonly FitPanel[],
   settings: MlSettings,
@@ -255,14 +254,12 @@ function limitTasks(
   };
 }
 
-/** The ticker and date of a row of the matrix. */
 function placeOf({ members }: PooledPlan, row: number) {
   const { panel, learn, places } = members.find((member) => member.places.includes(row))!;
   const day = panel.days[[...learn, ...panel.score][places.indexOf(row)]!]!;
   return { ticker: panel.ticker, day };
 }
 
-/** The forecasts of a ticker, extracted from those of the fits. */
 function forecastMember(
   { panel, learn, places, blocks, folds: tested }: PooledMember<FitPanel>,
   { plan, union }: PooledFits,

@@ -18,7 +18,6 @@ import { fitTickers, planPerTicker } from "./per-ticker.ts";
 import { listedOfFeatures } from "./plan-warnings.ts";
 import { planPooledFits } from "./pooled.ts";
 
-/** The kind of run_ml_job: one regressor per ticker, or one for all. */
 export const REGRESSORS: JobKind<MlSettings, FittedTicker> = {
   environment: "ml",
   parse: parseMlSettings,

@@ -86,7 +86,6 @@ export interface ScoreTables {
   readonly verdict?: Verdict;
 }
 
-/** The levels by date that the forecasts of all tickers start from. */
 interface JobLevels {
   readonly heldOut: Levels;
   readonly score: Levels;
@@ -101,12 +100,10 @@ export interface EvaluatedBlock extends BlockSkill {
 }
 
 export interface Evaluation {
-  /** In the given order. */
   readonly tickers: readonly ScoredTicker[];
   readonly tables: ScoreTables;
   /** One entry per block; empty if neither refits nor a window were requested. */
   readonly blocks: readonly EvaluatedBlock[];
-  /** About the intervals and the forecasts. */
   readonly warnings: readonly Warning[];
 }
 

@@ -28,7 +28,6 @@ export interface PooledFit {
   readonly features: number;
   /** Mean label over the fit rows of all tickers, log-return. */
   readonly labelMean: number;
-  /** The number of training rows of each fold, over all tickers. */
   readonly foldRows: readonly number[];
   readonly importances?: readonly SpreadImportance[];
   /** Importances of the last fit, with their deviations over the fits of all blocks. */
@@ -49,10 +48,8 @@ interface DocumentParts {
   readonly model: OrderedJson;
   readonly candidates?: readonly OrderedJson[];
   readonly warnings: readonly Warning[];
-  /** Of the request. */
   readonly tags?: readonly string[] | undefined;
   readonly provenance: OrderedJson;
-  /** What the libraries ran on; null if none ran. */
   readonly machine: Machine | null;
 }
 

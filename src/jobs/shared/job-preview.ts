@@ -26,7 +26,6 @@ export interface JobPreview {
   readonly pooled?: PooledPreview;
   readonly refits?: RefitsPreview;
   readonly choice?: ChoicePreview;
-  /** Of all candidates; absent if nothing is fitted. */
   readonly estimate?: Estimate;
   readonly warnings: readonly Warning[];
   /** The error with which the job would end although both blobs can be read: insufficient_history, no_forecast. */
@@ -45,7 +44,6 @@ export interface PooledPreview {
   readonly folds: number;
 }
 
-/** The fits of all tickers, and the blocks of score rows that they forecast. */
 export interface RefitsPreview {
   /** The number of fits: for run_ml_job including those of folds; for run_dl_job networks, including those of ensembles. */
   readonly fits: number;
@@ -56,7 +54,6 @@ export interface RefitsPreview {
 
 export interface ChoicePreview {
   readonly candidates: number;
-  /** Over all candidates and tickers. */
   readonly fits: number;
 }
 
@@ -65,7 +62,6 @@ export interface TickerPreview {
   readonly features: number;
   readonly fit_rows: number;
   readonly score_rows: number;
-  /** run_ml_job. */
   readonly folds?: number;
   /** run_dl_job: windows of each part. */
   readonly windows?: Readonly<Record<keyof WindowPlan, number>>;

@@ -22,7 +22,6 @@ export interface JobRequest {
   readonly id: string;
   /** Bounds of the window that the data-extraction blob does not say. */
   readonly window?: RequestedWindow | undefined;
-  /** Recorded in the output. */
   readonly tags?: readonly string[] | undefined;
   /** For a replay: what an earlier output records of its inputs and its config, for the provenance of the new one. */
   readonly recorded?: RecordedInputs | undefined;
@@ -54,19 +53,15 @@ export interface JobContext extends Timed {
   readonly report: Report;
   /** Aborting it ends the job with the signal's reason; the job then leaves no output. */
   readonly signal: AbortSignal;
-  /** The source of its engine; a new one by default. */
   readonly openEngine?: OpenEngine | undefined;
 }
 
-/** What the computations of a job need of the machine. */
 export interface EngineNeed
   extends Pick<JobContext, "workers" | "memoryBytes" | "portable" | "cluster" | "clusterTasks" | "notice"> {
   readonly environment: JobEnvironment;
-  /** Modules that the job's tasks import. */
   readonly libraries: readonly string[];
 }
 
-/** The workers of a job, and the folder that holds their matrices. */
 export interface JobEngine {
   readonly pool: EnginePool;
   readonly workFolder: string;
@@ -74,7 +69,6 @@ export interface JobEngine {
   close(): Promise<void>;
 }
 
-/** Opens the engine of one job. @throws MucastError engine_unavailable, output_failed. */
 export type OpenEngine = (need: EngineNeed) => JobEngine;
 
 /** A new engine in a new work folder; it imports its libraries while the job continues. */

@@ -14,7 +14,6 @@ export interface Listed {
   readonly code: keyof typeof SENTENCES;
   /** A ticker, or the name of a network. */
   readonly ticker: string;
-  /** The text beside the ticker in the list. */
   readonly detail?: string;
   /** For `chosen_early`: what early stopping monitored; the same for all networks of a job. */
   readonly watched?: "loss" | "IC";
@@ -40,7 +39,6 @@ const SENTENCES = {
     `The first epoch was the best by the validation ${watched}, for ${networks}`,
 } as const satisfies Partial<Record<Warning["code"], (count: string, watched?: Listed["watched"]) => string>>;
 
-/** The kind of names in a list, if they are not tickers. */
 const COUNTED: Partial<Record<keyof typeof SENTENCES, string>> = { chosen_early: "network" };
 
 /** One warning for each code that lists a ticker. @param listed tickers ascending within each code. */
@@ -74,14 +72,12 @@ export function unpricedDates(
   return [{ code: "unpriced_dates", ticker, detail }];
 }
 
-/** Lists a ticker that has a `mu` of a date before `asOf`. */
 export function olderForecast(dates: PanelDates, asOf: Day): Listed[] {
   const { row } = muRow(dates, asOf);
   if (row === undefined || dates.days[row]! === asOf) return [];
   return [{ code: "older_forecast", ticker: dates.ticker, detail: formatDay(dates.days[row]!) }];
 }
 
-/** When a network was best. */
 interface Chosen {
   readonly best_epoch: number;
   readonly epochs?: readonly { readonly validation_ic?: number }[];
@@ -104,7 +100,6 @@ export function chosenEarly(
   });
 }
 
-/** Lists a ticker that joins late, in a job with refits. */
 export function lateTicker({ ticker, joins }: Pick<PanelRows, "ticker" | "joins">): Listed[] {
   return joins === undefined ? [] : [{ code: "late_ticker", ticker, detail: `from ${formatDay(joins)}` }];
 }
@@ -139,7 +134,6 @@ export function listedOfRows(
   return listed;
 }
 
-/** The warning about the rows of all tickers that wait for the window of a feature. */
 export function warmUpWarning(
   tickers: readonly { readonly ticker: string; readonly rows: Pick<RowFacts, "warmUp"> }[],
 ): Warning[] {

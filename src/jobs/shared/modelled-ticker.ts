@@ -19,7 +19,6 @@ export interface ScoreRows {
   readonly volatility: Float64Array;
   /** Shape (n): log-return of the label. */
   readonly predicted: Float64Array;
-  /** What these forecasts start from. */
   readonly spans: Levels;
 }
 
@@ -73,7 +72,6 @@ export interface ModelledTicker {
   readonly splits?: Splits;
 }
 
-/** The weight of a feature in a model, by its library's own measure. */
 export interface Importance {
   readonly feature: string;
   readonly importance: number;
@@ -87,7 +85,6 @@ export interface DateSpan {
   readonly end: Day;
 }
 
-/** An importance from the last of several fits. */
 export interface SpreadImportance extends Importance {
   /** Standard deviation (ddof 1) over the fits; absent if one of them does not list the feature. */
   readonly spread?: number;

@@ -30,7 +30,6 @@ export interface FitPanel extends PanelRows {
 /** A ticker with too few fit rows at the cut, which may have enough for a later block; its features are in a file. */
 type ShortTicker = Omit<TickerInput, "features"> & {
   readonly features: Omit<TickerInput["features"], "values">;
-  /** Shape (columns, days). */
   readonly values: ArrayRef;
 };
 

@@ -53,7 +53,6 @@ export function provenance(facts: {
   };
 }
 
-/** What the engine of a job reports about its machine, and the lock of its environment. */
 export interface EngineFacts {
   /** Versions of Python and of each library, by name. */
   readonly versions: Readonly<Record<string, string>>;
@@ -74,7 +73,6 @@ export const NO_ENGINE: EngineFacts = {
   machine: null,
 };
 
-/** The facts of a job's engine, once its libraries are imported. @throws MucastError engine_unavailable. */
 export async function engineFacts(
   pool: Pick<EnginePool, "greeting">,
   environment: EngineNeed["environment"],

@@ -40,9 +40,7 @@ export interface ReadAndFitted {
   readonly fits: FitOutcome;
   /** The rows before the score rows by which the forecasts are judged. */
   readonly rows: ReturnType<JobKind<CommonSettings, ModelledTicker>["judged"]>;
-  /** The blocks of score rows. */
   readonly blocks: readonly RefitBlock[];
-  /** Absent for too few tickers. */
   readonly exposures?: Exposures | undefined;
   /** `cpu` or `cuda:N`; `none` if no model was fitted. */
   readonly device: string;

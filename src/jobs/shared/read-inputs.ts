@@ -95,7 +95,6 @@ export class Inputs {
   readonly #features: () => AsyncIterable<TickerFeatures>;
   readonly #priced: ReadonlySet<string>;
   readonly #featured = new Set<string>();
-  /** Of the prices of tickers without enough history. */
   readonly #short: Warning[] = [];
   readonly #unpriced: Listed[] = [];
 

@@ -25,7 +25,6 @@ export function recordedMl(settings: MlSettings): OrderedJson {
   };
 }
 
-/** The same of run_dl_job, in the sections of its config. */
 export function recordedDl(settings: DlSettings): OrderedJson {
   const { enabled, network, training, ensemble, scaler, lookback, device, seed, intervals, shrinkage } =
     settings;

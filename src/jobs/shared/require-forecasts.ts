@@ -23,11 +23,11 @@ export function requireCurrentTicker(dates: readonly PanelDates[], asOf: Day): v
 export function requireForecasts(
   dates: readonly PanelDates[],
   failures: readonly Failure[],
-  { asOf, unused }: Pick<Inputs, "asOf" | "unused">,
+  inputs: Pick<Inputs, "asOf" | "unused">,
 ): void {
-  if (dates.length === 0) throw noTickerLeft(failures, unused());
-  if (hasMu(dates, asOf)) return;
-  const { message, data } = noForecast(dates, asOf);
+  if (dates.length === 0) throw noTickerLeft(failures, inputs.unused());
+  if (hasMu(dates, inputs.asOf)) return;
+  const { message, data } = noForecast(dates, inputs.asOf);
   const own = `${message}; the tickers that should have one failed`;
   throw new MucastError("no_forecast", own, { ...data, failures });
 }

@@ -12,7 +12,6 @@ import type { ScoredTicker, ScoreTables } from "./evaluate-forecasts.ts";
 /** The figures by which runs are compared, from the verdict of a job. */
 export function runSummary(facts: {
   readonly model: string;
-  /** Named in place of the model. */
   readonly choice?: Pick<Choice<unknown>, "rule" | "candidates"> | undefined;
   readonly fit: RunSummary["fit"];
   readonly asOf: Day;

@@ -17,7 +17,6 @@ interface ForecastTicker {
   readonly dates: PanelDates;
   readonly rows: Pick<RowFacts, "warmUp">;
   readonly warnings: readonly Warning[];
-  /** The warnings of the job that list it. */
   readonly listed: readonly Listed[];
 }
 
@@ -56,7 +55,6 @@ export function tickerWarnings(
 /** The one value that a model predicts, and the parameters that may explain it. */
 type Constant = Pick<ConstantDescription, "value"> &
   Partial<ConstantDescription> & {
-    /** Networks with the loss directional. */
     readonly prediction_scale?: number | undefined;
   };
 

@@ -19,7 +19,6 @@ export interface WorkFolder {
   remove(): void;
 }
 
-/** @throws MucastError output_failed if the folder cannot be made. */
 export function openWorkFolder(base: string = tmpdir()): WorkFolder {
   try {
     makeFolder(base, 0o700);
@@ -98,10 +97,8 @@ export function workFoldersOf(pid: number, temporary: string): string[] {
   }
 }
 
-/** A work folder. */
 interface Found {
   readonly path: string;
-  /** Of its process. */
   readonly mark: string;
   readonly changedMs: number;
 }
@@ -122,7 +119,6 @@ function foldersIn(base: string): Found[] {
 /** Much longer than a running job goes without adding or removing a file. */
 const OLD_MILLISECONDS = 7 * 24 * 3_600_000;
 
-/** Paths of the folders in `base` whose process is gone. */
 function abandonedIn(base: string): string[] {
   const isAbandoned = ({ mark, changedMs }: Found) =>
     isOfThisMachine(mark) ? isGone(mark) : Date.now() - changedMs > OLD_MILLISECONDS;

@@ -60,7 +60,6 @@ export function groupFeatures(panels: readonly FitPanel[], isPooled: boolean): F
   }));
 }
 
-/** Each feature with its z-score. */
 function scoredPairs(panels: readonly FitPanel[], names: readonly string[]): UnitedPair[] {
   const scores = new Set(
     panels.flatMap(({ columns, zScores = 0 }) => columns.slice(columns.length - zScores)),
@@ -72,7 +71,6 @@ function scoredPairs(panels: readonly FitPanel[], names: readonly string[]): Uni
   });
 }
 
-/** Evenly spaced fit rows of a ticker, in the columns of all tickers. */
 function sampleOf(
   { x, fit, columns: { length: width } }: FitPanel,
   columns: readonly number[],

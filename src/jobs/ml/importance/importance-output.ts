@@ -1,4 +1,3 @@
-import type { OutputImportance } from "../../../contract/output/importance.ts";
 import { permutationImportance } from "../../../evaluate/importance/permutation-importance.ts";
 import type { OrderForm } from "../../../evaluate/verdict/order.ts";
 import type { OrderedJson } from "../../shared/ordered-json.ts";
@@ -21,21 +20,11 @@ export function importanceOf(
     groups.map((_, g) => tested.map(({ permuted }) => permuted![g]!)),
     shuffled,
   );
-  const { form, dates, figure, quantile, method, groups: losses } = found;
-  const named = groups.map((group, g) => ({ ...group, ...losses[g]! }));
-  return {
-    form,
-    dates,
-    figure,
-    quantile,
-    method,
-    groups: named
-      .sort((a, b) => (b.loss ?? 0) - (a.loss ?? 0))
-      .map(({ features, correlation, loss, t }) => ({
-        features: [...features],
-        ...(correlation === undefined ? {} : { correlation }),
-        loss,
-        t,
-      })),
-  } satisfies Record<keyof OutputImportance, OrderedJson>;
+  const { groups: losses, form, dates, figure, quantile, method } = found;
+  const named = groups.map(({ features, correlation }, g) => {
+    const { loss, t } = losses[g]!;
+    return { features, ...(correlation === undefined ? {} : { correlation }), loss, t };
+  });
+  named.sort((a, b) => (b.loss ?? 0) - (a.loss ?? 0));
+  return { form, dates, figure, quantile, method, groups: named };
 }

@@ -8,7 +8,6 @@ import type { PooledPlan } from "../../../panel/pooled-plan.ts";
 import type { PlannedFit } from "../fits.ts";
 import { type FeatureGroup, permutationOf, withKnownRows } from "./feature-groups.ts";
 
-/** How the folds of a pooled fit shuffle features. */
 export interface PooledShuffle {
   readonly form: OrderForm;
   readonly permutation: Permutation & { readonly strata: ArrayRef };
@@ -27,16 +26,7 @@ export function shufflePooled(
   columns: readonly string[],
   workFolder: string,
 ): PooledShuffle {
-  const form = pooledForm(plan);
-  return {
-    form,
-    permutation: { ...permutationOf(groups, columns), strata: writeStrata(plan, form, workFolder) },
-    withPool: form === "cross_section" ? (fold) => ({ ...fold, pool: fold.predict }) : withKnownRows,
-  };
-}
-
-/** Across tickers if at least MIN_DATES test dates have MIN_ORDER_TICKERS tickers. */
-function pooledForm({ members }: PooledPlan): OrderForm {
+  const { members, learnRows } = plan;
   const tickers = new Map<number, number>();
   for (const { panel, folds } of members) {
     for (const { testStart, testEnd } of folds) {
@@ -47,16 +37,17 @@ function pooledForm({ members }: PooledPlan): OrderForm {
     }
   }
   const wide = [...tickers.values()].filter((count) => count >= MIN_ORDER_TICKERS);
-  return wide.length >= MIN_DATES ? "cross_section" : "time_series";
-}
-
-/** The stratum of each row that some fit learns from: its date or its ticker. */
-function writeStrata({ members, learnRows }: PooledPlan, form: OrderForm, workFolder: string): ArrayRef {
+  const form = wide.length >= MIN_DATES ? "cross_section" : "time_series";
+  // The stratum of each row that some fit learns from: its date or its ticker.
   const strata = new Float64Array(learnRows);
   for (const [ticker, { panel, learn, places }] of members.entries()) {
-    for (const [position, row] of learn.entries()) {
+    for (const [position, row] of learn.entries())
       strata[places[position]!] = form === "cross_section" ? panel.days[row]! : ticker;
-    }
   }
-  return writeNpy(join(workFolder, "pooled-strata.npy"), strata, [learnRows]);
+  const ref = writeNpy(join(workFolder, "pooled-strata.npy"), strata, [learnRows]);
+  return {
+    form,
+    permutation: { ...permutationOf(groups, columns), strata: ref },
+    withPool: form === "cross_section" ? (fold) => ({ ...fold, pool: fold.predict }) : withKnownRows,
+  };
 }

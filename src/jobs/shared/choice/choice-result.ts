@@ -22,13 +22,11 @@ export interface ChoiceTicker {
   readonly warmUpRows: number;
 }
 
-/** The `choice` of either job. */
 export type JobChoice = Choice<unknown> & {
   /** run_ml_job: the number of folds that only serve the choice. */
   readonly warmUp?: number;
 };
 
-/** What a choice found. */
 export interface ChoiceResult extends ChoiceGains {
   readonly choice: JobChoice;
   readonly chosen: PrequentialChoice;
@@ -37,7 +35,6 @@ export interface ChoiceResult extends ChoiceGains {
   readonly tickers: readonly ChoiceTicker[];
 }
 
-/** Judges the candidates and the choice on the published rows. */
 export function choiceResult(
   tickers: readonly ChoiceTicker[],
   chosen: PrequentialChoice,

@@ -29,7 +29,6 @@ export function choiceWarnings(reports: readonly CandidateReport[], result: Choi
   ];
 }
 
-/** A candidate's name in messages. */
 function nameOf(c: number, { choice }: ChoiceResult): string {
   return `Candidate ${c} (${choice.candidates[c]!.label})`;
 }

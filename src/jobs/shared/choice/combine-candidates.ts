@@ -10,7 +10,6 @@ import type { HeldOutPart, ModelledTicker, ScoreRows } from "../modelled-ticker.
 import { type ChoiceResult, type ChoiceTicker, choiceResult, type JobChoice } from "./choice-result.ts";
 import { choiceWarnings } from "./choice-warnings.ts";
 
-/** Forecasts by date, and what they start from. */
 type DatedPredictions = Pick<ScoreRows, "days" | "predicted" | "spans">;
 
 /** What the choice needs of a candidate's models of one ticker. */
@@ -22,11 +21,9 @@ export interface CandidateForecasts extends Pick<ModelledTicker, "spread" | "war
 
 type CandidateTicker = Pick<ModelledTicker, "ticker" | "score" | "spread" | "warnings" | "listed">;
 
-/** The finished fits of one candidate. */
 interface CandidateOutcome<S> {
   readonly candidate: Candidate<S>;
   readonly failures: readonly Failure[];
-  /** Of the models of all tickers. */
   readonly warnings: readonly Warning[];
   readonly forecasts: ReadonlyMap<string, CandidateForecasts>;
 }
@@ -106,7 +103,6 @@ export interface MemberForecasts {
   readonly score: ScoreRows;
 }
 
-/** What the folds of a ticker are to the choice. */
 export interface TestedFolds {
   readonly folds: readonly TestedFold[];
   /** The number of folds before those that are published. */
@@ -181,7 +177,6 @@ function joinTestedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker<un
   };
 }
 
-/** @param last the part that is published. @param predicted of the members at the tested rows. */
 function joinMembers<T extends CandidateTicker>(
   { base, fitted, tested, warmUpFolds, warmUpRows }: CombinedTicker<T>,
   last: HeldOutPart,
