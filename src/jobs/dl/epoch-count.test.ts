@@ -17,45 +17,33 @@ function reported(body: (count: EpochCount) => void, ensemble = 1) {
   return { events, done: events.map((event) => event.done) };
 }
 
-test("an epoch is reported with its ticker and losses, as a share of the epochs of all networks", () => {
-  const { events } = reported((count) => count.epoch(AAA!, 0, { epoch: 1, ...losses }));
-  const share = { kind: "progress", stage: "fit", done: 1, total: 20 };
-  assert.deepEqual(events, [{ ...share, ticker: "AAA", epoch: 1, ...losses }]);
-});
-
-test("epochs that early stopping saves count as done when the network is done, and those that a second attempt repeats once", () => {
-  const { done } = reported((count) => {
+test("an epoch is reported once with its losses, and those that early stopping saves count as done at the end", () => {
+  const { events, done } = reported((count) => {
     for (const epoch of [1, 2, 1, 2, 3]) count.epoch(AAA!, 0, { epoch, ...losses });
     count.epoch(BBB!, 0, { epoch: 10, ...losses });
     count.finish(AAA!, 0);
     count.finish(BBB!, 0);
   });
+  const share = { kind: "progress", stage: "fit", done: 1, total: 20 };
+  assert.deepEqual(events[0], { ...share, ticker: "AAA", epoch: 1, ...losses });
   assert.deepEqual(done, [1, 2, 2, 2, 3, 13, 20]);
 });
 
-test("each member of an ensemble counts separately, and its epochs name it", () => {
-  const { events, done } = reported((count) => {
+test("epochs name the member of an ensemble, and those of later blocks are counted without their losses", () => {
+  const { events } = reported((count) => {
     count.epoch(AAA!, 0, { epoch: 1, ...losses });
     count.finish(AAA!, 1);
     count.finishAll(AAA!);
-  }, 3);
-  assert.deepEqual(done, [1, 11, 20, 30]);
-  assert.deepEqual(
-    events.map(({ total, member }) => [total, member]),
-    [0, undefined, undefined, undefined].map((member) => [60, member]),
-  );
-});
-
-test("epochs of later blocks are counted, and their losses are not reported", () => {
-  const { events } = reported((count) => {
     count.epoch({ ...AAA!, block: 1 }, 0, { epoch: 1, ...losses });
-    count.finish({ ...AAA!, block: 1 }, 0);
-  });
+  }, 3);
   assert.deepEqual(
-    events.map((event) => [event.done, "epoch" in event]),
+    events.map(({ done, total, member, epoch }) => [done, total, member, epoch]),
     [
-      [1, false],
-      [10, false],
+      [1, 60, 0, 1],
+      [11, 60, undefined, undefined],
+      [20, 60, undefined, undefined],
+      [30, 60, undefined, undefined],
+      [31, 60, undefined, undefined],
     ],
   );
 });

@@ -28,6 +28,7 @@ import {
   type NetworkSeries,
   planTicker,
   scalingOf,
+  trainingSeconds,
   writeTask,
 } from "./network-plan.ts";
 import { forecastBlock } from "./trained-ticker.ts";
@@ -154,8 +155,10 @@ function seriesOf(
       (b) =>
         unions.some(({ block }) => block === b) || rows(b, b).some((own) => hasScoreWindow(own, lookback)),
     ),
-    size: (block) =>
-      rows(block, block).reduce((sum, { fit }) => sum + fit.length, 0) * unionAt(block).names.length,
+    seconds(block) {
+      const fitRows = rows(block, block).reduce((sum, { fit }) => sum + fit.length, 0);
+      return trainingSeconds(settings, fitRows, unionAt(block).names.length);
+    },
     write(learned, block, means) {
       const union = unionAt(learned);
       const absent = Map.groupBy(union.warnings, ({ ticker }) => ticker);

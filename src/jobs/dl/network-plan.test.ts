@@ -55,7 +55,7 @@ function settingsOf(option: string, intervals = {}) {
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
 test("the task of a ticker names its rows, the ends of its windows, and the labels of the parts to learn from", () => {
-  const panels = [panel("AAA", 100, 106, ["f", "g"]), panel("BBB", 100, 30, ["f"])];
+  const panels = [{ ...panel("AAA", 100, 106, ["f", "f (z)"]), zScores: 1 }, panel("BBB", 100, 30, ["f"])];
   const plan = planPerTicker(panels, settingsOf("mlp", { intervals: {} }), ONE_BLOCK);
   assert.deepEqual(
     plan.failures.map(({ ticker, code }) => [ticker, code]),
@@ -63,7 +63,7 @@ test("the task of a ticker names its rows, the ends of its windows, and the labe
   );
   assert.deepEqual(plan.tickers[0]!.counts.windows, { train: 70, validate: 15, calibrate: 15, score: 3 });
   const { task } = plan.series[0]!.write(0, 0, means());
-  const { ends, labels, parts, x, ticker, label, device, lookback, seed, scaler } = task as TrainNetworkTask;
+  const { ends, labels, parts, x, ticker, device, lookback, seed, z_scores } = task as TrainNetworkTask;
   assert.deepEqual(parts, { train: 70, validate: 15, predict: 18 });
   assert.deepEqual(Array.from(readNpy(ends)), range(3, 106));
   assert.deepEqual(
@@ -71,24 +71,7 @@ test("the task of a ticker names its rows, the ends of its windows, and the labe
     range(3, 88).map((i) => i / 1000),
   );
   assert.deepEqual([x.shape, readNpy(x)[2 * 7 + 1]], [[106, 2], 7.5]);
-  assert.deepEqual([ticker, label, device, lookback, seed, scaler], ["AAA", "AAA", "cpu", 4, 42, "robust"]);
-});
-
-test("tasks name the number of a ticker's last columns that are z-scores, and omit it if there are none", () => {
-  for (const zScores of [undefined, 1]) {
-    const own = {
-      ...panel("AAA", 100, 106, ["f", "f (z)"]),
-      ...(zScores === undefined ? {} : { zScores }),
-    };
-    const plans = [
-      planPerTicker([own], settingsOf("mlp"), ONE_BLOCK),
-      planJointNetworks([own], settingsOf("portfolio_lstm"), ONE_BLOCK),
-    ];
-    for (const { series } of plans) {
-      const { task } = series[0]!.write(0, 0, means());
-      assert.equal((task.task === "train_joint" ? task.tickers[0]! : task).z_scores, zScores);
-    }
-  }
+  assert.deepEqual([ticker, device, lookback, seed, z_scores], ["AAA", "cpu", 4, 42, 1]);
 });
 
 for (const [option, plan] of [
@@ -165,7 +148,7 @@ test("the validation and the calibration part of a ticker's predictions keep the
 test("the task of a joint network has one row per date and one column per ticker", () => {
   const panels = [
     panel("b", 0, 103, ["g", "f"]),
-    panel("B", 40, 63, ["f", "h"]),
+    { ...panel("B", 40, 63, ["f", "h"]), zScores: 1 },
     panel("flat", 0, 103, ["z"], () => 0),
   ];
   const { series, failures } = planJointNetworks(panels, settingsOf("portfolio_lstm"), ONE_BLOCK);
@@ -175,10 +158,10 @@ test("the task of a joint network has one row per date and one column per ticker
   const { tickers, features, ends, labels, parts } = series[0]!.write(0, 0, means()).task as TrainJointTask;
   assert.equal(features, 3);
   assert.deepEqual(
-    tickers.map(({ ticker, columns, scale_rows, x }) => [ticker, columns, scale_rows, x.shape]),
+    tickers.map((own) => [own.ticker, own.columns, own.scale_rows, own.x.shape, own.z_scores]),
     [
-      ["B", [0, 1], 41, [63, 2]],
-      ["b", [2, 0], 81, [103, 2]],
+      ["B", [0, 1], 41, [63, 2], 1],
+      ["b", [2, 0], 81, [103, 2], undefined],
     ],
   );
   // Days 3 to 99, 97 of them, train and validate; 100 to 102 are scored.
@@ -202,36 +185,36 @@ test("each ticker keeps its own predictions of a joint network, with the feature
   // Days 81 to 99 validate.
   const watched = range(81, 100).flatMap((day) => [day, -day]);
   const predictions = Float64Array.from([...watched, 0, 10, 1, 11, 2, 12, 3, 13]);
-  const [a, b] = collect(predictions);
-  const rowsOf = ({ facts }: typeof a & object) => facts!.validation;
-  assert.deepEqual([[...rowsOf(a!).days], [...rowsOf(a!).predicted]], [range(81, 100), range(81, 100)]);
-  assert.deepEqual([...rowsOf(b!).days], range(81, 99));
+  const own = collect(predictions).map(({ facts, score }) => {
+    const { days, predicted, trainingMean } = facts!.validation;
+    const warned = facts!.warnings.map(({ code, count }) => [code, count]);
+    return { days, predicted, score, mean: trainingMean[0]!.toFixed(6), warned };
+  });
   assert.deepEqual(
-    [...rowsOf(b!).predicted],
-    range(81, 99).map((day) => -day),
+    own.map(({ days, predicted }) => [[...days], [...predicted]]),
+    [
+      [range(81, 100), range(81, 100)],
+      [range(81, 99), range(81, 99).map((day) => -day)],
+    ],
+  );
+  assert.deepEqual(
+    own.map(({ score }) => [[...score.days], [...score.predicted]]),
+    [
+      [range(100, 103), [1, 2, 3]],
+      [range(99, 102), [10, 11, 12]],
+    ],
   );
   // Each has the mean of its own labels of days 3 to 80.
-  assert.ok(Math.abs(rowsOf(b!).trainingMean[0]! + 0.0415) < 1e-12);
   assert.deepEqual(
-    [a!, b!].map(({ score }) => [[...score.days], [...score.predicted]]),
+    own.map(({ mean, warned }) => [mean, warned]),
     [
-      [
-        [100, 101, 102],
-        [1, 2, 3],
-      ],
-      [
-        [99, 100, 101],
-        [10, 11, 12],
-      ],
+      ["0.041500", [["feature_absent", 1]]],
+      ["-0.041500", []],
     ],
   );
   assert.deepEqual(
     latest.map((at) => predictions[at]),
     [3, 12],
-  );
-  assert.deepEqual(
-    [a!, b!].map(({ facts }) => facts!.warnings.map(({ code, count }) => [code, count])),
-    [[["feature_absent", 1]], []],
   );
 });
 

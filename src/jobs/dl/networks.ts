@@ -37,10 +37,14 @@ export const NETWORKS: JobKind<DlSettings, TrainedTicker> = {
   plan(panels, settings, blocks) {
     const planNetworks = settings.joint ? planJointNetworks : planPerTicker;
     const { series, bytes, tickers, failures } = planNetworks(panels, settings, blocks);
-    const fits = settings.ensemble * series.reduce((sum, own) => sum + own.blocks.length, 0);
+    const networks = series.flatMap((own) => own.blocks.map(own.seconds));
+    const fits = settings.ensemble * networks.length;
     return {
       ...{ tickers, failures, fits, fitBytes: bytes, steps: fits * settings.training.epochs },
-      estimate: { seconds: 0, matrix_bytes: bytes },
+      estimate: {
+        seconds: settings.ensemble * networks.reduce((sum, seconds) => sum + seconds, 0),
+        matrix_bytes: bytes,
+      },
       async collect(run) {
         const outcome = collectNetworks(await train(series, settings, run), blocks.length);
         return { ...outcome, failures: [...failures, ...outcome.failures] };

@@ -18,6 +18,7 @@ import {
   type NetworkSeries,
   planTicker,
   scalingOf,
+  trainingSeconds,
   writeTask,
 } from "./network-plan.ts";
 import { forecastBlock } from "./trained-ticker.ts";
@@ -99,7 +100,7 @@ function networksOf(
     joint: false,
     begins: new Map([[ticker, first]]),
     blocks: [...blocks.keys()].filter((b) => b === first || hasNetwork(b)),
-    size: (block) => rows(block, block)[0]!.fit.length * panel.columns.length,
+    seconds: (block) => trainingSeconds(settings, rows(block, block)[0]!.fit.length, panel.columns.length),
     write(learned, block, means) {
       const [own] = rows(learned, block) as [FitPanel];
       const { train, validate, calibrate, score } = planWindows(own, settings);

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { MucastError } from "../../contract/errors/errors.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
 import type { JobEvent } from "../../contract/output/job-events.ts";
 import { findEnvironment } from "../../engine/environment/environment.ts";
 import { writeNpy } from "../../engine/npy.ts";
@@ -36,7 +36,7 @@ after(async () => {
 function network(name: string, windows: number, label = (i: number) => Math.sin(i * i)): NetworkSeries {
   const rows = windows + LOOKBACK - 1;
   return {
-    ...{ name, joint: false, blocks: [0], begins: new Map([[name, 0]]), size: () => windows },
+    ...{ name, joint: false, blocks: [0], begins: new Map([[name, 0]]), seconds: () => windows },
     write(_learned, _block, { device, workFolder }) {
       const path = (kind: string) => join(workFolder, `${kind}-${name}.npy`);
       const file = (kind: string, values: ArrayLike<number>, shape: number[]) =>
@@ -91,64 +91,44 @@ async function train(
   return new Map(ended.map(({ series, result }) => [series.name, result]));
 }
 
-function trained(results: ReadonlyMap<string, TrainedNetwork | MucastError>, name: string) {
-  const result = results.get(name)!;
-  assert.ok(!(result instanceof MucastError), name);
-  return { record: result.record, own: result.tickers[0]! };
-}
-
-function requireNear(values: ArrayLike<number>, expected: ArrayLike<number>): void {
+function requireNear(values: readonly number[], expected: readonly number[]): void {
   assert.equal(values.length, expected.length);
-  for (const [i, value] of Array.from(values).entries()) assert.ok(Math.abs(value - expected[i]!) < NEAR);
+  for (const [i, value] of values.entries()) assert.ok(Math.abs(value - expected[i]!) < NEAR);
 }
 
-test("tickers in a stack are trained as if each were alone, and a failed one affects no other", async () => {
+test("members in a stack are trained as if each were alone, member 0 as without an ensemble, and a failed one affects no other", async () => {
   const networks = [network("LONG", 90), network("SAME", 60, () => 0.5), network("SHORT", 50)];
-  const alone = await train(networks, 1);
+  const single = await train(networks, 1);
+  const alone = await train(networks, 3);
   const events: JobEvent[] = [];
-  const stacked = await train(networks, 1, MAX_STACK_SIZE, (event) => events.push(event));
+  const stacked = await train(networks, 3, MAX_STACK_SIZE, (event) => events.push(event));
   const [expected, failed] = [alone, stacked].map((results) => results.get("SAME") as MucastError);
+  assert.match(expected!.message, /^SAME member 0: /);
   assert.deepEqual([failed!.code, failed!.message], ["constant_target", expected!.message]);
   for (const name of ["LONG", "SHORT"]) {
-    const [one, other] = [trained(stacked, name), trained(alone, name)];
-    const { epochs, ...record } = one.record;
-    const { epochs: ownEpochs, ...ownRecord } = other.record;
-    assert.deepEqual(record, ownRecord);
-    for (const loss of ["train_loss", "validation_loss"] as const)
-      requireNear(
-        epochs.map((epoch) => epoch[loss]),
-        ownEpochs.map((epoch) => epoch[loss]),
-      );
-    requireNear(one.own.predictions, other.own.predictions);
+    const [first, own, one] = [single, alone, stacked].map((results) => results.get(name) as TrainedNetwork);
+    const { members, ...member0 } = own!.record;
+    assert.deepEqual(member0, first!.record);
+    const membersOf = ({ record }: TrainedNetwork) => [record, ...record.members!];
+    assert.deepEqual(
+      membersOf(one!).map(({ best_epoch }) => best_epoch),
+      membersOf(own!).map(({ best_epoch }) => best_epoch),
+    );
+    for (const loss of ["train_loss", "validation_loss"] as const) {
+      const lossesOf = (result: TrainedNetwork) =>
+        membersOf(result).flatMap(({ epochs }) => epochs.map((epoch) => epoch[loss]));
+      requireNear(lossesOf(one!), lossesOf(own!));
+    }
+    const [{ predictions, spread }, { predictions: ownPredictions, spread: ownSpread }] = [
+      one!.tickers[0]!,
+      own!.tickers[0]!,
+    ];
+    requireNear([...predictions, spread!], [...ownPredictions, ownSpread!]);
+    assert.ok(ownSpread! > 0);
   }
   const epochs = events.flatMap((event) => (event.kind === "progress" && event.epoch ? [event] : []));
   assert.deepEqual(
-    epochs.map(({ ticker, epoch }) => [ticker, epoch]),
-    [1, 2, 3].flatMap((epoch) => [
-      ["LONG", epoch],
-      ["SHORT", epoch],
-    ]),
+    epochs.map(({ ticker, member, epoch }) => [ticker, member, epoch]),
+    [1, 2, 3].flatMap((epoch) => ["LONG", "SHORT"].flatMap((name) => [0, 1, 2].map((m) => [name, m, epoch]))),
   );
-});
-
-test("members of an ensemble are trained in stacks as if each were alone, and member 0 as without an ensemble", async () => {
-  const networks = [network("TWO", 70), network("SAME", 60, () => 0.5), network("ONE", 50)];
-  const alone = await train(networks, 1);
-  const tasks = await train(networks, 3);
-  const stacked = await train(networks, 3, MAX_STACK_SIZE);
-  const [expected, failed] = [tasks, stacked].map((results) => results.get("SAME") as MucastError);
-  assert.match(expected!.message, /^SAME member 0: /);
-  assert.deepEqual([failed!.code, failed!.message], ["constant_target", expected!.message]);
-  for (const name of ["TWO", "ONE"]) {
-    const [one, other] = [trained(stacked, name), trained(tasks, name)];
-    const { members, ...member0 } = other.record;
-    assert.deepEqual(member0, trained(alone, name).record);
-    assert.deepEqual(
-      one.record.members!.map(({ member, best_epoch }) => [member, best_epoch]),
-      members!.map(({ member, best_epoch }) => [member, best_epoch]),
-    );
-    requireNear(one.own.predictions, other.own.predictions);
-    assert.ok(other.own.spread! > 0);
-    requireNear([one.own.spread!], [other.own.spread!]);
-  }
 });

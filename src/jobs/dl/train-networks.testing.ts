@@ -41,19 +41,13 @@ export class FakePool {
   mostAtOnce = 0;
   #running = 0;
   readonly #answers: Readonly<Record<string, Answer>>;
-  readonly #together: number;
-  readonly #areTogether = Promise.withResolvers<void>();
 
-  /** @param together no task is answered before this many run at the same time. */
-  constructor(answers: Readonly<Record<string, Answer>> = {}, together = 1) {
+  constructor(answers: Readonly<Record<string, Answer>> = {}) {
     this.#answers = answers;
-    this.#together = together;
   }
 
   async run(task: FakeTask | TrainStackTask): Promise<TrainResult | TrainStackResult> {
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#running);
-    if (this.#running >= this.#together) this.#areTogether.resolve();
-    await this.#areTogether.promise;
     await new Promise(setImmediate);
     this.#running--;
     if (task.task !== "train_stack") return this.#answer(task);
@@ -90,7 +84,7 @@ let files = 0;
 
 interface FakeSeries {
   readonly joint?: boolean;
-  readonly size?: number;
+  readonly seconds?: number;
   readonly blocks?: readonly number[];
   /** The block of each ticker's first network. */
   readonly begins?: Readonly<Record<string, number>>;
@@ -99,7 +93,7 @@ interface FakeSeries {
 /** The networks of one ticker, or of all, each for a block of two score rows. */
 export function series(
   name: string,
-  { joint = false, size = 1, blocks = [0], begins = { [name]: blocks[0]! } }: FakeSeries = {},
+  { joint = false, seconds = 1, blocks = [0], begins = { [name]: blocks[0]! } }: FakeSeries = {},
 ): NetworkSeries {
   const write = (learned: number, block: number): WrittenNetwork => {
     const file = (kind: string) => ({ ref: join(folder, `${kind}${files}.npy`) });
@@ -126,7 +120,7 @@ export function series(
       ...{ latest: Object.keys(begins).map(() => 1), lost: [], collect },
     };
   };
-  return { name, joint, blocks, begins: new Map(Object.entries(begins)), size: () => size, write };
+  return { name, joint, blocks, begins: new Map(Object.entries(begins)), seconds: () => seconds, write };
 }
 
 /** Trains on one CPU with two slots, for 4 epochs. */

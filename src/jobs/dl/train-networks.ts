@@ -97,18 +97,18 @@ export async function trainAll(
   count: EpochCount,
   { lanes, stack }: Lanes = lanesFor(networks, options),
 ): Promise<readonly EndedNetwork[]> {
-  // The first network of each name comes first, because the later ones depend on it. Then the largest, so that no large one
+  // The first network of each name comes first, because the later ones depend on it. Then the longest, so that no long one
   // remains for a single worker at the end.
   const queue = networks
-    .map((network) => ({ ...network, size: network.series.size(network.learned) }))
+    .map((network) => ({ ...network, seconds: network.series.seconds(network.learned) }))
     .sort(
       (a, b) =>
         Number(isFirst(b)) - Number(isFirst(a)) ||
-        b.size - a.size ||
+        b.seconds - a.seconds ||
         compareCodePoints(a.series.name, b.series.name) ||
         a.block - b.block,
     )
-    .map(({ size: _, ...network }) => new Training(network, options.ensemble));
+    .map(({ seconds: _, ...network }) => new Training(network, options.ensemble));
   const waiting = membersInTurn(queue, count);
   await runEach(options.signal, async (start, signal) => {
     const lane = async () => {
