@@ -170,9 +170,10 @@ function seriesOf(
       const width = members.length;
       const own = members.map((member) => ownSamples(plan, member));
       const { from, known } = blocks[learned]!;
-      const scored = new Set(
-        taking.filter((panel) => hasScoreWindow(panel, lookback)).map(({ ticker }) => ticker),
-      );
+      const where = `in the network of the block from ${formatDay(from)}`;
+      const isDue = (panel: FitPanel) =>
+        begins.get(panel.ticker) === block || hasScoreWindow(panel, lookback);
+      const due = new Set(taking.filter(isDue).map(({ ticker }) => ticker));
       return {
         task: {
           ...writeTask(settings, jointSamples(plan, lookback), means, {
@@ -187,11 +188,8 @@ function seriesOf(
         },
         latest: own.map(({ score }, j) => (score.at(-1) ?? 0) * width + j),
         lost: plan.excluded
-          .filter(({ data }) => scored.has(data.ticker!) || begins.get(data.ticker!) === block)
-          .map(({ code, message, data }) => {
-            const where = `in the network of the block from ${formatDay(from)}`;
-            return new MucastError(code, `${message} (${where})`, data);
-          }),
+          .filter(({ data }) => due.has(data.ticker!))
+          .map(({ code, message, data }) => new MucastError(code, `${message} (${where})`, data)),
         /** @param predictions shape (predicted dates, tickers), NaN if a ticker has no window. */
         collect: (predictions) =>
           members.map((member, j) => {

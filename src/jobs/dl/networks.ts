@@ -2,17 +2,15 @@ import { type DlSettings, parseDlSettings } from "../../contract/config/dl-setti
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { networkLibraries } from "../../engine/environment/engine-status.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
-import type { FitRun, JobKind } from "../plan.ts";
+import type { JobKind } from "../plan.ts";
 import { recordedDl } from "../shared/recorded-settings.ts";
 import { collectNetworks } from "./collect-networks.ts";
 import { combineNetworks, testedParts } from "./combine-networks.ts";
 import { planJointNetworks } from "./joint.ts";
-import type { NetworkSeries } from "./network-plan.ts";
 import { planPerTicker } from "./per-ticker.ts";
-import { type EndedNetwork, trainNetworks } from "./train-networks.ts";
+import { trainNetworks } from "./train-networks.ts";
 import type { TrainedTicker } from "./trained-ticker.ts";
 
-/** The warning of a config that is switched off. */
 const DISABLED: Warning = {
   code: "disabled",
   message: "config.NN params.Dot prediction.status is false: nothing was trained, and mu is empty.",
@@ -45,8 +43,14 @@ export const NETWORKS: JobKind<DlSettings, TrainedTicker> = {
         seconds: settings.ensemble * networks.reduce((sum, seconds) => sum + seconds, 0),
         matrix_bytes: bytes,
       },
-      async collect(run) {
-        const outcome = collectNetworks(await train(series, settings, run), blocks.length);
+      async collect({ pool, signal, report, timings, workFolder, device }) {
+        const capacity = await pool.capacity;
+        const trained = await trainNetworks(series, {
+          ...{ pool, signal, report, timings, workFolder, device: await device },
+          ...{ threads: jointThreads(capacity), slots: capacity.slots, gpus: capacity.gpus },
+          ...{ epochs: settings.training.epochs, ensemble: settings.ensemble },
+        });
+        const outcome = collectNetworks(trained, blocks.length);
         return { ...outcome, failures: [...failures, ...outcome.failures] };
       },
     };
@@ -60,15 +64,3 @@ export const NETWORKS: JobKind<DlSettings, TrainedTicker> = {
   model: ({ network: { architecture, ...params } }) => ({ name: architecture, params }),
   fit: ({ joint }) => (joint ? "joint" : "per_ticker"),
 };
-
-async function train(
-  series: readonly NetworkSeries[],
-  { training: { epochs }, ensemble }: DlSettings,
-  { pool, signal, report, timings, workFolder, device }: FitRun,
-): Promise<readonly EndedNetwork[]> {
-  const capacity = await pool.capacity;
-  return trainNetworks(series, {
-    ...{ pool, signal, report, timings, workFolder, epochs, ensemble, device: await device },
-    ...{ threads: jointThreads(capacity), slots: capacity.slots, gpus: capacity.gpus },
-  });
-}

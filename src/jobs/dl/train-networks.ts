@@ -109,11 +109,11 @@ export async function trainAll(
         a.block - b.block,
     )
     .map(({ seconds: _, ...network }) => new Training(network, options.ensemble));
-  const waiting = membersInTurn(queue, count);
+  const waiting = membersInTurn(queue, stack ?? 1, count);
   await runEach(options.signal, async (start, signal) => {
     const lane = async () => {
-      for (let next = take(waiting, stack ?? 1); next.length > 0; next = take(waiting, stack ?? 1))
-        await trainTogether(next, stack !== undefined, { ...options, signal }, count);
+      for (const members of waiting)
+        await trainTogether(members, stack !== undefined, { ...options, signal }, count);
     };
     for (let i = 0; i < Math.min(lanes, queue.length * options.ensemble); i++) start(lane());
   });
@@ -156,7 +156,8 @@ class Training {
   result: TrainedNetwork | MucastError | undefined;
   #written: WrittenNetwork | undefined;
   readonly #files = new Set<string>();
-  #running = 0;
+  /** The number of members that have started and not ended. */
+  running = 0;
   readonly #results: TrainResult[] = [];
   readonly #errors: MucastError[] = [];
 
@@ -167,10 +168,6 @@ class Training {
 
   get hasFailed(): boolean {
     return this.#errors.length > 0;
-  }
-
-  begin(): void {
-    this.#running++;
   }
 
   task(member: number, means: Means): TrainNetworkTask | TrainJointTask {
@@ -185,9 +182,9 @@ class Training {
   end(member: number, result: TrainResult | MucastError): void {
     if (result instanceof MucastError) this.#errors[member] = result;
     else this.#results[member] = result;
-    this.#running--;
+    this.running--;
     const ended = this.#results.filter(Boolean);
-    if (this.#running > 0 || (ended.length < this.ensemble && !this.hasFailed)) return;
+    if (this.running > 0 || (ended.length < this.ensemble && !this.hasFailed)) return;
     this.result = this.#errors.find(Boolean) ?? {
       tickers: meanForecasts(this.#written!, ended),
       lost: this.#written!.lost,
@@ -204,29 +201,27 @@ interface Member {
   readonly member: number;
 }
 
-/** Starts every member of every network in turn, but not those of networks whose series has failed with its first one. */
-function* membersInTurn(queue: readonly Training[], count: EpochCount): Generator<Member, void, void> {
+type ReadyMember = Member & { readonly task: TrainNetworkTask | TrainJointTask };
+
+/**
+ * Starts every member of every network in turn, `size` together, but not those of networks whose series has failed with its first one.
+ */
+function* membersInTurn(queue: readonly Training[], size: number, count: EpochCount): Generator<Member[]> {
   const first = new Map(queue.filter(({ network }) => isFirst(network)).map((of) => [of.network.series, of]));
+  let members: Member[] = [];
   for (const of of queue) {
     if (!isFirst(of.network) && first.get(of.network.series)?.hasFailed) {
       count.finishAll(of.network);
       continue;
     }
     for (let member = 0; member < of.ensemble && !of.hasFailed; member++) {
-      of.begin();
-      yield { of, member };
+      of.running++;
+      if (members.push({ of, member }) < size) continue;
+      yield members;
+      members = [];
     }
   }
-}
-
-/** The next waiting members, at most `size`. */
-function take(waiting: Iterator<Member, void>, size: number): Member[] {
-  const taken: Member[] = [];
-  for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
-    taken.push(next.value);
-    if (taken.length === size) break;
-  }
-  return taken;
+  if (members.length > 0) yield members;
 }
 
 /** Trains members in one task. @throws MucastError of the engine if it is not about one network. */
@@ -236,7 +231,7 @@ async function trainTogether(
   options: TrainOptions,
   count: EpochCount,
 ): Promise<void> {
-  const ready: (Member & { readonly task: TrainNetworkTask | TrainJointTask })[] = [];
+  const ready: ReadyMember[] = [];
   for (const one of members) {
     try {
       ready.push({ ...one, task: one.of.task(one.member, options) });
@@ -248,7 +243,7 @@ async function trainTogether(
   const { pool, signal } = options;
   const { of, member, task: alone } = ready[0]!;
   const results = isStacked
-    ? await trainStack(ready as Stack, options, count)
+    ? await trainStack(ready, options, count)
     : [
         await pool
           .run(alone, { signal, onProgress: (progress) => count.epoch(of.network, member, progress) })
@@ -257,14 +252,12 @@ async function trainTogether(
   for (const [i, one] of ready.entries()) endMember(one, results[i]!, options, count);
 }
 
-type Stack = readonly (Member & { readonly task: TrainNetworkTask })[];
-
 async function trainStack(
-  stack: Stack,
+  stack: readonly ReadyMember[],
   { pool, device, signal }: TrainOptions,
   count: EpochCount,
 ): Promise<readonly (TrainResult | MucastError)[]> {
-  const networks = stack.map(({ of, task }) => ({ ...task, block: of.network.block }));
+  const networks = stack.map(({ of, task }) => ({ ...(task as TrainNetworkTask), block: of.network.block }));
   const answer = await pool
     .run(
       { task: "train_stack", networks, device },
