@@ -19,7 +19,7 @@ import {
   combineCandidates,
   type TestedFolds,
 } from "../shared/choice/combine-candidates.ts";
-import { judgedBy, type TrainedTicker } from "./planned-network.ts";
+import { judgedBy, type TrainedTicker } from "./trained-ticker.ts";
 
 /** The rows of a ticker that test its candidates. */
 export function testedParts({ validation, calibration }: TrainedTicker) {

@@ -2,19 +2,15 @@ import { type DlSettings, parseDlSettings } from "../../contract/config/dl-setti
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { networkLibraries } from "../../engine/environment/engine-status.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
-import type { RefitBlock } from "../../panel/refit-blocks.ts";
-import type { FitOutcome, FitRun, JobKind } from "../plan.ts";
-import { plain } from "../shared/job-document.ts";
-import { chosenEarly } from "../shared/listed-warnings.ts";
-import type { FitPanel } from "../shared/panels.ts";
+import type { FitRun, JobKind } from "../plan.ts";
 import { recordedDl } from "../shared/recorded-settings.ts";
+import { collectNetworks } from "./collect-networks.ts";
 import { combineNetworks, testedParts } from "./combine-networks.ts";
-import { planNetworks } from "./dl-preview.ts";
-import { planJointNetwork } from "./plan-joint-network.ts";
-import { planTickerNetworks } from "./plan-ticker-networks.ts";
-import type { TrainedTicker } from "./planned-network.ts";
-import { trainNetworks } from "./train-networks.ts";
-import { blockTrainingOf } from "./trained-blocks.ts";
+import { planJointNetworks } from "./joint.ts";
+import type { NetworkSeries } from "./network-plan.ts";
+import { planPerTicker } from "./per-ticker.ts";
+import { type EndedNetwork, trainNetworks } from "./train-networks.ts";
+import type { TrainedTicker } from "./trained-ticker.ts";
 
 /** The warning of a config that is switched off. */
 const DISABLED: Warning = {
@@ -38,10 +34,23 @@ export const NETWORKS: JobKind<DlSettings, TrainedTicker> = {
     return device;
   },
   listed: () => [],
-  plan: (panels, settings, blocks) => ({
-    ...planNetworks(panels, settings, blocks),
-    collect: (run) => train(panels, settings, blocks, run),
-  }),
+  plan(panels, settings, blocks) {
+    const planNetworks = settings.joint ? planJointNetworks : planPerTicker;
+    const { series, bytes, tickers, failures } = planNetworks(panels, settings, blocks);
+    const networks = series.flatMap((own) => own.blocks.map(own.seconds));
+    const fits = settings.ensemble * networks.length;
+    return {
+      ...{ tickers, failures, fits, fitBytes: bytes, steps: fits * settings.training.epochs },
+      estimate: {
+        seconds: settings.ensemble * networks.reduce((sum, seconds) => sum + seconds, 0),
+        matrix_bytes: bytes,
+      },
+      async collect(run) {
+        const outcome = collectNetworks(await train(series, settings, run), blocks.length);
+        return { ...outcome, failures: [...failures, ...outcome.failures] };
+      },
+    };
+  },
   testedParts,
   choose: combineNetworks,
   judged: (tickers) =>
@@ -53,27 +62,13 @@ export const NETWORKS: JobKind<DlSettings, TrainedTicker> = {
 };
 
 async function train(
-  panels: readonly FitPanel[],
-  settings: DlSettings,
-  blocks: readonly RefitBlock[],
+  series: readonly NetworkSeries[],
+  { training: { epochs }, ensemble }: DlSettings,
   { pool, signal, report, timings, workFolder, device }: FitRun,
-): Promise<FitOutcome<TrainedTicker>> {
-  const plan = (settings.joint ? planJointNetwork : planTickerNetworks)(panels, settings, workFolder, blocks);
+): Promise<readonly EndedNetwork[]> {
   const capacity = await pool.capacity;
-  const { trained, training, blockTraining, failures, ...outcome } = await trainNetworks(plan.networks, {
-    ...{ pool, signal, report, timings, device: await device },
+  return trainNetworks(series, {
+    ...{ pool, signal, report, timings, workFolder, epochs, ensemble, device: await device },
     ...{ threads: jointThreads(capacity), slots: capacity.slots, gpus: capacity.gpus },
-    ...{ epochs: settings.training.epochs, ensemble: settings.ensemble },
   });
-  const failed = new Set(failures.map(({ ticker }) => ticker));
-  return {
-    ...outcome,
-    tickers: trained,
-    failures: [...plan.failures.filter(({ ticker }) => !failed.has(ticker)), ...failures],
-    listed: chosenEarly(training),
-    training: plain(training),
-    blockTraining: new Map(
-      [...blockTraining].map(([name, own]) => [name, () => blockTrainingOf(own, blocks.length)]),
-    ),
-  };
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import type { TrainingRecord } from "../dl/ensemble.ts";
-import { judgedBy, type TrainedTicker } from "../dl/planned-network.ts";
+import { judgedBy, type TrainedTicker } from "../dl/trained-ticker.ts";
 import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
 import { jobDocument, plain } from "./job-document.ts";
 import { orderedPieces } from "./ordered-json.ts";
@@ -70,8 +70,6 @@ const TICKER: TrainedTicker = {
   ticker: "10",
   dates: { ticker: "10", days: Int32Array.of(97, 98, 99, 100), lastPriceDay: 100, lastFeatureDay: 100 },
   fitLabels: Float64Array.of(0.2, 0.4),
-  predictions: Float64Array.of(0.45, 0.1, 0.2, 0.3),
-  predictionUnit: 1,
   models: [{ block: 0, from: 0, to: 4, fitRows: 2, labelMean: (0.2 + 0.4) / 2, isStandIn: false }],
   ...judgedBy(rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]), rows([90, 91], [0.1, 0.2], [0, 0.1])),
   labelSquare: 0.1,

@@ -9,7 +9,7 @@ import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import { noise } from "../../../src/evaluate/choice/choice.testing.ts";
 import { combineNetworks, testedParts } from "../../../src/jobs/dl/combine-networks.ts";
-import { judgedBy, type TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
+import { judgedBy, type TrainedTicker } from "../../../src/jobs/dl/trained-ticker.ts";
 import { choiceOf } from "../../../src/jobs/shared/choice/choice-result.ts";
 import { CandidateFits } from "../../../src/jobs/shared/choice/combine-candidates.ts";
 import type { HeldOutPart } from "../../../src/jobs/shared/modelled-ticker.ts";
@@ -70,8 +70,6 @@ function trainedTicker(i: number, skill: number, seed: number, shift: number): T
     labelSquare: (1 + i) * 1e-4,
     score: { ...score, labels: score.realised, volatility: score.realised },
     models: [],
-    predictions: score.predicted,
-    predictionUnit: 1,
     rows: {} as TrainedTicker["rows"],
     splits: {} as TrainedTicker["splits"],
     warnings: [],
