@@ -16,8 +16,7 @@ import { runEach } from "../shared/run-concurrently.ts";
 import { estimateFits } from "./fit-estimates.ts";
 import { type BlockFit, fitWarnings, importancesOf, type MatrixFits, runFits, taskRunner } from "./fits.ts";
 import { type DatedFold, type FittedTicker, forecastTicker } from "./fitted-ticker.ts";
-import * as importance from "./importance/feature-groups.ts";
-import { importanceOf } from "./importance/importance-output.ts";
+import * as importance from "./importance.ts";
 import { listedOfFeatures, plannedTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
 
 interface TickerFits extends MatrixFits {
@@ -91,7 +90,7 @@ export function planPerTicker(
         for (const panel of forecast) yield loadPanel(panel, run.isLast);
       };
       const outcome = await fitTickers(load, { ...run, settings, blocks, ...(groups && { groups }) });
-      return { ...outcome, ...(groups && { importance: importanceOf(outcome.tickers, groups) }) };
+      return { ...outcome, ...(groups && { importance: importance.importanceOf(outcome.tickers, groups) }) };
     },
   };
 }

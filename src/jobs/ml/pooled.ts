@@ -27,9 +27,7 @@ import {
   taskRunner,
 } from "./fits.ts";
 import { type FittedTicker, forecastTicker } from "./fitted-ticker.ts";
-import { groupFeatures } from "./importance/feature-groups.ts";
-import { importanceOf } from "./importance/importance-output.ts";
-import { shufflePooled } from "./importance/pooled-shuffle.ts";
+import { groupFeatures, importanceOf, shufflePooled } from "./importance.ts";
 import { plannedTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
 import { matrixBytes, writePooledMatrix } from "./pooled-matrix.ts";
 

@@ -149,17 +149,6 @@ test("forecasts are listed with their training, and no table is out of fold", ()
   assert.deepEqual([output.provenance.device, output.provenance.seed], ["cuda:1", 42]);
 });
 
-test("intervals come from the calibration part, and their coverage from labelled score rows", () => {
-  const { metrics, forecasts } = outputOf(
-    { "current option": "mlp", intervals: { alpha: 0.4, method: "split" } },
-    [TICKER],
-  );
-  const { lower, upper } = forecasts["10"]!;
-  assert.ok(Math.abs(upper[3]! - 0.4) < 1e-12 && Math.abs(lower[3]! - 0.2) < 1e-12);
-  assert.equal(metrics.intervals!.pooled.n, 3);
-  assert.equal(metrics.intervals!.pooled.coverage, 2 / 3);
-});
-
 test("a ticker without a row in the calibration part has no interval and the warning interval_unsupported", () => {
   const alone = [{ ...TICKER, calibration: rows([], [], []) }];
   const unsupported = (settings: ScoreSettings) =>
@@ -174,19 +163,6 @@ test("a ticker without a row in the calibration part has no interval and the war
   assert.deepEqual(unsupported({ shrinkage: "none" }), []);
 });
 
-test("the quality of forecasts is judged on the calibration part, and without one on the validation part", () => {
-  const worth = (prediction: object, ticker: TrainedTicker) =>
-    outputOf({ "current option": "mlp", ...prediction }, [ticker]).metrics.shrinkage!;
-  const calibrated = worth({ intervals: {} }, TICKER);
-  assert.deepEqual(calibrated.by_ticker["10"], { n: 2, b: 2, se: 0, s: 1 });
-  assert.deepEqual(calibrated.pooled, calibrated.by_ticker["10"]);
-  const validated = worth({}, { ...TICKER, calibration: rows([], [], []) });
-  assert.equal(validated.pooled.n, 3);
-  // y p sums to 0.08 and p² to 0.08; the residuals of y are 0.1, 0.1 and 0.2, for forecasts of 0.2, -0.2 and 0.
-  assert.ok(Math.abs(validated.pooled.b! - 1) < 1e-12);
-  assert.ok(Math.abs(validated.pooled.se! - Math.sqrt(2 * 0.02 ** 2) / 0.08) < 1e-12);
-});
-
 /** Sixty dates whose labels alternate around a drift of 0.01. */
 const DRIFTING = (() => {
   const days = Array.from({ length: 60 }, (_, i) => i + 30);
@@ -198,43 +174,6 @@ function noSkillMessages(trained: readonly TrainedTicker[]): string[] {
   const { warnings } = evaluateForecasts(trained.map(judged), rows, { shrinkage: "none" }, 100);
   return warnings.filter(({ code }) => code === "no_skill").map(({ message }) => message);
 }
-
-test("a network that forecasts the mean of its training labels gets no_skill, however strong the drift is", () => {
-  const { days, realised } = DRIFTING;
-  const told = (predicted: number[]) =>
-    noSkillMessages([
-      { ...TICKER, validation: rows(days, realised, predicted, 0.009), calibration: rows([], [], []) },
-    ]);
-  const [message, ...others] = told(days.map(() => 0.009));
-  assert.deepEqual(others, []);
-  assert.match(
-    message!,
-    /^No evidence of skill on the validation rows\. .*Clark-West t \d{2,}\.\d\d against zero, \d\.\d\d needed; they add nothing to the training mean\)\. Each network's epoch was chosen on these rows, so results on them are too good\.$/,
-  );
-  assert.deepEqual(told(realised.map((y) => 0.009 + 0.3 * (y - 0.01))), []);
-});
-
-test("exact forecasts of equal labels beat 0, but not an equally exact training mean", () => {
-  const { days } = DRIFTING;
-  const told = (predicted: number, trainingMean: number) => {
-    const validation = rows(
-      days,
-      days.map(() => 0.01),
-      days.map(() => predicted),
-      trainingMean,
-    );
-    return noSkillMessages([{ ...TICKER, validation, calibration: rows([], [], []) }]);
-  };
-  assert.deepEqual(told(0.01, 0.008), []);
-  assert.match(
-    told(0.01, 0.01)[0]!,
-    /Clark-West t \+infinity against zero, .* they add nothing to the training mean\)/,
-  );
-  assert.match(
-    told(-0.01, 0.01)[0]!,
-    /Sizes: worse than zero \(R² -300\.00% against zero; .*Clark-West t -infinity against zero, .*; they add nothing to the training mean\)/,
-  );
-});
 
 test("a calibration part is used for judging instead of the validation part, which chose the epoch", () => {
   const { days, realised } = DRIFTING;
