@@ -86,7 +86,7 @@ export function warningLines(warnings: readonly Warning[]): string[] {
 }
 
 function asText(preview: Omit<JobPreview, "error">): string {
-  const { model, window, tickers, failures, pooled, refits, choice } = preview;
+  const { model, window, tickers, failures, pooled, refits, choice, estimate } = preview;
   const { start, end, learning_end, as_of, delay } = window;
   const lines = [
     `model   ${model.name} ${JSON.stringify(model.params)}`,
@@ -95,6 +95,11 @@ function asText(preview: Omit<JobPreview, "error">): string {
     ...(pooled === undefined ? [] : [matrixLine(pooled)]),
     ...(refits === undefined ? [] : [refitsLine(refits)]),
     ...(choice === undefined ? [] : [choiceLine(choice)]),
+    ...(estimate === undefined
+      ? []
+      : [
+          `cost    roughly ${estimate.seconds} s of processor time, ${(estimate.matrix_bytes / 1e6).toFixed(1)} MB in the largest matrix`,
+        ]),
     "",
     tickerTable(tickers),
     ...failures.map((failure) => printable(`skipped: ${failure.code}: ${namedFailure(failure)}`)),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { MAX_STACK_SIZE } from "./train-networks.ts";
 import { FakePool, series, train } from "./train-networks.testing.ts";
+import { MAX_STACK_SIZE } from "./train-networks.ts";
 
 const numbered = (count: number) =>
   Array.from({ length: count }, (_, seconds) => series(`T${seconds}`, { seconds }));
