@@ -5,26 +5,18 @@ import type { TickerExposures } from "../../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
-import { type BlockSkill, blockSkills } from "../../evaluate/block-skill.ts";
+import { blockSkills } from "../../evaluate/block-skill.ts";
 import { delayedOrders } from "../../evaluate/delayed-order.ts";
 import { exposureTable } from "../../evaluate/exposures.ts";
-import {
-  asRanked,
-  type DatedForecasts,
-  type ForecastRows,
-  type HeldOutRows,
-  labelled,
-} from "../../evaluate/forecast-rows.ts";
+import { asRanked, type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
-import { type Bounds, withoutResiduals } from "../../evaluate/intervals/conformal.ts";
+import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import {
   type IntervalChoice,
   type IntervalTables,
   intervalTables,
-  type TickerIntervals,
   tickerIntervals,
 } from "../../evaluate/intervals/ticker-intervals.ts";
 import { commonLevels, type Levels, shrinkForecasts, withLevels } from "../../evaluate/levels.ts";
@@ -33,7 +25,7 @@ import { deviation } from "../../evaluate/statistics.ts";
 import { coverageByDate } from "../../evaluate/verdict/findings.ts";
 import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
-import { muRow, type PanelDates } from "../../panel/as-of.ts";
+import { muRow } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { ModelledTicker, ScoreRows } from "./modelled-ticker.ts";
@@ -46,26 +38,7 @@ export interface ScoreSettings extends RefitSettings {
   readonly shrinkage: ShrinkageChoice;
 }
 
-export interface ScoredTicker {
-  readonly dates: PanelDates;
-  /** Published forecasts: the model's, times `factor`. */
-  readonly score: ForecastRows;
-  /** The model's own forecasts of the rows by which they were judged, all labelled. */
-  readonly heldOut: ForecastRows;
-  /** The rows whose residuals make the intervals: the model's own forecasts. */
-  readonly residuals: HeldOutRows;
-  /** The factor by which shrinkage multiplies its last forecasts, including mu. */
-  readonly factor: number;
-  /** Shape (score): the model's own forecasts; absent unless `pooled` shrinkage multiplies some of the job by 0, which cannot be undone. */
-  readonly model?: Float64Array;
-  /** For an ensemble, how far its members' published forecasts of the last score row are from each other. */
-  readonly spread?: number;
-  /** Whether the published forecasts are too large to be believed. */
-  readonly isWild: boolean;
-  readonly bounds: Bounds;
-  readonly intervals?: TickerIntervals;
-  readonly warnings: readonly Warning[];
-}
+export type ScoredTicker = ReturnType<typeof scoreTicker>;
 
 /** The tables of one forecast: on the score rows and, if there are folds, out of fold. */
 interface ForecastTables {
@@ -93,19 +66,7 @@ interface JobLevels {
 
 export type Exposures = ReadonlyMap<string, TickerExposures>;
 
-export interface EvaluatedBlock extends BlockSkill {
-  readonly start: Day;
-  /** The factors by which shrinkage multiplies forecasts, by ticker. */
-  readonly factors: ReadonlyMap<string, number>;
-}
-
-export interface Evaluation {
-  readonly tickers: readonly ScoredTicker[];
-  readonly tables: ScoreTables;
-  /** One entry per block; empty if neither refits nor a window were requested. */
-  readonly blocks: readonly EvaluatedBlock[];
-  readonly warnings: readonly Warning[];
-}
+export type Evaluation = ReturnType<typeof evaluateForecasts>;
 
 /** The level of the forecasts of these rows of a panel, which one model made; none without target `relative`. @param known as in `forecastReturns`. */
 export function levelOf(
@@ -129,7 +90,7 @@ export function evaluateForecasts(
   asOf: Day,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
   exposures?: Exposures,
-): Evaluation {
+) {
   const levels = {
     heldOut: commonLevels(modelled.map(({ heldOut }) => heldOut)),
     score: commonLevels(modelled.map(({ ticker, score }) => ({ ...score, ticker }))),
@@ -164,6 +125,7 @@ export function evaluateForecasts(
   return {
     tickers,
     tables,
+    /** One entry per block, with the factors of shrinkage by ticker; empty if neither refits nor a window were requested. */
     blocks: skills.map((skill, b) => ({ ...skill, start: starts[b]!, factors: factors[b]!.byTicker })),
     warnings: [
       ...tickers.flatMap((ticker) => ticker.warnings),
@@ -192,7 +154,7 @@ function scoreTicker(
   hasZero: boolean,
   { intervals, shrinkage }: ScoreSettings,
   asOf: Day,
-): ScoredTicker {
+) {
   const { ticker, dates, fitLabels, heldOut, residuals, models, spread } = own;
   const { days, labels, labelDays, volatility, predicted: model, levels } = own.score;
   const isPooled = shrinkage === "pooled";
@@ -218,13 +180,20 @@ function scoreTicker(
   const labelDeviation = deviation(fitLabels);
   return {
     dates,
+    /** Published forecasts: the model's, times the factors. */
     score: {
       ...{ ticker, days, predicted, realised: labels, trainingMean, labelDeviation },
       ...(isPooled ? { ranked: model } : {}),
     },
-    ...{ heldOut, residuals, factor },
-    ...(isPooled && hasZero ? { model } : {}),
-    ...(spread === undefined ? {} : { spread: factor * spread }),
+    /** The models' own forecasts. */
+    ...{ heldOut, residuals },
+    /** Of the last model, which multiplies mu. */
+    factor,
+    /** Shape (score): only if `pooled` shrinkage multiplies some of the job by 0, which cannot be undone. */
+    model: isPooled && hasZero ? model : undefined,
+    /** For an ensemble, how far its members' published forecasts of the last score row are from each other. */
+    spread: spread === undefined ? undefined : factor * spread,
+    /** Whether the published forecasts are too large to be believed. */
     isWild: isWild({ fitLabels, heldOut: publish(heldOut), score: predicted, mu }),
     ...tickerIntervals(ticker, rows, publish(residuals), intervals),
   };

@@ -139,10 +139,11 @@ export function warmUpWarning(
     warmUp.rows > 0 ? [{ ticker, ...warmUp }] : [],
   );
   if (waiting.length === 0) return [];
-  const count = waiting.reduce((sum, one) => sum + one.rows, 0);
+  const rows = waiting.reduce((sum, one) => sum + one.rows, 0);
   const longest = waiting.reduce((a, b) => (b.rows > a.rows ? b : a));
+  const count = waiting.length;
   const message =
-    `${counted(count, "row")} at the start of ${counted(waiting.length, "ticker")} ${count === 1 ? "is" : "are"} left out because a feature has no value yet; ` +
+    `${counted(rows, "row")} at the start of ${counted(count, "ticker")} ${rows === 1 ? "is" : "are"} left out because a feature has no value yet; ` +
     `${longest.ticker} loses the most, ${longest.rows}, because of ${longest.feature}.`;
   return [{ code: "warm_up_rows", message, count }];
 }

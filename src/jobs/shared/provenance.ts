@@ -56,23 +56,17 @@ export function provenance(facts: {
 export interface EngineFacts {
   /** Versions of Python and of each library, by name. */
   readonly versions: Readonly<Record<string, string>>;
-  /** Threads of one fit, by library. */
   readonly threads: Threads | null;
   /** Digest of the lock of its environment; null with an interpreter of the operator. */
   readonly lockSha256: string | null;
-  /** The processor level to which the libraries' kernels are pinned. */
   readonly kernelLevel: string | null;
   readonly machine: Machine | null;
 }
 
-export const NO_ENGINE: EngineFacts = {
-  versions: {},
-  threads: null,
-  lockSha256: null,
-  kernelLevel: null,
-  machine: null,
-};
+const NOTHING = { threads: null, lockSha256: null, kernelLevel: null, machine: null };
+export const NO_ENGINE: EngineFacts = { versions: {}, ...NOTHING };
 
+/** What the engine reports about its machine, once its libraries are imported. @throws MucastError engine_unavailable. */
 export async function engineFacts(
   pool: Pick<EnginePool, "greeting">,
   environment: EngineNeed["environment"],

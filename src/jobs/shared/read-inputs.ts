@@ -28,11 +28,8 @@ import { timed } from "./timings.ts";
 /** A ticker's panel, or its failure with what was read: a later cut may give it enough history. */
 export type ReadPanel = TickerPanel | (Failure & { readonly input?: TickerInput });
 
-interface InputDigest {
-  /** A URL without its query string, or the name of a local file without its folder. */
-  readonly name: string;
-  readonly sha256: string;
-}
+/** Both blobs: the prices have been read, the features are ready to be streamed, once, by `pairs` or `panels`. */
+export type Inputs = Awaited<ReturnType<typeof openInputs>>;
 
 /** Opens both blobs and reads the prices. @param delay of the labels. @throws MucastError errors of the blobs and of the window. */
 export async function openInputs(
@@ -40,7 +37,7 @@ export async function openInputs(
   { policy, report, signal }: JobContext,
   workFolder: string,
   delay: number,
-): Promise<Inputs> {
+) {
   const options = { signal, blobUrl: request.recorded?.blobUrl ?? request.blobUrl };
   const reading = { workFolder, signal, limits: policy.limits };
   const blobs: Blob[] = [];
@@ -52,15 +49,96 @@ export async function openInputs(
     const prices = await readPrices(countedPrices!, reading);
     const requested = jobWindow(prices.window, request.window, priceBlob.name);
     const { window, warnings } = resolveWindow(requested, loadAll(prices), priceBlob.name);
-    return new Inputs({
-      ...{ window: { ...window, delay }, warnings, prices, priceBlob, featureBlob },
-      features: () => readFeatures(countedFeatures!, reading),
-    });
+    return describeInputs(
+      { window: { ...window, delay }, warnings, prices, priceBlob, featureBlob },
+      readFeatures(countedFeatures!, reading),
+    );
   } catch (error) {
     // The stream of prices is still open if the signal aborts before the first piece is read.
     await Promise.all(blobs.map((blob) => blob.close()));
     throw error;
   }
+}
+
+function* loadAll(prices: PriceBlob): Generator<TickerPrices> {
+  for (const ticker of prices.tickers) yield prices.load(ticker);
+}
+
+interface OpenedInputs {
+  readonly window: ResolvedWindow;
+  readonly warnings: readonly Warning[];
+  readonly prices: PriceBlob;
+  readonly priceBlob: Blob;
+  readonly featureBlob: Blob;
+}
+
+function describeInputs(
+  { window, warnings, prices, priceBlob, featureBlob }: OpenedInputs,
+  read: AsyncIterable<TickerFeatures>,
+) {
+  const priced = new Set(prices.tickers);
+  const featured = new Set<string>();
+  /** Of the prices of tickers without enough history. */
+  const short: Warning[] = [];
+  const unpriced: Listed[] = [];
+  type Named = { readonly ticker?: string | undefined };
+  const byTicker = (a: Named, b: Named) => compareCodePoints(a.ticker!, b.ticker!);
+  /** The dates in the window with a price of any ticker, ascending. */
+  const tradedDays = () => {
+    const days = new Set<Day>();
+    for (const each of loadAll(prices)) for (const day of priceDates(each, window).days) days.add(day);
+    return Int32Array.from(days).sort();
+  };
+  /** One ticker at a time, in the feature blob's order, for tickers in both blobs. */
+  async function* pairs() {
+    for await (const features of read) {
+      featured.add(features.ticker);
+      if (priced.has(features.ticker)) yield { prices: prices.load(features.ticker), features };
+    }
+  }
+  const digestOf = (blob: Blob) => ({
+    /** A URL without its query string, or the name of a local file without its folder. */
+    name: isRemoteUrl(blob.name) ? blob.name : basename(blob.name),
+    sha256: blob.digest(),
+  });
+  return {
+    window,
+    warnings,
+    /** Last price date of any ticker in the window. */
+    asOf: asOf(loadAll(prices), window),
+    priceTickers: priced.size,
+    pairs,
+    /** The same as panels; a ticker without enough history yields its failure. */
+    async *panels(): AsyncGenerator<ReadPanel> {
+      let traded: Int32Array | undefined;
+      for await (const { prices: own, features } of pairs()) {
+        const { days, nonpositive } = priceDates(own, window);
+        if (unpricedDates(features, days).length > 0) {
+          traded ??= tradedDays();
+          unpriced.push(...unpricedDates(features, traded));
+        }
+        const { ticker } = features;
+        const panel = buildPanel({ ticker, prices: own, features, window });
+        if ("code" in panel) short.push(...nonpositivePrices(ticker, nonpositive));
+        yield panel;
+      }
+    },
+    /** Of the tickers in both blobs, at their price dates from a day on; complete once `panels` has ended, until `close`. */
+    exposures(first: Day): ReadonlyMap<string, TickerExposures> {
+      const market = marketReturns(loadAll(prices), window);
+      const paired = prices.tickers.filter((ticker) => featured.has(ticker));
+      return new Map(
+        paired.map((ticker) => [ticker, exposuresFrom(first, prices.load(ticker), window, market)]),
+      );
+    },
+    /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
+    unused: (): readonly Warning[] => [...unpairedTickers(priced, featured), ...short.toSorted(byTicker)],
+    /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
+    unpricedDates: (): readonly Listed[] => unpriced.toSorted(byTicker),
+    /** Available once `panels` has ended. */
+    digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
+    close: () => featureBlob.close(),
+  };
 }
 
 /** Opens the inputs for `body`, and closes them. @throws MucastError like `openInputs`; errors of `body`. */
@@ -76,112 +154,6 @@ export async function withInputs<T>(
     return await body(inputs);
   } finally {
     await inputs.close();
-  }
-}
-
-function* loadAll(prices: PriceBlob): Generator<TickerPrices> {
-  for (const ticker of prices.tickers) yield prices.load(ticker);
-}
-
-/** Both blobs: the prices have been read, the features are ready to be streamed, once, by `pairs` or `panels`. */
-export class Inputs {
-  readonly window: ResolvedWindow;
-  /** Last price date of any ticker in the window. */
-  readonly asOf: Day;
-  readonly priceTickers: number;
-  readonly warnings: readonly Warning[];
-  readonly #prices: PriceBlob;
-  readonly #blobs: { readonly feature: Blob; readonly dataExtractor: Blob };
-  readonly #features: () => AsyncIterable<TickerFeatures>;
-  readonly #priced: ReadonlySet<string>;
-  readonly #featured = new Set<string>();
-  readonly #short: Warning[] = [];
-  readonly #unpriced: Listed[] = [];
-
-  constructor(read: {
-    readonly window: ResolvedWindow;
-    readonly warnings: readonly Warning[];
-    readonly prices: PriceBlob;
-    readonly priceBlob: Blob;
-    readonly featureBlob: Blob;
-    readonly features: () => AsyncIterable<TickerFeatures>;
-  }) {
-    const { window, warnings, prices, priceBlob, featureBlob, features } = read;
-    this.window = window;
-    this.asOf = asOf(loadAll(prices), window);
-    this.warnings = warnings;
-    this.#prices = prices;
-    this.#priced = new Set(prices.tickers);
-    this.priceTickers = this.#priced.size;
-    this.#blobs = { feature: featureBlob, dataExtractor: priceBlob };
-    this.#features = features;
-  }
-
-  /** One ticker at a time, in the feature blob's order, for tickers in both blobs. */
-  async *pairs(): AsyncGenerator<{ readonly prices: TickerPrices; readonly features: TickerFeatures }> {
-    for await (const features of this.#features()) {
-      this.#featured.add(features.ticker);
-      if (this.#priced.has(features.ticker)) yield { prices: this.#prices.load(features.ticker), features };
-    }
-  }
-
-  /** The same as panels; a ticker without enough history yields its failure. */
-  async *panels(): AsyncGenerator<ReadPanel> {
-    const { window } = this;
-    let traded: Int32Array | undefined;
-    for await (const { prices, features } of this.pairs()) {
-      const { ticker } = features;
-      const { days, nonpositive } = priceDates(prices, window);
-      if (unpricedDates(features, days).length > 0) {
-        traded ??= this.#tradedDays();
-        this.#unpriced.push(...unpricedDates(features, traded));
-      }
-      const panel = buildPanel({ ticker, prices, features, window });
-      if ("code" in panel) this.#short.push(...nonpositivePrices(ticker, nonpositive));
-      yield panel;
-    }
-  }
-
-  /** The dates in the window with a price of any ticker, ascending. */
-  #tradedDays(): Int32Array {
-    const days = new Set<Day>();
-    for (const each of loadAll(this.#prices))
-      for (const day of priceDates(each, this.window).days) days.add(day);
-    return Int32Array.from(days).sort();
-  }
-
-  /** Of the tickers in both blobs, at their price dates from a day on; complete once `panels` has ended, until `close`. */
-  exposures(first: Day): ReadonlyMap<string, TickerExposures> {
-    const market = marketReturns(loadAll(this.#prices), this.window);
-    const found = new Map<string, TickerExposures>();
-    for (const prices of loadAll(this.#prices))
-      if (this.#featured.has(prices.ticker))
-        found.set(prices.ticker, exposuresFrom(first, prices, this.window, market));
-    return found;
-  }
-
-  /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
-  unused(): readonly Warning[] {
-    const short = this.#short.toSorted((a, b) => compareCodePoints(a.ticker!, b.ticker!));
-    return [...unpairedTickers(this.#priced, this.#featured), ...short];
-  }
-
-  /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
-  unpricedDates(): readonly Listed[] {
-    return this.#unpriced.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
-  }
-
-  /** Name and digest of each blob, for provenance; available once `panels` has ended. */
-  digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest } {
-    const digest = (blob: Blob) => ({
-      name: isRemoteUrl(blob.name) ? blob.name : basename(blob.name),
-      sha256: blob.digest(),
-    });
-    return { feature: digest(this.#blobs.feature), dataExtractor: digest(this.#blobs.dataExtractor) };
-  }
-
-  close(): Promise<void> {
-    return this.#blobs.feature.close();
   }
 }
 

@@ -5,27 +5,21 @@ import type { JudgedRows } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ConstantDescription } from "../../engine/pool/protocol.ts";
 import { type Factors, isNegative } from "../../evaluate/shrinkage.ts";
-import { muRow, type PanelDates } from "../../panel/as-of.ts";
+import { muRow } from "../../panel/as-of.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import type { ScoredTicker, ScoreTables } from "./evaluate-forecasts.ts";
 import { type Listed, listedWarnings, olderForecast, warmUpWarning } from "./listed-warnings.ts";
 import type { ModelledTicker, RowFacts } from "./modelled-ticker.ts";
 import type { Inputs } from "./read-inputs.ts";
 
-interface ForecastTicker {
-  readonly ticker: string;
-  readonly dates: PanelDates;
+type ForecastTicker = Pick<ModelledTicker, "ticker" | "dates" | "warnings" | "listed"> & {
   readonly rows: Pick<RowFacts, "warmUp">;
-  readonly warnings: readonly Warning[];
-  readonly listed: readonly Listed[];
-}
+};
 
 /**
  * The warnings of a job once every ticker has ended. Their order does not depend on which ticker ended first: unused tickers,
  * then each ticker's own, in the given order, then those of all tickers together and those that list tickers.
- * @param done ascending by code point.
- * @param evaluated warnings of the intervals and of the forecasts.
- * @param listed further tickers to list.
+ * @param done ascending by code point. @param evaluated warnings of the intervals and of the forecasts. @param listed further tickers.
  */
 export function tickerWarnings(
   inputs: Pick<Inputs, "asOf" | "unused" | "unpricedDates">,

@@ -86,27 +86,18 @@ export async function sweepWorkFolders(temporary: string): Promise<void> {
  */
 export function workFoldersOf(pid: number, temporary: string): string[] {
   try {
-    const isOwn = ({ mark }: Found) =>
-      mark.split("-")[1] === String(pid) && isOfThisMachine(mark) && !isGone(mark);
-    return foldersIn(temporary)
-      .filter(isOwn)
-      .map(({ path }) => path);
+    const own = foldersIn(temporary).filter(({ mark }) => mark.split("-")[1] === String(pid));
+    return own.filter(({ mark }) => isOfThisMachine(mark) && !isGone(mark)).map(({ path }) => path);
   } catch {
     // There is no such folder, or it cannot be read.
     return [];
   }
 }
 
-interface Found {
-  readonly path: string;
-  readonly mark: string;
-  readonly changedMs: number;
-}
-
 const NAME = /^mucast-([0-9a-f]{8}-\d+-\d+)-/;
 
-/** Those of this user: another one may make folders of any name. */
-function foldersIn(base: string): Found[] {
+/** Those of this user, with the mark of their process: another user may make folders of any name. */
+function foldersIn(base: string) {
   return readdirSync(base).flatMap((name) => {
     const mark = NAME.exec(name)?.[1];
     const path = join(base, name);
@@ -119,10 +110,11 @@ function foldersIn(base: string): Found[] {
 /** Much longer than a running job goes without adding or removing a file. */
 const OLD_MILLISECONDS = 7 * 24 * 3_600_000;
 
+/** Those whose process is gone. */
 function abandonedIn(base: string): string[] {
-  const isAbandoned = ({ mark, changedMs }: Found) =>
-    isOfThisMachine(mark) ? isGone(mark) : Date.now() - changedMs > OLD_MILLISECONDS;
   return foldersIn(base)
-    .filter(isAbandoned)
+    .filter(({ mark, changedMs }) =>
+      isOfThisMachine(mark) ? isGone(mark) : Date.now() - changedMs > OLD_MILLISECONDS,
+    )
     .map(({ path }) => path);
 }

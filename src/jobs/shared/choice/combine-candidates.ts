@@ -7,7 +7,7 @@ import { memberLevels, memberMeans, membersAt } from "../../../evaluate/choice/m
 import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
 import { concatenate } from "../../../evaluate/forecast-rows.ts";
 import type { HeldOutPart, ModelledTicker, ScoreRows } from "../modelled-ticker.ts";
-import { type ChoiceResult, type ChoiceTicker, choiceResult, type JobChoice } from "./choice-result.ts";
+import { type ChoiceTicker, choiceResult, type JobChoice } from "./choice-result.ts";
 import { choiceWarnings } from "./choice-warnings.ts";
 
 type DatedPredictions = Pick<ScoreRows, "days" | "predicted" | "spans">;
@@ -122,12 +122,7 @@ export function combineCandidates<S, T extends CandidateTicker>(
   foldsOf: (fits: T) => TestedFolds,
   choose: (tickers: readonly TestedTicker[], warmUpRows: readonly number[]) => PrequentialChoice,
   combine: (ticker: CombinedTicker<T>, forecasts: MemberForecasts, chosen: PrequentialChoice) => T,
-): {
-  readonly tickers: T[];
-  readonly failures: Failure[];
-  readonly warnings: Warning[];
-  readonly choice: ChoiceResult;
-} {
+) {
   const { outcomes, bases, partsOf } = fits;
   const lost = fits.lost();
   const names = [...bases.keys()].filter((ticker) => !lost.has(ticker)).sort(compareCodePoints);
