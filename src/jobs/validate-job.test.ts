@@ -135,27 +135,6 @@ test("a config that is switched off has no warning about old forecasts", async (
   assert.ok(!codes(off).includes("older_forecast"));
 });
 
-/** Moves each date to this many days after the previous one. @param stepOf by row. */
-const spacedBy =
-  (stepOf: (row: number) => number) =>
-  ({ prices, features }: Blobs) => {
-    let day = Date.parse(prices.dates[0]!);
-    const dates = prices.dates.map((_, row) => {
-      if (row > 0) day += stepOf(row) * 86_400_000;
-      return new Date(day).toISOString().slice(0, 10);
-    });
-    Object.assign(prices, { dates, start: dates[0]!, end: dates.at(-1)!, Learning_end: dates[50] });
-    Object.assign(features, { dates });
-  };
-
-test("reports both spacings of prices that turn weekly, or daily, after the cut", async () => {
-  const told = async (stepOf: (row: number) => number) =>
-    (await validate(spacedBy(stepOf))).warnings.find(({ code }) => code === "not_daily")?.message ?? "";
-  assert.match(await told((row) => (row > 50 ? 7 : 1)), /: ALFA \(1 to learn from, 7 before mu\), BETA/);
-  assert.match(await told((row) => (row > 50 ? 1 : 7)), /: ALFA \(7 to learn from, 1 before mu\), BETA/);
-  assert.equal(await told(() => 1), "");
-});
-
 /** Gives every ticker the features that `more` makes from its first one. */
 const addFeatures =
   (more: (values: readonly (number | null)[]) => Readonly<Record<string, (number | null)[]>>) =>

@@ -104,18 +104,3 @@ test("fits that a second attempt reports again count once", async () => {
   assert.deepEqual(counts, [0, ...fits.map((_, fit) => fit + 1)]);
   rmSync(workFolder, { recursive: true });
 });
-
-test("lists tickers that failed before any fit by code point, whatever the order of the blob", async () => {
-  const failed = ["b", "10", "A", "9"].map((ticker) => ({
-    ticker,
-    code: "insufficient_history",
-    message: "",
-  }));
-  // All tickers have failed, so no engine is needed.
-  const outcome = await fitTickers(() => failed, optionsOf({}, ""));
-  assert.deepEqual(
-    outcome.failures.map(({ ticker }) => ticker),
-    ["10", "9", "A", "b"],
-  );
-  assert.deepEqual(outcome.tickers, []);
-});

@@ -69,20 +69,6 @@ test("lists few rows for the features with both numbers, even if only folds have
   assert.deepEqual(codes(listedOfRows("A", facts(60, 8), folds)), ["few_rows"]);
 });
 
-test("lists networks whose first epoch was the best by name", () => {
-  const training = new Map([
-    ["AAA", { best_epoch: 1 }],
-    ["BBB", { best_epoch: 2 }],
-  ]);
-  assert.deepEqual(listedWarnings(chosenEarly(training)), [
-    {
-      code: "chosen_early",
-      count: 1,
-      message: "The first epoch was the best by the validation loss, for 1 network: AAA.",
-    },
-  ]);
-});
-
 test("lists an ensemble if any member chose its first epoch, with the number of such members", () => {
   const members = (...epochs: number[]) => epochs.map((best_epoch) => ({ best_epoch }));
   const training = new Map([

@@ -108,19 +108,6 @@ const FITTED: FittedTicker = {
 const evaluated = (intervals?: Intervals, shrinkage: ShrinkageChoice = "none", ticker = FITTED) =>
   evaluateMl([ticker], { ...(intervals && { intervals }), shrinkage }, 7);
 
-test("compares each out-of-fold row with the mean of its own fold's training labels", () => {
-  const { trainingMean, days } = evaluated().tickers[0]!.heldOut;
-  assert.deepEqual([...trainingMean], [0.5, 0.5, 1.5, 1.5]);
-  assert.deepEqual([...days], [3, 4, 5, 6]);
-  assert.deepEqual(
-    outputOf(RIDGE, [FITTED]).cross_validation!.AAA!.folds.map(({ n, mae }) => [n, mae]),
-    [
-      [2, 1.5],
-      [2, 3.5],
-    ],
-  );
-});
-
 test("writes mu and the date of its row, and neither for a ticker whose row is too old", () => {
   const later = {
     ...FITTED,
