@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { FakePool, series, train } from "./train-networks.testing.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
 import { MAX_STACK_SIZE } from "./train-networks.ts";
 
 const numbered = (count: number) =>
