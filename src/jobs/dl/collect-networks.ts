@@ -59,24 +59,18 @@ export function collectNetworks(
         blockRows[block] = result.tickers.reduce((sum, { model }) => sum + model.fitRows, 0);
       warnings.push(...failedRefits(failedBlocks(parts)));
     }
-    const lost = new Map(
-      trained.flatMap(({ result }) => result.lost.map((error) => [error.data.ticker, error])),
-    );
+    const lost = trained.flatMap(({ result }) => result.lost);
     const ofTicker = Map.groupBy(parts, ({ ticker }) => ticker);
     for (const [ticker, begin] of begins) {
-      const reason = lost.get(ticker) ?? trained.find(({ block }) => block === begin)!.error;
+      const own = lost.find(({ data }) => data.ticker === ticker);
+      const reason = own ?? trained.find(({ block }) => block === begin)!.error;
       if (reason === undefined) tickers.push(joinBlocks(ofTicker.get(ticker)!, !joint));
       else fail(ticker, reason);
     }
   }
   return {
-    ...{
-      tickers: tickers.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
-      failures,
-      warnings,
-      blockRows,
-      blockTraining,
-    },
+    tickers: tickers.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
+    ...{ failures, warnings, blockRows, blockTraining },
     listed: chosenEarly(training),
     training: plain(training),
   };

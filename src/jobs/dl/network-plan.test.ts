@@ -57,10 +57,7 @@ const range = (from: number, to: number) => Array.from({ length: to - from }, (_
 test("the task of a ticker names its rows, the ends of its windows, and the labels of the parts to learn from", () => {
   const panels = [{ ...panel("AAA", 100, 106, ["f", "f (z)"]), zScores: 1 }, panel("BBB", 100, 30, ["f"])];
   const plan = planPerTicker(panels, settingsOf("mlp", { intervals: {} }), ONE_BLOCK);
-  assert.deepEqual(
-    plan.failures.map(({ ticker, code }) => [ticker, code]),
-    [["BBB", "insufficient_history"]],
-  );
+  assert.deepEqual([plan.failures.length, plan.failures[0]!.code], [1, "insufficient_history"]);
   assert.deepEqual(plan.tickers[0]!.counts.windows, { train: 70, validate: 15, calibrate: 15, score: 3 });
   const { task } = plan.series[0]!.write(0, 0, means());
   const { ends, labels, parts, x, ticker, device, lookback, seed, z_scores } = task as TrainNetworkTask;
@@ -86,26 +83,14 @@ for (const [option, plan] of [
     const ended = { ...late, ticker: "N", score: Int32Array.of(32, 33) };
     const blocks = [0, 120, 140].map((from, b) => ({ from, known: b === 0 ? undefined : from }));
     const { tickers, series, failures } = plan([early, late, listed, ended], settingsOf(option), blocks);
+    const begins = new Map(series.flatMap((own) => [...own.begins]));
     assert.deepEqual(
-      tickers.map(({ panel: { ticker, joins, fit, score } }) => [ticker, joins, fit.length, score[0]]),
-      [
-        ["A", undefined, 103, 103],
-        ["L", 120, 120, 120],
-        ["M", 120, 120, 103],
-      ],
+      tickers.map(({ panel: { ticker, fit, score } }) =>
+        [begins.get(ticker), ticker, fit.length, score[0]].join(" "),
+      ),
+      ["0 A 103 103", "1 L 120 120", "1 M 120 103"],
     );
-    assert.deepEqual(
-      failures.map(({ ticker, code }) => [ticker, code]),
-      [["N", "insufficient_history"]],
-    );
-    assert.deepEqual(
-      series.flatMap(({ begins }) => [...begins]),
-      [
-        ["A", 0],
-        ["L", 1],
-        ["M", 1],
-      ],
-    );
+    assert.deepEqual([failures.length, failures[0]!.code], [1, "insufficient_history"]);
     const { collect } = series.at(-1)!.write(1, 1, means());
     const first = collect(new Float64Array(1_000)).find(({ ticker }) => ticker === "M")!;
     assert.deepEqual([first.facts!.joins, [...first.score.days]], [120, range(120, 140)]);

@@ -15,19 +15,16 @@ test("the longest networks start first, and the outcome ascends by code point", 
   assert.deepEqual([...(training as ReadonlyMap<string, unknown>).keys()], ["10", "B", "b"]);
 });
 
-test("on a GPU networks are trained in stacks, the longest first and one stack at a time", async () => {
+test("on GPUs networks are trained in stacks, the longest first and one stack per GPU at a time", async () => {
   const pool = new FakePool();
   const all = numbered(2 * MAX_STACK_SIZE + 1);
   const { names } = await train(pool, all, { device: "cuda:0" });
   assert.deepEqual(pool.stacks, [MAX_STACK_SIZE, MAX_STACK_SIZE, 1]);
   assert.deepEqual(pool.started, all.map(({ name }) => name).reverse());
   assert.deepEqual([pool.mostAtOnce, names.length], [1, all.length]);
-});
-
-test("on the GPUs of a cluster, one stack per GPU is trained at a time, each with its share of the networks", async () => {
-  const pool = new FakePool();
-  await train(pool, numbered(MAX_STACK_SIZE + 1), { device: "cuda:0", gpus: 3 });
-  assert.deepEqual([pool.stacks.sort(), pool.mostAtOnce], [[21, 22, 22], 3]);
+  const cluster = new FakePool();
+  await train(cluster, numbered(MAX_STACK_SIZE + 1), { device: "cuda:0", gpus: 3 });
+  assert.deepEqual([cluster.stacks.sort(), cluster.mostAtOnce], [[21, 22, 22], 3]);
 });
 
 for (const [device, gpus, slots, threads, width] of [
@@ -159,21 +156,14 @@ for (const device of ["cpu", "cuda:0"]) {
     assert.deepEqual([...b!.score.predicted], [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5]);
     assert.deepEqual([...a!.score.days], [0, 1, 10, 11, 20, 21, 30, 31, 40, 41]);
     assert.deepEqual(
-      a!.models.map(({ block, from, to, labelMean, isStandIn }) => [block, from, to, labelMean, isStandIn]),
-      [
-        [0, 0, 2, 0, false],
-        [1, 2, 4, 1, false],
-        [2, 4, 6, 1, true],
-        [3, 6, 8, 1, true],
-        [4, 8, 10, 4, false],
-      ],
+      a!.models.map(
+        ({ block, from, to, labelMean, isStandIn }) => `${block} ${from} ${to} ${labelMean} ${isStandIn}`,
+      ),
+      ["0 0 2 0 false", "1 2 4 1 false", "2 4 6 1 true", "3 6 8 1 true", "4 8 10 4 false"],
     );
     const [warning, ...others] = a!.warnings;
     assert.deepEqual([warning!.code, warning!.ticker, warning!.count, others], ["failed_refit", "A", 2, []]);
-    assert.match(
-      warning!.message,
-      /^A: 2 refits failed, and models of earlier blocks forecast 4 rows\. .*exploded$/,
-    );
+    assert.match(warning!.message, /^A: 2 refits failed, .* earlier blocks forecast 4 rows\. .*exploded$/);
     assert.deepEqual(b!.warnings, []);
   });
 
@@ -210,10 +200,7 @@ test("a joint network that diverges in a later block is reported for all tickers
   const failing = new FakePool({ "portfolio 1": diverged });
   const { tickers, warnings, blockRows, failures } = await train(failing, [joint]);
   assert.deepEqual([...tickers[0]!.score.predicted], [0, 0.5, 0, 0.5, 2, 2.5]);
-  assert.deepEqual(
-    warnings.map(({ ticker, count }) => [ticker, count]),
-    [[undefined, 1]],
-  );
+  assert.deepEqual([warnings.length, warnings[0]!.ticker, warnings[0]!.count], [1, undefined, 1]);
   assert.deepEqual([tickers[0]!.warnings, blockRows], [[], [7, 7, 21]]);
   // A ticker whose first network failed has no good one.
   const { code, message } = diverged;

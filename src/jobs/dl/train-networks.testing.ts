@@ -33,9 +33,8 @@ type FakeTask = TrainNetworkTask & { readonly learned: number };
  * runs. A network forecasts the block that it learned from.
  */
 export class FakePool {
-  /** The labels of tasks, and the blocks whose labels they learn. */
+  /** The labels of tasks. */
   readonly started: string[] = [];
-  readonly learned: number[] = [];
   /** How many networks each stack had. */
   readonly stacks: number[] = [];
   mostAtOnce = 0;
@@ -67,7 +66,6 @@ export class FakePool {
 
   #answer({ label, learned, predictions: { ref } }: FakeTask): TrainResult {
     this.started.push(label!);
-    this.learned.push(learned);
     const answer = this.#answers[`${label} ${learned}`] ?? this.#answers[label!];
     if (answer instanceof MucastError) throw answer;
     const { predicted = [learned, learned + 0.5], ...changed } = answer ?? {};

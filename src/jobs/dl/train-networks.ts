@@ -313,7 +313,7 @@ function networkError(error: unknown): MucastError {
  * Whether a network failed because of the rows that it learned from, which are the same on every machine. A network that trains but whose
  * forecasts are not finite does not count: which network forecasts a row must not depend on later rows of its block.
  */
-export function isOfLearnedRows({ code, data }: MucastError): boolean {
+function isOfLearnedRows({ code, data }: MucastError): boolean {
   return (
     code === "constant_target" ||
     code === "insufficient_history" ||

@@ -18,7 +18,7 @@ import {
 } from "../shared/modelled-ticker.ts";
 
 /** What the first network of a ticker says about its rows. */
-export interface TickerFacts
+interface TickerFacts
   extends Required<
       Pick<
         ModelledTicker,
