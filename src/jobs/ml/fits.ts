@@ -9,7 +9,7 @@ import type { RunOptions } from "../../engine/pool/pool.ts";
 import type { Diagnosis, FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
 import type { FitRun } from "../plan.ts";
-import type { Importance, SpreadImportance } from "../shared/modelled-ticker.ts";
+import type { Importance } from "../shared/modelled-ticker.ts";
 import { constantWarning, failedRefits } from "../shared/ticker-warnings.ts";
 
 /** Half-open row range of a matrix, whose rows are those that some fit learns from, followed by the score rows. */
@@ -255,7 +255,7 @@ export function importancesOf(
       ),
     );
   const byFit = fits.map((fit) => new Map(fit?.map(({ feature, importance }) => [feature, importance])));
-  const last = fits.at(-1)?.map(({ feature, importance }): SpreadImportance => {
+  const last = fits.at(-1)?.map(({ feature, importance }): Importance => {
     const values = byFit.map((fit) => fit.get(feature) ?? Number.NaN);
     if (values.length < 2 || values.some(Number.isNaN)) return { feature, importance };
     return { feature, importance, spread: sampleDeviation(Float64Array.from(values)) };

@@ -14,12 +14,7 @@ import type { ResolvedWindow } from "../../panel/window.ts";
 import type { FitOutcome } from "../plan.ts";
 import { choiceOf } from "./choice/choice-result.ts";
 import type { Evaluation, ScoredTicker } from "./evaluate-forecasts.ts";
-import {
-  type DateSpan,
-  type ModelledTicker,
-  medianSpacing,
-  type SpreadImportance,
-} from "./modelled-ticker.ts";
+import { type DateSpan, type Importance, type ModelledTicker, medianSpacing } from "./modelled-ticker.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 
 /** The single regressor of a pooled fit. */
@@ -29,9 +24,9 @@ export interface PooledFit {
   /** Mean label over the fit rows of all tickers, log-return. */
   readonly labelMean: number;
   readonly foldRows: readonly number[];
-  readonly importances?: readonly SpreadImportance[];
+  readonly importances?: readonly Importance[];
   /** Importances of the last fit, with their deviations over the fits of all blocks. */
-  readonly lastImportances?: readonly SpreadImportance[];
+  readonly lastImportances?: readonly Importance[];
 }
 
 interface DocumentParts {
@@ -164,7 +159,7 @@ function pooledOf({ fitRows, features, labelMean, foldRows, importances }: Poole
   };
 }
 
-function importancesOf(importances: readonly SpreadImportance[] | undefined) {
+function importancesOf(importances: readonly Importance[] | undefined) {
   return importances === undefined ? {} : { importances: plain(importances) };
 }
 
