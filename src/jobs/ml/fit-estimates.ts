@@ -41,20 +41,18 @@ export function estimateFits(
   };
 }
 
-/** What one fit reads. */
+/** What one fit reads; `hasAbsent` if some tickers lack a column; `shuffledRows` are predicted with shuffled features. */
 export interface FitSize {
   readonly rows: number;
   readonly columns: number;
-  /** Whether some tickers lack a column, which each fit fills in on a copy. */
   readonly hasAbsent: boolean;
-  /** The rows that are predicted with shuffled features; absent or 0 without `importance`. */
   readonly shuffledRows?: number;
 }
 
 /** The private memory of a worker without a task. */
 const WORKER_BYTES = 32 * 2 ** 20;
 
-/** lightgbm chooses its bins by a sample of this many rows, which it holds before it has made them. */
+/** lightgbm chooses its bins by a sample of so many rows, which it holds before it has made them. */
 const BIN_SAMPLE = { rows: 200_000, valueBytes: 14 };
 
 /** Bytes of a tree node in scikit-learn, with its value. */

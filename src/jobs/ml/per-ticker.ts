@@ -17,7 +17,7 @@ import { estimateFits } from "./fit-estimates.ts";
 import { type BlockFit, fitWarnings, importancesOf, type MatrixFits, runFits, taskRunner } from "./fits.ts";
 import { type DatedFold, type FittedTicker, forecastTicker } from "./fitted-ticker.ts";
 import * as importance from "./importance.ts";
-import { listedOfFeatures, plannedTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
+import { listedOfFeatures, planTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
 
 interface TickerFits extends MatrixFits {
   /** The same folds as positions in the fit rows. */
@@ -77,7 +77,7 @@ export function planPerTicker(
     }
     const plan = planFits(panel, settings, blocks);
     const listed = [...listedOfPlan(panel, plan, settings), ...panel.listed];
-    tickers.push(plannedTicker(panel, plan.tests, settings, listed));
+    tickers.push(planTicker(panel, plan.tests, settings, listed));
     for (const { train } of [...plan.folds, ...plan.blocks])
       sizes.push({ rows: train[1] - train[0], columns: panel.columns.length });
   }

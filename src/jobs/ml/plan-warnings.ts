@@ -23,7 +23,7 @@ export function planWarnings(
   return fewer === undefined ? warnings : [...warnings, fewer];
 }
 
-export function plannedTicker(
+export function planTicker(
   panel: PanelRows,
   folds: readonly Fold[],
   settings: MlSettings,

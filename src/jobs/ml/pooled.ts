@@ -28,7 +28,7 @@ import {
 } from "./fits.ts";
 import { type FittedTicker, forecastTicker } from "./fitted-ticker.ts";
 import { groupFeatures, importanceOf, shufflePooled } from "./importance.ts";
-import { plannedTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
+import { planTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
 import { matrixBytes, writePooledMatrix } from "./pooled-matrix.ts";
 
 /** The name of the single fit in warnings, progress and errors. */
@@ -96,7 +96,7 @@ export function planPooledFits(
   const size = { rows: Math.max(...rows), columns, hasAbsent: union.warnings.length > 0 };
   return {
     tickers: forecastMembers(plan).map(({ panel, folds: own }) =>
-      plannedTicker(panel, own, settings, listedOf(panel), absentOf(panel, union)),
+      planTicker(panel, own, settings, listedOf(panel), absentOf(panel, union)),
     ),
     ...{ failures: [], fits: rows.length, steps: rows.length },
     listed: listedOfPool(fits),

@@ -20,7 +20,7 @@ import {
   tickerIntervals,
 } from "../../evaluate/intervals/ticker-intervals.ts";
 import { commonLevels, type Levels, shrinkForecasts, withLevels } from "../../evaluate/levels.ts";
-import { isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
+import { isWild, shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { deviation } from "../../evaluate/statistics.ts";
 import { coverageByDate } from "../../evaluate/verdict/findings.ts";
 import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
@@ -40,29 +40,10 @@ export interface ScoreSettings extends RefitSettings {
 
 export type ScoredTicker = ReturnType<typeof scoreTicker>;
 
-/** The tables of one forecast: on the score rows and, if there are folds, out of fold. */
-interface ForecastTables {
-  readonly score: ForecastTable;
-  readonly out_of_fold?: ForecastTable;
-}
-
 /** The table of the model's forecasts, with what their order is worth. */
 type ModelTable = ForecastTable & Pick<OutputBlob["metrics"]["score"], "by_delay" | "exposures">;
 
-export interface ScoreTables {
-  readonly score: ModelTable;
-  readonly outOfFold?: ModelTable;
-  readonly baselines: { readonly zero: ForecastTables; readonly mean: ForecastTables };
-  readonly shrinkage: ShrinkageTable;
-  readonly levels: JobLevels;
-  readonly intervals?: IntervalTables;
-  readonly verdict?: Verdict;
-}
-
-interface JobLevels {
-  readonly heldOut: Levels;
-  readonly score: Levels;
-}
+export type ScoreTables = ReturnType<typeof scoreTables>;
 
 export type Exposures = ReadonlyMap<string, TickerExposures>;
 
@@ -209,16 +190,18 @@ function scoreTables(
   tickers: readonly ScoredTicker[],
   { intervals, delay = 0 }: ScoreSettings,
   heldOut: HeldOutSet,
-  levels: JobLevels,
+  levels: { readonly heldOut: Levels; readonly score: Levels },
   exposures?: Exposures,
-): ScoreTables {
+) {
   const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
   const bounded = tickers.flatMap((ticker) => ticker.intervals ?? []);
   const covered = intervals && intervalTables(bounded, intervals.alpha);
   const scored = setTables(tickers.map((ticker) => ticker.score));
   const tested = outOfFold && setTables(outOfFold);
-  const tables = (name: keyof SetTables): ForecastTables =>
-    tested === undefined ? { score: scored[name] } : { score: scored[name], out_of_fold: tested[name] };
+  const tables = (name: keyof SetTables) => ({
+    score: scored[name],
+    ...(tested && { out_of_fold: tested[name] }),
+  });
   /** What the order of the models' own forecasts is worth, which no factor changes. */
   const orderWorth = (rows: readonly ForecastRows[]) => {
     if (rows.length === 0) return {};
