@@ -75,7 +75,7 @@ export interface JobKind<
 }
 
 /** Starts the reading. @param signal aborts it, so that a stalled blob does not delay an error of the engine. */
-export type ReadWhile = (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>;
+type ReadWhile = (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>;
 
 /** What is fitted on the rows of the tickers, for one config or candidate. */
 export interface FitPlan<T extends ModelledTicker = ModelledTicker> {

@@ -42,7 +42,7 @@ export function estimateFits(
 }
 
 /** What one fit reads; `hasAbsent` if some tickers lack a column; `shuffledRows` are predicted with shuffled features. */
-export interface FitSize {
+interface FitSize {
   readonly rows: number;
   readonly columns: number;
   readonly hasAbsent: boolean;

@@ -22,7 +22,7 @@ export interface FittedTicker extends ModelledTicker {
 export type DatedFold = Fold & { readonly from: Day };
 
 /** What models predict for the rows of a ticker, in units of the target. */
-export interface TickerPredictions {
+interface TickerPredictions {
   /** Shape (n), rows of the panel that models learn from. */
   readonly learn: Int32Array;
   readonly folds: readonly DatedFold[];

@@ -5,13 +5,6 @@ import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
 import { targetsOf } from "../../panel/ticker-panel.ts";
 import type { FitPanel } from "../shared/panels.ts";
 
-/** The rows of all tickers as the engine maps them: those that some fit learns from, followed by the score rows. */
-export interface PooledMatrix {
-  /** Shape (learn + score, features of all): NaN if a ticker lacks the feature. */
-  readonly x: ArrayRef;
-  readonly y: ArrayRef;
-}
-
 /** Rows are assembled in memory in pieces of this many bytes. */
 const PIECE_BYTES = 32 * 2 ** 20;
 
@@ -21,14 +14,15 @@ export function matrixBytes(plan: Pick<PooledPlan, "learnRows" | "scoreRows">, c
 }
 
 /**
- * Writes the matrix of a pooled fit, piece by piece, from the files of its tickers.
+ * Writes the matrix of a pooled fit, piece by piece, from the files of its tickers: the rows that some fit learns from, followed by the score
+ * rows, as `x`, shape (learn + score, features of all), NaN if a ticker lacks the feature; and targets as `y`, shape (learn).
  * @throws MucastError output_failed if the work folder's disk is full.
  */
 export function writePooledMatrix(
   plan: PooledPlan<FitPanel>,
   union: FeatureUnion,
   workFolder: string,
-): PooledMatrix {
+): { readonly x: ArrayRef; readonly y: ArrayRef } {
   const { members, learnRows } = plan;
   const k = union.names.length;
   const rows = learnRows + plan.scoreRows;

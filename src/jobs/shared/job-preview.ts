@@ -25,7 +25,8 @@ export interface JobPreview {
   readonly failures: readonly Failure[];
   readonly pooled?: PooledPreview;
   readonly refits?: RefitsPreview;
-  readonly choice?: ChoicePreview;
+  /** Fits over all candidates and tickers. */
+  readonly choice?: { readonly candidates: number; readonly fits: number };
   readonly estimate?: Estimate;
   readonly warnings: readonly Warning[];
   /** The error with which the job would end although both blobs can be read: insufficient_history, no_forecast. */
@@ -50,11 +51,6 @@ export interface RefitsPreview {
   readonly blocks: number;
   /** run_dl_job: estimated bytes of the data that the largest network reads. */
   readonly fit_bytes?: number;
-}
-
-export interface ChoicePreview {
-  readonly candidates: number;
-  readonly fits: number;
 }
 
 export interface TickerPreview {

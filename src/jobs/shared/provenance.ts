@@ -53,7 +53,7 @@ export function provenance(facts: {
   };
 }
 
-export interface EngineFacts {
+interface EngineFacts {
   /** Versions of Python and of each library, by name. */
   readonly versions: Readonly<Record<string, string>>;
   readonly threads: Threads | null;

@@ -16,7 +16,6 @@ import type { Exposures } from "./evaluate-forecasts.ts";
 import type { JobContext, JobEngine, JobRequest } from "./job.ts";
 import type { ModelledTicker } from "./modelled-ticker.ts";
 import {
-  type ComparedTickers,
   compareTickers,
   type FitPanel,
   joinShortTickers,
@@ -148,15 +147,6 @@ async function* currentPanels(
   requireCurrentTicker(dates, inputs.asOf);
 }
 
-/** The tickers of a job as its candidates need them. */
-export interface ReadyTickers<S> {
-  readonly blocks: readonly RefitBlock[];
-  /** Those that take part from the first block on, as the first candidate compares them that has any. */
-  readonly early: readonly FitPanel[];
-  /** For these settings: all panels, those that join later last. */
-  of(settings: S): Pick<ComparedTickers, "panels" | "failures" | "warnings">;
-}
-
 /**
  * Compares the tickers once for each way that a candidate asks for. All candidates have the same blocks of score rows, so that the members
  * of a block know the same labels.
@@ -167,7 +157,7 @@ export function prepareTickers<S extends CommonSettings>(
   candidates: readonly S[],
   store: PanelStore,
   listedOf: (panel: TickerPanel) => FitPanel["listed"],
-): ReadyTickers<S> {
+) {
   const keyOf = ({ target, crossSection }: S) => `${target}-${crossSection}`;
   const byKey = Map.groupBy(candidates, keyOf);
   const compared = new Map(
@@ -182,7 +172,13 @@ export function prepareTickers<S extends CommonSettings>(
       return [key, { ...own, panels: [...own.panels, ...joined] }];
     }),
   );
-  return { blocks, early, of: (settings) => ready.get(keyOf(settings))! };
+  return {
+    blocks,
+    /** Those that take part from the first block on, as the first candidate compares them that has any. */
+    early,
+    /** For these settings: all panels, those that join later last. */
+    of: (settings: S) => ready.get(keyOf(settings))!,
+  };
 }
 
 /** Reads all tickers before the first is fitted, because fits compare them or are shared by several candidates. */

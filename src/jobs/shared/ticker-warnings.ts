@@ -118,15 +118,11 @@ export function wildForecasts(tickers: readonly ScoredTicker[]): Listed[] {
   return wild.map(({ score: { ticker } }) => ({ code: "wild_forecast", ticker }));
 }
 
-/** Score rows of a block whose own model could not be fitted. */
-export interface FailedRefit {
-  readonly block: number;
-  readonly rows: number;
-  readonly message: string;
-}
-
 /** The warning that models of earlier blocks are used instead. @param ticker undefined for one model of all tickers. */
-export function failedRefits(failed: readonly FailedRefit[], ticker?: string): Warning[] {
+export function failedRefits(
+  failed: readonly { readonly block: number; readonly rows: number; readonly message: string }[],
+  ticker?: string,
+): Warning[] {
   const [first] = failed;
   if (first === undefined) return [];
   const count = new Set(failed.map(({ block }) => block)).size;

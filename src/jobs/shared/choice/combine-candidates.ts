@@ -13,7 +13,7 @@ import { choiceWarnings } from "./choice-warnings.ts";
 type DatedPredictions = Pick<ScoreRows, "days" | "predicted" | "spans">;
 
 /** What the choice needs of a candidate's models of one ticker. */
-export interface CandidateForecasts extends Pick<ModelledTicker, "spread" | "warnings" | "listed"> {
+interface CandidateForecasts extends Pick<ModelledTicker, "spread" | "warnings" | "listed"> {
   /** The rows that test it, in parts: out of fold, or a network's validation and calibration part. */
   readonly tested: readonly DatedPredictions[];
   readonly score: DatedPredictions;
