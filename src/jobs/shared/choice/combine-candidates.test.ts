@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Failure } from "../../../contract/problems/problem.ts";
-import { lostTickers } from "./lost-tickers.ts";
+import { CandidateFits } from "./combine-candidates.ts";
 
 const failure = (ticker: string, code: Failure["code"]): Failure => ({
   ticker,
@@ -10,13 +10,14 @@ const failure = (ticker: string, code: Failure["code"]): Failure => ({
 });
 
 test("a ticker is lost with a process of the engine, not with an error of a candidate", () => {
-  const outcomes = [
+  const fits = new CandidateFits(() => []);
+  for (const [label, failures] of [
     ["ridge", [failure("B", "fit_failed"), failure("C", "engine_crashed")]],
     ["lasso", [failure("A", "engine_crashed"), failure("C", "engine_crashed"), failure("D", "diverged")]],
-  ] as const;
-  const lost = lostTickers(outcomes.map(([label, failures]) => ({ candidate: { label }, failures })));
+  ] as const)
+    fits.add({ label, settings: {} }, [], { failures, warnings: [] });
   assert.deepEqual(
-    [...lost.values()].map(({ ticker, message }) => [ticker, message]),
+    [...fits.lost().values()].map(({ ticker, message }) => [ticker, message]),
     [
       ["C", "C: why"],
       ["A", "candidate 1 (lasso): A: why"],

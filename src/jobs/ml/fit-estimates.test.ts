@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { MODELS } from "../../contract/model-params/models.ts";
-import { MemoryRoom, roomForFits, workerBytes } from "./pooled-memory.ts";
+import { countFitsAtATime, workerBytes } from "./fit-estimates.ts";
 
 const settingsOf = (params: object) =>
   parseMlSettings(JSON.stringify({ "ML params": { fit: "pooled", ...params } })).settings;
 
 const SIZE = { rows: 1_000_000, columns: 50, hasAbsent: false };
-const COPY = 8 * SIZE.rows * SIZE.columns;
 
 test("a fit of any model needs more with more rows, and no less with a scaler and absent columns", () => {
   for (const { name } of MODELS) {
@@ -19,12 +18,6 @@ test("a fit of any model needs more with more rows, and no less with a scaler an
     assert.ok(bytes <= workerBytes(SIZE, scaled), name);
     assert.ok(bytes <= workerBytes({ ...SIZE, hasAbsent: true }, settings), name);
   }
-});
-
-test("trees need a copy for a scaler; ridge and linear, which always work on a copy, do not", () => {
-  const extra = (model: string) =>
-    workerBytes(SIZE, settingsOf({ model, scaler: "standard" })) - workerBytes(SIZE, settingsOf({ model }));
-  assert.deepEqual(["lightgbm", "lasso", "ridge", "linear"].map(extra), [COPY, COPY, 0, 0]);
 });
 
 test("a forest needs room for its trees at their largest size", () => {
@@ -42,8 +35,9 @@ test("a forest needs room for its trees at their largest size", () => {
 test("refuses a fit that is too large, with its bytes, those in use, the limit and the model", () => {
   const settings = settingsOf({ model: "ridge" });
   const needed = workerBytes(SIZE, settings);
-  assert.doesNotThrow(() => roomForFits(SIZE, settings, { held: 5, limit: needed + 5 }));
-  assert.throws(() => roomForFits(SIZE, settings, { held: 6, limit: needed + 5 }), {
+  assert.equal(countFitsAtATime(SIZE, settings, { held: 5, limit: needed + 5 }), 1);
+  assert.equal(countFitsAtATime(SIZE, settings, { held: 5, limit: 3 * needed }), 2);
+  assert.throws(() => countFitsAtATime(SIZE, settings, { held: 6, limit: needed + 5 }), {
     code: "out_of_memory",
     message: /^one ridge for all tickers, on 1000000 rows and 50 columns, takes about 4\d\d MiB of memory/,
     data: {
@@ -54,33 +48,4 @@ test("refuses a fit that is too large, with its bytes, those in use, the limit a
       columns: SIZE.columns,
     },
   });
-});
-
-test("starts fits in order, as soon as there is room, and frees the room of one that fails", async () => {
-  const room = new MemoryRoom(10);
-  const log: string[] = [];
-  const gates = ["a", "b", "c", "d"].map((name) => ({ name, ...Promise.withResolvers<void>() }));
-  const bytes = [6, 6, 4, 10];
-  const all = Promise.allSettled(
-    gates.map(({ name, promise }, i) =>
-      room.during(bytes[i]!, async () => {
-        log.push(name);
-        await promise;
-      }),
-    ),
-  );
-  const settled = () => new Promise((resolve) => setImmediate(resolve));
-  await settled();
-  assert.deepEqual(log, ["a"]);
-  gates[0]!.reject(new Error("the fit failed"));
-  await settled();
-  assert.deepEqual(log, ["a", "b", "c"]);
-  gates[2]!.resolve();
-  await settled();
-  assert.deepEqual(log, ["a", "b", "c"]);
-  gates[1]!.resolve();
-  gates[3]!.resolve();
-  const ends = (await all).map(({ status }) => status);
-  assert.deepEqual(log, ["a", "b", "c", "d"]);
-  assert.deepEqual(ends, ["rejected", "fulfilled", "fulfilled", "fulfilled"]);
 });

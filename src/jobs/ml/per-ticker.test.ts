@@ -7,10 +7,10 @@ import { test } from "node:test";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
+import { ONE_BLOCK } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import { FitTimings } from "../shared/timings.ts";
-import { fitTickers } from "./fit-tickers.ts";
-import { planFits } from "./plan-fits.ts";
+import { fitTickers, planFits, type TickerOptions } from "./per-ticker.ts";
 
 const { settings } = parseMlSettings('{"ML params": {"model": "ridge"}}');
 
@@ -39,11 +39,25 @@ const PANEL: TickerPanel = {
   counts: {} as TickerPanel["counts"],
 };
 
+/** A fake with the parts of a pool that are used. */
+function optionsOf(pool: object, workFolder: string, others: Partial<TickerOptions> = {}): TickerOptions {
+  return {
+    ...{ settings, pool: pool as EnginePool, workFolder, blocks: ONE_BLOCK, isLast: true },
+    signal: new AbortController().signal,
+    report: () => undefined,
+    device: Promise.resolve("cpu"),
+    expectedTickers: 2,
+    memoryLimit: undefined,
+    timings: new FitTimings({}),
+    ...others,
+  };
+}
+
 for (const [engine, capacity] of Object.entries(CAPACITIES)) {
   test(`a fault of ${engine} aborts the reading, even while its blob stalls, and is thrown`, async () => {
     const workFolder = mkdtempSync(join(tmpdir(), "mucast-fit-"));
     const fault = new Error("the engine's host died twice");
-    const trial = Promise.withResolvers<void>();
+    const trial = Promise.withResolvers<string>();
     const running = fitTickers(
       async function* (signal) {
         yield PANEL;
@@ -51,45 +65,12 @@ for (const [engine, capacity] of Object.entries(CAPACITIES)) {
         await once(signal, "abort");
         throw new Error("the reading was aborted");
       },
-      {
-        settings,
-        // Every fit waits for the trial, which fails. A fake with the parts of a pool that are used.
-        pool: { capacity } as unknown as EnginePool,
-        workFolder,
-        signal: new AbortController().signal,
-        trial: trial.promise,
-        expectedTickers: 2,
-        timings: new FitTimings({}),
-        onFits: () => undefined,
-      },
+      // Every fit waits for the trial, which fails.
+      optionsOf({ capacity }, workFolder, { device: trial.promise }),
     );
     await assert.rejects(running, fault);
     rmSync(workFolder, { recursive: true });
   });
-}
-
-/** Fits one ticker in a single task on a fake with the parts of a pool that are used. */
-function fitPanel(
-  run: unknown,
-  workFolder: string,
-  onFits: Parameters<typeof fitTickers>[1]["onFits"] = () => undefined,
-) {
-  return fitTickers(
-    async function* () {
-      yield PANEL;
-    },
-    {
-      settings,
-      pool: { capacity: Promise.resolve({ slots: 1 }), run } as unknown as EnginePool,
-      workFolder,
-      signal: new AbortController().signal,
-      trial: Promise.resolve(),
-      // Enough tickers that a ticker's fits are one task.
-      expectedTickers: 1_000,
-      timings: new FitTimings({}),
-      onFits,
-    },
-  );
 }
 
 test("fits that a second attempt reports again count once", async () => {
@@ -105,40 +86,21 @@ test("fits that a second attempt reports again count once", async () => {
     throw new MucastError("engine_crashed", "the worker died 2 times");
   };
   const counts: number[] = [];
-  const outcome = await fitPanel(run, workFolder, ({ done }) => counts.push(done));
+  const outcome = await fitTickers(
+    async function* () {
+      yield PANEL;
+    },
+    optionsOf({ capacity: Promise.resolve({ slots: 1 }), run }, workFolder, {
+      // Enough tickers that a ticker's fits are one task.
+      expectedTickers: 1_000,
+      report: (event) => counts.push(event.kind === "progress" ? event.done : -1),
+    }),
+  );
   assert.equal(outcome.failures[0]?.code, "engine_crashed");
-  const { fits } = planFits(PANEL, settings);
+  const { folds, blocks } = planFits(PANEL, settings);
+  const fits = [...folds, ...blocks];
   assert.ok(fits.length > 1);
   // The first report says that all tickers are read.
   assert.deepEqual(counts, [0, ...fits.map((_, fit) => fit + 1)]);
   rmSync(workFolder, { recursive: true });
-});
-
-test("lists tickers that failed before any fit by code point, whatever the order of the blob", async () => {
-  const failed = ["b", "10", "A", "9"].map((ticker) => ({
-    ticker,
-    code: "insufficient_history",
-    message: "",
-  }));
-  const outcome = await fitTickers(
-    async function* () {
-      yield* failed;
-    },
-    {
-      settings,
-      // All tickers have failed, so no engine is needed.
-      pool: undefined as unknown as EnginePool,
-      workFolder: "",
-      signal: new AbortController().signal,
-      trial: Promise.resolve(),
-      expectedTickers: 4,
-      timings: new FitTimings({}),
-      onFits: () => undefined,
-    },
-  );
-  assert.deepEqual(
-    outcome.failures.map(({ ticker }) => ticker),
-    ["10", "9", "A", "b"],
-  );
-  assert.deepEqual(outcome.fitted, []);
 });
