@@ -5,6 +5,7 @@ Ray's client blocks, so it is called on other threads than the loop's. Ray's cal
 
 import asyncio
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,10 +23,6 @@ from mucast_engine.libraries import library_versions
 
 # The head, and with it the cluster, is lost if it takes so long to list the nodes.
 CONTACT_SECONDS = 30.0
-LOOK_SECONDS = 1.0
-# How long a job waits for a node that can run its tasks, and after how long the log says that it waits.
-PLACEMENT_SECONDS = 300.0
-DELAYED_SECONDS = 10.0
 # Nodes that have not answered the inspection by then get no tasks until they do; the job waits longer for the first.
 INSPECTION_SECONDS = 150.0
 FIRST_ANSWER_SECONDS = 630.0
@@ -36,16 +33,7 @@ KEPT_SHARE = 0.5
 # Of a GPU, for the task that only asks whether there is one.
 GPU_INQUIRY = 0.01
 # Those of the gateway's environment that processes on nodes get: what decides threads and kernels.
-VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "MUCAST_KERNEL_LEVEL",
-    "OPENBLAS_CORETYPE",
-    "NPY_DISABLE_CPU_FEATURES",
-    "ATEN_CPU_CAPABILITY",
-    "MKL_CBWR",
-)
+VARIABLES = re.compile(r"(OMP|OPENBLAS|MKL|NPY|ATEN|MUCAST)_")
 NODE_LOST = "the node was lost"
 # Why a task has no answer, by the names of Ray's exceptions.
 ENDINGS = {
@@ -86,10 +74,12 @@ class Cluster:
         """Of all members; empty before they have been inspected."""
         self._libraries, self._folder, self._say = libraries, folder, say
         self._store = ArrayStore(folder)
+        self.mailbox: Any = None
+        """Ray's queue, an actor on the head: tasks report there that they start, and their progress."""
         self._kept: OrderedDict[tuple[str, int, int, int], tuple[Any, int]] = OrderedDict()
         """Arrays in the cluster and their bytes, by the files' names and identities."""
         self._sending = ThreadPoolExecutor(1)
-        variables = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+        variables = {name: value for name, value in os.environ.items() if VARIABLES.match(name)}
         again: dict[str, Any] = {"max_retries": MAX_STARTS - 1, "retry_exceptions": True}
         again["runtime_env"] = {"env_vars": variables}
         self._inspect_node = ray.remote(num_cpus=0, **again)(node.inspect_node)
@@ -103,28 +93,17 @@ class Cluster:
         rows = await asyncio.wait_for(asyncio.to_thread(self.ray.nodes), CONTACT_SECONDS)
         return self.nodes.update(rows)
 
-    async def await_cores(self) -> None:
-        """Returns once a node has a core for tasks. If there is none, an autoscaler sees that one is needed."""
-        demand, waited = None, 0.0
-        await self.look()
-        while not self.nodes.with_cores:
-            demand = demand or self.ray.remote(num_cpus=1)(node.hold_core).remote()
-            if waited >= PLACEMENT_SECONDS:
-                found = listed([f"{one.name} with {one.cpus:g} cores" for one in self.nodes.alive.values()])
-                message = f"no node of the cluster has a core for tasks, for {PLACEMENT_SECONDS:.0f} s; it has {found}"
-                raise unavailable(message, cpus=1)
-            if waited == DELAYED_SECONDS:
-                limit = f"waiting {PLACEMENT_SECONDS:.0f} s at most"
-                self._say(f"no node of the cluster has a core for tasks yet; {limit}")
-            await asyncio.sleep(LOOK_SECONDS)
-            waited += LOOK_SECONDS
-            await self.look()
-
     async def inspect_all(self) -> Message:
-        """Inspects all nodes with cores, and admits those that answer in time. Returns their greeting.
+        """Inspects all nodes with cores, and admits those that answer in time. Returns their greeting, with the
+        variables of the head by which Ray decides that a node is lost.
 
         Raises ClusterError if the engine does not start on one of them, or they would not give the same bytes.
         """
+        from ray.util.queue import Queue
+
+        head = self.on_node(self.nodes.head)
+        self.mailbox = await self.in_order(lambda: Queue(actor_options={"num_cpus": 0, **head}))
+        variables = self.ray.remote(num_cpus=0)(node.read_variables).options(**head).remote()
         asked = {asyncio.ensure_future(self.inspect(id)): id for id in self.nodes.with_cores}
         done, waiting = await asyncio.wait(asked, timeout=INSPECTION_SECONDS)
         names = listed(sorted(self.nodes.name_of(asked[one]) for one in waiting))
@@ -146,7 +125,7 @@ class Cluster:
             self.nodes.admit(id)
         greeting = next(iter(greetings.values()))
         self.facts = facts_of(greeting)
-        return greeting
+        return {**greeting, "variables": await result_of(variables)}
 
     async def inspect(self, id: str) -> Message | str:
         """The greeting of a node, or why there is none."""
@@ -192,27 +171,8 @@ class Cluster:
         """Calls it on the thread that sends."""
         return await asyncio.get_running_loop().run_in_executor(self._sending, call, *arguments)
 
-    async def open_mailbox(self) -> None:
-        """Where tasks report their start and their progress: Ray's queue, an actor on the head."""
-        from ray.util.queue import Queue
-
-        self._mailbox = await self.in_order(
-            lambda: Queue(actor_options={"num_cpus": 0, **self.on_node(self.nodes.head)})
-        )
-
-    async def letters(self) -> list[tuple[int, str, int, list[Message]]]:
-        """Of tasks: the id, the node's id, the number of the first update, and the updates; at first without any."""
-        count = await asyncio.to_thread(self._mailbox.size)
-        return await asyncio.to_thread(self._mailbox.get_nowait_batch, count) if count else []
-
-    async def head_variables(self) -> Any:
-        return self.ray.remote(num_cpus=0)(node.read_variables).options(**self.on_node(self.nodes.head)).remote()
-
-    async def send(self, run: Run) -> None:
+    def send(self, run: Run) -> None:
         """Sends the arrays that the cluster does not have, and the task, unless it is killed meanwhile."""
-        await self.in_order(self._send, run)
-
-    def _send(self, run: Run) -> None:
         values = []
         for ref in run.refs:
             if run.killed:
@@ -231,7 +191,7 @@ class Cluster:
             options["label_selector"] = {"ray.io/node-id": f"!in({','.join(avoided)})"}
         remote = (self._run_on_gpu if run.needs.gpus else self._run_task).options(**options).remote
         request = {"id": run.id, "task": run.task, "refs": run.refs, "libraries": self._libraries, "facts": self.facts}
-        run.ref = remote(request, self._mailbox.actor, *values)
+        run.ref = remote(request, self.mailbox.actor, *values)
 
     def _put(self, ref: ArrayRef) -> Any:
         """Ray's reference to an array. It is sent once, to the head's store, and a lost node has no part of it.
@@ -248,10 +208,6 @@ class Cluster:
         while len(self._kept) > 1 and sum(size for _, size in self._kept.values()) > most:
             self._kept.popitem(last=False)  # Tasks that use it keep it.
         return self._kept[key][0]
-
-    async def cancel(self, run: Run) -> None:
-        """Has Ray kill the process of the task."""
-        await asyncio.to_thread(self.ray.cancel, run.ref, force=True, recursive=False)
 
     def ending_of(self, error: Exception) -> str:
         if isinstance(error, self.ray.exceptions.RayTaskError):

@@ -4,7 +4,6 @@ import ipaddress
 import os
 import re
 import socket
-import ssl
 import time
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +34,9 @@ def unavailable(message: str, **data: Any) -> ClusterError:
 # Pauses between attempts, and the time limit of each question.
 AGAIN_SECONDS = 0.5
 ANSWER_SECONDS = 5.0
+CERTIFICATES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
+# In bytes. It is part of one header, and gRPC accepts headers of 8 KiB for sure.
+MAX_TOKEN_LENGTH = 4_096
 # The cluster keeps the tasks of a gateway that it lost for so long: a short cut of the network loses nothing, and the
 # tasks of a gateway that was killed end soon.
 GRACE_SECONDS = 10
@@ -49,8 +51,6 @@ def connect(url: str, insecure: bool, seconds: float) -> Any:
     """
     parts = urlsplit(url)
     address = (parts.hostname or "", parts.port or 10001)
-    if uses_tls():
-        require_certificates()
     token = None if insecure else find_token(url)
     # Ray reads these when it is imported.
     os.environ["RAY_AUTH_MODE"] = "disabled" if insecure else "token"
@@ -74,34 +74,6 @@ def connect(url: str, insecure: bool, seconds: float) -> Any:
 def uses_tls() -> bool:
     """As Ray reads it."""
     return os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
-
-
-CERTIFICATES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
-
-
-def require_certificates() -> None:
-    """Raises ClusterError for a file that gRPC would report after 30 s, in words about something else."""
-    for name in CERTIFICATES:
-        try:
-            Path(os.environ[name]).read_bytes()
-        except (KeyError, OSError) as error:
-            why = "is not set" if isinstance(error, KeyError) else f"names no readable file: {error.strerror}"
-            raise unavailable(
-                f"RAY_USE_TLS=1 needs {', '.join(CERTIFICATES)}, and {name} {why}", variable=name
-            ) from None
-    certificate, key, authority = (os.environ[name] for name in CERTIFICATES)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    variable, what = "RAY_TLS_SERVER_KEY", "the key, without a password, of the certificate in RAY_TLS_SERVER_CERT"
-    try:
-        context.load_cert_chain(certificate, key, password="")  # Without a password, Python asks the terminal for one.
-        variable, what = "RAY_TLS_CA_CERT", "the certificate of an authority"
-        context.load_verify_locations(authority)
-    except (ssl.SSLError, ValueError):
-        raise unavailable(f"{variable} does not name {what}, in PEM", variable=variable) from None
-
-
-# In bytes. It is part of one header, and gRPC accepts headers of 8 KiB for sure.
-MAX_TOKEN_LENGTH = 4_096
 
 
 def find_token(url: str) -> str:
@@ -185,9 +157,17 @@ def _channel(place: Place) -> Any:
 
     if not uses_tls():
         return grpc.insecure_channel(_target(place))
-    chain, key, authority = (Path(os.environ[name]).read_bytes() for name in CERTIFICATES)
+    chain, key, authority = (read_certificate(name) for name in CERTIFICATES)
     credentials = grpc.ssl_channel_credentials(certificate_chain=chain, private_key=key, root_certificates=authority)
     return grpc.secure_channel(_target(place), credentials)
+
+
+def read_certificate(name: str) -> bytes:
+    try:
+        return Path(os.environ[name]).read_bytes()
+    except (KeyError, OSError) as error:
+        why = "is not set" if isinstance(error, KeyError) else f"names no readable file: {error.strerror}"
+        raise unavailable(f"RAY_USE_TLS=1 needs {', '.join(CERTIFICATES)}, and {name} {why}", variable=name) from None
 
 
 def _target(place: Place) -> str:

@@ -15,25 +15,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mucast_engine.arrays import ArrayRef, ArrayStore, Message
-from mucast_engine.cluster.cluster import (
-    DELAYED_SECONDS,
-    LOOK_SECONDS,
-    MAX_STARTS,
-    NODE_LOST,
-    PLACEMENT_SECONDS,
-    Cluster,
-    Run,
-    result_of,
-)
+from mucast_engine.cluster.cluster import MAX_STARTS, NODE_LOST, Cluster, Run, result_of
 from mucast_engine.cluster.connect import ClusterError, connect, unavailable
+from mucast_engine.cluster.node import hold_core
 from mucast_engine.cluster.nodes import Needs, listed
 from mucast_engine.failure import TaskError, sentence_of, unknown
 
 # Unlike a host, a gateway gets no `import`.
 Op = Literal["start", "task", "kill"]
 
-# Between two reads of what tasks report.
+# Between two reads of what tasks report, and of Ray's list of nodes.
 POLL_SECONDS = 0.1
+LOOK_SECONDS = 1.0
+# How long a job waits for a node that can run its tasks, and after how long the log says that it waits.
+PLACEMENT_SECONDS = 300.0
+DELAYED_SECONDS = 10.0
 # Between two lines of the log about tasks that wait for a core.
 DELAYED_AGAIN_SECONDS = 60.0
 # A cancel has no effect before a node has the task, so it is repeated each second. If the task has not ended by then,
@@ -65,7 +61,7 @@ class Gateway:
         self._gone: dict[str, str] = {}
         """Why nodes were lost, by name."""
         self._free_at = self._placed_at = time.monotonic()
-        """When no task waited for a core that is busy, and when some member could hold each task."""
+        """When no task waited for a core that is busy, and when some member could hold each task, last."""
         self._told_at, self._told_needs = -DELAYED_AGAIN_SECONDS, ""
 
     async def serve(self, stdin: int, url: str, insecure: bool, seconds: float) -> None:
@@ -148,15 +144,19 @@ class Gateway:
         started = time.perf_counter()
         ray = await asyncio.to_thread(connect, url, insecure, seconds)
         cluster = self._cluster = Cluster(ray, self._libraries, self._folder, self._say)
-        await cluster.await_cores()
-        await cluster.open_mailbox()
-        variables = await cluster.head_variables()
+        await cluster.look()
+        demand = None if cluster.nodes.with_cores else ray.remote(num_cpus=1)(hold_core).remote()
+        while not cluster.nodes.with_cores:
+            self._check_waiting(time.monotonic())
+            await asyncio.sleep(LOOK_SECONDS)
+            await cluster.look()
+        del demand  # An autoscaler has seen it.
         greeting = await cluster.inspect_all()
         nodes = [
             {"name": node.name, "cpus": node.cpus, "gpus": node.gpus, "memory_bytes": node.memory_bytes}
             for node in cluster.nodes.members
         ]
-        described = {"address": url, "ray": ray.__version__, "nodes": nodes, "variables": await result_of(variables)}
+        described = {"address": url, "ray": ray.__version__, "nodes": nodes, "variables": greeting["variables"]}
         self._is_ready = True
         self._emit(
             {
@@ -197,7 +197,7 @@ class Gateway:
         """One task, from the sending of its arrays to its answer or the end of its slot."""
         try:
             while True:
-                await self._cluster.send(run)
+                await self._cluster.in_order(self._cluster.send, run)
                 if run.ref is None:
                     self._end_slot(worker, run, CANCELED)
                     return
@@ -227,7 +227,7 @@ class Gateway:
 
     async def _cancel(self, worker: int, run: Run) -> None:
         for _ in range(CANCEL_SECONDS):
-            await self._cluster.cancel(run)
+            await asyncio.to_thread(self._cluster.ray.cancel, run.ref, force=True, recursive=False)
             await asyncio.sleep(1)
             if self._runs.get(worker) is not run:
                 return
@@ -243,7 +243,9 @@ class Gateway:
     async def _follow_progress(self) -> None:
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            letters = await self._cluster.letters()
+            mailbox = self._cluster.mailbox
+            count = await asyncio.to_thread(mailbox.size)
+            letters = await asyncio.to_thread(mailbox.get_nowait_batch, count) if count else []
             runs = {run.id: (worker, run) for worker, run in self._runs.items() if run is not None}
             for id, node, first, updates in letters:
                 if id in runs:
