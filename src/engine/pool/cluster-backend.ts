@@ -1,8 +1,10 @@
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
+import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import { type Capacity, capacityOf, resourcesOf, tasksAtGateway } from "./cluster-capacity.ts";
 import { changedClusterError, clusterError, crashError, lostClusterError } from "./engine-errors.ts";
+import type { EngineHost } from "./engine-host.ts";
 import type { PendingTask } from "./engine-task.ts";
 import type { PoolBackend } from "./pool-backend.ts";
 import {
@@ -12,13 +14,14 @@ import {
   type Greeting,
   type TaskResources,
 } from "./protocol.ts";
-import { resultFault } from "./task-results.ts";
 
 interface ClusterBackendOptions {
   readonly cluster: ClusterEngine;
   /** Maximum number of tasks at a time, however many slots the cluster has. */
   readonly workers?: number | undefined;
   readonly killGraceMilliseconds?: number | undefined;
+  /** How long the gateway may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
+  readonly stoppedMilliseconds?: number;
   /** The first greeting of a gateway. */
   readonly greeting: Promise<Greeting>;
   readonly notice?: ((line: string) => void) | undefined;
@@ -38,14 +41,18 @@ export class ClusterBackend implements PoolBackend {
   readonly killGraceMilliseconds: number;
   readonly #cluster: ClusterEngine;
   readonly #most: number;
-  readonly #notices: ClusterNotices;
+  readonly #notice: (line: string) => void;
+  #lines = 0;
+  readonly #stoppedMilliseconds: number | undefined;
+  #stopped: StoppedWatch | undefined;
   #limit = 0;
 
-  constructor({ cluster, workers, killGraceMilliseconds, greeting, notice }: ClusterBackendOptions) {
+  constructor({ cluster, workers, greeting, notice, ...options }: ClusterBackendOptions) {
     this.#cluster = cluster;
     this.#most = Math.max(1, workers ?? Number.POSITIVE_INFINITY);
-    this.#notices = new ClusterNotices(notice ?? (() => undefined));
-    this.killGraceMilliseconds = killGraceMilliseconds ?? KILL_GRACE_MILLISECONDS;
+    this.#notice = notice ?? (() => undefined);
+    this.killGraceMilliseconds = options.killGraceMilliseconds ?? KILL_GRACE_MILLISECONDS;
+    this.#stoppedMilliseconds = options.stoppedMilliseconds;
     this.capacity = greeting.then((first) => capacityOf(first, this.#most));
     this.capacity.catch(() => undefined); // The promise of every task rejects as well.
   }
@@ -54,12 +61,14 @@ export class ClusterBackend implements PoolBackend {
     return this.#limit;
   }
 
-  watch(): void {
-    // The heartbeat of a gateway shows that it runs, and no task runs on this machine.
+  /** No task runs on this machine. */
+  watch(host: EngineHost): void {
+    const gateway = () => [{ pid: host.pid, onStopped: (why: string) => host.kill(why) }];
+    this.#stopped = new StoppedWatch(gateway, this.#stoppedMilliseconds);
   }
 
   stop(): void {
-    // There is no watch.
+    this.#stopped?.stop();
   }
 
   resources({ task, node, memoryBytes }: PendingTask): TaskResources {
@@ -81,16 +90,18 @@ export class ClusterBackend implements PoolBackend {
 
   onSlots(change: ChangedSlots): void {
     this.#limit = tasksAtGateway(change.slots, this.#most);
-    this.#notices.changed(change);
+    const lost = change.lost.map(({ name, reason }) => `${name} (${reason})`);
+    const parts = [...named("came", change.added), ...named("lost", lost)];
+    this.#say(`the cluster runs ${counted(change.slots, "task")} at a time now: ${parts.join(", ")}`);
   }
 
   onDelayed(message: string, task: PendingTask | undefined): void {
     const label = task?.task.label;
-    this.#notices.say(label === undefined ? message : `${label}: ${message}`);
+    this.#say(label === undefined ? message : `${label}: ${message}`);
   }
 
   onLost({ task }: PendingTask, why: string): void {
-    this.#notices.say(`${task.label ?? "a task"} was lost: ${why}`);
+    this.#say(`${task.label ?? "a task"} was lost: ${why}`);
   }
 
   faultError(fault: EngineFault, isLater: boolean): MucastError {
@@ -102,41 +113,10 @@ export class ClusterBackend implements PoolBackend {
     return crashError(task, this.#cluster);
   }
 
-  /** Another node may give a good answer where one gave a wrong one, so the attempt counts as lost. */
-  answerFault({ task }: PendingTask, result: unknown): { lost: string } | undefined {
-    const fault = resultFault(task, result);
-    return fault === undefined
-      ? undefined
-      : { lost: `its node answered with something else than a result: ${fault}` };
-  }
-}
-
-/** The lines about a cluster in a job's log: nodes that come and go, tasks that wait or are lost. */
-class ClusterNotices {
-  readonly #write: (line: string) => void;
-  #lines = 0;
-
-  constructor(write: (line: string) => void) {
-    this.#write = write;
-  }
-
-  say(line: string): void {
+  #say(line: string): void {
     this.#lines++;
-    if (this.#lines <= MAX_LINES) this.#write(line);
-    else if (this.#lines === MAX_LINES + 1) this.#write("further events of the cluster are not logged");
-  }
-
-  /** Reports nodes that have come or gone. */
-  changed({ slots, added, lost }: ChangedSlots): void {
-    const parts = [
-      ...named("came", added),
-      ...named(
-        "lost",
-        lost.map(({ name, reason }) => (reason === "" ? name : `${name} (${reason})`)),
-      ),
-    ];
-    if (parts.length > 0)
-      this.say(`the cluster runs ${counted(slots, "task")} at a time now: ${parts.join(", ")}`);
+    if (this.#lines <= MAX_LINES) this.#notice(line);
+    else if (this.#lines === MAX_LINES + 1) this.#notice("further events of the cluster are not logged");
   }
 }
 

@@ -3,7 +3,6 @@ import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
 import { type ErrorData, MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
-import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { IMAGE_PYTHON } from "../environment/engine-status.ts";
 import type { PendingTask } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
@@ -15,7 +14,7 @@ export function taskError(pending: PendingTask, { code, message, data }: TaskFau
   return new MucastError(known, about(pending, message), { ...data, ...tickerOf(pending) });
 }
 
-/** This machine's engine answered a task with something that is not its result. @param fault the reason, with the member. */
+/** The engine answered a task with something that is not its result. @param fault the reason, with the member. */
 export function resultError(pending: PendingTask, fault: string): MucastError {
   const { task } = pending.task;
   const message = `the engine's answer is not a result of a ${task} task: ${fault}`;
@@ -64,7 +63,7 @@ export function gatewayError({ url }: ClusterEngine, { reason, stderrTail }: Hos
 export function clusterError({ url }: ClusterEngine, { code = "", message, data }: EngineFault): MucastError {
   const known = code === "engine_crashed" ? code : "engine_unavailable";
   const text = message.includes(url) ? message : `${url}: ${message}`;
-  return new MucastError(known, text, { ...boundedCopy(data, DATA_LIMIT), engine: url });
+  return new MucastError(known, text, { ...data, engine: url });
 }
 
 /** A job was already computing there when its second gateway failed to connect. */
@@ -78,8 +77,6 @@ export function changedClusterError({ url }: ClusterEngine): MucastError {
   const message = `the cluster ${url} has other versions or processors than it had when the job began; run the job again`;
   return new MucastError("engine_crashed", message, { engine: url });
 }
-
-const DATA_LIMIT = { bytes: 16_384, text: 2_000 };
 
 /** A worker that could not import a library. */
 export function importError(python: string, message: string): MucastError {

@@ -6,7 +6,6 @@ import type { KernelLevel } from "../environment/kernel-level.ts";
 import { gatewayError, gatewayStartError, hostError, lostClusterError, startError } from "./engine-errors.ts";
 import { type HostEnd, HostProcess } from "./host-process.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
-import { SILENCE_SECONDS, SilenceWatch } from "./silence-watch.ts";
 import type { WarmHost } from "./warm-host.ts";
 
 interface EngineHostOptions {
@@ -17,7 +16,6 @@ interface EngineHostOptions {
   readonly kernelLevel?: KernelLevel | undefined;
   /** With a cluster, its gateway is the host. */
   readonly cluster?: ClusterEngine | undefined;
-  readonly connectMilliseconds?: number | undefined;
   readonly warmHost?: WarmHost | undefined;
   readonly log: (line: string) => void;
   readonly onMessage: (message: EngineMessage) => void;
@@ -33,11 +31,6 @@ interface EngineHostOptions {
 const HOSTS = 2;
 /** Time limit for a host that is asked to end; a gateway first cancels its tasks on every node. */
 const GRACE_MILLISECONDS = { host: 5_000, gateway: 15_000 };
-/**
- * The gateway gives up earlier: it waits 5 minutes for a head that a job has computed on, as long for a first core, and 10.5 minutes for
- * the first node that starts the engine.
- */
-const CONNECT_MILLISECONDS = 1_800_000;
 const POLL_MILLISECONDS = 10;
 
 /**
@@ -55,10 +48,6 @@ export class EngineHost {
   /** Whether any was started. */
   #wasReady = false;
   #isWarm = false;
-  /** The capacity of the current gateway, once it is ready. */
-  #silence: SilenceWatch | undefined;
-  /** The nodes that the first gateway found. */
-  #fingerprint: string | undefined;
 
   constructor(options: EngineHostOptions) {
     this.#options = options;
@@ -128,35 +117,16 @@ export class EngineHost {
       log: this.#options.log,
     };
     const warm = warmHost?.acquire(this.#options.libraries, listener);
-    const host = warm ?? new HostProcess({ ...this.#options, fingerprint: this.#fingerprint, listener });
+    const host = warm ?? new HostProcess({ ...this.#options, isLater: this.#wasReady, listener });
     this.#isWarm = warm !== undefined;
     void host.ended.then((end) => this.#onEnd(end));
-    if (this.#options.cluster) this.#killUnlessReady(host);
     return host;
   }
 
-  #killUnlessReady(gateway: HostProcess): void {
-    const { connectMilliseconds = CONNECT_MILLISECONDS } = this.#options;
-    const timer = setTimeout(() => {
-      if (!this.#isReady) gateway.kill(`it had not connected after ${connectMilliseconds / 1_000} s`);
-    }, connectMilliseconds).unref();
-    void gateway.ended.then(() => clearTimeout(timer));
-  }
-
-  #killIfSilent(gateway: HostProcess): SilenceWatch {
-    const why = `it wrote nothing for ${SILENCE_SECONDS} s, like a stopped process`;
-    const watch = new SilenceWatch(() => gateway.kill(why));
-    void gateway.ended.then(() => watch.stop());
-    return watch;
-  }
-
   #onMessage(message: EngineMessage): void {
-    this.#silence?.note();
     if (message.event === "ready") {
       this.#isReady = true;
       this.#wasReady = true;
-      this.#fingerprint ??= message.fingerprint;
-      if (this.#options.cluster) this.#silence = this.#killIfSilent(this.#process);
     } else if (message.event === "worker_started") this.#notePid(message.pid);
     else if (message.event === "worker_exited" && "pid" in message) this.#workerPids.delete(message.pid);
     this.#options.onMessage(message);

@@ -4,7 +4,6 @@ import { engineEnvironment } from "../environment/engine-variables.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
 import { closeHeldPipes } from "../held-pipes.ts";
 import { onLines } from "../lines.ts";
-import { gatewayMessage } from "./cluster-protocol.ts";
 import { clusterEnvironment, tokenRedactor } from "./cluster-secrets.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
@@ -32,8 +31,8 @@ interface HostOptions {
   readonly kernelLevel?: KernelLevel | undefined;
   /** Starts the gateway to this cluster in place of a host; excludes `start`. */
   readonly cluster?: ClusterEngine | undefined;
-  /** The nodes that the job started on; the gateway ignores all others. */
-  readonly fingerprint?: string | undefined;
+  /** Whether a gateway before this one had connected, so that the cluster is worth waiting for. */
+  readonly isLater?: boolean;
   readonly listener: HostListener;
 }
 
@@ -45,6 +44,8 @@ export interface HostListener {
 }
 
 const TAIL_LENGTH = 4_096;
+/** Time for a head that a job has computed on to come back. */
+const RECONNECT_SECONDS = 300;
 /** The beginning of each message of the engine. */
 const MESSAGE_BEGIN = '{"event"';
 /** In characters. The engine's longest message is the result of a stack of networks: a hundred for each of their epochs. */
@@ -66,13 +67,14 @@ export class HostProcess {
   #killedBecause: string | undefined;
 
   constructor(options: HostOptions) {
-    const { python, libraries, workFolder, start, kernelLevel, cluster, fingerprint, listener } = options;
+    const { python, libraries, workFolder, start, kernelLevel, cluster, isLater, listener } = options;
     this.#cluster = cluster;
     const args = ["-s", "-P", "-m", "mucast_engine", cluster ? "cluster" : "host"];
     args.push("--libraries", libraries.join(","), "--folder", workFolder);
     if (start) args.push("--start", start);
-    if (cluster) args.push(...clusterArguments(cluster));
-    if (cluster && fingerprint !== undefined) args.push("--fingerprint", fingerprint);
+    // They contain no secret: a gateway reads the token from its environment.
+    if (cluster) args.push("--engine", cluster.url, ...(cluster.insecure ? ["--insecure"] : []));
+    if (cluster && isLater) args.push("--seconds", String(RECONNECT_SECONDS));
     const env = { ...engineEnvironment(kernelLevel), ...(cluster ? clusterEnvironment(process.env) : {}) };
     this.#child = spawn(python, args, { cwd: workFolder, env, stdio: "pipe" });
     this.ended = this.#watchEnd();
@@ -115,16 +117,15 @@ export class HostProcess {
         take(line.slice(begin));
         return;
       }
-      const message = parseMessage(line);
-      const read = message && this.#cluster ? gatewayMessage(redacted(message, line, shown)) : message;
-      if (read !== undefined) {
-        this.#hasGreeted ||= read.event === "ready";
-        onMessage(read);
+      const message = parseMessage(shown(line));
+      if (message !== undefined) {
+        this.#hasGreeted ||= message.event === "ready";
+        onMessage(message);
         return;
       }
       log(line.slice(0, MAX_LINE_LENGTH.print));
       // It may have been the answer to a task, which would then never end.
-      if (!message && this.#hasGreeted) this.kill("it wrote a line that is not a message of the engine");
+      if (this.#hasGreeted) this.kill("it wrote a line that is not a message of the engine");
     };
     const onLonger = () => this.kill(`it wrote a line of more than ${MAX_LINE_LENGTH.message} characters`);
     onLines(this.#child.stdout!, take, { longest: MAX_LINE_LENGTH.message, onLonger });
@@ -152,17 +153,6 @@ export class HostProcess {
       });
     });
   }
-}
-
-/** They contain no secret: a gateway reads the token from its environment. */
-function clusterArguments({ url, insecure }: ClusterEngine): string[] {
-  return ["--engine", url, ...(insecure ? ["--insecure"] : [])];
-}
-
-/** The message in `line`, without the token, because an error may quote any part. */
-function redacted(message: EngineMessage, line: string, shown: (text: string) => string): EngineMessage {
-  const text = shown(line);
-  return text === line ? message : (parseMessage(text) ?? message);
 }
 
 /** Undefined for a line that is not a message: an interpreter's wrapper may print before the engine claims stdout. */

@@ -2,12 +2,11 @@ import { availableParallelism } from "node:os";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import type { Capacity } from "./cluster-capacity.ts";
-import { crashError, importError, resultError } from "./engine-errors.ts";
+import { crashError, importError } from "./engine-errors.ts";
 import type { EngineHost } from "./engine-host.ts";
 import type { PendingTask } from "./engine-task.ts";
 import type { PoolBackend } from "./pool-backend.ts";
 import type { EngineFault, TaskResources } from "./protocol.ts";
-import { resultFault } from "./task-results.ts";
 import type { Workers } from "./workers.ts";
 
 interface LocalBackendOptions {
@@ -81,12 +80,6 @@ export class LocalBackend implements PoolBackend {
 
   crashError(task: PendingTask): MucastError {
     return crashError(task, undefined);
-  }
-
-  /** This machine's engine would repeat a wrong answer, so the task fails. */
-  answerFault(task: PendingTask, result: unknown): { error: MucastError } | undefined {
-    const fault = resultFault(task.task, result);
-    return fault === undefined ? undefined : { error: resultError(task, fault) };
   }
 }
 

@@ -38,9 +38,4 @@ export interface PoolBackend {
   faultError(fault: EngineFault, isLater: boolean): MucastError;
   /** The error of a task on which every attempt ended with the death of its worker. */
   crashError(task: PendingTask): MucastError;
-  /**
-   * Checks the answer to a task.
-   * @returns undefined for a result, the error that the task fails with, or why this attempt counts as lost.
-   */
-  answerFault(task: PendingTask, result: unknown): { error: MucastError } | { lost: string } | undefined;
 }

@@ -5,7 +5,7 @@ import { memoryOf } from "../process-memory.ts";
 import { AbortListeners } from "./abort-listeners.ts";
 import { ClusterBackend } from "./cluster-backend.ts";
 import type { Capacity } from "./cluster-capacity.ts";
-import { endOf, taskError } from "./engine-errors.ts";
+import { endOf, resultError, taskError } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
 import { type PendingTask, TaskQueue } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
@@ -13,6 +13,7 @@ import { LocalBackend } from "./local-backend.ts";
 import { MemoryWatch } from "./memory-watch.ts";
 import type { PoolBackend } from "./pool-backend.ts";
 import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf } from "./protocol.ts";
+import { resultFault } from "./task-results.ts";
 import type { WarmHost } from "./warm-host.ts";
 import { type Worker, Workers } from "./workers.ts";
 
@@ -37,8 +38,6 @@ export interface PoolOptions {
   readonly killGraceMilliseconds?: number;
   /** How long the host or a worker may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
   readonly stoppedMilliseconds?: number;
-  /** Time for a gateway to accept tasks before it is killed; 30 minutes. */
-  readonly connectMilliseconds?: number;
   /** How the host starts workers, unless the engine should decide. */
   readonly start?: "fork" | "spawn";
   /** The level to which the libraries' kernels are pinned; by default each library chooses by the processor. */
@@ -251,8 +250,6 @@ export class EnginePool {
           message.id === undefined ? undefined : this.#workers.taskOf(message.id),
         );
         return;
-      case "heartbeat":
-        return;
       case "progress":
         this.#workers.taskOf(message.id)?.onProgress?.(message);
         return;
@@ -291,10 +288,8 @@ export class EnginePool {
 
   #onResult(task: PendingTask | undefined, result: unknown): void {
     if (!task) return;
-    const fault = this.#backend.answerFault(task, result);
-    if (fault === undefined) task.settle({ result });
-    else if ("lost" in fault) this.#retry(task, fault.lost);
-    else task.settle(fault);
+    const fault = resultFault(task.task, result);
+    task.settle(fault === undefined ? { result } : { error: resultError(task, fault) });
   }
 
   /** Handles the death of a task's worker. */

@@ -115,7 +115,7 @@ export interface ConstantDescription {
 }
 
 export interface FitPredictResult {
-  /** Shape (sum of the predicted rows, times the number of `tree_counts`; then those of `permutation`). Up to 1,024 of them lie in the message, except from a cluster. */
+  /** Shape (sum of the predicted rows, times the number of `tree_counts`; then those of `permutation`). Up to 1,024 of them are in the message. */
   readonly predictions: ArrayRef | InlineArray;
   /** For each fit, with its prediction. */
   readonly seconds: readonly number[];
@@ -172,8 +172,6 @@ export interface Greeting {
   readonly cluster?: ClusterFacts;
   /** For a gateway: the number of tasks with one thread at a time. */
   readonly slots?: number;
-  /** For a gateway: a digest of everything that decides bytes, which the nodes share. */
-  readonly fingerprint?: string | undefined;
 }
 
 /** Why there is no engine. Only a gateway sends code and data. */
@@ -191,8 +189,6 @@ export type EngineMessage =
   | { readonly event: "worker_started"; readonly worker: number; readonly pid?: number }
   | ({ readonly event: "worker_exited"; readonly worker: number } & (WorkerEnd | SlotEnd))
   | ({ readonly event: "slots" } & ChangedSlots)
-  /** The gateway's loop is running. */
-  | { readonly event: "heartbeat" }
   /** A task waits for something that the cluster does not have free; without an id, the job waits for any core at all. */
   | { readonly event: "delayed"; readonly id?: number | undefined; readonly message: string }
   | ({ readonly event: "progress"; readonly id: number } & TaskProgress)
