@@ -61,7 +61,7 @@ describe("a folder that is built", { timeout: 600_000 }, () => {
       words.filter((word) => !word.startsWith("setup: waiting")),
       ["filling", "built"],
     );
-    assert.deepEqual(readdirSync(parent).sort(), [".lock", "made"]);
+    assert.deepEqual(readdirSync(parent).sort(), [".set-up-lock", "made"]);
   });
 
   test("is built once by two simultaneous processes", async () => {
@@ -70,7 +70,7 @@ describe("a folder that is built", { timeout: 600_000 }, () => {
     const second = new SetUp(parent);
     assert.equal(
       await second.says(),
-      `setup: waiting for the set-up of process ${first.process.pid}, which holds ${join(parent, ".lock")}`,
+      `setup: waiting for another set-up, which holds ${join(parent, ".set-up-lock")}`,
     );
     first.goOn();
     assert.equal(await first.says(), "built");

@@ -2,6 +2,7 @@ import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { TrainingSpec } from "../../contract/config/networks/networks.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { LIBRARY_TITLES, type Library } from "../../contract/model-params/models.ts";
+import { type CommandEnd, parseAnswer, runCommand } from "../process-output.ts";
 import { engineEnvironment } from "./engine-variables.ts";
 import {
   type EnvironmentFlavour,
@@ -11,7 +12,6 @@ import {
   SETUP_COMMANDS,
   type UserEnvironment,
 } from "./environment.ts";
-import { answerIn, type CommandEnd, runCommand } from "./run-command.ts";
 
 interface EngineStatus {
   /** Whether the jobs of the environment can run. */
@@ -26,7 +26,7 @@ export async function engineStatus(flavour: UserEnvironment): Promise<EngineStat
     const { python } = findEnvironment(flavour);
     const from = namedPython() === undefined ? "" : `, named by ${PYTHON_VARIABLE}`;
     const { code, stdout, stderr } = await importLibraries(python, flavour);
-    const answer = code === 0 ? answerIn(stdout, "python") : undefined;
+    const answer = code === 0 ? parseAnswer(stdout, "python") : undefined;
     if (answer !== undefined) return statusOf(python + from, answer as ImportedLibraries, flavour);
     const reason = stderr.trim().split("\n").at(-1) || "the interpreter printed no answer";
     return { ready: false, lines: [`engine  ${python}${from}`, missing(reason, flavour)] };
@@ -43,13 +43,13 @@ function statusOf(where: string, imported: ImportedLibraries, flavour: UserEnvir
     lines.push(`        ${name} ${version ?? "missing"}`);
     if (fault !== undefined) faults.push(missing(`${name}: ${fault}`, flavour));
   }
-  if (flavour !== "ml") lines.push(`        CUDA devices: ${devicesOf(imported)}`);
+  if (flavour !== "ml") {
+    const devices = imported.cpu_only
+      ? `none, this environment is for CPUs only; for GPUs, ${remedy("dl")}`
+      : imported.devices.join(", ") || "none";
+    lines.push(`        CUDA devices: ${devices}`);
+  }
   return { ready: faults.length === 0, lines: [...lines, ...faults] };
-}
-
-function devicesOf({ devices, cpu_only }: ImportedLibraries): string {
-  if (cpu_only) return `none, this environment is for CPUs only; for GPUs, ${remedy("dl")}`;
-  return devices.join(", ") || "none";
 }
 
 function missing(what: string, flavour: UserEnvironment): string {

@@ -3,11 +3,11 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runCommand } from "../process-output.ts";
 import { CopiedPackage } from "./copied-package.testing.ts";
 import { IMAGE_PYTHON } from "./engine-status.ts";
 import { findEnvironment } from "./environment.ts";
 import { installEnvironment } from "./install-environment.ts";
-import { runCommand } from "./run-command.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 

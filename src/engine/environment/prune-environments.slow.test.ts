@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { existsSync, linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { runCommand } from "../process-output.ts";
 import { CopiedPackage } from "./copied-package.testing.ts";
 import { findEnvironment } from "./environment.ts";
-import { runCommand } from "./run-command.ts";
 
 const copied = CopiedPackage.forTests();
 

@@ -1,12 +1,8 @@
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
-import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import { type Capacity, capacityOf, resourcesOf, tasksAtGateway } from "./cluster-capacity.ts";
-import { changedClusterError, clusterError, crashError, lostClusterError } from "./engine-errors.ts";
-import type { EngineHost } from "./engine-host.ts";
-import type { PendingTask } from "./engine-task.ts";
-import type { PoolBackend } from "./pool-backend.ts";
+import { changedClusterError, clusterError, lostClusterError } from "./engine-errors.ts";
 import {
   areAlike,
   type ChangedSlots,
@@ -14,45 +10,35 @@ import {
   type Greeting,
   type TaskResources,
 } from "./protocol.ts";
+import type { PendingTask } from "./workers.ts";
 
 interface ClusterBackendOptions {
   readonly cluster: ClusterEngine;
   /** Maximum number of tasks at a time, however many slots the cluster has. */
   readonly workers?: number | undefined;
-  readonly killGraceMilliseconds?: number | undefined;
-  /** How long the gateway may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
-  readonly stoppedMilliseconds?: number;
   /** The first greeting of a gateway. */
   readonly greeting: Promise<Greeting>;
   readonly notice?: ((line: string) => void) | undefined;
 }
 
-/** Time for a gateway to cancel a task; its node may answer late. */
-const KILL_GRACE_MILLISECONDS = 15_000;
 /** Maximum number of lines per job; a cluster whose nodes come and go all day would fill a log. */
 const MAX_LINES = 200;
 /** The number of nodes that a line names. */
 const MAX_NAMED = 5;
 
 /** The gateway to a cluster, whose slots are the workers. They change with the nodes. */
-export class ClusterBackend implements PoolBackend {
+export class ClusterBackend {
   readonly capacity: Promise<Capacity>;
-  readonly hostName = "the gateway to the cluster";
-  readonly killGraceMilliseconds: number;
   readonly #cluster: ClusterEngine;
   readonly #most: number;
   readonly #notice: (line: string) => void;
   #lines = 0;
-  readonly #stoppedMilliseconds: number | undefined;
-  #stopped: StoppedWatch | undefined;
   #limit = 0;
 
-  constructor({ cluster, workers, greeting, notice, ...options }: ClusterBackendOptions) {
+  constructor({ cluster, workers, greeting, notice }: ClusterBackendOptions) {
     this.#cluster = cluster;
     this.#most = Math.max(1, workers ?? Number.POSITIVE_INFINITY);
     this.#notice = notice ?? (() => undefined);
-    this.killGraceMilliseconds = options.killGraceMilliseconds ?? KILL_GRACE_MILLISECONDS;
-    this.#stoppedMilliseconds = options.stoppedMilliseconds;
     this.capacity = greeting.then((first) => capacityOf(first, this.#most));
     this.capacity.catch(() => undefined); // The promise of every task rejects as well.
   }
@@ -61,16 +47,7 @@ export class ClusterBackend implements PoolBackend {
     return this.#limit;
   }
 
-  /** No task runs on this machine. */
-  watch(host: EngineHost): void {
-    const gateway = () => [{ pid: host.pid, onStopped: (why: string) => host.kill(why) }];
-    this.#stopped = new StoppedWatch(gateway, this.#stoppedMilliseconds);
-  }
-
-  stop(): void {
-    this.#stopped?.stop();
-  }
-
+  /** What a task reserves beyond its slot. */
   resources({ task, node, memoryBytes }: PendingTask): TaskResources {
     return {
       ...resourcesOf(task),
@@ -79,15 +56,17 @@ export class ClusterBackend implements PoolBackend {
     };
   }
 
-  setWorkers(): void {
-    // The cluster decides how many tasks run.
-  }
-
+  /**
+   * The gateway accepts tasks.
+   * @param before the greeting of the gateway before it.
+   * @returns why the pool cannot continue with this one.
+   */
   onGreeting(greeting: Greeting, before: Greeting | undefined): MucastError | undefined {
     this.#limit = tasksAtGateway(greeting.slots ?? 0, this.#most);
     return before && !areAlike(before, greeting) ? changedClusterError(this.#cluster) : undefined;
   }
 
+  /** The number of slots has changed. */
   onSlots(change: ChangedSlots): void {
     this.#limit = tasksAtGateway(change.slots, this.#most);
     const lost = change.lost.map(({ name, reason }) => `${name} (${reason})`);
@@ -95,22 +74,21 @@ export class ClusterBackend implements PoolBackend {
     this.#say(`the cluster runs ${counted(change.slots, "task")} at a time now: ${parts.join(", ")}`);
   }
 
+  /** A task, or all of them, wait for resources. */
   onDelayed(message: string, task: PendingTask | undefined): void {
     const label = task?.task.label;
     this.#say(label === undefined ? message : `${label}: ${message}`);
   }
 
+  /** The slot of a task has ended without having been killed by this process. */
   onLost({ task }: PendingTask, why: string): void {
     this.#say(`${task.label ?? "a task"} was lost: ${why}`);
   }
 
+  /** The error of a gateway that has given a reason for its end. @param isLater whether an earlier one had accepted tasks. */
   faultError(fault: EngineFault, isLater: boolean): MucastError {
     const error = clusterError(this.#cluster, fault);
     return isLater ? lostClusterError(this.#cluster, error) : error;
-  }
-
-  crashError(task: PendingTask): MucastError {
-    return crashError(task, this.#cluster);
   }
 
   #say(line: string): void {

@@ -231,15 +231,18 @@ describe("a pool with a cluster", options, () => {
     await next;
   });
 
-  test("kills a gateway that does not cancel in time, and tries its other tasks with another one", async () => {
-    const { pool, process: started } = await cluster.connected({ killGraceMilliseconds: 50 });
+  test("kills a gateway that does not cancel in time, and tries its other tasks with another one", async (t) => {
+    const { pool, process: started } = await cluster.connected();
     const stop = new AbortController();
     const running = assert.rejects(pool.run(cluster.task("A"), { signal: stop.signal }), /no longer/);
     await started.started();
     const other = pool.run(cluster.task("B"));
     await started.started();
     started.kill("SIGSTOP");
+    t.mock.timers.enable({ apis: ["setTimeout"] });
     stop.abort(new Error("no longer wanted"));
+    t.mock.timers.tick(15_000);
+    t.mock.timers.reset();
     await running;
     assert.equal(isRunning(started.pid), false);
     const second = await cluster.gateway.started();

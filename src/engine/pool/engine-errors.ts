@@ -4,9 +4,9 @@ import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.t
 import { type ErrorData, MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { IMAGE_PYTHON } from "../environment/engine-status.ts";
-import type { PendingTask } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
 import type { EngineFault, SlotEnd, TaskFault, WorkerEnd } from "./protocol.ts";
+import type { PendingTask } from "./workers.ts";
 
 /** The error that the engine ends a task with. */
 export function taskError(pending: PendingTask, { code, message, data }: TaskFault): MucastError {
@@ -22,8 +22,8 @@ export function resultError(pending: PendingTask, fault: string): MucastError {
 }
 
 /** The error of a task on which every attempt ended with the death of its worker. */
-export function crashError(pending: PendingTask, cluster: ClusterEngine | undefined): MucastError {
-  const lost = cluster === undefined ? "the worker died" : "the cluster lost the task";
+export function crashError(pending: PendingTask, isOnCluster: boolean): MucastError {
+  const lost = isOnCluster ? "the cluster lost the task" : "the worker died";
   const message = `${lost} ${counted(pending.attempts, "time")}: ${pending.deaths.join("; ")}`;
   return new MucastError("engine_crashed", about(pending, message), {
     ...tickerOf(pending),
@@ -105,16 +105,17 @@ export function hostError({ reason, stderrTail }: HostEnd): MucastError {
 
 /** A phrase that says how a worker ended. */
 export function endOf(end: WorkerEnd | SlotEnd): string {
-  if ("reason" in end) return endOfSlot(end);
+  if ("reason" in end) {
+    const { node, reason } = end;
+    // The reason of a lost node names it.
+    return node === null || reason.includes(node) ? reason : `${reason} (on the node ${node})`;
+  }
   const { signal, exit_code } = end;
   if (signal === null) return `it ended with exit code ${exit_code}`;
-  const name = signalName(signal);
+  const [name] = Object.entries(constants.signals).find(([, number]) => number === signal) ?? [
+    `signal ${signal}`,
+  ];
   return `it was ended by ${name}${signalHint(name)}`;
-}
-
-/** The reason of a lost node names it. */
-function endOfSlot({ node, reason }: SlotEnd): string {
-  return node === null || reason.includes(node) ? reason : `${reason} (on the node ${node})`;
 }
 
 /** What is known about a process that this signal ended, as a clause to follow its name; signal(7). */
@@ -129,11 +130,6 @@ const SIGNAL_HINTS: Readonly<Record<string, string>> = {
 function signalHint(signal: string): string {
   const hint = Object.hasOwn(SIGNAL_HINTS, signal) ? SIGNAL_HINTS[signal] : undefined;
   return hint === undefined ? "" : `, ${hint}`;
-}
-
-function signalName(signal: number): string {
-  const named = Object.entries(constants.signals).find(([, number]) => number === signal);
-  return named?.[0] ?? `signal ${signal}`;
 }
 
 function about({ task }: PendingTask, message: string): string {

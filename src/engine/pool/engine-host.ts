@@ -1,24 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ClusterEngine } from "../../contract/engine-url.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
-import type { KernelLevel } from "../environment/kernel-level.ts";
 import { gatewayError, gatewayStartError, hostError, lostClusterError, startError } from "./engine-errors.ts";
-import { type HostEnd, HostProcess } from "./host-process.ts";
+import {
+  type HostEnd,
+  type HostListener,
+  type HostOptions,
+  HostProcess,
+  type WarmHost,
+} from "./host-process.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
-import type { WarmHost } from "./warm-host.ts";
 
-interface EngineHostOptions {
-  readonly python: string;
-  readonly libraries: readonly string[];
-  readonly workFolder: string;
-  readonly start?: "fork" | "spawn";
-  readonly kernelLevel?: KernelLevel | undefined;
-  /** With a cluster, its gateway is the host. */
-  readonly cluster?: ClusterEngine | undefined;
+interface EngineHostOptions extends Omit<HostOptions, "isLater" | "listener">, HostListener {
   readonly warmHost?: WarmHost | undefined;
-  readonly log: (line: string) => void;
-  readonly onMessage: (message: EngineMessage) => void;
   /**
    * Called when a host has ended together with its workers.
    * @param error why the pool cannot continue with another host.
@@ -72,7 +66,7 @@ export class EngineHost {
   stop(): void {
     const stopped = this.#process;
     stopped.stop();
-    const impatience = setTimeout(() => stopped.kill(), this.#grace);
+    const impatience = setTimeout(() => stopped.kill(), this.graceMilliseconds);
     void stopped.ended.then(() => clearTimeout(impatience));
   }
 
@@ -83,15 +77,13 @@ export class EngineHost {
 
   /**
    * Releases a warm host for another pool, once `idle` has shown that it has no worker.
-   * @returns false if the host is the pool's own, has ended, takes too long or is not taken back; `close` it then.
+   * @returns false if the host is the pool's own, has ended or is not taken back; `close` it then.
    */
   async release(idle: () => Promise<void>): Promise<boolean> {
     if (!this.#isWarm || !this.#isReady) return false;
-    const { promise: impatient, resolve } = Promise.withResolvers<false>();
-    const impatience = setTimeout(() => resolve(false), this.#grace);
     const ended = this.#process.ended.then(() => false);
-    const isIdle = await Promise.race([idle().then(() => true), ended, impatient]);
-    clearTimeout(impatience);
+    // A host that does not end its workers in time is killed, and ends as well.
+    const isIdle = await Promise.race([idle().then(() => true), ended]);
     return isIdle && this.#options.warmHost!.release();
   }
 
@@ -101,10 +93,15 @@ export class EngineHost {
     if (this.#isReady) this.stop();
     else this.#process.kill();
     const { orderly } = await this.#process.ended;
-    if (!orderly) await untilGone([...this.#workerPids]);
+    if (orderly) return;
+    // The kernel is killing them, and they are not children of this process.
+    const deadline = performance.now() + GRACE_MILLISECONDS.host;
+    const isAnyLeft = () => [...this.#workerPids].some(isRunning);
+    while (isAnyLeft() && performance.now() < deadline) await sleep(POLL_MILLISECONDS);
   }
 
-  get #grace(): number {
+  /** Time for it to do what it is asked to. */
+  get graceMilliseconds(): number {
     return GRACE_MILLISECONDS[this.#options.cluster ? "gateway" : "host"];
   }
 
@@ -127,13 +124,10 @@ export class EngineHost {
     if (message.event === "ready") {
       this.#isReady = true;
       this.#wasReady = true;
-    } else if (message.event === "worker_started") this.#notePid(message.pid);
-    else if (message.event === "worker_exited" && "pid" in message) this.#workerPids.delete(message.pid);
+    } else if (message.event === "worker_started" && message.pid !== undefined) {
+      this.#workerPids.add(message.pid);
+    } else if (message.event === "worker_exited" && "pid" in message) this.#workerPids.delete(message.pid);
     this.#options.onMessage(message);
-  }
-
-  #notePid(pid: number | undefined): void {
-    if (pid !== undefined) this.#workerPids.add(pid);
   }
 
   #onEnd(end: HostEnd): void {
@@ -158,10 +152,4 @@ export class EngineHost {
     if (this.#started < HOSTS) return undefined;
     return cluster ? gatewayError(cluster, end) : hostError(end);
   }
-}
-
-/** Waits until none of these processes is running; they are being killed, and are not children of this process. */
-async function untilGone(pids: readonly number[]): Promise<void> {
-  const deadline = performance.now() + GRACE_MILLISECONDS.host;
-  while (pids.some(isRunning) && performance.now() < deadline) await sleep(POLL_MILLISECONDS);
 }

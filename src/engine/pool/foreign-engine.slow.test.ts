@@ -6,7 +6,7 @@ import { type FakeCluster, rejection, resultOf, useFakeCluster } from "../../../
 import { type GatewayProcess, GREETING, type Request } from "../../../test/engine/fake-gateway.ts";
 import { QUICK } from "../../../test/engine/pool-fixture.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
-import { readArray } from "../inline-array.ts";
+import { readArray } from "../npy.ts";
 import type { EnginePool } from "./pool.ts";
 import type { EngineTask } from "./protocol.ts";
 

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
-import { engineEnvironment } from "../environment/engine-variables.ts";
-import type { KernelLevel } from "../environment/kernel-level.ts";
-import { closeHeldPipes } from "../held-pipes.ts";
-import { onLines } from "../lines.ts";
+import { engineEnvironment, type KernelLevel } from "../environment/engine-variables.ts";
+import { closeHeldPipes, onLines } from "../process-output.ts";
 import { clusterEnvironment, tokenRedactor } from "./cluster-secrets.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
@@ -21,7 +19,7 @@ export interface HostEnd {
   readonly orderly: boolean;
 }
 
-interface HostOptions {
+export interface HostOptions {
   readonly python: string;
   readonly libraries: readonly string[];
   readonly workFolder: string;
@@ -110,6 +108,10 @@ export class HostProcess {
     const shown = this.#cluster ? tokenRedactor(process.env) : (text: string) => text;
     const log = (line: string) => write(shown(line));
     const take = (line: string) => {
+      if (line.length > MAX_LINE_LENGTH.message) {
+        this.kill(`it wrote a line of more than ${MAX_LINE_LENGTH.message} characters`);
+        return;
+      }
       const begin = this.#hasGreeted ? 0 : line.indexOf(MESSAGE_BEGIN);
       if (begin > 0) {
         // Text that an interpreter's wrapper printed without a line feed.
@@ -127,13 +129,12 @@ export class HostProcess {
       // It may have been the answer to a task, which would then never end.
       if (this.#hasGreeted) this.kill("it wrote a line that is not a message of the engine");
     };
-    const onLonger = () => this.kill(`it wrote a line of more than ${MAX_LINE_LENGTH.message} characters`);
-    onLines(this.#child.stdout!, take, { longest: MAX_LINE_LENGTH.message, onLonger });
+    onLines(this.#child.stdout!, take, MAX_LINE_LENGTH.message);
     const print = (line: string) => {
       this.#stderrTail = `${this.#stderrTail}${shown(line)}\n`.slice(-TAIL_LENGTH);
       log(line);
     };
-    onLines(this.#child.stderr!, print, { longest: MAX_LINE_LENGTH.print });
+    onLines(this.#child.stderr!, print, MAX_LINE_LENGTH.print);
   }
 
   #watchEnd(): Promise<HostEnd> {
@@ -163,5 +164,80 @@ function parseMessage(line: string): EngineMessage | undefined {
     return isMessage && typeof message.event === "string" ? (message as EngineMessage) : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Discards messages between two pools. */
+const NO_LISTENER: HostListener = { onMessage: () => undefined, log: () => undefined };
+
+/**
+ * A host that starts before its job is known, so that its libraries are imported when the job comes. One pool after the other may acquire
+ * it.
+ */
+export class WarmHost {
+  /** Settles once the libraries are imported, or the host has ended; never rejects. */
+  readonly ready: Promise<unknown>;
+  readonly #host: HostProcess;
+  #imported = false;
+  #ended = false;
+  #acquired = false;
+  #closed = false;
+  #listener = NO_LISTENER;
+
+  /** @param options.libraries modules to import now; a pool that acquires the host may need others. */
+  constructor(options: Pick<HostOptions, "python" | "libraries" | "workFolder">) {
+    const imported = Promise.withResolvers<void>();
+    this.#host = new HostProcess({
+      ...options,
+      listener: {
+        log: (line) => this.#listener.log(line),
+        onMessage: (message) => {
+          // Its first greeting lists the libraries imported ahead; a pool waits for the answer to its own import.
+          if (this.#imported || message.event !== "ready") this.#listener.onMessage(message);
+          this.#imported = true;
+          imported.resolve();
+        },
+      },
+    });
+    this.ready = Promise.race([imported.promise, this.#host.ended]);
+    void this.#host.ended.then(() => {
+      this.#ended = true;
+    });
+  }
+
+  /** Whether a pool may acquire it. */
+  get waits(): boolean {
+    return !this.#ended && !this.#acquired;
+  }
+
+  /**
+   * Lends the host to a pool. The host imports what is missing of `libraries` and then greets `listener`.
+   * @returns undefined if it has ended, or another pool has it.
+   */
+  acquire(libraries: readonly string[], listener: HostListener): HostProcess | undefined {
+    if (!this.waits) return undefined;
+    this.#acquired = true;
+    this.#listener = listener;
+    this.#host.send({ op: "import", libraries });
+    return this.#host;
+  }
+
+  /** Called by the pool that has it, once all workers have ended. @returns false if that pool has to close it. */
+  release(): boolean {
+    if (this.#closed) return false;
+    this.#listener = NO_LISTENER;
+    this.#acquired = false;
+    return true;
+  }
+
+  /** Stops the host if no pool has it; a pool that has it closes it after its job. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#acquired) return;
+    this.#acquired = true;
+    // While it imports, it does not read its stdin.
+    if (this.#imported) this.#host.stop();
+    else this.#host.kill();
+    await this.#host.ended;
   }
 }

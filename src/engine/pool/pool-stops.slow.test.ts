@@ -30,15 +30,18 @@ describe("an aborted task", LINUX_ONLY, () => {
     await pool.run(fixture.task(QUICK));
   });
 
-  test("has its worker killed although the host is stopped, and the pool continues with another host", async () => {
-    const pool = fixture.start({ workers: 1, killGraceMilliseconds: 50 });
+  test("has its worker killed although the host is stopped, and the pool continues with another host", async (t) => {
+    const pool = fixture.start({ workers: 1 });
     const stop = new AbortController();
     const reason = new Error("no longer wanted");
     const running = assert.rejects(pool.run(fixture.task(ENDLESS), { signal: stop.signal }), reason);
     const pid = await fixture.worker();
     const [host] = engineProcesses(fixture.folder).hosts;
     process.kill(host!, "SIGSTOP");
+    t.mock.timers.enable({ apis: ["setTimeout"] });
     stop.abort(reason);
+    t.mock.timers.tick(5_000);
+    t.mock.timers.reset();
     await running;
     assert.equal(isRunning(host!), false);
     await until(() => !isRunning(pid) || undefined);

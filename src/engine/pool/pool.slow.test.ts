@@ -12,7 +12,7 @@ import {
   until,
 } from "../../../test/engine/pool-fixture.ts";
 import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
-import { readArray } from "../inline-array.ts";
+import { readArray } from "../npy.ts";
 import type { EnginePool } from "./pool.ts";
 
 let fixture: PoolFixture;

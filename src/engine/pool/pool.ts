@@ -1,21 +1,18 @@
+import { availableParallelism } from "node:os";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { KernelLevel } from "../environment/kernel-level.ts";
+import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
+import type { KernelLevel } from "../environment/engine-variables.ts";
 import { memoryOf } from "../process-memory.ts";
-import { AbortListeners } from "./abort-listeners.ts";
 import { ClusterBackend } from "./cluster-backend.ts";
 import type { Capacity } from "./cluster-capacity.ts";
-import { endOf, resultError, taskError } from "./engine-errors.ts";
+import { crashError, endOf, importError, resultError, taskError } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
-import { type PendingTask, TaskQueue } from "./engine-task.ts";
-import type { HostEnd } from "./host-process.ts";
-import { LocalBackend } from "./local-backend.ts";
-import { MemoryWatch } from "./memory-watch.ts";
-import type { PoolBackend } from "./pool-backend.ts";
+import type { HostEnd, WarmHost } from "./host-process.ts";
+import { watchMemory } from "./memory-watch.ts";
 import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf } from "./protocol.ts";
 import { resultFault } from "./task-results.ts";
-import type { WarmHost } from "./warm-host.ts";
-import { type Worker, Workers } from "./workers.ts";
+import { type PendingTask, type Worker, Workers } from "./workers.ts";
 
 export interface PoolOptions {
   /** Interpreter of an environment that has the libraries. */
@@ -27,17 +24,10 @@ export interface PoolOptions {
   /** Folder of the arrays that tasks name. Tasks neither read nor write outside it. */
   readonly workFolder: string;
   /**
-   * Memory limit of this process, the host and all workers together, without mapped files. Beyond it, the largest worker is killed, or the
-   * pool fails (Linux).
+   * Memory limit of this process, the host and all workers together, without mapped files; by default 80 % of the machine's memory. Beyond
+   * it, the largest worker is killed, or the pool fails (Linux).
    */
   readonly memoryLimitBytes?: number;
-  /**
-   * Time for the host to kill a worker before this process does it, and again as long for the host; 4 s. A gateway that takes longer than
-   * 15 s to cancel a task is killed.
-   */
-  readonly killGraceMilliseconds?: number;
-  /** How long the host or a worker may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
-  readonly stoppedMilliseconds?: number;
   /** How the host starts workers, unless the engine should decide. */
   readonly start?: "fork" | "spawn";
   /** The level to which the libraries' kernels are pinned; by default each library chooses by the processor. */
@@ -80,49 +70,48 @@ export class EnginePool {
   /** How much it can do at a time: known at once, or for a cluster once it is connected; rejects as `greeting` does. */
   readonly capacity: Promise<Capacity>;
   readonly #greeted: PromiseWithResolvers<Greeting> = Promise.withResolvers();
+  readonly #python: string;
   readonly #log: (line: string) => void;
-  readonly #queue = new TaskQueue();
-  readonly #aborts = new AbortListeners();
-  readonly #backend: PoolBackend;
+  /** First come, first served. A task here is never running at the same time. */
+  readonly #queue: PendingTask[] = [];
+  /**
+   * The unsettled tasks of each signal, which has a single listener: a signal searches all its listeners whenever it gets another one, which
+   * takes longer than the fits if ten thousand tasks wait.
+   */
+  readonly #bySignal = new WeakMap<AbortSignal, Set<PendingTask>>();
+  readonly #cluster: ClusterBackend | undefined;
   readonly #workers: Workers;
   readonly #host: EngineHost;
-  readonly #memory: MemoryWatch;
+  readonly #memoryWatch: NodeJS.Timeout;
+  readonly #stoppedWatch: StoppedWatch;
   #greetedBy: Greeting | undefined;
   /** Set once the pool accepts no more tasks. */
   #failure: MucastError | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(given: PoolOptions) {
-    const { memoryLimitBytes, log = () => undefined, ...options } = given;
-    const { cluster } = options;
+  private constructor(options: PoolOptions) {
+    const { python, cluster, log = () => undefined } = options;
+    this.#python = python;
     this.#log = log;
     this.greeting = this.#greeted.promise;
     this.greeting.catch(() => undefined); // The promise of every task rejects as well.
-    this.#backend = cluster
-      ? new ClusterBackend({ ...options, cluster, greeting: this.greeting })
-      : new LocalBackend(options);
-    this.capacity = this.#backend.capacity;
-    this.#workers = new Workers({
-      limit: this.#backend.limit,
-      send: (request, task) => this.#host.send(request, task),
-      killHost: () => this.#host.kill(),
-      killGraceMilliseconds: this.#backend.killGraceMilliseconds,
-      resources: (task) => this.#backend.resources(task),
-    });
+    this.#cluster = cluster && new ClusterBackend({ ...options, cluster, greeting: this.greeting });
+    const workers = Math.max(1, options.workers ?? availableParallelism());
+    this.capacity = this.#cluster?.capacity ?? Promise.resolve({ slots: workers, cpus: workers, gpus: 1 });
+    this.#workers = new Workers(this.#cluster?.limit ?? workers, () => this.#host);
     this.#host = new EngineHost({
       ...options,
       log,
       onMessage: (message) => this.#onMessage(message),
       onEnd: (end, error) => this.#onHostEnd(end, error),
     });
-    this.#memory = new MemoryWatch({
-      limitBytes: memoryLimitBytes,
+    this.#memoryWatch = watchMemory({
+      limitBytes: options.memoryLimitBytes,
       base: () => this.#base(),
       workers: this.#workers,
-      kill: (worker, reason) => this.#workers.kill(worker, reason),
       fail: (error) => this.#failAll(error),
     });
-    this.#backend.watch(this.#host, this.#workers);
+    this.#stoppedWatch = new StoppedWatch(() => this.#processes());
   }
 
   /** Starts the host and returns at once; tasks may be submitted while it imports. */
@@ -138,36 +127,57 @@ export class EnginePool {
    */
   run<T extends EngineTask>(
     task: T,
-    { signal, onProgress, node, memoryBytes }: RunOptions<T> = {},
+    { signal, onProgress, ...needs }: RunOptions<T> = {},
   ): Promise<ResultOf<T>> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#failure) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
-      const onAbort = () => this.#abort(pending, signal?.reason);
       const pending: PendingTask = {
+        ...needs,
         task,
-        node,
-        memoryBytes,
         // The engine's reports for a task are those that the protocol defines for its kind.
         onProgress: onProgress as PendingTask["onProgress"],
         deaths: [],
         attempts: 0,
         settle: (outcome) => {
-          if (signal) this.#aborts.remove(signal, onAbort);
+          if (signal) this.#bySignal.get(signal)?.delete(pending);
           if ("error" in outcome) reject(outcome.error);
           else resolve(outcome.result as ResultOf<T>);
         },
       };
-      if (signal) this.#aborts.add(signal, onAbort);
-      this.#queue.add(pending);
+      if (signal) this.#tasksOf(signal).add(pending);
+      this.#queue.push(pending);
       this.#dispatch();
     });
   }
 
+  #tasksOf(signal: AbortSignal): Set<PendingTask> {
+    const known = this.#bySignal.get(signal);
+    if (known) return known;
+    const tasks = new Set<PendingTask>();
+    this.#bySignal.set(signal, tasks);
+    const onAbort = () => {
+      for (const task of tasks) this.#abort(task, signal.reason);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    return tasks;
+  }
+
+  #abort(task: PendingTask, reason: unknown): void {
+    const at = this.#queue.indexOf(task);
+    if (at >= 0) {
+      this.#queue.splice(at, 1);
+      task.settle({ error: reason });
+      return;
+    }
+    task.aborted = { reason };
+    const worker = this.#workers.find(({ busy }) => busy?.task === task);
+    if (worker) this.#workers.kill(worker);
+  }
+
   /** Changes how many tasks run at a time on this machine; running tasks continue. No effect with a cluster. */
   setWorkers(workers: number): void {
-    this.#backend.setWorkers(workers);
-    this.#workers.limit = this.#backend.limit;
+    if (!this.#cluster) this.#workers.limit = Math.max(1, workers);
     this.#dispatch();
   }
 
@@ -180,6 +190,16 @@ export class EnginePool {
     return [process.pid, this.#host.pid ?? []].flat();
   }
 
+  /** The slots of a cluster have no process here. */
+  *#processes() {
+    yield { pid: this.#host.pid, onStopped: (why: string) => this.#host.kill(why) };
+    for (const worker of this.#workers) {
+      const onStopped = (reason: string) =>
+        this.#workers.kill(worker, { details: reason, mayEndBetter: true });
+      if (!worker.killed) yield { pid: worker.pid, onStopped };
+    }
+  }
+
   /** Kills the workers, fails the tasks, and returns when every process of the pool has ended, except a warm host that it releases. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -189,34 +209,24 @@ export class EnginePool {
   async #close(): Promise<void> {
     const isSound = this.#failure === undefined;
     this.#fail(new MucastError("canceled", "the engine was closed before the task ended"));
-    const isReleased = isSound && (await this.#host.release(() => this.#killWorkers()));
+    const endWorkers = () => {
+      this.#workers.killAll();
+      return this.#workers.untilNone();
+    };
+    const isReleased = isSound && (await this.#host.release(endWorkers));
     if (!isReleased) await this.#host.close();
-    this.#memory.stop();
-    this.#backend.stop();
-  }
-
-  #killWorkers(): Promise<void> {
-    this.#workers.killAll();
-    return this.#workers.untilNone();
+    clearInterval(this.#memoryWatch);
+    this.#stoppedWatch.stop();
   }
 
   /** Assigns waiting tasks to free workers, as long as there are both. */
   #dispatch(): void {
-    if (!this.#host.isReady) return;
-    while (!this.#queue.isEmpty) {
+    while (this.#host.isReady && this.#queue.length > 0) {
       const worker = this.#workers.free();
       if (worker === undefined) return;
-      this.#workers.give(worker, this.#queue.take()!);
+      const task = this.#queue.shift()!;
+      this.#workers.give(worker, task, this.#cluster?.resources(task));
     }
-  }
-
-  #abort(task: PendingTask, reason: unknown): void {
-    if (this.#queue.remove(task)) {
-      task.settle({ error: reason });
-      return;
-    }
-    task.aborted = { reason };
-    this.#workers.killAt(task);
   }
 
   #onMessage(message: EngineMessage): void {
@@ -236,26 +246,31 @@ export class EnginePool {
           "attempts" in message ? message.attempts : 1,
         );
         break;
-      case "failed":
-        this.#fail(this.#backend.faultError(message, this.#greetedBy !== undefined && !this.#host.isReady));
+      case "failed": {
+        const isLater = this.#greetedBy !== undefined && !this.#host.isReady;
+        this.#fail(this.#cluster?.faultError(message, isLater) ?? importError(this.#python, message.message));
         this.#host.stop();
         return;
+      }
       case "slots":
-        this.#backend.onSlots(message);
-        this.#workers.limit = this.#backend.limit;
+        this.#cluster?.onSlots(message);
+        this.#workers.limit = this.#cluster?.limit ?? this.#workers.limit;
         break;
       case "delayed":
-        this.#backend.onDelayed(
+        this.#cluster?.onDelayed(
           message.message,
-          message.id === undefined ? undefined : this.#workers.taskOf(message.id),
+          message.id === undefined ? undefined : this.#workers.at(message.id)?.busy?.task,
         );
         return;
       case "progress":
-        this.#workers.taskOf(message.id)?.onProgress?.(message);
+        this.#workers.at(message.id)?.busy?.task.onProgress?.(message);
         return;
-      case "result":
-        this.#onResult(this.#workers.finish(message.id), message.result);
+      case "result": {
+        const task = this.#workers.finish(message.id);
+        const fault = task && resultFault(task.task, message.result);
+        task?.settle(fault === undefined ? { result: message.result } : { error: resultError(task, fault) });
         break;
+      }
       case "error": {
         const task = this.#workers.finish(message.id);
         task?.settle({ error: taskError(task, message) });
@@ -272,8 +287,8 @@ export class EnginePool {
     const before = this.#greetedBy;
     this.#greetedBy = greeting;
     this.#greeted.resolve(greeting);
-    const fault = this.#backend.onGreeting(greeting, before);
-    this.#workers.limit = this.#backend.limit;
+    const fault = this.#cluster?.onGreeting(greeting, before);
+    this.#workers.limit = this.#cluster?.limit ?? this.#workers.limit;
     if (fault) this.#failAll(fault);
   }
 
@@ -282,14 +297,8 @@ export class EnginePool {
     const { killReason, killed, busy } = worker;
     const why = killReason?.details ?? reason;
     if (!killed || killReason) this.#log(`${WORKER_DIED}: ${why}`);
-    if (!killed) this.#backend.onLost(busy.task, why);
+    if (!killed) this.#cluster?.onLost(busy.task, why);
     this.#retry(busy.task, why, killReason?.mayEndBetter, attempts);
-  }
-
-  #onResult(task: PendingTask | undefined, result: unknown): void {
-    if (!task) return;
-    const fault = resultFault(task.task, result);
-    task.settle(fault === undefined ? { result } : { error: resultError(task, fault) });
   }
 
   /** Handles the death of a task's worker. */
@@ -298,15 +307,16 @@ export class EnginePool {
     task.attempts += attempts;
     if (task.aborted) task.settle({ error: task.aborted.reason });
     else if (this.#failure) task.settle({ error: this.#failure });
-    else if (mayEndBetter && task.attempts < ATTEMPTS) this.#queue.addFirst(task);
-    else task.settle({ error: this.#backend.crashError(task) });
+    else if (mayEndBetter && task.attempts < ATTEMPTS) this.#queue.unshift(task);
+    else task.settle({ error: crashError(task, this.#cluster !== undefined) });
   }
 
   /** @returns whether to start another host. */
   #onHostEnd(end: HostEnd, error: MucastError | undefined): boolean {
     const running = this.#workers.onHostEnd();
     if (error) this.#fail(error);
-    for (const task of running) this.#retry(task, `${this.#backend.hostName} ended (${end.reason})`);
+    const name = this.#cluster ? "the gateway to the cluster" : "its host";
+    for (const task of running) this.#retry(task, `${name} ended (${end.reason})`);
     return this.#failure === undefined;
   }
 
@@ -321,6 +331,6 @@ export class EnginePool {
   #fail(error: MucastError): void {
     this.#failure ??= error;
     this.#greeted.reject(this.#failure);
-    this.#queue.fail(this.#failure);
+    for (const task of this.#queue.splice(0)) task.settle({ error: this.#failure });
   }
 }

@@ -3,8 +3,7 @@ import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { Estimator } from "../../contract/model-params/resolve.ts";
 import type { Machine, Threads } from "../../contract/output/output-blob.ts";
-import type { InlineArray } from "../inline-array.ts";
-import type { ArrayRef } from "../npy.ts";
+import type { ArrayRef, InlineArray } from "../npy.ts";
 import type {
   DeviceResult,
   DeviceTask,

@@ -1,6 +1,6 @@
 import { counted } from "../../contract/errors/wording.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { readArray } from "../../engine/inline-array.ts";
+import { readArray } from "../../engine/npy.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
