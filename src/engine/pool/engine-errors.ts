@@ -10,25 +10,30 @@ import type { PendingTask } from "./workers.ts";
 
 /** The error that the engine ends a task with. */
 export function taskError(pending: PendingTask, { code, message, data }: TaskFault): MucastError {
-  const known: ErrorCode = Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : "internal";
-  return new MucastError(known, about(pending, message), { ...data, ...tickerOf(pending) });
+  return errorOf(pending, Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : "internal", message, data);
 }
 
 /** The engine answered a task with something that is not its result. @param fault the reason, with the member. */
 export function resultError(pending: PendingTask, fault: string): MucastError {
   const { task } = pending.task;
-  const message = `the engine's answer is not a result of a ${task} task: ${fault}`;
-  return new MucastError("internal", about(pending, message), { ...tickerOf(pending), task });
+  return errorOf(pending, "internal", `the engine's answer is not a result of a ${task} task: ${fault}`, {
+    task,
+  });
 }
 
 /** The error of a task on which every attempt ended with the death of its worker. */
 export function crashError(pending: PendingTask, isOnCluster: boolean): MucastError {
+  const { attempts, deaths } = pending;
   const lost = isOnCluster ? "the cluster lost the task" : "the worker died";
-  const message = `${lost} ${counted(pending.attempts, "time")}: ${pending.deaths.join("; ")}`;
-  return new MucastError("engine_crashed", about(pending, message), {
-    ...tickerOf(pending),
-    deaths: pending.deaths,
-  });
+  const message = `${lost} ${counted(attempts, "time")}: ${deaths.join("; ")}`;
+  return errorOf(pending, "engine_crashed", message, { deaths });
+}
+
+function errorOf({ task }: PendingTask, code: ErrorCode, message: string, data: ErrorData): MucastError {
+  const ticker = task.task === "train_network" ? task.ticker : task.label;
+  const isOfTicker = ticker !== undefined && task.task !== "train_joint";
+  const text = task.label === undefined ? message : `${task.label}: ${message}`;
+  return new MucastError(code, text, isOfTicker ? { ...data, ticker } : data);
 }
 
 /** A host that ended before its greeting. */
@@ -84,17 +89,12 @@ export function importError(python: string, message: string): MucastError {
 }
 
 function unavailable(python: string, message: string, data: ErrorData): MucastError {
+  // Nothing can be installed in an image.
   const isImage = python === IMAGE_PYTHON && message.includes("No module named 'torch'");
-  return new MucastError(
-    "engine_unavailable",
-    message,
-    isImage ? { ...data, advice: ADVICE_OF_IMAGE } : data,
-  );
+  const advice =
+    "This image has no PyTorch. Run the service, or the job, from the image `dl` of the Dockerfile, or from `dl-cpu` without a GPU (docs/deploying.md).";
+  return new MucastError("engine_unavailable", message, isImage ? { ...data, advice } : data);
 }
-
-/** Nothing can be installed in an image. */
-const ADVICE_OF_IMAGE =
-  "This image has no PyTorch. Run the service, or the job, from the image `dl` of the Dockerfile, or from `dl-cpu` without a GPU (docs/deploying.md).";
 
 /** A host that ended while it had workers, more than once. */
 export function hostError({ reason, stderrTail }: HostEnd): MucastError {
@@ -112,9 +112,8 @@ export function endOf(end: WorkerEnd | SlotEnd): string {
   }
   const { signal, exit_code } = end;
   if (signal === null) return `it ended with exit code ${exit_code}`;
-  const [name] = Object.entries(constants.signals).find(([, number]) => number === signal) ?? [
-    `signal ${signal}`,
-  ];
+  const names = Object.entries(constants.signals);
+  const name = names.find(([, number]) => number === signal)?.[0] ?? `signal ${signal}`;
   return `it was ended by ${name}${signalHint(name)}`;
 }
 
@@ -130,13 +129,4 @@ const SIGNAL_HINTS: Readonly<Record<string, string>> = {
 function signalHint(signal: string): string {
   const hint = Object.hasOwn(SIGNAL_HINTS, signal) ? SIGNAL_HINTS[signal] : undefined;
   return hint === undefined ? "" : `, ${hint}`;
-}
-
-function about({ task }: PendingTask, message: string): string {
-  return task.label === undefined ? message : `${task.label}: ${message}`;
-}
-
-function tickerOf({ task }: PendingTask): { readonly ticker?: string } {
-  if (task.task === "train_network") return { ticker: task.ticker };
-  return task.label === undefined || task.task === "train_joint" ? {} : { ticker: task.label };
 }

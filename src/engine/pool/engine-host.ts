@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { MucastError } from "../../contract/errors/errors.ts";
-import { isRunning } from "../../contract/machine/process-stat.ts";
 import { gatewayError, gatewayStartError, hostError, lostClusterError, startError } from "./engine-errors.ts";
 import {
   type HostEnd,
@@ -11,7 +9,7 @@ import {
 } from "./host-process.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
-interface EngineHostOptions extends Omit<HostOptions, "isLater" | "listener">, HostListener {
+interface EngineHostOptions extends HostOptions, HostListener {
   readonly warmHost?: WarmHost | undefined;
   /**
    * Called when a host has ended together with its workers.
@@ -25,7 +23,6 @@ interface EngineHostOptions extends Omit<HostOptions, "isLater" | "listener">, H
 const HOSTS = 2;
 /** Time limit for a host that is asked to end; a gateway first cancels its tasks on every node. */
 const GRACE_MILLISECONDS = { host: 5_000, gateway: 15_000 };
-const POLL_MILLISECONDS = 10;
 
 /**
  * The current host of a pool: the warm one that it was given, or its own, and another when that one ends. There is one at a time, and
@@ -33,8 +30,6 @@ const POLL_MILLISECONDS = 10;
  */
 export class EngineHost {
   readonly #options: EngineHostOptions;
-  /** Pids of the workers that the current host has started. The kernel kills those that a killed host leaves. */
-  readonly #workerPids = new Set<number>();
   #process: HostProcess;
   /** The number of hosts started, without a warm one that ended before it was ready. */
   #started = 0;
@@ -87,17 +82,12 @@ export class EngineHost {
     return isIdle && this.#options.warmHost!.release();
   }
 
-  /** Stops the process, or kills it if it takes too long. Returns once it and its workers have ended. */
+  /** Stops the process, or kills it if it takes too long. Returns once it has ended. */
   async close(): Promise<void> {
     // While it imports, the host has no workers and does not read its stdin.
     if (this.#isReady) this.stop();
     else this.#process.kill();
-    const { orderly } = await this.#process.ended;
-    if (orderly) return;
-    // The kernel is killing them, and they are not children of this process.
-    const deadline = performance.now() + GRACE_MILLISECONDS.host;
-    const isAnyLeft = () => [...this.#workerPids].some(isRunning);
-    while (isAnyLeft() && performance.now() < deadline) await sleep(POLL_MILLISECONDS);
+    await this.#process.ended;
   }
 
   /** Time for it to do what it is asked to. */
@@ -108,13 +98,10 @@ export class EngineHost {
   #begin(warmHost?: WarmHost): HostProcess {
     this.#started++;
     this.#isReady = false;
-    this.#workerPids.clear();
-    const listener = {
-      onMessage: (message: EngineMessage) => this.#onMessage(message),
-      log: this.#options.log,
-    };
-    const warm = warmHost?.acquire(this.#options.libraries, listener);
-    const host = warm ?? new HostProcess({ ...this.#options, isLater: this.#wasReady, listener });
+    const { libraries, log } = this.#options;
+    const listener = { onMessage: (message: EngineMessage) => this.#onMessage(message), log };
+    const warm = warmHost?.acquire(libraries, listener);
+    const host = warm ?? new HostProcess(this.#options, listener, this.#wasReady);
     this.#isWarm = warm !== undefined;
     void host.ended.then((end) => this.#onEnd(end));
     return host;
@@ -124,9 +111,7 @@ export class EngineHost {
     if (message.event === "ready") {
       this.#isReady = true;
       this.#wasReady = true;
-    } else if (message.event === "worker_started" && message.pid !== undefined) {
-      this.#workerPids.add(message.pid);
-    } else if (message.event === "worker_exited" && "pid" in message) this.#workerPids.delete(message.pid);
+    }
     this.#options.onMessage(message);
   }
 

@@ -15,23 +15,21 @@ export interface HostEnd {
   readonly stderrTail: string;
   /** Whether this process killed it for that reason. */
   readonly wasKilled: boolean;
-  /** Whether it waited for its workers, as it does when its stdin ends. */
-  readonly orderly: boolean;
 }
 
 export interface HostOptions {
+  /** Interpreter of an environment that has the libraries. */
   readonly python: string;
+  /** Modules to import: sklearn, xgboost, lightgbm, catboost, torch. Only those that the job's tasks need. */
   readonly libraries: readonly string[];
+  /** Folder of the arrays that tasks name. Tasks neither read nor write outside it. */
   readonly workFolder: string;
   /** `spawn` gives every worker its own interpreter, as on macOS; by default the engine decides. */
   readonly start?: "fork" | "spawn";
   /** The level to which the libraries' kernels are pinned; by default each library chooses by the processor. */
   readonly kernelLevel?: KernelLevel | undefined;
-  /** Starts the gateway to this cluster in place of a host; excludes `start`. */
+  /** The cluster to compute on, in place of this machine; `python` must then have Ray. Excludes `start`. */
   readonly cluster?: ClusterEngine | undefined;
-  /** Whether a gateway before this one had connected, so that the cluster is worth waiting for. */
-  readonly isLater?: boolean;
-  readonly listener: HostListener;
 }
 
 /** Receives what a host writes. */
@@ -64,8 +62,9 @@ export class HostProcess {
   /** Why this process killed it. */
   #killedBecause: string | undefined;
 
-  constructor(options: HostOptions) {
-    const { python, libraries, workFolder, start, kernelLevel, cluster, isLater, listener } = options;
+  /** @param isLater whether a gateway before this one had connected, so that the cluster is worth waiting for. */
+  constructor(options: HostOptions, listener: HostListener, isLater = false) {
+    const { python, libraries, workFolder, start, kernelLevel, cluster } = options;
     this.#cluster = cluster;
     const args = ["-s", "-P", "-m", "mucast_engine", cluster ? "cluster" : "host"];
     args.push("--libraries", libraries.join(","), "--folder", workFolder);
@@ -75,7 +74,20 @@ export class HostProcess {
     if (cluster && isLater) args.push("--seconds", String(RECONNECT_SECONDS));
     const env = { ...engineEnvironment(kernelLevel), ...(cluster ? clusterEnvironment(process.env) : {}) };
     this.#child = spawn(python, args, { cwd: workFolder, env, stdio: "pipe" });
-    this.ended = this.#watchEnd();
+    this.ended = new Promise((resolve) => {
+      const end = (reason: string, signal: NodeJS.Signals | null) =>
+        resolve({
+          reason: this.#killedBecause ?? reason,
+          signal,
+          wasKilled: this.#killedBecause !== undefined,
+          stderrTail: this.#stderrTail.trim(),
+        });
+      this.#child.once("error", (error) => end(error.message, null));
+      this.#child.once("close", (code, signal) =>
+        end(signal === null ? `exit code ${code}` : `signal ${signal}`, signal),
+      );
+    });
+    closeHeldPipes(this.#child);
     // A write to a process that has just died fails; `ended` reports that it died.
     this.#child.stdin!.on("error", () => undefined);
     this.#read(listener);
@@ -136,24 +148,6 @@ export class HostProcess {
     };
     onLines(this.#child.stderr!, print, MAX_LINE_LENGTH.print);
   }
-
-  #watchEnd(): Promise<HostEnd> {
-    return new Promise((resolve) => {
-      const end = (reason: string, signal: NodeJS.Signals | null, orderly: boolean) =>
-        resolve({
-          reason: this.#killedBecause ?? reason,
-          signal,
-          wasKilled: this.#killedBecause !== undefined,
-          orderly,
-          stderrTail: this.#stderrTail.trim(),
-        });
-      this.#child.once("error", (error) => end(error.message, null, true));
-      closeHeldPipes(this.#child);
-      this.#child.once("close", (code, signal) => {
-        end(signal === null ? `exit code ${code}` : `signal ${signal}`, signal, code === 0);
-      });
-    });
-  }
 }
 
 /** Undefined for a line that is not a message: an interpreter's wrapper may print before the engine claims stdout. */
@@ -187,16 +181,13 @@ export class WarmHost {
   /** @param options.libraries modules to import now; a pool that acquires the host may need others. */
   constructor(options: Pick<HostOptions, "python" | "libraries" | "workFolder">) {
     const imported = Promise.withResolvers<void>();
-    this.#host = new HostProcess({
-      ...options,
-      listener: {
-        log: (line) => this.#listener.log(line),
-        onMessage: (message) => {
-          // Its first greeting lists the libraries imported ahead; a pool waits for the answer to its own import.
-          if (this.#imported || message.event !== "ready") this.#listener.onMessage(message);
-          this.#imported = true;
-          imported.resolve();
-        },
+    this.#host = new HostProcess(options, {
+      log: (line) => this.#listener.log(line),
+      onMessage: (message) => {
+        // Its first greeting lists the libraries imported ahead; a pool waits for the answer to its own import.
+        if (this.#imported || message.event !== "ready") this.#listener.onMessage(message);
+        this.#imported = true;
+        imported.resolve();
       },
     });
     this.ready = Promise.race([imported.promise, this.#host.ended]);

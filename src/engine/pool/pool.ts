@@ -1,44 +1,31 @@
 import { availableParallelism } from "node:os";
-import type { ClusterEngine } from "../../contract/engine-url.ts";
+import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { isRunning } from "../../contract/machine/process-stat.ts";
 import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
-import type { KernelLevel } from "../environment/engine-variables.ts";
 import { memoryOf } from "../process-memory.ts";
 import { ClusterBackend } from "./cluster-backend.ts";
 import type { Capacity } from "./cluster-capacity.ts";
 import { crashError, endOf, importError, resultError, taskError } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
-import type { HostEnd, WarmHost } from "./host-process.ts";
-import { watchMemory } from "./memory-watch.ts";
+import type { HostEnd, HostOptions, WarmHost } from "./host-process.ts";
 import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf } from "./protocol.ts";
 import { resultFault } from "./task-results.ts";
-import { type PendingTask, type Worker, Workers } from "./workers.ts";
+import { type PendingTask, type Worker, Workers, watchMemory } from "./workers.ts";
 
-export interface PoolOptions {
-  /** Interpreter of an environment that has the libraries. */
-  readonly python: string;
-  /** Modules to import: sklearn, xgboost, lightgbm, catboost, torch. Only those that the job's tasks need. */
-  readonly libraries: readonly string[];
+export interface PoolOptions extends HostOptions {
   /** Tasks at a time, with one thread each; by default the cores this process may use, or all slots of the cluster. */
   readonly workers?: number | undefined;
-  /** Folder of the arrays that tasks name. Tasks neither read nor write outside it. */
-  readonly workFolder: string;
   /**
    * Memory limit of this process, the host and all workers together, without mapped files; by default 80 % of the machine's memory. Beyond
    * it, the largest worker is killed, or the pool fails (Linux).
    */
   readonly memoryLimitBytes?: number;
-  /** How the host starts workers, unless the engine should decide. */
-  readonly start?: "fork" | "spawn";
-  /** The level to which the libraries' kernels are pinned; by default each library chooses by the processor. */
-  readonly kernelLevel?: KernelLevel | undefined;
   /**
    * A host with the same interpreter and work folder, not pinned, to start with; `close` releases it if it suits another pool. If it has
    * ended, the pool starts its own.
    */
   readonly warmHost?: WarmHost | undefined;
-  /** The cluster to compute on, in place of this machine; `python` must then have Ray. */
-  readonly cluster?: ClusterEngine | undefined;
   /** Receives the output of the libraries, line by line, and a line for each worker that died during a task. */
   readonly log?: (line: string) => void;
   /** Receives a line for each event of a cluster: nodes that come and go, tasks that wait or are lost. Their number is bounded. */
@@ -58,6 +45,7 @@ export interface RunOptions<T extends EngineTask = EngineTask> {
 /** The beginning of the pool's log line about a worker's death. */
 export const WORKER_DIED = "a worker died at its task";
 const ATTEMPTS = 2;
+const POLL_MILLISECONDS = 10;
 
 /**
  * The Python workers of one job: a host process that imports the libraries once and forks workers, or the gateway to a cluster, whose slots
@@ -70,8 +58,7 @@ export class EnginePool {
   /** How much it can do at a time: known at once, or for a cluster once it is connected; rejects as `greeting` does. */
   readonly capacity: Promise<Capacity>;
   readonly #greeted: PromiseWithResolvers<Greeting> = Promise.withResolvers();
-  readonly #python: string;
-  readonly #log: (line: string) => void;
+  readonly #options: PoolOptions;
   /** First come, first served. A task here is never running at the same time. */
   readonly #queue: PendingTask[] = [];
   /**
@@ -90,9 +77,8 @@ export class EnginePool {
   #closing: Promise<void> | undefined;
 
   private constructor(options: PoolOptions) {
-    const { python, cluster, log = () => undefined } = options;
-    this.#python = python;
-    this.#log = log;
+    const { cluster, log = () => undefined } = options;
+    this.#options = options;
     this.greeting = this.#greeted.promise;
     this.greeting.catch(() => undefined); // The promise of every task rejects as well.
     this.#cluster = cluster && new ClusterBackend({ ...options, cluster, greeting: this.greeting });
@@ -213,8 +199,11 @@ export class EnginePool {
       this.#workers.killAll();
       return this.#workers.untilNone();
     };
+    const pids = [...this.#workers].flatMap(({ pid }) => pid ?? []);
     const isReleased = isSound && (await this.#host.release(endWorkers));
     if (!isReleased) await this.#host.close();
+    // The kernel kills the workers that a killed host leaves; they are no children of this process.
+    for (let looks = 0; looks < 500 && pids.some(isRunning); looks++) await pause(POLL_MILLISECONDS);
     clearInterval(this.#memoryWatch);
     this.#stoppedWatch.stop();
   }
@@ -248,7 +237,9 @@ export class EnginePool {
         break;
       case "failed": {
         const isLater = this.#greetedBy !== undefined && !this.#host.isReady;
-        this.#fail(this.#cluster?.faultError(message, isLater) ?? importError(this.#python, message.message));
+        this.#fail(
+          this.#cluster?.faultError(message, isLater) ?? importError(this.#options.python, message.message),
+        );
         this.#host.stop();
         return;
       }
@@ -296,7 +287,7 @@ export class EnginePool {
     if (!worker?.busy) return;
     const { killReason, killed, busy } = worker;
     const why = killReason?.details ?? reason;
-    if (!killed || killReason) this.#log(`${WORKER_DIED}: ${why}`);
+    if (!killed || killReason) this.#options.log?.(`${WORKER_DIED}: ${why}`);
     if (!killed) this.#cluster?.onLost(busy.task, why);
     this.#retry(busy.task, why, killReason?.mayEndBetter, attempts);
   }
