@@ -5,7 +5,8 @@ import { type ErrorData, MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { IMAGE_PYTHON } from "../environment/engine-status.ts";
 import type { HostEnd } from "./host-process.ts";
-import type { EngineFault, SlotEnd, TaskFault, WorkerEnd } from "./protocol.ts";
+import type { TaskFault } from "./network-protocol.ts";
+import type { EngineFault, SlotEnd, WorkerEnd } from "./protocol.ts";
 import type { PendingTask } from "./workers.ts";
 
 /** The error that the engine ends a task with. */

@@ -66,6 +66,8 @@ export class EnginePool {
    * takes longer than the fits if ten thousand tasks wait.
    */
   readonly #bySignal = new WeakMap<AbortSignal, Set<PendingTask>>();
+  /** Tasks at a time on this machine. */
+  #limit: number;
   readonly #cluster: ClusterBackend | undefined;
   readonly #workers: Workers;
   readonly #host: EngineHost;
@@ -82,9 +84,10 @@ export class EnginePool {
     this.greeting = this.#greeted.promise;
     this.greeting.catch(() => undefined); // The promise of every task rejects as well.
     this.#cluster = cluster && new ClusterBackend({ ...options, cluster, greeting: this.greeting });
-    const workers = Math.max(1, options.workers ?? availableParallelism());
-    this.capacity = this.#cluster?.capacity ?? Promise.resolve({ slots: workers, cpus: workers, gpus: 1 });
-    this.#workers = new Workers(this.#cluster?.limit ?? workers, () => this.#host);
+    this.#limit = Math.max(1, options.workers ?? availableParallelism());
+    const local = { slots: this.#limit, cpus: this.#limit, gpus: 1 };
+    this.capacity = this.#cluster?.capacity ?? Promise.resolve(local);
+    this.#workers = new Workers(() => this.#host);
     this.#host = new EngineHost({
       ...options,
       log,
@@ -163,7 +166,7 @@ export class EnginePool {
 
   /** Changes how many tasks run at a time on this machine; running tasks continue. No effect with a cluster. */
   setWorkers(workers: number): void {
-    if (!this.#cluster) this.#workers.limit = Math.max(1, workers);
+    this.#limit = Math.max(1, workers);
     this.#dispatch();
   }
 
@@ -211,7 +214,7 @@ export class EnginePool {
   /** Assigns waiting tasks to free workers, as long as there are both. */
   #dispatch(): void {
     while (this.#host.isReady && this.#queue.length > 0) {
-      const worker = this.#workers.free();
+      const worker = this.#workers.free(this.#cluster?.limit ?? this.#limit);
       if (worker === undefined) return;
       const task = this.#queue.shift()!;
       this.#workers.give(worker, task, this.#cluster?.resources(task));
@@ -222,7 +225,10 @@ export class EnginePool {
     switch (message.event) {
       case "ready": {
         const { event: _, ...greeting } = message;
-        this.#onGreeting(greeting);
+        const fault = this.#cluster?.onGreeting(greeting, this.#greetedBy);
+        this.#greetedBy = greeting;
+        this.#greeted.resolve(greeting);
+        if (fault) this.#failAll(fault);
         break;
       }
       case "worker_started":
@@ -245,7 +251,6 @@ export class EnginePool {
       }
       case "slots":
         this.#cluster?.onSlots(message);
-        this.#workers.limit = this.#cluster?.limit ?? this.#workers.limit;
         break;
       case "delayed":
         this.#cluster?.onDelayed(
@@ -271,16 +276,6 @@ export class EnginePool {
         message satisfies never;
     }
     this.#dispatch();
-  }
-
-  /** Also the greeting of a gateway that replaced one that ended. */
-  #onGreeting(greeting: Greeting): void {
-    const before = this.#greetedBy;
-    this.#greetedBy = greeting;
-    this.#greeted.resolve(greeting);
-    const fault = this.#cluster?.onGreeting(greeting, before);
-    this.#workers.limit = this.#cluster?.limit ?? this.#workers.limit;
-    if (fault) this.#failAll(fault);
   }
 
   #onWorkerEnd(worker: Worker | undefined, reason: string, attempts: number): void {

@@ -9,6 +9,7 @@ import type {
   DeviceTask,
   EpochProgress,
   StackProgress,
+  TaskFault,
   TrainJointTask,
   TrainNetworkTask,
   TrainResult,
@@ -19,7 +20,7 @@ import type {
 /** Each kind of task: the engine's input, the worker's answer, and its progress reports. */
 type TaskKinds = Consistent<{
   fit_predict: { task: FitPredictTask; result: FitPredictResult; progress: FitProgress };
-  trial: { task: TrialTask; result: TrialResult; progress: never };
+  trial: { task: TrialTask; result: Record<string, never>; progress: never };
   device: { task: DeviceTask; result: DeviceResult; progress: never };
   train_network: { task: TrainNetworkTask; result: TrainResult; progress: EpochProgress };
   train_stack: { task: TrainStackTask; result: TrainStackResult; progress: StackProgress };
@@ -131,8 +132,6 @@ export interface Diagnosis {
   readonly importances?: readonly (readonly [column: number, importance: number])[];
 }
 
-type TrialResult = Record<string, never>;
-
 /** One fit of a task has ended. */
 export interface FitProgress {
   readonly fit: number;
@@ -227,12 +226,6 @@ export interface TaskResources {
   readonly node?: string;
   /** Bytes that Ray reserves on its node. */
   readonly memory?: number;
-}
-
-export interface TaskFault {
-  readonly code: string;
-  readonly message: string;
-  readonly data: ErrorData;
 }
 
 /** What the host reads, one per line: the request, and after a tab the task, which the host passes to the worker unread. */

@@ -43,20 +43,15 @@ export interface KillReason {
   readonly mayEndBetter: boolean;
 }
 
-/**
- * The workers of the current host and their tasks. A worker has one task at a time, and no task is sent while the limit of workers is busy.
- * The limit of a cluster changes with its nodes.
- */
+/** The workers of the current host and their tasks. A worker has one task at a time. */
 export class Workers {
-  limit: number;
   readonly #host: () => EngineHost;
   readonly #byNumber = new Map<number, Worker>();
   /** The last number of a worker, or id of an attempt, that was assigned. */
   #counter = 0;
   #onNone: (() => void) | undefined;
 
-  constructor(limit: number, host: () => EngineHost) {
-    this.limit = limit;
+  constructor(host: () => EngineHost) {
     this.#host = host;
   }
 
@@ -73,16 +68,16 @@ export class Workers {
     return this.find(({ busy }) => busy?.id === id);
   }
 
-  /** A worker without a task, newly started if there is none; undefined if as many as allowed are busy. */
-  free(): Worker | undefined {
+  /** A worker without a task, newly started if there is none; undefined if `limit` workers are busy. */
+  free(limit: number): Worker | undefined {
     let free: Worker | undefined;
     let busy = 0;
     for (const worker of this) {
       if (worker.busy || worker.killed) busy++;
       else free = worker;
     }
-    if (busy >= this.limit) return undefined;
-    if (free || this.#byNumber.size >= this.limit) return free;
+    if (busy >= limit) return undefined;
+    if (free || this.#byNumber.size >= limit) return free;
     const worker: Worker = { number: ++this.#counter };
     this.#byNumber.set(worker.number, worker);
     this.#host().send({ op: "start", worker: worker.number });
