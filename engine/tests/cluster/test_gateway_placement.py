@@ -60,10 +60,10 @@ def test_a_cluster_without_a_core_is_waited_for(start_cluster: Callable[..., Sta
         assert failed["message"].endswith("can hold a task that needs a core, for 2 s")
         limits = with_limits(DELAYED_SECONDS=1)
         with GatewayProcess(tmp_path, "catboost", *empty.arguments, program=limits, **empty.env) as gateway:
-            give(gateway, tmp_path, 1, QUICK)
             gateway.wait_for("delayed")
             empty.add({"name": "a"})
             assert gateway.wait_for("ready")["slots"] == 1
+            give(gateway, tmp_path, 1, QUICK)
             assert gateway.wait_for_answer(1)["event"] == "result"
 
 
