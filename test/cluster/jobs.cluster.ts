@@ -1,6 +1,6 @@
 /** Whole jobs on a real cluster of two nodes leave the bytes of jobs on this machine, provenance among them. */
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { RecordingListener } from "../../src/executors/executor-suite.testing.ts";
@@ -145,7 +145,7 @@ describe("on a cluster of two nodes", { timeout: 3_600_000 }, () => {
     });
   }
 
-  test("a replay there of an output of this machine is identical, and the other way round", async () => {
+  test("a replay there of an output of this machine is identical, and the other way round, and shows no token", async () => {
     const config = '{"ML params": {"model": "lightgbm", "n_splits": 2}}';
     const there = ["--engine", cluster.address];
     for (const [job, replay] of [
@@ -157,6 +157,9 @@ describe("on a cluster of two nodes", { timeout: 3_600_000 }, () => {
       const output = fileURLToPath(JSON.parse(done.stdout).output_url);
       const replayed = await mucast(["replay", "--output", output, ...replay]);
       assert.equal(replayed.code, 0, replayed.stderr);
+      const written = [done, replayed].flatMap(({ stdout, stderr }) => [stdout, stderr]);
+      const token = readFileSync(cluster.tokenFile, "utf8").trim();
+      assert.ok(![...written, readFileSync(output, "utf8")].join("").includes(token));
       const { verdict, machine, versions } = JSON.parse(replayed.stdout);
       assert.deepEqual([verdict, machine, versions], ["identical", [], []]);
     }

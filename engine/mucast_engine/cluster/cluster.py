@@ -15,7 +15,7 @@ from typing import Any
 
 from mucast_engine.arrays import ArrayRef, ArrayStore, Message
 from mucast_engine.cluster import node
-from mucast_engine.cluster.connect import unavailable
+from mucast_engine.cluster.connect import ClusterError
 from mucast_engine.cluster.node_engine import engine_digest
 from mucast_engine.cluster.nodes import LISTED, MACHINE_WORDS, Needs, Nodes, differences, facts_of, listed
 from mucast_engine.failure import sentence_of
@@ -113,13 +113,13 @@ class Cluster:
             seconds = FIRST_ANSWER_SECONDS - INSPECTION_SECONDS
             done, waiting = await asyncio.wait(asked, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if not done:
-            raise unavailable(f"no answer within {FIRST_ANSWER_SECONDS:.0f} s from {names}")
+            raise ClusterError(f"no answer within {FIRST_ANSWER_SECONDS:.0f} s from {names}")
         await self.look()
         answers = {asked[one]: one.result() for one in done if asked[one] in self.nodes.alive}
         greetings = {id: answer for id, answer in answers.items() if isinstance(answer, dict)}
         faults = [f"{self.nodes.name_of(id)}: {why}" for id, why in answers.items() if isinstance(why, str)]
         if not greetings or any(NODE_LOST not in fault for fault in faults):
-            raise unavailable(f"the engine does not start on a node of the cluster: {listed(faults, '; ')}")
+            raise ClusterError(f"the engine does not start on a node of the cluster: {listed(faults, '; ')}")
         self._require_agreement({self.nodes.name_of(id): facts_of(greeting) for id, greeting in greetings.items()})
         for id in greetings:
             self.nodes.admit(id)
@@ -151,7 +151,7 @@ class Cluster:
             advice = "with --portable all of them compute with the same kernels"
         words = [f"{name} has {', '.join(differ.values())}" for name, differ in found.items()]
         message = f"the cluster would not give the same bytes: {listed(words, '; ')}; {advice}"
-        raise unavailable(message, nodes=list(found)[:LISTED], differences=words[:LISTED])
+        raise ClusterError(message, nodes=list(found)[:LISTED], differences=words[:LISTED])
 
     def judge(self, id: str, answer: Message | str) -> str:
         """Admits a node that came later, or excludes it and returns why."""

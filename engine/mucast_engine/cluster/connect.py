@@ -16,19 +16,13 @@ FaultCode = Literal["engine_unavailable", "engine_crashed"]
 class ClusterError(Exception):
     """The cluster cannot be used; the caller shows code, message and data to the user. None contains a token."""
 
-    def __init__(self, code: FaultCode, message: str, data: dict[str, Any] | None = None) -> None:
+    def __init__(self, message: str, code: FaultCode = "engine_unavailable", **data: Any) -> None:
         super().__init__(message)
-        self.code: FaultCode = code
-        self.message = message
-        self.data = data or {}
+        self.message, self.code, self.data = message, code, data
 
 
 class UnreachableError(Exception):
     """The cluster does not answer, or not yet; the message says why, and may be empty."""
-
-
-def unavailable(message: str, **data: Any) -> ClusterError:
-    return ClusterError("engine_unavailable", message, data)
 
 
 # Pauses between attempts, and the time limit of each question.
@@ -67,7 +61,7 @@ def connect(url: str, insecure: bool, seconds: float) -> Any:
             if time.monotonic() > until:
                 why = f": {error}" if str(error) else ""
                 message = f"{url} does not answer as Ray's client server does, within {seconds:.0f} s{why}"
-                raise unavailable(message) from None
+                raise ClusterError(message) from None
             time.sleep(AGAIN_SECONDS)
 
 
@@ -78,25 +72,22 @@ def uses_tls() -> bool:
 
 def find_token(url: str) -> str:
     """The token, from where Ray reads it. Raises ClusterError, which does not show it, if there is none."""
-    variable, text = "RAY_AUTH_TOKEN", os.environb.get(b"RAY_AUTH_TOKEN", b"").strip()
+    source, text = "RAY_AUTH_TOKEN", os.environb.get(b"RAY_AUTH_TOKEN", b"").strip()
     if not text:
-        variable = "RAY_AUTH_TOKEN_PATH"
-        path = os.environ.get(variable)
+        path = os.environ.get("RAY_AUTH_TOKEN_PATH")
+        source = "RAY_AUTH_TOKEN_PATH" if path else "~/.ray/auth_token"
         try:
             text = (Path(path) if path else Path.home() / ".ray" / "auth_token").read_bytes().strip()
         except OSError as error:
-            if path:
-                message = f"the file that {variable} names cannot be read: {error.strerror}"
-                raise unavailable(message, variable=variable) from None
-            raise unavailable(
-                f"there is no token for {url}: set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to a file with the token "
-                "that the cluster was started with (RAY_AUTH_MODE=token)"
+            raise ClusterError(
+                f"there is no token for {url} ({source}: {error.strerror}): set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH "
+                "to a file with the token that the cluster was started with (RAY_AUTH_MODE=token)"
             ) from None
     if not re.fullmatch(rb"[!-~]{1,%d}" % MAX_TOKEN_LENGTH, text):
-        raise unavailable(
-            f"{variable} has no token: that is one line of at most {MAX_TOKEN_LENGTH:,} printable ASCII characters "
+        raise ClusterError(
+            f"{source} has no token: that is one line of at most {MAX_TOKEN_LENGTH:,} printable ASCII characters "
             "without a space, such as `openssl rand -hex 32` prints",
-            variable=variable,
+            variable=source,
         )
     return text.decode()
 
@@ -116,7 +107,7 @@ def locate(url: str, address: Place, insecure: bool) -> Place:
         raise UnreachableError("no name server knows its name") from None
     addresses = [ipaddress.ip_address(one) for one in sorted(found)]
     if insecure and not all(one.is_loopback for one in addresses):
-        raise unavailable(
+        raise ClusterError(
             f"--engine-insecure is for a cluster on loopback alone, and {url} is elsewhere: a cluster without a token "
             "runs the code of all that reach it. Start it with RAY_AUTH_MODE=token, and set RAY_AUTH_TOKEN or "
             "RAY_AUTH_TOKEN_PATH here"
@@ -124,7 +115,7 @@ def locate(url: str, address: Place, insecure: bool) -> Place:
     if uses_tls():
         return address  # Its certificate shows who answers.
     if any(one.is_global for one in addresses):
-        raise unavailable(
+        raise ClusterError(
             f"{url} is no private address, and the token would go there in plain text: set RAY_USE_TLS=1 with "
             "RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY and RAY_TLS_CA_CERT, as on the cluster"
         )
@@ -142,14 +133,14 @@ def require_token_check(url: str, place: Place, token: str | None) -> None:
     with _channel(place) as channel:
         is_open = _answers(channel, [])
         if is_open and token is not None:
-            raise unavailable(
+            raise ClusterError(
                 f"{url} takes commands without a token: start the cluster with RAY_AUTH_MODE=token, or give "
                 "--engine-insecure if it is on loopback"
             )
         if not is_open and token is None:
-            raise unavailable(f"{url} wants a token, and --engine-insecure sends none")
+            raise ClusterError(f"{url} wants a token, and --engine-insecure sends none")
         if not is_open and not _answers(channel, [("authorization", f"Bearer {token}")]):
-            raise unavailable(f"{url} refuses the token: it is not the one that the cluster was started with")
+            raise ClusterError(f"{url} refuses the token: it is not the one that the cluster was started with")
 
 
 def _channel(place: Place) -> Any:
@@ -167,7 +158,7 @@ def read_certificate(name: str) -> bytes:
         return Path(os.environ[name]).read_bytes()
     except (KeyError, OSError) as error:
         why = "is not set" if isinstance(error, KeyError) else f"names no readable file: {error.strerror}"
-        raise unavailable(f"RAY_USE_TLS=1 needs {', '.join(CERTIFICATES)}, and {name} {why}", variable=name) from None
+        raise ClusterError(f"RAY_USE_TLS=1 needs {', '.join(CERTIFICATES)}, and {name} {why}", variable=name) from None
 
 
 def _target(place: Place) -> str:
@@ -198,7 +189,7 @@ def _join(url: str, place: Place) -> Any:
         ray.init(f"ray://{_target(place)}", log_to_driver=False, logging_level="ERROR", namespace="mucast")
     except (ConnectionError, RuntimeError, OSError) as error:
         if "Version mismatch" in str(error):
-            raise unavailable(f"{url} runs other versions: {' '.join(str(error).split())[:400]}") from None
+            raise ClusterError(f"{url} runs other versions: {' '.join(str(error).split())[:400]}") from None
         # The head sends tracebacks; the last line is what the exception says.
         raise UnreachableError(str(error).strip().split("\n")[-1][:400]) from None
     return ray

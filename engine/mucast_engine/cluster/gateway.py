@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from mucast_engine.arrays import ArrayRef, ArrayStore, Message
 from mucast_engine.cluster.cluster import MAX_STARTS, NODE_LOST, Cluster, Run, result_of
-from mucast_engine.cluster.connect import ClusterError, connect, unavailable
+from mucast_engine.cluster.connect import ClusterError, connect
 from mucast_engine.cluster.node import hold_core
 from mucast_engine.cluster.nodes import Needs, listed
 from mucast_engine.failure import TaskError, sentence_of, unknown
@@ -54,6 +54,7 @@ class Gateway:
         self._stdout, self._libraries, self._folder = stdout, libraries, folder
         self._store = ArrayStore(folder)
         self._cluster: Cluster
+        """Once it is connected."""
         self._is_ready = self._is_over = False
         self._runs: dict[int, Run | None] = {}
         """By slot; None for a slot without a task."""
@@ -62,7 +63,8 @@ class Gateway:
         """Why nodes were lost, by name."""
         self._free_at = self._placed_at = time.monotonic()
         """When no task waited for a core that is busy, and when some member could hold each task, last."""
-        self._told_at, self._told_needs = -DELAYED_AGAIN_SECONDS, ""
+        self._told_at = -DELAYED_AGAIN_SECONDS
+        self._told_needs: Needs | None = None
 
     async def serve(self, stdin: int, url: str, insecure: bool, seconds: float) -> None:
         loop, closed = asyncio.get_running_loop(), asyncio.Event()
@@ -132,10 +134,10 @@ class Gateway:
                 print(f"the connection to the cluster was lost: {sentence_of(error)}", file=sys.stderr, flush=True)
                 os._exit(LOST)
             if isinstance(error, ConnectionError | TimeoutError):
-                error = unavailable(f"the connection was lost while the nodes were inspected: {sentence_of(error)}")
+                error = ClusterError(f"the connection was lost while the nodes were inspected: {sentence_of(error)}")
             else:
                 traceback.print_exception(error, file=sys.stderr)
-                error = ClusterError("engine_crashed", f"the gateway could not connect: {sentence_of(error)}")
+                error = ClusterError(f"the gateway could not connect: {sentence_of(error)}", "engine_crashed")
         self._is_over = True
         self._emit({"event": "failed", "code": error.code, "message": error.message, "data": error.data})
 
@@ -276,21 +278,22 @@ class Gateway:
         nodes = self._cluster.nodes
         runs = [run for run in self._runs.values() if run is not None and not run.killed]
         waiting = [run for run in runs if run.node not in nodes.alive]
-        unplaceable = next((run.needs for run in waiting if not nodes.can_hold(run.needs)), None)
-        needs = str(unplaceable or ("" if nodes.slots > 0 else "a core"))
-        if needs == "":
-            self._placed_at, self._told_needs = now, ""
+        wanted = [run.needs for run in waiting] if nodes.slots > 0 else [Needs(1, 0, 0, None)]
+        needs = next((one for one in wanted if not nodes.can_hold(one)), None)
+        if needs is None:
+            self._placed_at = now
         elif now - self._placed_at > PLACEMENT_SECONDS:
             lost = listed([f"{name}: {why}" for name, why in self._gone.items()], "; ")
-            reserved = {} if unplaceable is None else {**unplaceable._asdict(), "node": None}
-            raise unavailable(
+            raise ClusterError(
                 f"no node of the cluster can hold a task that needs {needs}, for {PLACEMENT_SECONDS:.0f} s"
                 f"{f' ({lost})' if lost else ''}",
-                **reserved,
+                cpus=needs.cpus,
+                gpus=needs.gpus,
+                memory_bytes=needs.memory,
             )
         elif now - self._placed_at > DELAYED_SECONDS and needs != self._told_needs:
-            self._told_needs = needs
             self._say(f"a task waits for a node that has {needs} (for {PLACEMENT_SECONDS:.0f} s at most)")
+        self._told_needs = needs if now - self._placed_at > DELAYED_SECONDS else None
         running = sum(run.needs.cpus for run in runs if run.node in nodes.alive)
         if not waiting or running >= nodes.slots or nodes.slots == 0:
             self._free_at = now

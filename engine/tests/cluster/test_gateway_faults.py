@@ -132,15 +132,9 @@ def lose_process(cluster: StartedCluster, node: str) -> None:
         cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
 
 
-def lose_power(cluster: StartedCluster, node: str) -> None:
-    cluster.do("cut", node)
-    cluster.do("kill", node)
-
-
 LOSSES: dict[str, Callable[[StartedCluster, str], object]] = {
     "its process": lose_process,
     "its node": lambda cluster, node: cluster.do("kill", node),
-    "the power of its node": lose_power,
     "the network of its node": lambda cluster, node: cluster.do("cut", node),
     "a node that freezes": lambda cluster, node: cluster.do("freeze", node),
 }
@@ -238,17 +232,17 @@ def test_a_node_that_comes_gives_slots_and_one_that_is_killed_takes_them(
     assert_works(gateway, tmp_path)
 
 
-@pytest.mark.parametrize(("loss", "name"), [("kill", "head"), ("freeze", "head"), ("cut", "driver")])
-def test_a_head_that_is_lost_ends_the_gateway(
-    start_cluster: Callable[..., StartedCluster], tmp_path: Path, loss: str, name: str
+def test_a_head_that_is_lost_or_cut_off_ends_the_gateway(
+    start_cluster: Callable[..., StartedCluster], tmp_path: Path
 ) -> None:
-    with (
-        start_cluster([{"name": "head", "cpus": 0}, {"name": "a"}]) as lost,
-        GatewayProcess(tmp_path, "catboost", *lost.arguments, **lost.env) as process,
-    ):
-        process.wait_for("ready")
-        process.start(1)
-        process.send("task", 1, fit_task(tmp_path, "endless", ENDLESS), 101)
-        busy_node(lost, "a")
-        lost.do(loss, name)
-        assert process.process.wait() == 3
+    with start_cluster([{"name": "head", "cpus": 0}, {"name": "a"}]) as lost:
+        for loss, name in [("cut", "driver"), ("kill", "head")]:
+            with GatewayProcess(tmp_path, "catboost", *lost.arguments, **lost.env) as process:
+                process.wait_for("ready")
+                process.start(1)
+                process.send("task", 1, fit_task(tmp_path, "endless", ENDLESS), 101)
+                busy_node(lost, "a")
+                lost.do(loss, name)
+                assert process.process.wait() == 3
+            if loss == "cut":
+                lost.do("restore", name)
