@@ -25,12 +25,9 @@ export interface ArrayRef {
 }
 
 /** A small array that travels within a message; no file holds it. */
-export interface InlineArray {
-  /** The values, row-major. */
+export interface InlineArray extends Omit<ArrayRef, "ref"> {
+  /** The values. */
   readonly base64: string;
-  readonly dtype: "<f8";
-  readonly shape: readonly number[];
-  readonly order: "C";
 }
 
 /**

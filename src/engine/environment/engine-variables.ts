@@ -20,7 +20,7 @@ export function engineEnvironment(kernelLevel?: KernelLevel): NodeJS.ProcessEnv 
     OMP_NUM_THREADS: "1",
     OPENBLAS_NUM_THREADS: "1",
     MKL_NUM_THREADS: "1",
-    ...(kernelLevel === undefined ? {} : KERNEL_VARIABLES[kernelLevel]),
+    ...(kernelLevel === undefined ? {} : KERNEL_VARIABLES),
   };
 }
 
@@ -33,17 +33,15 @@ export type KernelLevel = typeof PORTABLE_LEVEL;
  * MUCAST_KERNEL_LEVEL: it switches oneDNN off, whose block sizes follow the caches, and reports the level. xgboost, lightgbm and catboost
  * have no kernels for AVX-512 and need nothing.
  */
-const KERNEL_VARIABLES: Readonly<Record<KernelLevel, Readonly<Record<string, string>>>> = {
-  "x86-64-v3": {
-    MUCAST_KERNEL_LEVEL: "x86-64-v3",
-    OPENBLAS_CORETYPE: "Haswell",
-    // Everything above X86_V3, by the names of NumPy 2.4 and of earlier versions; NumPy ignores names that it does not know.
-    NPY_DISABLE_CPU_FEATURES:
-      "X86_V4 AVX512F AVX512CD AVX512_KNL AVX512_KNM AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR",
-    ATEN_CPU_CAPABILITY: "avx2",
-    // PyTorch's BLAS. Only Intel processors use its AVX2 branch, not AMD (oneMKL developer guide, "Reproducibility Conditions").
-    MKL_CBWR: "COMPATIBLE",
-  },
+const KERNEL_VARIABLES = {
+  MUCAST_KERNEL_LEVEL: PORTABLE_LEVEL,
+  OPENBLAS_CORETYPE: "Haswell",
+  // Everything above X86_V3, by the names of NumPy 2.4 and of earlier versions; NumPy ignores names that it does not know.
+  NPY_DISABLE_CPU_FEATURES:
+    "X86_V4 AVX512F AVX512CD AVX512_KNL AVX512_KNM AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR",
+  ATEN_CPU_CAPABILITY: "avx2",
+  // PyTorch's BLAS. Only Intel processors use its AVX2 branch, not AMD (oneMKL developer guide, "Reproducibility Conditions").
+  MKL_CBWR: "COMPATIBLE",
 };
 
 /** Flags of /proc/cpuinfo that define the level, from the x86-64 psABI; `abm` stands for LZCNT. */

@@ -59,10 +59,11 @@ export function gatewayStartError({ url }: ClusterEngine, python: string, end: H
   return new MucastError(code, message, { engine: url, source: python, stderr: end.stderrTail });
 }
 
-/** A gateway that ended while it had tasks, more than once. */
-export function gatewayError({ url }: ClusterEngine, { reason, stderrTail }: HostEnd): MucastError {
-  const message = `the gateway to ${url} ended twice (${reason})`;
-  return new MucastError("engine_crashed", message, { engine: url, stderr: stderrTail });
+/** A host or gateway that ended while it had tasks, more than once. */
+export function hostError(cluster: ClusterEngine | undefined, { reason, stderrTail }: HostEnd): MucastError {
+  const name = cluster ? `the gateway to ${cluster.url}` : "the process that owns the workers";
+  const data = { ...(cluster ? { engine: cluster.url } : {}), stderr: stderrTail };
+  return new MucastError("engine_crashed", `${name} ended twice (${reason})`, data);
 }
 
 /** Why a cluster cannot be used, in its gateway's words. */
@@ -95,13 +96,6 @@ function unavailable(python: string, message: string, data: ErrorData): MucastEr
   const advice =
     "This image has no PyTorch. Run the service, or the job, from the image `dl` of the Dockerfile, or from `dl-cpu` without a GPU (docs/deploying.md).";
   return new MucastError("engine_unavailable", message, isImage ? { ...data, advice } : data);
-}
-
-/** A host that ended while it had workers, more than once. */
-export function hostError({ reason, stderrTail }: HostEnd): MucastError {
-  return new MucastError("engine_crashed", `the process that owns the workers ended twice (${reason})`, {
-    stderr: stderrTail,
-  });
 }
 
 /** A phrase that says how a worker ended. */

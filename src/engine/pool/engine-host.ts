@@ -1,5 +1,5 @@
 import type { MucastError } from "../../contract/errors/errors.ts";
-import { gatewayError, gatewayStartError, hostError, lostClusterError, startError } from "./engine-errors.ts";
+import { gatewayStartError, hostError, lostClusterError, startError } from "./engine-errors.ts";
 import {
   type HostEnd,
   type HostListener,
@@ -34,7 +34,7 @@ export class EngineHost {
   /** The number of hosts started, without a warm one that ended before it was ready. */
   #started = 0;
   #isReady = false;
-  /** Whether any was started. */
+  /** Whether any host was ready. */
   #wasReady = false;
   #isWarm = false;
 
@@ -43,7 +43,6 @@ export class EngineHost {
     this.#process = this.#begin(options.warmHost);
   }
 
-  /** Undefined if the system could not start the process. */
   get pid(): number | undefined {
     return this.#process.pid;
   }
@@ -90,7 +89,6 @@ export class EngineHost {
     await this.#process.ended;
   }
 
-  /** Time for it to do what it is asked to. */
   get graceMilliseconds(): number {
     return GRACE_MILLISECONDS[this.#options.cluster ? "gateway" : "host"];
   }
@@ -134,7 +132,6 @@ export class EngineHost {
       const error = gatewayStartError(cluster, python, end);
       return this.#wasReady ? lostClusterError(cluster, error) : error;
     }
-    if (this.#started < HOSTS) return undefined;
-    return cluster ? gatewayError(cluster, end) : hostError(end);
+    return this.#started < HOSTS ? undefined : hostError(cluster, end);
   }
 }

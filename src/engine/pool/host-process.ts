@@ -5,15 +5,13 @@ import { closeHeldPipes, onLines } from "../process-output.ts";
 import { clusterEnvironment, tokenRedactor } from "./cluster-secrets.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
-/** How a host ended. */
 export interface HostEnd {
   /** Why it could not start, how it ended, or why this process killed it. */
   readonly reason: string;
   /** The signal that killed it; null if it exited by itself or never started. */
   readonly signal: NodeJS.Signals | null;
-  /** The last part of what it wrote to stderr. */
   readonly stderrTail: string;
-  /** Whether this process killed it for that reason. */
+  /** Whether this process killed it. */
   readonly wasKilled: boolean;
 }
 
@@ -153,9 +151,8 @@ export class HostProcess {
 /** Undefined for a line that is not a message: an interpreter's wrapper may print before the engine claims stdout. */
 function parseMessage(line: string): EngineMessage | undefined {
   try {
-    const message: unknown = JSON.parse(line);
-    const isMessage = typeof message === "object" && message !== null && "event" in message;
-    return isMessage && typeof message.event === "string" ? (message as EngineMessage) : undefined;
+    const message = JSON.parse(line) as EngineMessage | null;
+    return typeof message?.event === "string" ? message : undefined;
   } catch {
     return undefined;
   }

@@ -103,7 +103,7 @@ export class EnginePool {
     this.#stoppedWatch = new StoppedWatch(() => this.#processes());
   }
 
-  /** Starts the host and returns at once; tasks may be submitted while it imports. */
+  /** Returns at once; tasks may be submitted while the host imports. */
   static start(options: PoolOptions): EnginePool {
     return new EnginePool(options);
   }
@@ -287,7 +287,6 @@ export class EnginePool {
     this.#retry(busy.task, why, killReason?.mayEndBetter, attempts);
   }
 
-  /** Handles the death of a task's worker. */
   #retry(task: PendingTask, reason: string, mayEndBetter = true, attempts = 1): void {
     task.deaths.push(reason);
     task.attempts += attempts;

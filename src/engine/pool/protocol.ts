@@ -18,17 +18,14 @@ import type {
 } from "./network-protocol.ts";
 
 /** Each kind of task: the engine's input, the worker's answer, and its progress reports. */
-type TaskKinds = Consistent<{
+interface TaskKinds {
   fit_predict: { task: FitPredictTask; result: FitPredictResult; progress: FitProgress };
   trial: { task: TrialTask; result: Record<string, never>; progress: never };
   device: { task: DeviceTask; result: DeviceResult; progress: never };
   train_network: { task: TrainNetworkTask; result: TrainResult; progress: EpochProgress };
   train_stack: { task: TrainStackTask; result: TrainStackResult; progress: StackProgress };
   train_joint: { task: TrainJointTask; result: TrainResult; progress: EpochProgress };
-}>;
-
-/** Compiles only if each kind of task carries its own name. */
-type Consistent<T extends { [K in keyof T]: { task: { task: K }; result: unknown; progress: unknown } }> = T;
+}
 
 export type TaskKind = keyof TaskKinds;
 

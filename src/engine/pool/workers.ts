@@ -12,13 +12,10 @@ export interface PendingTask {
   /** Bytes that it reserves there. */
   readonly memoryBytes?: number | undefined;
   readonly onProgress: ((progress: TaskProgress) => void) | undefined;
-  /** Resolves or rejects the caller's promise. */
   readonly settle: (outcome: { readonly result: unknown } | { readonly error: unknown }) => void;
   /** How failed attempts ended, if the worker died; of those that a cluster made by itself, the last one. */
   readonly deaths: string[];
-  /** The number of failed attempts. */
   attempts: number;
-  /** Set once the caller's signal has fired. */
   aborted?: { readonly reason: unknown };
 }
 
@@ -31,16 +28,8 @@ export interface Worker {
   busy?: { readonly id: number; readonly task: PendingTask };
   /** The host has been asked to kill it; runs until the host reports its end. */
   killed?: NodeJS.Timeout;
-  /** Set if a watch had it killed, and not its caller. */
-  killReason?: KillReason | undefined;
-}
-
-/** Why a watch had a worker killed. */
-export interface KillReason {
-  /** Details, such as how much memory the worker and all processes of the job held. */
-  readonly details: string;
-  /** False if a second attempt at its task would end in the same way. */
-  readonly mayEndBetter: boolean;
+  /** Why a watch, and not its caller, had it killed, and whether a second attempt at its task may end better. */
+  killReason?: { readonly details: string; readonly mayEndBetter: boolean } | undefined;
 }
 
 /** The workers of the current host and their tasks. A worker has one task at a time. */
@@ -84,7 +73,6 @@ export class Workers {
     return worker;
   }
 
-  /** Sends `task` to a worker that has none. */
   give(worker: Worker, task: PendingTask, resources?: TaskResources): void {
     const id = ++this.#counter;
     worker.busy = { id, task };
@@ -108,7 +96,7 @@ export class Workers {
    * Has the host kill a worker and whatever it started. If the host does not report its end within the grace period, for example because it
    * was stopped, this process kills the host, and with it all of its workers.
    */
-  kill(worker: Worker, reason?: KillReason): void {
+  kill(worker: Worker, reason?: Worker["killReason"]): void {
     worker.killReason ??= reason;
     const host = this.#host();
     host.send({ op: "kill", worker: worker.number });
@@ -123,13 +111,12 @@ export class Workers {
     for (const worker of this) this.kill(worker);
   }
 
-  /** The host has started a worker. */
   onStarted(number: number, pid: number | undefined): void {
     const worker = this.#byNumber.get(number);
     if (worker) worker.pid = pid;
   }
 
-  /** The host has reported the end of a worker. @returns the worker in its last state. */
+  /** @returns the worker in its last state. */
   onExited(number: number): Worker | undefined {
     const worker = this.#byNumber.get(number);
     this.#byNumber.delete(number);
