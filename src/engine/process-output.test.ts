@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import fc from "fast-check";
-import { onLines } from "./process-output.ts";
+import { readLines } from "./process-output.ts";
 
-/** The lines that `onLines` makes of these pieces. */
+/** The lines that `readLines` makes of these pieces. */
 async function linesOf(pieces: readonly string[], maxLength = 1_000): Promise<string[]> {
   const lines: string[] = [];
   const stream = Readable.from(pieces, { objectMode: false });
-  onLines(stream, (line) => lines.push(line), maxLength);
+  readLines(stream, (line) => lines.push(line), maxLength);
   await new Promise((resolve) => stream.once("end", resolve));
   return lines;
 }

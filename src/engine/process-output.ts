@@ -5,7 +5,7 @@ import { type ChildProcess, execFile } from "node:child_process";
  * pieces a line comes in.
  * @param maxLength in characters; a longer line comes in pieces, the first of which is longer than this.
  */
-export function onLines(
+export function readLines(
   stream: NodeJS.ReadableStream,
   take: (line: string) => void,
   maxLength: number,

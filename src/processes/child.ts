@@ -2,7 +2,7 @@ import { type ChildProcess, fork, type Serializable } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { memoryOf } from "../engine/process-memory.ts";
-import { onLines } from "../engine/process-output.ts";
+import { readLines } from "../engine/process-output.ts";
 import { killGroup, killSession, processesOfSession } from "./process-group.ts";
 
 /** A program of this package that opens a parent channel. */
@@ -64,7 +64,7 @@ export class Child<ToChild extends object, FromChild> {
     const { stdin, stdout, stderr } = this.#process;
     // Carries nothing: its end tells a thread of the child that this process has died.
     stdin!.on("error", () => undefined);
-    for (const stream of [stdout, stderr]) onLines(stream!, onLine, MAX_LINE_LENGTH);
+    for (const stream of [stdout, stderr]) readLines(stream!, onLine, MAX_LINE_LENGTH);
     this.#process.on("message", (message) => onMessage(message as FromChild));
   }
 

@@ -34,7 +34,7 @@ export async function pruneEnvironments(report: (line: string) => void): Promise
       const { freed, isShared } = sizeOf(folder);
       discardFolder(folder);
       const rest = isShared ? "; uv's cache or another environment has the rest (`uv cache prune`)" : "";
-      report(`setup: removed ${name}, which freed ${inWords(freed)}${rest}`);
+      report(`setup: removed ${name}, which freed ${formatSize(freed)}${rest}`);
     }
   });
 }
@@ -103,6 +103,6 @@ function sizeOf(folder: string): { freed: number; isShared: boolean } {
   return size;
 }
 
-function inWords(bytes: number): string {
+function formatSize(bytes: number): string {
   return bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { engineEnvironment, type KernelLevel } from "../environment/engine-variables.ts";
-import { closeHeldPipes, onLines } from "../process-output.ts";
+import { closeHeldPipes, readLines } from "../process-output.ts";
 import { clusterEnvironment, tokenRedactor } from "./cluster-secrets.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
@@ -139,12 +139,12 @@ export class HostProcess {
       // It may have been the answer to a task, which would then never end.
       if (this.#hasGreeted) this.kill("it wrote a line that is not a message of the engine");
     };
-    onLines(this.#child.stdout!, take, MAX_LINE_LENGTH.message);
+    readLines(this.#child.stdout!, take, MAX_LINE_LENGTH.message);
     const print = (line: string) => {
       this.#stderrTail = `${this.#stderrTail}${shown(line)}\n`.slice(-TAIL_LENGTH);
       log(line);
     };
-    onLines(this.#child.stderr!, print, MAX_LINE_LENGTH.print);
+    readLines(this.#child.stderr!, print, MAX_LINE_LENGTH.print);
   }
 }
 

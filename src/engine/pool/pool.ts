@@ -96,7 +96,7 @@ export class EnginePool {
     });
     this.#memoryWatch = watchMemory({
       limitBytes: options.memoryLimitBytes,
-      base: () => this.#base(),
+      base: () => this.#basePids(),
       workers: this.#workers,
       fail: (error) => this.#failAll(error),
     });
@@ -172,10 +172,10 @@ export class EnginePool {
 
   /** Bytes that this process and the host hold, without those of the workers; 0 if there is no /proc (macOS). */
   heldBytes(): number {
-    return memoryOf(this.#base(), 0);
+    return memoryOf(this.#basePids(), 0);
   }
 
-  #base(): readonly number[] {
+  #basePids(): readonly number[] {
     return [process.pid, this.#host.pid ?? []].flat();
   }
 
@@ -214,10 +214,10 @@ export class EnginePool {
   /** Assigns waiting tasks to free workers, as long as there are both. */
   #dispatch(): void {
     while (this.#host.isReady && this.#queue.length > 0) {
-      const worker = this.#workers.free(this.#cluster?.limit ?? this.#limit);
+      const worker = this.#workers.findFree(this.#cluster?.limit ?? this.#limit);
       if (worker === undefined) return;
       const task = this.#queue.shift()!;
-      this.#workers.give(worker, task, this.#cluster?.resources(task));
+      this.#workers.assign(worker, task, this.#cluster?.resources(task));
     }
   }
 

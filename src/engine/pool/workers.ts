@@ -58,7 +58,7 @@ export class Workers {
   }
 
   /** A worker without a task, newly started if there is none; undefined if `limit` workers are busy. */
-  free(limit: number): Worker | undefined {
+  findFree(limit: number): Worker | undefined {
     let free: Worker | undefined;
     let busy = 0;
     for (const worker of this) {
@@ -73,7 +73,7 @@ export class Workers {
     return worker;
   }
 
-  give(worker: Worker, task: PendingTask, resources?: TaskResources): void {
+  assign(worker: Worker, task: PendingTask, resources?: TaskResources): void {
     const id = ++this.#counter;
     worker.busy = { id, task };
     const { label: _, ...sent } = task.task;
