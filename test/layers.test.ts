@@ -67,7 +67,7 @@ const CONTRACT_FOLDERS: Record<string, readonly string[]> = {
   schema: ["json"],
   problems: ["errors", "json", "schema"],
   "model-params": ["errors", "json", "market", "problems"],
-  config: ["errors", "json", "market", "problems", "model-params"],
+  config: ["errors", "json", "market", "schema", "problems", "model-params"],
   output: ["schema", "problems", "config"],
   api: ["schema", "problems", "model-params", "config", "output"],
 };
@@ -91,12 +91,12 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   database: ["settings"],
   auth: ["database", "telemetry"],
   store: ["database"],
-  queue: ["database", "store", "telemetry", "row-sweep.ts"],
+  queue: ["database", "settings", "store", "telemetry", "row-sweep.ts"],
   webhooks: ["database", "queue", "telemetry"],
   blobs: ["auth", "database", "settings", "store", "telemetry", "row-sweep.ts"],
   forecast: ["auth", "blobs"],
   operations: [
-    ...["auth", "blobs", "database", "forecast", "queue", "store", "telemetry"],
+    ...["auth", "blobs", "database", "forecast", "queue", "settings", "store", "telemetry"],
     ...["abort-error.ts", "row-sweep.ts"],
   ],
   "request-process": ["auth", "blobs", "settings", "telemetry", "abort-error.ts"],

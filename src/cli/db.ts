@@ -91,7 +91,7 @@ async function backup(file: string, flags: DbFlags): Promise<void> {
     const message = "the database is PostgreSQL (DATABASE_URL); back it up with pg_dump, see docs/backup.md";
     throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
   }
-  const { backUpSqlite } = await import("../service/database/backup.ts");
+  const { backUpSqlite } = await import("../service/database/sqlite.ts");
   await backUpSqlite(settings.data_dir, file);
   process.stdout.write(`${file}\n`);
 }

@@ -1,7 +1,6 @@
 import { seededRandom } from "../../test/twins/random.ts";
-import type { MlCandidates } from "../contract/config/choice/ml-candidates.ts";
 import { parseDlSettings } from "../contract/config/dl-settings.ts";
-import { type MlSettings, parseMlSettings } from "../contract/config/ml-settings.ts";
+import { type MlCandidates, type MlSettings, parseMlSettings } from "../contract/config/ml-settings.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";

@@ -3,7 +3,6 @@ import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../contract/version.ts";
-import { readStatus } from "../executors/status-blobs.ts";
 import { buildAuthenticate, checkAuthAllowed, firstIssuer } from "./auth/authenticate.ts";
 import type { Caller } from "./auth/caller.ts";
 import { KeyStore } from "./auth/key-store.ts";
@@ -15,23 +14,20 @@ import { Forecasts } from "./forecast/forecasts.ts";
 import { buildHttp } from "./http/build-http.ts";
 import { registerMcp } from "./mcp/mcp-server.ts";
 import { openExecutor } from "./open-executor.ts";
-import type { Submission } from "./operations/operations.ts";
+import { countWaiting, Operations, type Submission } from "./operations/operations.ts";
 import { startRetention } from "./operations/retention.ts";
-import { StoredOperations } from "./operations/stored-operations.ts";
 import { Preparations } from "./preparation/preparations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
 import { Leases } from "./queue/leases.ts";
-import { OperationNotifications } from "./queue/notifications.ts";
 import { Readiness } from "./readiness.ts";
 import { ReportLinks, Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
 import { announceService, cannotListen, hostOf, isEveryAddress, newLocalToken } from "./service-address.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
-import { webhookTypes } from "./store/events.ts";
-import { countWaiting } from "./store/operations.ts";
+import { OperationNotifications } from "./store/follow-events.ts";
 import { openLog, openLogDestination } from "./telemetry/log.ts";
 import { openTelemetry } from "./telemetry/telemetry.ts";
-import { isTracked, openTracking, trackerOfService } from "./tracking/open-tracking.ts";
+import { isTracked, openTracking, trackerOfService } from "./tracking/tracking-queue.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";
 
 const STDERR = 2;
@@ -96,12 +92,11 @@ async function start(
   resources.add(() => notifications.close());
   const leases = new Leases({ database, log });
   resources.add(() => leases.stop());
-  const webhooks = webhookTypes(settings.webhooks);
   const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota });
   const processes = new RequestProcesses({ settings, env, storage, log, telemetry });
   resources.add(() => processes.close());
-  const keys = new KeyStore(database);
+  const keys = new KeyStore(database, log);
   const token = newLocalToken();
   const authenticate = await buildAuthenticate(settings, {
     keys,
@@ -113,8 +108,8 @@ async function start(
   // What needs the address, or a listening service, comes later.
   let inputUrls: InputUrls | undefined;
   let dispatcher: Dispatcher | undefined;
-  const operations = new StoredOperations({
-    ...{ database, notifications, webhooks, settings, quota, blobs },
+  const operations = new Operations({
+    ...{ database, notifications, webhooks: settings.webhooks, settings, quota, blobs },
     read: async (caller, submission) => readPayload(caller, submission, inputUrls),
     requireStorage: () => readiness.requireStorage(),
     forecasts: new Forecasts(blobs),
@@ -168,7 +163,8 @@ async function start(
   const executor = await openExecutor({ settings, env, urls, store, log });
   resources.add(() => executor.close());
   const started = new Dispatcher({
-    ...{ database, leases, executor, store, readStatus, settings, webhooks, telemetry, log },
+    ...{ database, leases, executor, store, settings, telemetry, log },
+    webhooks: settings.webhooks,
     urlOf: inputUrls.urlOf,
     isTracked: (row) => tracking !== undefined && isTracked(row),
   });
@@ -182,7 +178,7 @@ async function start(
   leases.start();
   telemetry.gauges({
     queueLength: () => countWaiting(database.db),
-    runningJobs: () => started.runningJobs,
+    runningJobs: () => started.occupancy.running,
     coresTaken: () => started.coresTaken,
     requestProcesses: () => processes.running,
   });
@@ -203,8 +199,8 @@ async function start(
     address,
     token,
     close: async () => {
-      log.info({ running: started.runningJobs, seconds: settings.drain_seconds }, "draining");
-      operations.drain();
+      log.info({ running: started.occupancy.running, seconds: settings.drain_seconds }, "draining");
+      operations.draining = true;
       await started.drain(settings.drain_seconds * 1_000);
       await resources.close();
       log.info({}, "ended");

@@ -1,5 +1,5 @@
-/** A service for the console: real except for its jobs, which a fake executor leaves to the test, and its blobs, in memory. */
-import { mkdtempSync, rmSync } from "node:fs";
+/** A service for the console: real except for its jobs, which a fake executor leaves to the test. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,8 +14,7 @@ import { type Database, openDatabase } from "../../src/service/database/database
 import { buildHttp } from "../../src/service/http/build-http.ts";
 import { FakeBlobs } from "../../src/service/http/fake-blobs.testing.ts";
 import type { HttpApp } from "../../src/service/http/http-app.ts";
-import type { FakeExecution } from "../../src/service/queue/fake-executor.testing.ts";
-import { recordOf, TestedQueue } from "../../src/service/queue/queue.testing.ts";
+import { type FakeExecution, recordOf, TestedQueue } from "../../src/service/queue/queue.testing.ts";
 import { ReportLinks, Reports } from "../../src/service/report/reports.ts";
 import { noLog, noTelemetry } from "../../src/service/telemetry/no-telemetry.testing.ts";
 
@@ -87,7 +86,9 @@ export class ConsoleService {
       reports: new Reports({
         blobs: this.#blobs(),
         draw: async (outputs) => {
-          const texts = outputs.map(({ name }) => this.queue.store.blobs.get(`data/${name}`)!);
+          const texts = outputs.map(({ space, name }) =>
+            readFileSync(join(this.queue.folder, space, "data", name), "utf8"),
+          );
           return Buffer.from(page(reported(...texts)));
         },
         cacheBytes: settings.report_cache_bytes,
@@ -136,12 +137,9 @@ export class ConsoleService {
 
   /** Ends a job with this text as its output, possibly under another name. */
   succeed({ id, execution }: StartedJob, text: string, output_name: string = recordOf(id).output_name): void {
-    // The store counts characters, so that each has to be one byte.
-    const ascii = text.replaceAll(
-      /[\u0080-\uffff]/g,
-      (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    );
-    this.queue.store.blobs.set(`data/${output_name}`, ascii);
+    const folder = join(this.queue.folder, execution.order.space!, "data");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, output_name), text);
     execution.end({ kind: "succeeded", record: { ...recordOf(id), output_name } });
   }
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../../blob/policy.ts";
-import { requestedWindow } from "../../contract/config/requested-window.ts";
+import { requestedWindow } from "../../contract/config/payload-schemas.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { returnsText } from "../../contract/output/later-close.ts";
 import { namedFailure } from "../../contract/problems/problem.ts";

@@ -1,5 +1,5 @@
-import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { TrainingSpec } from "../../contract/config/networks/networks.ts";
+import type { ScalerName } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { LIBRARY_TITLES, type Library } from "../../contract/model-params/models.ts";
 import { type CommandEnd, parseAnswer, runCommand } from "../process-output.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ScalerName } from "../../contract/config/intervals.ts";
+import type { ScalerName } from "../../contract/config/panel-settings.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { Estimator } from "../../contract/model-params/resolve.ts";
 import type { Machine, Threads } from "../../contract/output/output-blob.ts";

@@ -1,5 +1,5 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
-import { recordsRefits } from "../../contract/config/refit-settings.ts";
+import { recordsRefits } from "../../contract/config/panel-settings.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported, withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import type { JointMember, JointPlan } from "../../panel/joint-plan.ts";

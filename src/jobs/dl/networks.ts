@@ -1,5 +1,5 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
-import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { networkLibraries } from "../../engine/environment/engine-status.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";

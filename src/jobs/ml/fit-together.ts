@@ -1,5 +1,5 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { recordsRefits } from "../../contract/config/refit-settings.ts";
+import { recordsRefits } from "../../contract/config/panel-settings.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";

@@ -1,6 +1,5 @@
-import type { MlCandidates } from "../../contract/config/choice/ml-candidates.ts";
-import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
-import { recordsRefits } from "../../contract/config/refit-settings.ts";
+import { type MlCandidates, type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
+import { recordsRefits } from "../../contract/config/panel-settings.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";

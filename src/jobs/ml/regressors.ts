@@ -2,7 +2,7 @@ import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
-import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { regressorLibraries } from "../../engine/environment/engine-status.ts";

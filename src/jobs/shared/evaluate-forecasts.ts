@@ -1,9 +1,12 @@
-import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import { type RefitSettings, recordsRefits } from "../../contract/config/refit-settings.ts";
+import {
+  type RefitSettings,
+  recordsRefits,
+  type ShrinkageChoice,
+} from "../../contract/config/panel-settings.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerExposures } from "../../contract/market/ticker-series.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
-import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";

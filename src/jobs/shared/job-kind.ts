@@ -1,6 +1,5 @@
-import type { PanelSettings, ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import type { RefitSettings } from "../../contract/config/refit-settings.ts";
-import type { RunSummary } from "../../contract/output/run-summary.ts";
+import type { PanelSettings, RefitSettings, ShrinkageChoice } from "../../contract/config/panel-settings.ts";
+import type { RunSummary } from "../../contract/output/job-events.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { JobEnvironment } from "../../engine/environment/environment.ts";
 import type { IntervalChoice } from "../../evaluate/intervals/ticker-intervals.ts";

@@ -1,5 +1,4 @@
-import type { PanelSettings } from "../../contract/config/panel-settings.ts";
-import type { RefitSettings } from "../../contract/config/refit-settings.ts";
+import type { PanelSettings, RefitSettings } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { requestedWindow } from "../../contract/config/requested-window.ts";
+import { requestedWindow } from "../../contract/config/payload-schemas.ts";
 import { parseDay } from "../../contract/market/dates.ts";
 import { jobWindow, recordedWindow } from "./job-window.ts";
 

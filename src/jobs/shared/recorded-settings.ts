@@ -1,7 +1,10 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { recordedPanelSettings } from "../../contract/config/panel-settings.ts";
-import { recordedRefitSettings, refitSettings } from "../../contract/config/refit-settings.ts";
+import {
+  recordedPanelSettings,
+  recordedRefitSettings,
+  refitSettings,
+} from "../../contract/config/panel-settings.ts";
 import type { IntervalChoice } from "../../evaluate/intervals/ticker-intervals.ts";
 import { plain } from "./job-document.ts";
 import type { OrderedJson } from "./ordered-json.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { runSummarySchema } from "../../contract/output/run-summary.ts";
+import { runSummarySchema } from "../../contract/output/job-events.ts";
 import { meanMethod, meanQuantile } from "../../contract/output/test-quantile.ts";
 import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
 import { meanError, meanT } from "../../evaluate/mean-test.ts";

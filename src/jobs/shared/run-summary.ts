@@ -1,11 +1,9 @@
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import { bandFromT } from "../../contract/output/band.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";
-import { laterFigures } from "../../contract/output/later-close.ts";
-import { verdictFigures } from "../../contract/output/order-name.ts";
-import type { RunSummary } from "../../contract/output/run-summary.ts";
-import { datesQuantile } from "../../contract/output/test-quantile.ts";
+import type { RunSummary } from "../../contract/output/job-events.ts";
+import { laterFigures, verdictFigures } from "../../contract/output/later-close.ts";
+import { bandFromT, datesQuantile } from "../../contract/output/test-quantile.ts";
 import type { OrderFinding } from "../../contract/output/verdict.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ScoredTicker, ScoreTables } from "./evaluate-forecasts.ts";

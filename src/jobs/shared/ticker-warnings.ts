@@ -1,5 +1,4 @@
-import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import type { RefitSettings } from "../../contract/config/refit-settings.ts";
+import type { RefitSettings, ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ConstantDescription } from "../../engine/pool/protocol.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { Timing } from "../../contract/output/job-events.ts";
 import { FitTimings, timed } from "./timings.ts";
 
 test("a step has a timing when it is over, even if it fails", async () => {

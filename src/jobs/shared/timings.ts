@@ -1,4 +1,4 @@
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { Timing } from "../../contract/output/job-events.ts";
 
 export type OnTiming = (timing: Timing) => void;
 

@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { writeOutput } from "../../blob/folder/output-folder.ts";
-import { processMark } from "../../contract/machine/process-mark.ts";
+import { processMark } from "../../contract/machine/process-stat.ts";
 import { inWorkFolder, openWorkFolder, sweepWorkFolders } from "./work-folder.ts";
 
 let base: string;

@@ -5,7 +5,7 @@ import { join, sep } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, workFolderError } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
-import { isGone, isOfThisMachine, processMark } from "../../contract/machine/process-mark.ts";
+import { isGone, isOfThisMachine, processMark } from "../../contract/machine/process-stat.ts";
 
 /**
  * A private folder for one job's matrices, in the system's folder for temporary files (TMPDIR). Its name contains the mark of its process,

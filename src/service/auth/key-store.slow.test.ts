@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
+import { onEachDatabase, withMembers } from "../database/databases.testing.ts";
 import { firstIssuer, keyAuthenticate } from "./authenticate.ts";
 import { FakeKeyStore } from "./fake-key-store.testing.ts";
 import { apiKeySchema, KeyStore, MAX_KEYS_OF_PAGE, parseApiKey } from "./key-store.ts";
@@ -74,6 +75,16 @@ onEachDatabase(({ database }) => {
   });
 
   keyStoreSuite(() => new KeyStore(database()));
+
+  test("a database that takes no writes authenticates, and the log says once that uses are not stored", async () => {
+    const { token } = await new KeyStore(database()).create("x", ["read"]);
+    const full = () => Promise.reject(new MucastError("unavailable", "the disk is full"));
+    const lines: string[] = [];
+    const log = { warn: (_fields: object, message: string) => void lines.push(message) };
+    const keys = new KeyStore(withMembers(database(), { write: full }), log);
+    for (let n = 0; n < 2; n++) assert.ok(await keyAuthenticate(keys)(`Bearer ${token}`));
+    assert.deepEqual(lines, ["the last use of an API key could not be stored"]);
+  });
 
   test("the database stores only a hash of a token's secret", async () => {
     const keys = new KeyStore(database());

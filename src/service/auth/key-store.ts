@@ -1,8 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Selectable } from "kysely";
 import { z } from "zod";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import type { Tables } from "../database/tables.ts";
+import type { Log } from "../telemetry/log.ts";
 import { SCOPES, type Scope } from "./caller.ts";
 
 /** A key as the operator sees it, without its secret and its hash. */
@@ -53,9 +55,12 @@ const COLUMNS = ["id", "name", "subject", "scopes", "created_at", "revoked_at", 
 /** API keys in the table `api_keys`. Every method throws MucastError unavailable if the database is unreachable. */
 export class KeyStore {
   readonly #database: Database;
+  readonly #log: Pick<Log, "warn"> | undefined;
+  #storesUses = true;
 
-  constructor(database: Database) {
+  constructor(database: Database, log?: Pick<Log, "warn">) {
     this.#database = database;
+    this.#log = log;
   }
 
   /** @returns the key and its token, `mucast_<id>_<secret>`, which no other call returns. */
@@ -125,8 +130,22 @@ export class KeyStore {
     return row && { ...row, scopes: row.scopes as Scope[] };
   }
 
-  /** Stores when a key was used, at most once a minute. */
+  /**
+   * Stores when a key was used, at most once a minute. A database that cannot be written to, as on a full disk, fails no request: the log
+   * has one line when that begins.
+   */
   async recordUse(id: string): Promise<void> {
+    try {
+      await this.#storeUse(id);
+      this.#storesUses = true;
+    } catch (error) {
+      if (!(error instanceof MucastError && error.code === "unavailable")) throw error;
+      if (this.#storesUses) this.#log?.warn({ err: error }, "the last use of an API key could not be stored");
+      this.#storesUses = false;
+    }
+  }
+
+  async #storeUse(id: string): Promise<void> {
     const database = this.#database;
     const stale = await database.db
       .selectFrom("api_keys")

@@ -10,10 +10,9 @@ import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
-import type { TestDatabase } from "../database/databases.testing.ts";
-import { recordBlob, storagePathOf } from "../store/blobs.ts";
-import { webhookTypes } from "../store/events.ts";
-import { insertOperation } from "../store/operations.ts";
+import { newRow, type TestDatabase } from "../database/databases.testing.ts";
+import { insertOperation } from "../operations/operations.ts";
+import { recordBlob } from "../store/blobs.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { StoredBlobs, type StoredBlobsParts } from "./blobs.ts";
 import { spaceOf } from "./storage.ts";
@@ -23,7 +22,6 @@ export const QUOTA = { bytes: 100, blobs: 5 };
 /** The operator, whose space is the root of the storage. */
 export const LOCAL: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
 const never = new AbortController().signal;
-const webhooks = webhookTypes([]);
 
 /** A separate caller for each test, since the tests share a database. */
 export function newCaller(): Caller {
@@ -108,20 +106,23 @@ export function blobFixture(tested: TestDatabase) {
   /** Finishes interrupted removals, as every service does each hour. */
   const sweep = (storage = store) => service({ store: storage }).finishRemovals(noLog, never);
 
-  function submit(caller: Caller, feature: string, options: PayloadOptions = {}) {
-    const space = spaceOf(caller.subject);
-    const blob = { name: feature, space };
+  const eventParts = () => ({ database, webhooks: [], settings: { events_kept: 10 } });
+  const submit = async ({ subject }: Caller, feature: string, options: PayloadOptions = {}) => {
+    const space = spaceOf(subject);
     const operation = {
-      ...{ id: randomUUID(), caller: caller.subject, space, options },
-      operation: "run_ml_job" as const,
-      featureUrl: storagePathOf(blob),
-      dataExtractorUrl: "https://a.example/c/data/data_extractor_1.json",
-      blobs: [blob],
-      ...{ idempotencyKey: undefined, traceparent: undefined, model: undefined },
-      ...{ config: "{}", configSha256: "", bodySha256: "", payload: "{}" },
+      ...newRow(randomUUID(), subject),
+      ...{ space, feature_url: `/${space}/data/${feature}`, options: JSON.stringify(options) },
     };
-    return insertOperation({ database, webhooks }, operation, { queued: 10, quota: QUOTA });
-  }
+    const limits = { blobs: [{ name: feature, space }], queued: 10, quota: QUOTA };
+    try {
+      const { row } = await insertOperation(eventParts(), operation, limits);
+      return { kind: "created", row } as const;
+    } catch (error) {
+      if (isCode("quota_exceeded")(error)) return { kind: "over quota" } as const;
+      if (isCode("url_not_allowed")(error)) return { kind: "missing" } as const;
+      throw error;
+    }
+  };
 
   return {
     ...{ service, put, record, used, sizeOf, storeThat, interruptAll, sweep, submit },
@@ -129,7 +130,7 @@ export function blobFixture(tested: TestDatabase) {
       return store;
     },
     get eventParts() {
-      return { database, webhooks, settings: { events_kept: 10 } };
+      return eventParts();
     },
     get database() {
       return database;

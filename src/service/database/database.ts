@@ -16,7 +16,7 @@ export interface Listener {
  * The database: one SQLite file, which several processes of one machine can open, or a PostgreSQL server. Every statement throws
  * MucastError unavailable if the database cannot answer now; a later call may succeed.
  */
-export interface Database extends Differences {
+export interface Database {
   readonly kind: "sqlite" | "postgres";
   /** For statements that change nothing. */
   readonly db: Statements;
@@ -30,10 +30,8 @@ export interface Database extends Differences {
   /** @returns a function that stops listening. */
   listen(listener: Listener): Promise<() => Promise<void>>;
   close(): Promise<void>;
-}
 
-/** What differs in the SQL of the two databases. */
-export interface Differences {
+  // What differs in the SQL of the two databases:
   /** The time by the clock of the database, `seconds` from now. */
   time(seconds?: number): RawBuilder<Date>;
   /** Seconds since a time, 0 if it is in the future. */
@@ -42,8 +40,8 @@ export interface Differences {
   lock(table: string, others: "wait" | "skip"): RawBuilder<unknown>;
   /** Whether a JSON list of texts has all of `values`. */
   hasAll(column: string, values: readonly string[]): RawBuilder<SqlBool>;
-  /** Bytes of JSON columns as text. */
-  jsonBytes(...columns: string[]): RawBuilder<number>;
+  /** Bytes of a JSON column as text. */
+  jsonBytes(column: string): RawBuilder<number>;
 }
 
 export type DatabaseSettings = Pick<ServiceSettings, "data_dir"> &

@@ -7,11 +7,11 @@ import pg from "pg";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { keyAuthenticate } from "../auth/authenticate.ts";
 import { KeyStore } from "../auth/key-store.ts";
-import { claimOperation } from "../store/attempts.ts";
+import { listOperations } from "../operations/operations.ts";
+import { claimOperation, readOperation } from "../store/attempts.ts";
 import { readEvents } from "../store/events.ts";
 import { viewOf } from "../store/operation-view.ts";
-import { listOperations, readKeptPayload, readOperation } from "../store/operations.ts";
-import { claimDeliveries } from "../webhooks/deliveries.ts";
+import { claimDeliveries } from "../webhooks/deliverer.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { newPostgresUrl } from "./databases.testing.ts";
 
@@ -77,20 +77,15 @@ describe("a database of 0.2.0", () => {
     assert.deepEqual([done.tags, done.result?.output_name], [["nightly", 'a "b"'], `ml_engine_${DONE}.json`]);
     assert.ok(done.warnings.length > 0 && done.summary !== undefined);
     assert.equal(
-      JSON.parse((await readKeptPayload(database.db, DONE, subject))!).config["ML params"].model,
+      JSON.parse((await readOperation(database, DONE))!.payload!).config["ML params"].model,
       "ridge",
     );
-    const page = await listOperations(database, subject, {
-      tag: ["nightly"],
-      limit: 10,
-      after: undefined,
-      bytes: 2 ** 20,
-    });
+    const page = await listOperations(database, subject, { tag: ["nightly"], limit: 10 });
     assert.deepEqual(
-      page.rows.map(({ id }) => id),
+      page.map(({ id }) => id),
       [QUEUED, DONE],
     );
-    const events = await readEvents(database, DONE, 0, { events: 100, bytes: 2 ** 20 });
+    const events = await readEvents(database, DONE, 0, 100);
     assert.deepEqual([events[0]?.type, events.at(-1)?.type], ["queued", "succeeded"]);
     const blobs = database.db.selectFrom("blobs").select("name").where("caller", "=", subject);
     assert.deepEqual((await blobs.execute()).map(({ name }) => name).toSorted(), [

@@ -2,9 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from "kysely";
 import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { codeOf } from "../../contract/errors/system-error.ts";
 import { printable } from "../../contract/errors/wording.ts";
 import { CHANNEL, type Database, type Listener } from "./database.ts";
-import { endsConnection, isFull, mapErrors } from "./postgres-errors.ts";
 import type { Statements, Tables } from "./tables.ts";
 
 /** Milliseconds. */
@@ -27,21 +27,17 @@ const BEGIN =
   `begin; set local lock_timeout = ${TIMES.lock}; set local statement_timeout = ${TIMES.statement}; ` +
   `set local idle_in_transaction_session_timeout = ${TIMES.statement}`;
 
-interface PostgresOptions {
-  /** A direct URL for notifications, where `url` leads through a pooler. */
-  readonly listenUrl?: string | undefined;
-  /** Maximum number of connections, in addition to the one that listens. */
-  readonly connections?: number | undefined;
-}
-
 /**
  * Connects to a PostgreSQL server, directly or through a pooler such as PgBouncer in transaction mode, and changes nothing.
  * @param url `postgresql://…`; no message shows it.
+ * @param options `listenUrl`: a direct URL for notifications, where `url` leads through a pooler. `connections`: the maximum, in addition
+ * to the one that listens.
  */
 export async function openPostgres(
   url: string,
-  { listenUrl = url, connections = DEFAULT_CONNECTIONS }: PostgresOptions = {},
+  options: { readonly listenUrl?: string | undefined; readonly connections?: number | undefined } = {},
 ): Promise<Database> {
+  const { listenUrl = url, connections = DEFAULT_CONNECTIONS } = options;
   checkUrl(url, "DATABASE_URL");
   checkUrl(listenUrl, "DATABASE_LISTEN_URL");
   const pool = new pg.Pool({
@@ -115,9 +111,8 @@ class ServerDatabase implements Database {
   }
 
   async listen(listener: Listener): Promise<() => Promise<void>> {
-    const probe = () => this.notify(this.db, [PROBE]);
-    const listening = new Listening(configOf(this.#listenUrl), listener, probe);
-    await listening.connect();
+    const listening = new Listening(this.#listenUrl, listener, () => this.notify(this.db, [PROBE]));
+    await listening.start();
     return () => listening.close();
   }
 
@@ -137,11 +132,8 @@ class ServerDatabase implements Database {
     return sql<boolean>`${sql.ref(column)} @> ${JSON.stringify(values)}::jsonb`;
   }
 
-  jsonBytes(...columns: string[]) {
-    return sql<number>`${sql.join(
-      columns.map((column) => sql`coalesce(octet_length(${sql.ref(column)}::text), 0)`),
-      sql` + `,
-    )}`;
+  jsonBytes(column: string) {
+    return sql<number>`coalesce(octet_length(${sql.ref(column)}::text), 0)`;
   }
 
   close(): Promise<void> {
@@ -149,14 +141,10 @@ class ServerDatabase implements Database {
   }
 }
 
-/** A connection for one statement or transaction. One that is broken or still owes an answer is not used again. */
+/** A connection for one statement or transaction. */
 async function lend(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await connectWhenFree(() => pool.connect());
   let isBroken = false;
-  const onError = () => {
-    isBroken = true;
-  };
-  client.on("error", onError);
   const query = (text: string, parameters: readonly unknown[]) =>
     mapErrors(() => client.query(text === "begin" ? BEGIN : text, [...parameters])).catch(
       (error: unknown) => {
@@ -166,10 +154,7 @@ async function lend(pool: pg.Pool): Promise<PostgresPoolClient> {
     );
   return {
     query: query as unknown as PostgresPoolClient["query"],
-    release: (isDiscarded) => {
-      client.off("error", onError);
-      client.release(isBroken || isDiscarded === true);
-    },
+    release: (isDiscarded) => client.release(isBroken || isDiscarded === true),
   };
 }
 
@@ -180,7 +165,7 @@ async function connectWhenFree<T>(connect: () => Promise<T>): Promise<T> {
     try {
       return await connect();
     } catch (error) {
-      if (!isFull(error) || performance.now() - began > TIMES.connect) throw error;
+      if (codeOf(error) !== TOO_MANY_CONNECTIONS || performance.now() - began > TIMES.connect) throw error;
       await pause(20 + 100 * Math.random());
     }
   }
@@ -191,7 +176,7 @@ const PROBE = "probe:";
 
 /** Listens over a connection of its own, and reconnects if it breaks. Until the first notification arrives, it asks every second. */
 class Listening {
-  readonly #config: pg.ClientConfig;
+  readonly #url: string;
   readonly #listener: Listener;
   readonly #probe: () => Promise<void>;
   #client: pg.Client | undefined;
@@ -200,22 +185,24 @@ class Listening {
   #hears = false;
   #closed = false;
 
-  constructor(config: pg.ClientConfig, listener: Listener, probe: () => Promise<void>) {
-    this.#config = { ...config, connectionTimeoutMillis: TIMES.connect };
+  constructor(url: string, listener: Listener, probe: () => Promise<void>) {
+    this.#url = url;
     this.#listener = listener;
     this.#probe = probe;
     this.#polling = setInterval(() => this.#hears || listener.onMissed(), TIMES.poll);
   }
 
-  async connect(): Promise<void> {
-    await mapErrors(() => connectWhenFree(() => this.#connect())).catch(async (error: unknown) => {
+  async start(): Promise<void> {
+    try {
+      await mapErrors(() => connectWhenFree(() => this.#connect()));
+    } catch (error) {
       await this.close();
       throw error;
-    });
+    }
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client(this.#config);
+    const client = new pg.Client({ ...configOf(this.#url), connectionTimeoutMillis: TIMES.connect });
     this.#client = client;
     client.on("notification", ({ payload = "" }) => {
       this.#hears = true;
@@ -250,4 +237,51 @@ class Listening {
       }
     }, TIMES.reconnect);
   }
+}
+
+const UNREACHABLE = "the database cannot be reached";
+const CONFLICT = "two requests changed the same rows of the database";
+const TOO_MANY_CONNECTIONS = "53300";
+
+/** Errors after which a later call may succeed, by the start of their SQLSTATE; the first match counts. */
+const PASSING_STATES: readonly (readonly [state: string, message: string])[] = [
+  ["08", UNREACHABLE],
+  ["25006", "the database is read-only"],
+  ["25P03", UNREACHABLE],
+  ["40001", CONFLICT],
+  ["40P01", CONFLICT],
+  [TOO_MANY_CONNECTIONS, "the database has no connection left"],
+  ["53", "the database has no room left"],
+  ["55P03", "another session holds a lock that the database needs"],
+  ["57014", "the database took too long"],
+  ["57P0", UNREACHABLE],
+];
+const PASSING_CODE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)/;
+
+/** Runs `body`. @throws MucastError unavailable instead of an error after which a later call may succeed. */
+async function mapErrors<T>(body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (cause) {
+    const message = passingMessage(cause);
+    if (message === undefined) throw cause;
+    const code = codeOf(cause);
+    const text = code === undefined ? message : `${message} (${code})`;
+    throw new MucastError("unavailable", text, { retryAfter: 5 }, { cause });
+  }
+}
+
+function passingMessage(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error instanceof MucastError) return undefined;
+  const code = codeOf(error);
+  if (code === undefined) return /connect|terminat|timeout/i.test(error.message) ? UNREACHABLE : undefined;
+  const known = PASSING_STATES.find(([state]) => code.startsWith(state));
+  return known?.[1] ?? (PASSING_CODE.test(code) ? UNREACHABLE : undefined);
+}
+
+/** Whether a connection must not be used again: it is broken, still owes an answer, or leads to a standby after a failover. */
+function endsConnection(error: unknown): boolean {
+  if (!(error instanceof MucastError)) return false;
+  const { cause } = error;
+  return !(cause instanceof pg.DatabaseError) || /^(08|57P|25P03|25006)/.test(cause.code ?? "");
 }

@@ -9,9 +9,8 @@ import type { Statements } from "./tables.ts";
 export const VERSION = 14;
 const OLDEST = 13;
 
-/** A change of the tables. */
+/** Versions of the tables before and after; 0 for a new database. */
 export interface Migration {
-  /** The version before; 0 for a new database. */
   readonly from: number;
   readonly to: number;
   readonly seconds: number;
@@ -26,8 +25,7 @@ export async function migrate(database: Database): Promise<Migration> {
   const began = performance.now();
   const from = await schemaVersion(database);
   if (from > VERSION) throw tooNew(from);
-  if (from < VERSION)
-    await database.write((db) => (database.kind === "sqlite" ? migrateSqlite(db) : migratePostgres(db)));
+  if (from < VERSION) await database.write((db) => migrateTables(database, db));
   return { from, to: VERSION, seconds: Number(((performance.now() - began) / 1_000).toFixed(1)) };
 }
 
@@ -42,36 +40,15 @@ export async function schemaVersion({ kind, db }: Database): Promise<number> {
 }
 
 async function recordedVersion(db: Statements): Promise<number> {
-  const row = await db
-    .selectFrom("migrations")
-    .select(({ fn }) => fn.max("version").as("version"))
-    .executeTakeFirst();
-  return row?.version ?? 0;
+  const newest = db.selectFrom("migrations").select(({ fn }) => fn.max("version").as("version"));
+  return (await newest.executeTakeFirst())?.version ?? 0;
 }
 
-async function migrateSqlite(db: Statements): Promise<void> {
-  await run(db, [
-    "create table if not exists migrations (version integer primary key, applied_at text not null)",
-  ]);
+async function migrateTables({ kind }: Database, db: Statements): Promise<void> {
+  if (kind === "postgres") await preparePostgres(db);
+  const t = kind === "sqlite" ? SQLITE : POSTGRES;
+  await run(db, [`create table if not exists ${t.schema}migrations (${t.migrations})`]);
   // Another process may have been faster.
-  if ((await recordedVersion(db)) === VERSION) return;
-  await run(db, tablesOf(SQLITE));
-  await db.insertInto("migrations").values({ version: VERSION, applied_at: new Date() }).execute();
-}
-
-/** The lock of migrations: one program at a time changes the tables. The number is arbitrary. */
-const ADVISORY_LOCK = 7_283_115_001;
-const LONG_MILLISECONDS = 3_600_000;
-
-async function migratePostgres(db: Statements): Promise<void> {
-  // An index on millions of rows takes minutes, and another service may be creating it.
-  for (const limit of ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"])
-    await sql`set local ${sql.raw(limit)} = ${sql.lit(LONG_MILLISECONDS)}`.execute(db);
-  await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(db);
-  await createSchema(db);
-  await run(db, [
-    "create table if not exists mucast.migrations (version int primary key, applied_at timestamptz not null default now())",
-  ]);
   const from = await recordedVersion(db);
   if (from === VERSION) return;
   if (from > VERSION) throw tooNew(from);
@@ -80,16 +57,22 @@ async function migratePostgres(db: Statements): Promise<void> {
     throw new MucastError("unavailable", message, { value: from });
   }
   if (from === OLDEST) await checkNoEarlierService(db);
-  await run(db, from === OLDEST ? FROM_13 : tablesOf(POSTGRES));
+  await run(db, from === OLDEST ? FROM_13 : tablesOf(t));
   await db.insertInto("migrations").values({ version: VERSION, applied_at: new Date() }).execute();
 }
 
-/** `create schema if not exists` needs the right to create one even if it exists. */
-async function createSchema(db: Statements): Promise<void> {
-  const { rows } = await sql<{
-    is_there: boolean;
-  }>`select to_regnamespace('mucast') is not null as is_there`.execute(db);
-  if (rows[0]!.is_there) return;
+/** The lock of migrations: one program at a time changes the tables. The number is arbitrary. */
+const ADVISORY_LOCK = 7_283_115_001;
+const LONG_MILLISECONDS = 3_600_000;
+
+async function preparePostgres(db: Statements): Promise<void> {
+  // An index on millions of rows takes minutes, and another service may be creating it.
+  for (const limit of ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"])
+    await sql`set local ${sql.raw(limit)} = ${sql.lit(LONG_MILLISECONDS)}`.execute(db);
+  await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(db);
+  // `create schema if not exists` needs the right to create one even if it exists.
+  const found = await sql`select 1 where to_regnamespace('mucast') is not null`.execute(db);
+  if (found.rows.length > 0) return;
   try {
     await sql`create schema mucast`.execute(db);
   } catch (cause) {
@@ -121,90 +104,56 @@ function tooNew(version: number): MucastError {
   return new MucastError("unavailable", message, { value: version });
 }
 
-/** How a database writes what both have. */
-interface Types {
-  readonly schema: string;
-  readonly time: string;
-  readonly now: string;
-  readonly json: string;
-  /** A list of texts that statements look into. */
-  readonly list: string;
-  readonly emptyList: string;
-  /** A number that grows with each row. */
-  readonly serial: string;
-  /** The row's only key, or beside another one: SQLite counts in the primary key alone. */
-  readonly key: string;
-  readonly besideSerial: string;
-}
-
-const SQLITE: Types = {
+/** How SQLite writes the columns. It counts in the primary key alone. */
+const SQLITE = {
   schema: "",
+  migrations: "version integer primary key, applied_at text not null",
   time: "text",
   now: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
   json: "text",
+  /** A list of texts that statements look into. */
   list: "text",
-  emptyList: "'[]'",
+  /** A number that grows with each row, and the column beside it that names the row. */
   serial: "integer primary key autoincrement",
-  key: "integer primary key autoincrement",
   besideSerial: "text not null unique",
+  /** The row's only key. */
+  key: "integer primary key autoincrement",
 };
 
-const POSTGRES: Types = {
+const POSTGRES: typeof SQLITE = {
   schema: "mucast.",
+  migrations: "version int primary key, applied_at timestamptz not null default now()",
   // As precise as the times of JavaScript, so that a time that was read finds its row.
   time: "timestamptz(3)",
   now: "now()",
   json: "json",
   list: "jsonb",
-  emptyList: "'[]'",
   serial: "bigint generated always as identity unique",
-  key: "bigint generated always as identity primary key",
   besideSerial: "text primary key",
+  key: "bigint generated always as identity primary key",
 };
 
-function tablesOf(t: Types): string[] {
-  const leased = "owner text, beat int not null default 0, attempt int not null default 0";
+function tablesOf(t: typeof SQLITE): string[] {
+  const time = `${t.time} not null default ${t.now}`;
+  const list = `${t.list} not null default '[]'`;
+  const jsonList = `${t.json} not null default '[]'`;
   const operation = `text not null references ${t.schema}operations (id) on delete cascade`;
   return [
     `create table ${t.schema}operations (
-       ordinal ${t.serial},
-       id ${t.besideSerial},
-       ${leased},
-       caller text not null,
-       space text not null default '',
-       operation text not null,
-       feature_url text not null,
-       data_extractor_url text not null,
-       config text not null,
-       options ${t.json} not null default '{}',
-       tags ${t.list} not null default ${t.emptyList},
-       model text,
-       payload text,
-       config_sha256 text not null,
-       idempotency_key text,
-       body_sha256 text not null,
-       traceparent text,
-       status text not null default 'NotStarted',
-       not_before ${t.time} not null default ${t.now},
-       lost int not null default 0,
-       losses ${t.json} not null default '[]',
-       drained_attempt int not null default 0,
-       handle text,
-       cancel_requested_at ${t.time},
-       created_at ${t.time} not null default ${t.now},
-       started_at ${t.time},
-       attempt_started_at ${t.time},
-       finished_at ${t.time},
-       progress ${t.json},
-       warnings ${t.json} not null default '[]',
-       failures ${t.json} not null default '[]',
-       warning_counts ${t.json},
-       failure_counts ${t.json},
-       summary ${t.json},
-       result ${t.json},
-       error ${t.json},
-       last_seq int not null default 0,
-       pruned_seq int not null default 0
+       ordinal ${t.serial}, id ${t.besideSerial},
+       ${LEASED},
+       caller text not null, space text not null default '', operation text not null,
+       feature_url text not null, data_extractor_url text not null, config text not null,
+       options ${t.json} not null default '{}', tags ${list}, model text, payload text,
+       config_sha256 text not null, idempotency_key text, body_sha256 text not null, traceparent text,
+       status text not null default 'NotStarted', not_before ${time},
+       lost int not null default 0, losses ${jsonList}, drained_attempt int not null default 0,
+       handle text, cancel_requested_at ${t.time},
+       created_at ${time}, started_at ${t.time}, attempt_started_at ${t.time}, finished_at ${t.time},
+       progress ${t.json}, warnings ${jsonList}, failures ${jsonList},
+       warning_counts ${t.json}, failure_counts ${t.json},
+       summary ${t.json}, result ${t.json}, error ${t.json},
+       last_seq int not null default 0, pruned_seq int not null default 0
      )`,
     `create unique index operations_idempotency on ${t.schema}operations (caller, idempotency_key)
        where idempotency_key is not null`,
@@ -214,65 +163,39 @@ function tablesOf(t: Types): string[] {
     `create index operations_of_caller on ${t.schema}operations (caller, ordinal desc)`,
     `create index operations_finished on ${t.schema}operations (finished_at) where finished_at is not null`,
     `create table ${t.schema}events (
-       operation_id ${operation},
-       seq int not null,
-       type text not null,
-       data ${t.json} not null,
-       created_at ${t.time} not null default ${t.now},
+       operation_id ${operation}, seq int not null,
+       type text not null, data ${t.json} not null, created_at ${time},
        primary key (operation_id, seq)
      )`,
     `create table ${t.schema}webhook_deliveries (
-       id ${t.key},
-       operation_id ${operation},
-       seq int not null,
-       target text not null,
-       ${leased},
-       next_at ${t.time} not null default ${t.now},
-       delivered_at ${t.time},
-       failed_at ${t.time},
-       last_error text
+       id ${t.key}, operation_id ${operation}, seq int not null, target text not null,
+       ${LEASED},
+       next_at ${time}, delivered_at ${t.time}, failed_at ${t.time}, last_error text
      )`,
     `create index webhook_deliveries_due on ${t.schema}webhook_deliveries (next_at)
        where delivered_at is null and failed_at is null`,
     `create index webhook_deliveries_of_operation on ${t.schema}webhook_deliveries (operation_id)`,
     `create index webhook_deliveries_held on ${t.schema}webhook_deliveries (owner) where owner is not null`,
     `create table ${t.schema}api_keys (
-       id text primary key,
-       name text not null,
-       hash text not null,
-       subject text not null,
-       scopes ${t.list} not null,
-       created_at ${t.time} not null default ${t.now},
-       revoked_at ${t.time},
-       last_used_at ${t.time}
+       id text primary key, name text not null, hash text not null, subject text not null,
+       scopes ${t.list} not null, created_at ${time}, revoked_at ${t.time}, last_used_at ${t.time}
      )`,
     `create table ${t.schema}blobs (
-       caller text not null,
-       name text not null,
-       space text not null default '',
-       bytes bigint,
-       contents ${t.json},
-       created_at ${t.time} not null default ${t.now},
-       state text not null default 'stored',
-       removed_at ${t.time},
+       caller text not null, name text not null, space text not null default '',
+       bytes bigint, contents ${t.json}, created_at ${time},
+       state text not null default 'stored', removed_at ${t.time},
        primary key (caller, name)
      )`,
     `create unique index blobs_place on ${t.schema}blobs (space, name)`,
     `create index blobs_removed on ${t.schema}blobs (removed_at) where removed_at is not null`,
     `create index blobs_of_caller on ${t.schema}blobs (caller, created_at desc, name desc)`,
     `create table ${t.schema}blob_usage (
-       caller text primary key,
-       bytes bigint not null default 0,
-       blobs bigint not null default 0,
-       served_at ${t.time}
+       caller text primary key, served_at ${t.time},
+       bytes bigint not null default 0, blobs bigint not null default 0
      )`,
     `create table ${t.schema}report_links (
-       ordinal ${t.serial},
-       hash ${t.besideSerial},
-       caller text not null,
-       operation_id ${operation},
-       further_ids ${t.list} not null default ${t.emptyList},
-       expires_at ${t.time} not null
+       ordinal ${t.serial}, hash ${t.besideSerial}, caller text not null,
+       operation_id ${operation}, further_ids ${list}, expires_at ${t.time} not null
      )`,
     `create index report_links_of_caller on ${t.schema}report_links (caller, ordinal)`,
     `create index report_links_of_operation on ${t.schema}report_links (operation_id)`,
@@ -281,16 +204,15 @@ function tablesOf(t: Types): string[] {
   ];
 }
 
-function tablesSince14(t: Types): string[] {
+const LEASED = "owner text, beat int not null default 0, attempt int not null default 0";
+
+function tablesSince14(t: typeof SQLITE): string[] {
+  const time = `${t.time} not null default ${t.now}`;
   return [
     `create table ${t.schema}tracking (
-       id text primary key references ${t.schema}operations (id) on delete cascade,
-       owner text,
-       beat int not null default 0,
-       attempt int not null default 0,
-       next_at ${t.time} not null default ${t.now}
+       id text primary key references ${t.schema}operations (id) on delete cascade, ${LEASED}, next_at ${time}
      )`,
-    `create table ${t.schema}readiness (id int primary key, checked_at ${t.time} not null default ${t.now})`,
+    `create table ${t.schema}readiness (id int primary key, checked_at ${time})`,
   ];
 }
 

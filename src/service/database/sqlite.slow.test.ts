@@ -17,9 +17,8 @@ import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { newCaller, TestedQueue } from "../queue/queue.testing.ts";
-import { backUpSqlite } from "./backup.ts";
 import { openDatabase } from "./database.ts";
-import { sqliteFile } from "./sqlite.ts";
+import { backUpSqlite, sqliteFile } from "./sqlite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-sqlite-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,17 +1,9 @@
 import { chmodSync, existsSync } from "node:fs";
-import { join } from "node:path";
+import { link, open, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  Kysely,
-  type SqliteDatabase,
-  SqliteDialect,
-  SqliteDriver,
-  type SqliteStatement,
-  sql,
-} from "kysely";
+import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from "kysely";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
@@ -43,16 +35,16 @@ export function requireSqlite(dataDir: string): string {
  * @throws MucastError output_failed if it cannot be created, unavailable if it cannot be opened.
  */
 export function openSqlite(dataDir: string): Database {
-  const file = sqliteFile(dataDir);
-  const isNew = !existsSync(file);
+  const isNew = !existsSync(sqliteFile(dataDir));
   if (isNew) checkNotEarlier(dataDir);
-  const writer = open(dataDir, file, isNew);
-  const reader = open(dataDir, file, false);
+  const writer = openFile(dataDir, isNew);
+  const reader = openFile(dataDir, false);
   reader.exec("pragma query_only = on");
   return new EmbeddedDatabase(writer, reader);
 }
 
-function open(dataDir: string, file: string, isNew: boolean): DatabaseSync {
+function openFile(dataDir: string, isNew: boolean): DatabaseSync {
+  const file = sqliteFile(dataDir);
   try {
     if (isNew) makeFolder(dataDir, 0o700);
     const database = new DatabaseSync(file, { timeout: MAX_WAIT_MILLISECONDS });
@@ -62,12 +54,9 @@ function open(dataDir: string, file: string, isNew: boolean): DatabaseSync {
     database.exec(`pragma busy_timeout = ${BUSY_MILLISECONDS}`);
     return database;
   } catch (cause) {
-    const [code, what] = isNew
-      ? (["output_failed", "created"] as const)
-      : (["unavailable", "opened"] as const);
     const reason = codeOf(cause) === "ERR_SQLITE_ERROR" ? (cause as Error).message : causeOf(cause);
-    const message = `the database ${file} cannot be ${what}: ${reason}. Run this as the user of the data folder, on a disk of this machine`;
-    throw new MucastError(code, message, { path: file }, { cause });
+    const message = `the database ${file} cannot be ${isNew ? "created" : "opened"}: ${reason}. Run this as the user of the data folder, on a disk of this machine`;
+    throw new MucastError(isNew ? "output_failed" : "unavailable", message, { path: file }, { cause });
   }
 }
 
@@ -88,23 +77,52 @@ class EmbeddedDatabase implements Database {
   /** Sees the commits of other processes as news, and its own not. */
   readonly #connection: DatabaseSync;
   readonly #listeners = new Set<Listener>();
+  /** The last transaction, which the next one waits for. */
+  #last: Promise<unknown> = Promise.resolve();
   /** Of the open transaction. */
   #notifications: string[] = [];
 
   constructor(writer: DatabaseSync, reader: DatabaseSync) {
-    this.db = new Kysely<Tables>({ dialect: new Dialect(connectionOf(reader)) });
-    this.#writer = new Kysely<Tables>({ dialect: new Dialect(connectionOf(writer)) });
+    this.db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connectionOf(reader) }) });
+    this.#writer = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connectionOf(writer) }) });
     this.#connection = writer;
   }
 
   async write<T>(body: (db: Statements) => Promise<T>): Promise<T> {
-    const { result, notifications } = await this.#writer.transaction().execute(async (db) => {
-      this.#notifications = [];
-      return { result: await body(db), notifications: this.#notifications };
-    });
+    const transaction = this.#last.then(() => this.#transact(body));
+    this.#last = transaction.catch(() => undefined);
+    const { result, notifications } = await transaction;
     for (const payload of notifications)
       for (const listener of this.#listeners) listener.onNotification(payload);
     return result;
+  }
+
+  async #transact<T>(body: (db: Statements) => Promise<T>) {
+    await this.#begin();
+    this.#notifications = [];
+    try {
+      const result = await body(this.#writer);
+      mapErrors(() => this.#connection.exec("commit"));
+      return { result, notifications: this.#notifications };
+    } finally {
+      // SQLite has already rolled back after errors such as a full disk.
+      if (this.#connection.isTransaction) this.#connection.exec("rollback");
+    }
+  }
+
+  /** Begins as a writer: a transaction that reads first would fail after the commit of another process. */
+  async #begin(): Promise<void> {
+    const began = performance.now();
+    for (;;) {
+      try {
+        this.#connection.exec("begin immediate");
+        return;
+      } catch (error) {
+        const isLate = performance.now() - began > MAX_WAIT_MILLISECONDS;
+        if (sqliteCode(error) !== BUSY || isLate) throw mapError(error);
+      }
+      await pause(1 + 2 * Math.random());
+    }
   }
 
   async notify(_db: Statements, payloads: readonly string[]): Promise<void> {
@@ -116,7 +134,7 @@ class EmbeddedDatabase implements Database {
     const statement = this.#connection.prepare("pragma data_version");
     const version = () => {
       try {
-        return (statement.get() as { data_version: number }).data_version;
+        return statement.get()!.data_version;
       } catch {
         // The disk cannot be used now: the listener's own statements say so, or succeed. This differs from itself.
         return Number.NaN;
@@ -152,50 +170,13 @@ class EmbeddedDatabase implements Database {
       where wanted.value not in (select value from json_each(${sql.ref(column)})))`;
   }
 
-  jsonBytes(...columns: string[]) {
-    return sql<number>`${sql.join(
-      columns.map((column) => sql`coalesce(octet_length(${sql.ref(column)}), 0)`),
-      sql` + `,
-    )}`;
+  jsonBytes(column: string) {
+    return sql<number>`coalesce(octet_length(${sql.ref(column)}), 0)`;
   }
 
   async close(): Promise<void> {
     await this.db.destroy();
     await this.#writer.destroy();
-  }
-}
-
-class Dialect extends SqliteDialect {
-  readonly #database: SqliteDatabase;
-
-  constructor(database: SqliteDatabase) {
-    super({ database });
-    this.#database = database;
-  }
-
-  override createDriver(): SqliteDriver {
-    return new ImmediateDriver({ database: this.#database });
-  }
-}
-
-/** Begins each transaction as a writer: one that reads first would fail after the commit of another. */
-class ImmediateDriver extends SqliteDriver {
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    const began = performance.now();
-    for (;;) {
-      try {
-        await connection.executeQuery(CompiledQuery.raw("begin immediate"));
-        return;
-      } catch (error) {
-        if (!isBusy(error) || performance.now() - began > MAX_WAIT_MILLISECONDS) throw error;
-      }
-      await pause(1 + 2 * Math.random());
-    }
-  }
-
-  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    // SQLite has already rolled back after errors such as a full disk.
-    await super.rollbackTransaction(connection).catch(() => undefined);
   }
 }
 
@@ -208,49 +189,96 @@ function connectionOf(database: DatabaseSync): SqliteDatabase {
         const statement = database.prepare(text);
         return {
           reader: statement.columns().length > 0,
-          all: (parameters) => mapErrors(() => statement.all(...parameters.map(stored)).map(read)),
-          run: (parameters) => mapErrors(() => statement.run(...parameters.map(stored))),
-          iterate: (parameters) => statement.iterate(...parameters.map(stored)),
+          all: (parameters) => mapErrors(() => statement.all(...parameters.map(encode)).map(decode)),
+          run: (parameters) => mapErrors(() => statement.run(...parameters.map(encode))),
+          iterate: (parameters) => statement.iterate(...parameters.map(encode)),
         };
       }),
   };
 }
 
-function stored(value: unknown): SQLInputValue {
+function encode(value: unknown): SQLInputValue {
   if (value instanceof Date) return value.toISOString();
   return (typeof value === "boolean" ? Number(value) : value) as SQLInputValue;
 }
 
-function read(row: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, readValue(column, value)]));
+function decode(stored: Record<string, unknown>): Record<string, unknown> {
+  const row = { ...stored };
+  for (const [column, value] of Object.entries(row)) {
+    if (typeof value !== "string") continue;
+    if (column.endsWith("_at") || column === "not_before") row[column] = new Date(value);
+    else if (JSON_COLUMNS.has(column)) row[column] = JSON.parse(value);
+  }
+  return row;
 }
 
-function readValue(column: string, value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  if (column.endsWith("_at") || column === "not_before") return new Date(value);
-  return JSON_COLUMNS.has(column) ? JSON.parse(value) : value;
-}
-
-/** SQLite's codes of a disk, a file or a lock that may be usable later: BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN. */
-const PASSING = new Set([5, 6, 8, 10, 13, 14]);
 const BUSY = 5;
+/** SQLite's codes of a disk, a file or a lock that may be usable later: BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN. */
+const PASSING = new Set([BUSY, 6, 8, 10, 13, 14]);
+
+function sqliteCode(error: unknown): number {
+  if (codeOf(error) !== "ERR_SQLITE_ERROR") return 0;
+  // Extended codes have the code in their lowest byte.
+  return (error as { errcode: number }).errcode & 0xff;
+}
 
 function mapErrors<T>(body: () => T): T {
   try {
     return body();
-  } catch (cause) {
-    const { errcode = 0 } = cause as { errcode?: number };
-    // Extended codes have the code in their lowest byte.
-    if (codeOf(cause) !== "ERR_SQLITE_ERROR" || !PASSING.has(errcode & 0xff)) throw cause;
-    const message =
-      (errcode & 0xff) === BUSY
-        ? "another process writes to the database"
-        : "the database cannot be used: look at the disk of the data folder";
-    throw new MucastError("unavailable", message, { retryAfter: 5 }, { cause });
+  } catch (error) {
+    throw mapError(error);
   }
 }
 
-function isBusy(error: unknown): boolean {
-  const { errcode = 0 } = ((error as Error).cause ?? {}) as { errcode?: number };
-  return (errcode & 0xff) === BUSY;
+function mapError(cause: unknown): unknown {
+  const code = sqliteCode(cause);
+  if (!PASSING.has(code)) return cause;
+  const message =
+    code === BUSY
+      ? "another process writes to the database"
+      : "the database cannot be used: look at the disk of the data folder";
+  return new MucastError("unavailable", message, { retryAfter: 5 }, { cause });
+}
+
+/**
+ * Copies the database of a data folder as it is at this moment, while services run and write. The file has its name once it is complete
+ * and on the disk.
+ * @throws MucastError invalid_request if the file exists or there is no database; output_failed.
+ */
+export async function backUpSqlite(dataDir: string, file: string): Promise<void> {
+  const source = requireSqlite(dataDir);
+  const exists = new MucastError("invalid_request", `${file} exists already; give a new file`, {
+    path: file,
+  });
+  if (existsSync(file)) throw exists;
+  const draft = `${file}.${process.pid}.tmp`;
+  try {
+    // Its owner alone may read it, like the database.
+    await (await open(draft, "wx", 0o600)).close();
+    const database = new DatabaseSync(source, { timeout: MAX_WAIT_MILLISECONDS });
+    try {
+      database.prepare("vacuum into ?").run(draft);
+    } finally {
+      database.close();
+    }
+    await sync(draft);
+    // A link, unlike a rename, replaces nothing.
+    await link(draft, file);
+    await sync(dirname(file));
+  } catch (cause) {
+    if (codeOf(cause) === "EEXIST") throw exists;
+    const message = `the backup ${file} could not be written: ${causeOf(cause)}`;
+    throw new MucastError("output_failed", message, { path: file }, { cause });
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }

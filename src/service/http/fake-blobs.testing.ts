@@ -1,12 +1,7 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
-import {
-  type BlobAddress,
-  type Blobs,
-  type BlobUpload,
-  type ListedBlobs,
-} from "../blobs/blobs.ts";
+import type { BlobAddress, Blobs, BlobUpload, ListedBlobs } from "../blobs/blobs.ts";
 import { spaceOf } from "../blobs/storage.ts";
 
 /** A fake: every caller has a space in a real store, without records of its blobs. */

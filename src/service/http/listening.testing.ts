@@ -11,7 +11,7 @@ import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/authenticate.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/mcp-server.ts";
-import { FakeOperations } from "../operations/fake-operations.testing.ts";
+import { SteppedOperations } from "../operations/operations.testing.ts";
 import { Preparations, type PrepareFiles } from "../preparation/preparations.ts";
 import { FakeReportLinks } from "../report/fake-report-links.testing.ts";
 import { type DrawPage, Reports } from "../report/reports.ts";
@@ -38,7 +38,8 @@ export async function listen(
   const settings = { ...settingsSchema.parse({}), ...changed };
   const policy = { allowed: [], mapped: [{ base: "", folder }] };
   const store = parts.store ?? (await openStore("", { policy }));
-  const [operations, keys, blobs] = [new FakeOperations(), new FakeKeyStore(), new FakeBlobs(store)];
+  const operations = await SteppedOperations.open();
+  const [keys, blobs] = [new FakeKeyStore(), new FakeBlobs(store)];
   /** Message and fields of each log line, as JSON. */
   const logged: string[] = [];
   const write = (fields: object, message: string) => void logged.push(JSON.stringify({ message, ...fields }));
@@ -67,6 +68,7 @@ export async function listen(
   const files = (): Promise<string[]> => readdir(join(folder, "data")).catch(() => []);
   const close = async () => {
     await app.close();
+    await operations.close();
     await rm(folder, { recursive: true, force: true });
   };
   const origin = `http://127.0.0.1:${port}`;

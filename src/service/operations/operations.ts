@@ -1,10 +1,48 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { Insertable } from "kysely";
+import { withoutSignature } from "../../blob/policy.ts";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
-import type { OperationPage, OperationView, VerdictView } from "../../contract/api/operation-view.ts";
+import {
+  isEnded,
+  type OperationPage,
+  type OperationStatus,
+  type OperationView,
+  type VerdictView,
+} from "../../contract/api/operation-view.ts";
 import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
-import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { JOB_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { ownSection, SECTION_KEYS } from "../../contract/config/parse-config.ts";
+import type { ParsedPayload } from "../../contract/config/payload.ts";
+import { URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import { jsonBytes } from "../../contract/json/bounded-json.ts";
+import { SIZES } from "../../contract/schema/answer-limits.ts";
+import { aboutToEnd } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { ListQuery } from "../store/operations.ts";
+import type { Blobs } from "../blobs/blobs.ts";
+import type { StoredInputs } from "../blobs/input-urls.ts";
+import { spaceOf } from "../blobs/storage.ts";
+import type { Database } from "../database/database.ts";
+import type { OperationRow, Statements, Tables } from "../database/tables.ts";
+import type { Forecasts } from "../forecast/forecasts.ts";
+import { readVerdict } from "../forecast/forecasts.ts";
+import { canceledProblem } from "../queue/finish-attempt.ts";
+import type { ServiceSettings } from "../settings/load-settings.ts";
+import { endOperation, requestCancel } from "../store/attempts.ts";
+import { overQuota, type Quota, quotaExceeded, type StorageKey } from "../store/blobs.ts";
+import { appendEvents, type EventParts } from "../store/events.ts";
+import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
+import {
+  ACTIVE_STATUSES,
+  cursorAfter,
+  listedViewOf,
+  pageEndOf,
+  VIEWED,
+  type ViewedRow,
+  viewOf,
+} from "../store/operation-view.ts";
 
 /** A job, an audit or a replay that a caller submits. */
 export interface Submission {
@@ -18,44 +56,182 @@ export interface Submission {
   readonly origin?: string | undefined;
 }
 
-/** What HTTP, MCP and the command line do with operations. */
-export interface Operations {
+/** Which operations a page lists. */
+export interface ListQuery {
+  readonly status?: OperationStatus | undefined;
+  readonly operation?: SubmittedOperation | undefined;
+  /** Operations that have all of them. */
+  readonly tag?: readonly string[] | undefined;
+  readonly cursor?: string | undefined;
+  /** 1 to 100. */
+  readonly limit: number;
+}
+
+export interface OperationsParts extends EventParts {
+  readonly notifications: OperationNotifications;
+  readonly settings: Pick<ServiceSettings, "events_kept" | "queued_per_caller">;
+  readonly quota: Quota;
+  /** Parses and checks a payload. @throws MucastError with every fault. */
+  readonly read: (
+    caller: Caller,
+    submission: Submission,
+    // As the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read.
+  ) => Promise<ParsedPayload & { inputs(): Promise<StoredInputs> }>;
+  /** @throws MucastError unavailable while no job could write its output. */
+  readonly requireStorage: () => void;
+  /** Finds the blob of a verdict. */
+  readonly blobs: Pick<Blobs, "find">;
+  readonly forecasts: Pick<Forecasts, "of">;
+  readonly onQueued: (row: OperationRow) => void;
+  /** Called for an operation that was canceled before it started. */
+  readonly onCanceled: (row: OperationRow) => void;
+}
+
+const FULL_RETRY_SECONDS = 30;
+const WAIT_STEP_MILLISECONDS = 5_000;
+
+/** What HTTP, MCP and the command line do with operations. Another caller's operation is not_found for every method. */
+export class Operations {
+  /** While it is true, submissions are refused. */
+  draining = false;
+  readonly #parts: OperationsParts;
+
+  constructor(parts: OperationsParts) {
+    this.#parts = parts;
+  }
+
   /**
    * Checks the whole payload and stores the operation, which is then queued. The same key and body return the operation of the first
    * call (`created` false).
    * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable, url_not_allowed, too_large: before
-   * anything is stored; idempotency_conflict, rate_limited (a full queue, with data.retryAfter in
-   * seconds), quota_exceeded (no space for an output), unavailable (draining).
+   * anything is stored; idempotency_conflict, rate_limited (a full queue, with data.retryAfter in seconds), quota_exceeded (no space for an
+   * output), unavailable (draining).
    */
-  submit(caller: Caller, submission: Submission): Promise<{ operation: OperationView; created: boolean }>;
-  /** @throws MucastError not_found, also for another caller's operation. */
-  get(caller: Caller, id: string): Promise<OperationView>;
-  /**
-   * The JSON text of the payload, without secrets, also after the end. @throws MucastError not_found, also if an earlier version stored
-   * the operation without it.
-   */
-  payload(caller: Caller, id: string): Promise<string>;
-  /** @throws MucastError invalid_request for an invalid cursor. */
-  list(caller: Caller, query: ListQuery): Promise<OperationPage>;
-  /**
-   * Cancels an operation: it becomes Canceled at once if it has not started, and stays Running until its job has stopped. Returns an
-   * ended operation unchanged. @throws MucastError not_found.
-   */
-  cancel(caller: Caller, id: string): Promise<OperationView>;
+  async submit(
+    caller: Caller,
+    submission: Submission,
+  ): Promise<{ operation: OperationView; created: boolean }> {
+    if (this.draining) throw aboutToEnd();
+    const { database, settings, quota } = this.#parts;
+    const { operation, idempotencyKey, traceparent } = submission;
+    const payload = await this.#parts.read(caller, submission);
+    const { config, model } = payload;
+    const request = {
+      caller: caller.subject,
+      idempotency_key: idempotencyKey ?? null,
+      body_sha256: sha256(`${operation}\n${payload.canonical}`),
+    };
+    // Before the inputs, which may have been removed since the first call.
+    const before = await findSameKey(database.db, request);
+    if (before) return { operation: viewOf(before), created: false };
+    this.#parts.requireStorage();
+    const { featureUrl, dataExtractorUrl, options, blobs } = await payload.inputs();
+    const created = {
+      ...{ ...request, operation, config, id: randomUUID(), space: spaceOf(caller.subject) },
+      ...{ model: model ?? null, traceparent: traceparent ?? null, config_sha256: sha256(config) },
+      ...{ feature_url: featureUrl, data_extractor_url: dataExtractorUrl },
+      ...{ options: JSON.stringify(options), tags: JSON.stringify(options.tags ?? []) },
+      payload: keptPayload(operation, payload),
+    };
+    const limits = { blobs, queued: settings.queued_per_caller, quota };
+    const inserted = await insertOperation(this.#parts, created, limits);
+    if (inserted.created) this.#parts.onQueued(inserted.row);
+    return { operation: viewOf(inserted.row), created: inserted.created };
+  }
+
+  async get(caller: Caller, id: string): Promise<OperationView> {
+    return viewOf(await this.#read(caller, id));
+  }
+
+  /** The JSON text of the payload, without secrets, also after the end. @throws MucastError not_found, also if an earlier version stored it. */
+  async payload(caller: Caller, id: string): Promise<string> {
+    const { db } = this.#parts.database;
+    const query = db.selectFrom("operations").select("payload");
+    const row = await query.where("id", "=", id).where("caller", "=", caller.subject).executeTakeFirst();
+    if (row === undefined) throw noOperation(id);
+    if (row.payload !== null) return row.payload;
+    const message = `operation ${id} was submitted to an earlier version, which did not keep payloads`;
+    throw new MucastError("not_found", message, { path: "id" });
+  }
+
   /**
    * Reads the forecasts of some tickers from the output of an operation. @throws MucastError not_found, also if the output is gone;
    * other_result for an audit or a replay; no_result if the operation has not succeeded; unavailable; errors of reading the output.
    */
-  forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView>;
+  async forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView> {
+    return this.#parts.forecasts.of(caller, await this.get(caller, query.id), query, signal);
+  }
+
+  /** Reads the verdict of an audit or a replay. @throws MucastError likewise; other_result for a job. */
+  async verdict(caller: Caller, id: string, signal?: AbortSignal): Promise<VerdictView> {
+    return readVerdict(this.#parts.blobs, caller, await this.get(caller, id), signal);
+  }
+
+  /** Newest first. @throws MucastError invalid_request for an invalid cursor. */
+  async list(caller: Caller, query: ListQuery): Promise<OperationPage> {
+    const { database } = this.#parts;
+    const rows = await listOperations(database, caller.subject, { ...query, limit: query.limit + 1 });
+    const views = rows.slice(0, query.limit).map(listedViewOf);
+    // Leaves room for the cursor and the names of its members. A page has at least one operation.
+    let room = SIZES.page - 512;
+    const fitting = views.findIndex((view) => {
+      room -= jsonBytes(view) + 1;
+      return room < 0;
+    });
+    const operations = fitting < 0 ? views : views.slice(0, Math.max(1, fitting));
+    const last = operations.at(-1);
+    return { operations, next_cursor: last && operations.length < rows.length ? cursorAfter(last) : null };
+  }
+
   /**
-   * Reads the verdict of an audit or a replay. @throws MucastError not_found, also if its blob is gone; other_result for a job;
-   * no_result if it has not succeeded; errors of reading the blob.
+   * Cancels an operation: it becomes Canceled at once if it has not started, and stays Running until its job has stopped. Returns an
+   * ended operation unchanged.
    */
-  verdict(caller: Caller, id: string, signal?: AbortSignal): Promise<VerdictView>;
+  async cancel(caller: Caller, id: string): Promise<OperationView> {
+    await this.#read(caller, id);
+    const row = await requestCancel(this.#parts, id);
+    if (row?.status === "NotStarted") {
+      const ending = { status: "Canceled", problem: canceledProblem() } as const;
+      const ended = await endOperation(this.#parts, row, ending);
+      if (ended) this.#parts.onCanceled(ended);
+    }
+    return this.get(caller, id);
+  }
+
   /** Counts the active operations: of all callers, and the caller's own. */
-  queue(caller: Caller): Promise<Pick<QueueView, "waiting" | "running" | "own">>;
-  /** Waits until the operation has ended, for at most `seconds`. @throws MucastError not_found. */
-  wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView>;
+  async queue({ subject }: Caller): Promise<Pick<QueueView, "waiting" | "running" | "own">> {
+    const rows = await this.#parts.database.db
+      .selectFrom("operations")
+      .select(({ fn, eb }) => [
+        "status",
+        fn.countAll<number>().as("all"),
+        fn.sum<number>(eb.case().when("caller", "=", subject).then(1).else(0).end()).as("own"),
+      ])
+      .where("status", "in", ACTIVE_STATUSES)
+      .groupBy("status")
+      .execute();
+    const none = { all: 0, own: 0 };
+    const waiting = rows.find(({ status }) => status === "NotStarted") ?? none;
+    const running = rows.find(({ status }) => status === "Running") ?? none;
+    return {
+      waiting: waiting.all,
+      running: running.all,
+      own: { waiting: waiting.own, running: running.own },
+    };
+  }
+
+  /** Waits until the operation has ended, for at most `seconds`. */
+  async wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView> {
+    const deadline = performance.now() + seconds * 1_000;
+    for (;;) {
+      const left = Math.ceil(Math.max(0, deadline - performance.now()));
+      const next = this.#parts.notifications.next(id, Math.min(left, WAIT_STEP_MILLISECONDS), signal);
+      const view = await this.get(caller, id);
+      if (isEnded(view.status) || left === 0 || signal?.aborted) return view;
+      await next;
+    }
+  }
+
   /**
    * Yields the events after `after` (0: all of them), then each as it happens, up to the final one. A snapshot replaces events that
    * retention has removed. @throws MucastError not_found, before the first event.
@@ -65,5 +241,172 @@ export interface Operations {
     id: string,
     after: number,
     signal: AbortSignal,
-  ): AsyncGenerator<StoredEvent | Snapshot, void>;
+  ): AsyncGenerator<StoredEvent | Snapshot, void> {
+    const { database, notifications } = this.#parts;
+    return followEvents({ database, notifications, signal, after, read: () => this.#read(caller, id) });
+  }
+
+  async #read({ subject }: Caller, id: string): Promise<ViewedRow> {
+    const query = this.#parts.database.db.selectFrom("operations").select(VIEWED);
+    const row = await query.where("id", "=", id).where("caller", "=", subject).executeTakeFirst();
+    if (row === undefined) throw noOperation(id);
+    return row;
+  }
+}
+
+function noOperation(id: string): MucastError {
+  const message = `there is no operation ${JSON.stringify(id.slice(0, 100))}`;
+  return new MucastError("not_found", message, { path: "id" });
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** An operation to be stored. Its `tags` are a column beside the options, since they outlive these. */
+type NewOperation = Insertable<Tables["operations"]>;
+
+interface InsertLimits {
+  /** Recorded blobs among the inputs. */
+  readonly blobs: readonly StorageKey[];
+  /** Operations of the caller that may wait to start. */
+  readonly queued: number;
+  readonly quota: Quota;
+}
+
+/**
+ * Stores an operation, its idempotency key and its first event in one transaction. If submissions with one key run concurrently, one
+ * creates the operation; the others wait for it and get the same.
+ * @throws MucastError idempotency_conflict, quota_exceeded, url_not_allowed, rate_limited.
+ */
+export function insertOperation(
+  parts: EventParts,
+  operation: NewOperation,
+  { blobs, queued, quota }: InsertLimits,
+): Promise<{ readonly row: OperationRow; readonly created: boolean }> {
+  const { database } = parts;
+  const { id, caller } = operation;
+  return database.write(async (db) => {
+    // Locks the caller's usage, so no other submission of the caller is open.
+    const used = await overQuota(db, caller, quota);
+    const before = await findSameKey(db, operation);
+    if (before) return { row: before, created: false };
+    if (used) throw quotaExceeded(used, quota);
+    for (const blob of blobs) await lockInput(database, db, caller, blob);
+    const { waiting } = await db
+      .selectFrom("operations")
+      .select(({ fn }) => fn.countAll<number>().as("waiting"))
+      .where("caller", "=", caller)
+      .where("status", "=", "NotStarted")
+      .executeTakeFirstOrThrow();
+    if (waiting >= queued) {
+      const message = `${counted(queued, "operation")} of this caller ${queued === 1 ? "waits" : "wait"} to start already`;
+      throw new MucastError("rate_limited", message, { retryAfter: FULL_RETRY_SECONDS, limit: queued });
+    }
+    const row = await db.insertInto("operations").values(operation).returningAll().executeTakeFirstOrThrow();
+    await appendEvents(parts, db, id, [{ type: "queued", data: { operation: row.operation } }]);
+    return { row, created: true };
+  });
+}
+
+/**
+ * Locks the record of an input, so that no removal takes it before the transaction ends.
+ * @throws MucastError url_not_allowed if it was removed after the payload was checked.
+ */
+async function lockInput(
+  database: Database,
+  db: Statements,
+  caller: string,
+  { name, space }: StorageKey,
+): Promise<void> {
+  const found = await db
+    .selectFrom("blobs")
+    .select("name")
+    .where("caller", "=", caller)
+    .where("name", "=", name)
+    .where("space", "=", space)
+    .where("state", "=", "stored")
+    .modifyEnd(database.lock("blobs", "wait"))
+    .executeTakeFirst();
+  if (found) return;
+  throw new MucastError("url_not_allowed", `${name} has just been removed`, { value: name });
+}
+
+/** The earlier operation of the idempotency key; undefined without a key, or for a new one. @throws MucastError idempotency_conflict. */
+async function findSameKey(
+  db: Statements,
+  { caller, idempotency_key, body_sha256 }: Pick<NewOperation, "caller" | "idempotency_key" | "body_sha256">,
+): Promise<OperationRow | undefined> {
+  if (!idempotency_key) return undefined;
+  const row = await db
+    .selectFrom("operations")
+    .selectAll()
+    .where("caller", "=", caller)
+    .where("idempotency_key", "=", idempotency_key)
+    .executeTakeFirst();
+  if (row === undefined || row.body_sha256 === body_sha256) return row;
+  const message = "this Idempotency-Key was used for another request; take a new key for another body";
+  throw new MucastError("idempotency_conflict", message, { path: "Idempotency-Key" });
+}
+
+/** If retention has removed the last operation of the previous page, the page starts with the next older one. */
+export async function listOperations(
+  database: Database,
+  caller: string,
+  { status, operation, tag = [], cursor, limit }: ListQuery,
+): Promise<readonly ViewedRow[]> {
+  const { db } = database;
+  let page = db.selectFrom("operations").select(VIEWED).where("caller", "=", caller);
+  if (status !== undefined) page = page.where("status", "=", status);
+  if (operation !== undefined) page = page.where("operation", "=", operation);
+  if (tag.length > 0) page = page.where(database.hasAll("tags", tag));
+  if (cursor !== undefined) {
+    const { id, createdAt } = pageEndOf(cursor);
+    const found = db.selectFrom("operations").select("ordinal").where("id", "=", id);
+    const last = await found.where("caller", "=", caller).executeTakeFirst();
+    page = last
+      ? page.where("ordinal", "<", last.ordinal)
+      : page.where("created_at", "<=", createdAt).where("id", "<>", id);
+  }
+  return page.orderBy("ordinal", "desc").limit(limit).execute();
+}
+
+/** Counts the operations of all callers that wait to start. */
+export async function countWaiting(db: Statements): Promise<number> {
+  const query = db.selectFrom("operations").select(({ fn }) => fn.countAll<number>().as("waiting"));
+  return (await query.where("status", "=", "NotStarted").executeTakeFirstOrThrow()).waiting;
+}
+
+/**
+ * The payload that the service keeps after an operation has ended, so that its caller can submit it again. It has no secrets: no query
+ * of a URL, no sections of other services, and no config that contains a signature.
+ * @returns JSON text. A replay reads its config from the output, so it has none.
+ */
+export function keptPayload(
+  operation: SubmittedOperation,
+  { featureUrl, dataExtractorUrl, config, options }: ParsedPayload,
+): string {
+  const job = JOB_OPERATIONS.find((name) => name === (options.operation ?? operation));
+  const kept = job && keptConfig(config, job);
+  const withoutQuery = (url: string) => JSON.stringify(url.split(/[?#]/)[0]!);
+  const members = [
+    ...Object.entries({ feature_url: featureUrl, data_extractor_url: dataExtractorUrl })
+      .filter(([, url]) => url !== "")
+      .map(([name, url]) => [name, withoutQuery(url)]),
+    ...(kept === undefined ? [] : [["config", kept]]),
+    ...Object.entries(options).map(([name, value]) => [
+      name,
+      Object.hasOwn(URL_MEMBERS, name) ? withoutQuery(String(value)) : JSON.stringify(value),
+    ]),
+  ];
+  return `{\n${members.map(([name, text]) => `  ${JSON.stringify(name)}: ${text}`).join(",\n")}\n}`;
+}
+
+/** As the caller wrote it if the job's own section is all it has, so that its digest stays the same. */
+function keptConfig(config: string, job: (typeof JOB_OPERATIONS)[number]): string | undefined {
+  const section = ownSection(config, job);
+  const isWhole = Object.keys(JSON.parse(config)).length === 1 && config.includes(section);
+  const text = isWhole ? config : `{${JSON.stringify(SECTION_KEYS[job][0])}: ${section}}`;
+  const decoded = JSON.stringify(JSON.parse(text));
+  return [text, decoded].some((each) => withoutSignature(each) !== each) ? undefined : text;
 }

@@ -1,14 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { QueueView } from "../../contract/api/queue-view.ts";
-import type { StoredEventType } from "../../contract/api/stored-event.ts";
-import { claimOperation } from "../store/attempts.ts";
-import { type RunningRow, readOperation } from "../store/operations.ts";
-import { CoreBudget } from "./core-budget.ts";
+import { claimOperation, type RunningRow, readOperation } from "../store/attempts.ts";
+import type { OperationNotifications } from "../store/follow-events.ts";
+import type { QueueParts } from "./finish-attempt.ts";
 import type { Lease } from "./leases.ts";
-import type { OperationNotifications } from "./notifications.ts";
-import { logFailure, type QueueParts } from "./queue-parts.ts";
-import { recoverAttempt } from "./recovery.ts";
-import { RunningJob } from "./running-job.ts";
+import { RunningJob, recoverAttempt } from "./running-job.ts";
 
 const CLAIM_MILLISECONDS = 2_000;
 /** How long a stopped job may take to release its operation. It takes long if the database is unreachable. */
@@ -28,8 +24,6 @@ export class Dispatcher {
   #claiming: Promise<void> | undefined;
   #claimAgain = false;
   #draining = false;
-  /** Ids of this service's leases that it did not run at the last renewal: the answer to a claim was lost, or a recovery failed. */
-  #unattended: ReadonlySet<string> = new Set();
   #recovering: Promise<void> = Promise.resolve();
   readonly #toRecover = new Set<string>();
 
@@ -39,15 +33,11 @@ export class Dispatcher {
     this.#budget = new CoreBudget(parts.executor.outlivesService ? concurrent_jobs : cores, concurrent_jobs);
   }
 
-  get runningJobs(): number {
-    return this.#running.size;
-  }
-
   get coresTaken(): number {
     return this.#budget.taken;
   }
 
-  /** How busy it is. It does not know the cores of an executor whose jobs run elsewhere. */
+  /** It does not know the cores of an executor whose jobs run elsewhere. */
   get occupancy(): QueueView["service"] {
     const { jobs, taken, cores } = this.#budget;
     return {
@@ -59,19 +49,25 @@ export class Dispatcher {
 
   /** Starts to work; the caller starts the leases. */
   start(notifications: OperationNotifications): void {
-    this.#parts.leases.watch("operations", {
+    const { leases } = this.#parts;
+    leases.watch("operations", {
       onRenewed: (held) => this.#compare(held),
+      // If the answer to a claim was lost, or a recovery failed, the row is freed, and taken over like that of a service that has ended.
+      isAtWork: (id) => this.#running.has(id) || this.#toRecover.has(id),
       onExpired: async (lease) => {
-        if (!this.#draining && (await this.#parts.leases.take("operations", lease))) this.#recover(lease.id);
+        if (!this.#draining && (await leases.take("operations", lease))) this.#recover(lease.id);
       },
     });
-    this.#unsubscribes.push(notifications.onEvent((type, id) => this.#onEvent(type, id)));
+    const unsubscribe = notifications.onEvent((type, id) => {
+      if (type === "queued") this.wake();
+      else if (type === "cancel_requested") this.#running.get(id)?.stop("canceled");
+    });
     notifications.onMissed(() => {
       this.wake();
-      void logFailure(this.#parts.log, () => this.#stopCanceled());
+      void this.#logFailure(() => this.#stopCanceled());
     });
     const timer = setInterval(() => this.wake(), CLAIM_MILLISECONDS);
-    this.#unsubscribes.push(() => clearInterval(timer));
+    this.#unsubscribes.push(unsubscribe, () => clearInterval(timer));
     this.wake();
   }
 
@@ -96,21 +92,19 @@ export class Dispatcher {
    */
   async drain(milliseconds: number): Promise<void> {
     this.#draining = true;
-    const { log, leases, executor } = this.#parts;
-    await logFailure(log, () => this.#noteDrain());
+    const { leases, executor } = this.#parts;
+    await this.#logFailure(() => this.#noteDrain());
     await this.stopClaiming();
     // Including the last claimed ones.
-    await logFailure(log, () => this.#noteDrain());
+    await this.#logFailure(() => this.#noteDrain());
     const jobs = [...this.#running.values()];
     const ended = new AbortController();
     const all = Promise.all(jobs.map((job) => job.done));
     await Promise.race([all, this.#stopAll(executor.outlivesService ? 0 : milliseconds, ended.signal)]);
     ended.abort();
-    this.#logIds(
-      jobs.filter(({ isReleased }) => isReleased).map(({ row }) => row.id),
-      "released operations to the queue",
-    );
-    await logFailure(log, async () =>
+    const released = jobs.filter(({ isReleased }) => isReleased).map(({ row }) => row.id);
+    this.#logIds(released, "released operations to the queue");
+    await this.#logFailure(async () =>
       this.#logIds(await leases.release("operations"), "left running operations to other services"),
     );
   }
@@ -123,7 +117,8 @@ export class Dispatcher {
       db
         .updateTable("operations")
         .set(({ ref }) => ({ drained_attempt: ref("attempt") }))
-        .where(({ and }) => and({ owner: leases.owner, status: "Running" }))
+        .where("owner", "=", leases.owner)
+        .where("status", "=", "Running")
         .returning("id")
         .execute(),
     );
@@ -149,17 +144,13 @@ export class Dispatcher {
     }
   }
 
-  #onEvent(type: StoredEventType, id: string): void {
-    if (type === "queued") this.wake();
-    else if (type === "cancel_requested") this.#running.get(id)?.stop("canceled");
-  }
-
   async #claim(): Promise<void> {
+    const { database, leases } = this.#parts;
     while (this.#claimAgain) {
       this.#claimAgain = false;
-      await logFailure(this.#parts.log, async () => {
+      await this.#logFailure(async () => {
         while (!this.#draining && this.#budget.hasRoom()) {
-          const row = await claimOperation(this.#parts.database, this.#parts.leases.owner);
+          const row = await claimOperation(database, leases.owner);
           if (!row) return;
           this.#run(row);
         }
@@ -179,24 +170,18 @@ export class Dispatcher {
     });
   }
 
-  /**
-   * Compares this service's leases with its jobs: detaches from those that another service took over, and recovers those that it does
-   * not run.
-   */
+  /** Detaches from the jobs that another service took over. */
   async #compare(held: readonly Lease[]): Promise<void> {
+    const { database, leases } = this.#parts;
     const attempts = new Map(held.map(({ id, attempt }) => [id, attempt]));
     for (const [id, job] of this.#running) {
       if (attempts.get(id) === job.row.attempt) continue;
       // It may have been claimed after the renewal.
-      const row = await readOperation(this.#parts.database, id);
-      if (row?.attempt !== job.row.attempt || row.owner !== this.#parts.leases.owner) job.detach();
+      const row = await readOperation(database, id);
+      if (row?.attempt !== job.row.attempt || row.owner !== leases.owner) job.detach();
     }
     await this.#stopCanceled();
-    if (this.#draining) return;
-    const left = held.map(({ id }) => id).filter((id) => !this.#running.has(id) && !this.#toRecover.has(id));
-    for (const id of left.filter((each) => this.#unattended.has(each))) this.#recover(id);
-    this.#unattended = new Set(left);
-    await this.#takeFreed();
+    if (!this.#draining) await this.#takeFreed();
   }
 
   /** Stops jobs whose cancel was not notified. */
@@ -211,40 +196,97 @@ export class Dispatcher {
     for (const { id } of canceled) this.#running.get(id)?.stop("canceled");
   }
 
-  /** Takes over executions that a service has left running when it ended. */
+  /** Takes over the operations that run and belong to no service. */
   async #takeFreed(): Promise<void> {
     const { database, leases } = this.#parts;
-    const taken = await database.write(async (db) => {
-      const freed = await db
-        .selectFrom("operations")
-        .select("id")
+    const taken = await database.write((db) =>
+      db
+        .updateTable("operations")
+        .set({ owner: leases.owner })
         .where("status", "=", "Running")
         .where("owner", "is", null)
-        .modifyEnd(database.lock("operations", "skip"))
-        .execute();
-      const ids = freed.map(({ id }) => id);
-      if (ids.length > 0)
-        await db.updateTable("operations").set({ owner: leases.owner }).where("id", "in", ids).execute();
-      return ids;
-    });
-    for (const id of taken) this.#recover(id);
+        .returning("id")
+        .execute(),
+    );
+    for (const { id } of taken) this.#recover(id);
   }
 
   /** One after the other, and beside the renewals, which must not wait for the storage. */
   #recover(id: string): void {
+    const { database, leases, log } = this.#parts;
+    const recover = async () => {
+      const row = await readOperation(database, id);
+      const isOwn = row?.status === "Running" && row.owner === leases.owner;
+      if (!row || !isOwn || this.#running.has(id) || this.#draining) return;
+      log.warn({ operation_id: id, attempt: row.attempt }, "took over an operation");
+      if ((await recoverAttempt(this.#parts, row)) && !this.#draining) this.#run(row);
+      this.wake();
+    };
     this.#toRecover.add(id);
     this.#recovering = this.#recovering
-      .then(() => logFailure(this.#parts.log, () => this.#recoverNow(id)))
+      .then(() => this.#logFailure(recover))
       .finally(() => this.#toRecover.delete(id));
   }
 
-  async #recoverNow(id: string): Promise<void> {
-    const { database, leases, log } = this.#parts;
-    const row = await readOperation(database, id);
-    const isOwn = row?.status === "Running" && row.owner === leases.owner;
-    if (!row || !isOwn || this.#running.has(id) || this.#draining) return;
-    log.warn({ operation_id: id, attempt: row.attempt }, "took over an operation");
-    if ((await recoverAttempt(this.#parts, row)) && !this.#draining) this.#run(row);
-    this.wake();
+  /** Runs an action that is repeated later: the database or the storage may be unreachable. */
+  async #logFailure(action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      const message = "the queue could not be processed; the service will try again";
+      this.#parts.log.warn({ err: error }, message);
+    }
+  }
+}
+
+/**
+ * Shares the cores of this machine evenly among running jobs: a single job has all of them, and gives some back when another starts. The
+ * workers of all jobs together have as many tasks as there are cores, except while a job that gives cores back ends its running tasks.
+ */
+export class CoreBudget {
+  readonly cores: number;
+  /** Maximum number of parallel jobs. */
+  readonly jobs: number;
+  /** The share of each running job, the oldest job first. */
+  readonly #shares = new Map<Pick<RunningJob, "setCores">, number>();
+
+  constructor(cores: number, jobs: number) {
+    this.cores = cores;
+    this.jobs = Math.min(cores, jobs);
+  }
+
+  get taken(): number {
+    return this.#shares.size === 0 ? 0 : this.cores;
+  }
+
+  hasRoom(): boolean {
+    return this.#shares.size < this.jobs;
+  }
+
+  /** The cores that the next job would get. */
+  get next(): number {
+    return Math.max(1, Math.floor(this.cores / (this.#shares.size + 1)));
+  }
+
+  /** Gives a job that starts with `next` cores its share, and takes it from the others. */
+  add(job: Pick<RunningJob, "setCores">): void {
+    this.#shares.set(job, this.next);
+    this.#share();
+  }
+
+  /** Gives the share of a job that has ended to the others. */
+  remove(job: Pick<RunningJob, "setCores">): void {
+    this.#shares.delete(job);
+    this.#share();
+  }
+
+  #share(): void {
+    const each = Math.floor(this.cores / this.#shares.size);
+    let left = this.cores % this.#shares.size;
+    for (const [job, before] of this.#shares) {
+      const cores = Math.max(1, each + (left-- > 0 ? 1 : 0));
+      this.#shares.set(job, cores);
+      if (cores !== before) job.setCores(cores);
+    }
   }
 }

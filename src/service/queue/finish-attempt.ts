@@ -3,51 +3,64 @@ import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { ByteSource } from "../../contract/market/ticker-series.ts";
+import type { Timing } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
-import type { Timing } from "../../contract/output/status-blob.ts";
-import { problemOf } from "../../contract/problems/problem.ts";
-import type { ExecutionEnd } from "../../executors/executor.ts";
+import { type Problem, problemOf } from "../../contract/problems/problem.ts";
+import type { ExecutionEnd, Executor } from "../../executors/executor.ts";
 import { entriesOf } from "../../outputs/read-members.ts";
-import type { Loss } from "../database/tables.ts";
-import { type Ending, endOperation, releaseOperation } from "../store/attempts.ts";
-import { type OperationRow, readOperation } from "../store/operations.ts";
-import type { QueueParts } from "./queue-parts.ts";
+import type { Loss, OperationRow } from "../database/tables.ts";
+import type { ServiceSettings } from "../settings/load-settings.ts";
+import { type Ending, endOperation, readOperation, releaseOperation } from "../store/attempts.ts";
+import type { EventParts } from "../store/events.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { Leases } from "./leases.ts";
+
+/** What the parts of the queue share. */
+export interface QueueParts extends EventParts {
+  readonly leases: Leases;
+  readonly executor: Executor;
+  readonly store: BlobStore;
+  readonly settings: Pick<ServiceSettings, "events_kept" | "job_seconds" | "concurrent_jobs" | "cores">;
+  /** The URL of an input, from its URL or storage path in the row. */
+  readonly urlOf: (stored: string) => string;
+  /** Whether the output of an operation that succeeds is to be recorded by the tracker. */
+  readonly isTracked?: ((row: Pick<OperationRow, "operation">) => boolean) | undefined;
+  readonly telemetry: Telemetry;
+  readonly log: Log;
+}
 
 /**
  * The number of losses that ends an operation, by what was lost. Services end for their own reasons, such as updates and failing
  * machines. The number still limits how often a job that crashes its service runs again.
  */
 const LAST_LOSS: Readonly<Record<Loss["with"], number>> = { execution: 2, service: 6 };
-
-interface AttemptEnd {
-  readonly timings: readonly Timing[];
-  readonly lookForOutput: boolean;
-  /** What was lost, if the attempt was lost; its execution by default. */
-  readonly lostWith?: Loss["with"];
-}
+/** Maximum characters of the reason of a loss. */
+const MAX_REASON = 300;
 
 /**
  * Stores how an attempt ended. If the storage has its output, the attempt has succeeded, whatever the executor says. Releases a lost
  * attempt to the queue until too many are lost. An attempt that is lost while its service drains does not count. Changes nothing if
  * the attempt is no longer the current one.
+ * @param how `lostWith`: what was lost, if the attempt was lost.
  * @returns whether it released the operation to the queue.
  */
 export async function finishAttempt(
   parts: QueueParts,
   row: OperationRow,
   end: ExecutionEnd,
-  { timings, lookForOutput, lostWith = "execution" }: AttemptEnd,
+  timings: readonly Timing[],
+  how: { readonly lookForOutput?: boolean; readonly lostWith?: Loss["with"] } = {},
 ): Promise<boolean> {
   const { database, log, telemetry } = parts;
+  const { lookForOutput = true, lostWith = "execution" } = how;
   const record = end.kind !== "succeeded" && lookForOutput ? await findOutput(parts.store, row) : undefined;
   const ending = await endingOf(parts, row, record ? { kind: "succeeded", record } : end, lostWith);
   const fields = { operation_id: row.id, attempt: row.attempt };
   if (ending === "drained") {
     if (!(await releaseOperation(database, row, "drained", 0))) return false;
-    log.info(
-      { ...fields, ...(end.kind === "lost" && { reason: end.reason }) },
-      "an attempt ended with its service and will be repeated",
-    );
+    const reason = end.kind === "lost" ? { reason: end.reason } : {};
+    log.info({ ...fields, ...reason }, "an attempt ended with its service and will be repeated");
     return true;
   }
   if ("with" in ending) {
@@ -72,30 +85,25 @@ async function endingOf(
   end: ExecutionEnd,
   lostWith: Loss["with"],
 ): Promise<Ending | Loss | "drained"> {
-  if (end.kind === "succeeded") {
+  if (end.kind === "succeeded")
     return { status: "Succeeded", record: end.record, bytes: await bytesOf(parts, row, end.record) };
-  }
   // Both may have changed since the attempt began.
   const now = await readOperation(parts.database, row.id);
-  const canceled = now !== undefined && now.cancel_requested_at !== null;
+  const isCanceled = now !== undefined && now.cancel_requested_at !== null;
   if (end.kind === "failed") {
-    const status = end.problem.code === "canceled" && canceled ? "Canceled" : "Failed";
+    const status = end.problem.code === "canceled" && isCanceled ? "Canceled" : "Failed";
     return { status, problem: end.problem };
   }
-  if (canceled) return { status: "Canceled", problem: canceledProblem() };
+  if (isCanceled) return { status: "Canceled", problem: canceledProblem() };
   if (now?.drained_attempt === row.attempt) return "drained";
   const loss: Loss = { attempt: row.attempt, with: lostWith, reason: end.reason.slice(0, MAX_REASON) };
-  if (lossCount(row, lostWith) + 1 < LAST_LOSS[lostWith]) return loss;
-  return { status: "Failed", problem: problemOf(executionLost(row, loss)) };
-}
-
-/** Maximum characters of the reason of a loss. */
-const MAX_REASON = 300;
-
-/** A loss without a cause is a lost execution. */
-function lossCount({ lost, losses }: OperationRow, lostWith: Loss["with"]): number {
-  const withService = losses.filter((loss) => loss.with === "service").length;
-  return lostWith === "service" ? withService : lost - withService;
+  // A loss of a version that stored no cause is a lost execution.
+  const withService = row.losses.filter((before) => before.with === "service").length;
+  const before = lostWith === "service" ? withService : row.lost - withService;
+  if (before + 1 < LAST_LOSS[lostWith]) return loss;
+  const causes = [...row.losses, loss].map(({ attempt, reason }) => `attempt ${attempt}: ${reason}`);
+  const message = `the job was lost ${counted(row.lost + 1, "time")} (${causes.join("; ")})`;
+  return { status: "Failed", problem: problemOf(new MucastError("execution_lost", message)) };
 }
 
 /** The size of the output; null if the storage does not respond, since the end of the operation must not wait for it. */
@@ -103,23 +111,14 @@ async function bytesOf({ store, log }: QueueParts, row: OperationRow, { output_n
   try {
     return (await store.within(row.space).stat(`data/${output_name}`))?.size ?? 0;
   } catch (error) {
-    log.warn(
-      { operation_id: row.id, err: error },
-      "the size of the output could not be read, so the quota does not count it",
-    );
+    const message = "the size of the output could not be read, so the quota does not count it";
+    log.warn({ operation_id: row.id, err: error }, message);
     return null;
   }
 }
 
-/** The error of a canceled operation. */
-export function canceledProblem() {
+export function canceledProblem(): Problem {
   return problemOf(new MucastError("canceled", "the operation was cancelled on request"));
-}
-
-function executionLost({ lost, losses }: OperationRow, last: Loss): MucastError {
-  const causes = [...losses, last].map(({ attempt, reason }) => `attempt ${attempt}: ${reason}`);
-  const times = counted(lost + 1, "time");
-  return new MucastError("execution_lost", `the job was lost ${times} (${causes.join("; ")})`);
 }
 
 /**

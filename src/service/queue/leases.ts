@@ -10,7 +10,7 @@ import type { Log } from "../telemetry/log.ts";
 export const LEASE_SECONDS = 20;
 const BEAT_MILLISECONDS = 5_000;
 
-/** Rows that one service at a time works on. */
+/** The tables whose rows one service at a time works on. */
 type LeasedTable = "operations" | "webhook_deliveries" | "tracking";
 
 /** A row that a service has claimed. `beat` changes with each renewal, and `attempt` with each claim. */
@@ -21,7 +21,6 @@ export interface Lease {
   readonly beat: number;
 }
 
-/** What becomes of the leases of a table. */
 interface Worker {
   /** Called after each renewal with the rows that this service holds in the database. */
   readonly onRenewed?: (held: readonly Lease[]) => Promise<void>;
@@ -31,32 +30,25 @@ interface Worker {
   readonly isAtWork?: (id: string) => boolean;
 }
 
-interface LeasesParts {
-  readonly database: Database;
-  readonly log: Log;
-}
-
 /**
  * Renews the leases of this service and finds those of others that have expired: whose process on this machine is gone, or whose row has
  * not changed for 20 s by the monotonic clock of this process, from its first look. No clock of another machine matters.
  */
 export class Leases {
-  /** Names this service in its leases. */
-  readonly owner = newOwner();
-  readonly #parts: LeasesParts;
-  readonly #workers = new Map<LeasedTable, Worker>();
-  readonly #seen = new Map<LeasedTable, SeenLeases>();
-  readonly #idle = new Map<LeasedTable, ReadonlySet<string>>();
+  /** Names this service's process in its leases, so that another service on this machine can see when it is gone. */
+  readonly owner = [machine(), process.pid, startTimeOf(process.pid), randomUUID()].join("/");
+  readonly #parts: { readonly database: Database; readonly log: Log };
+  /** `idle`: rows that the service held and did not work on at the last renewal. */
+  readonly #watched = new Map<LeasedTable, { worker: Worker; seen: SeenLeases; idle: ReadonlySet<string> }>();
   #stop: () => Promise<void> = async () => undefined;
 
-  constructor(parts: LeasesParts) {
+  constructor(parts: { readonly database: Database; readonly log: Log }) {
     this.#parts = parts;
   }
 
   /** Starts to renew and to watch the leases of a table. */
   watch(table: LeasedTable, worker: Worker = {}): void {
-    this.#workers.set(table, worker);
-    this.#seen.set(table, new SeenLeases());
+    this.#watched.set(table, { worker, seen: new SeenLeases(), idle: new Set() });
   }
 
   start(): void {
@@ -73,29 +65,22 @@ export class Leases {
 
   /** Renews all leases of this service, then acts on the expired ones of others. */
   async look(): Promise<void> {
-    for (const [table, worker] of this.#workers) {
+    for (const [table, watched] of this.#watched) {
+      const { onRenewed, onExpired } = watched.worker;
       try {
         const held = await this.renew(table);
-        await worker.onRenewed?.(held);
-        await this.#freeIdle(table, held, worker);
-        for (const lease of await this.#findExpired(table)) {
-          await (worker.onExpired ? worker.onExpired(lease) : this.take(table, lease, null));
-        }
+        await onRenewed?.(held);
+        // The claim got no answer, or the outcome could not be stored.
+        const idle = held.filter(({ id }) => watched.worker.isAtWork?.(String(id)) === false);
+        for (const lease of idle) if (watched.idle.has(lease.id)) await this.take(table, lease, null);
+        watched.idle = new Set(idle.map(({ id }) => id));
+        for (const lease of await this.#findExpired(table, watched.seen))
+          await (onExpired ? onExpired(lease) : this.take(table, lease, null));
       } catch (error) {
-        this.#parts.log.warn(
-          { err: error, table },
-          "leases could not be renewed; the service will try again",
-        );
+        const message = "leases could not be renewed; the service will try again";
+        this.#parts.log.warn({ err: error, table }, message);
       }
     }
-  }
-
-  /** Frees the rows whose claim got no answer, or whose outcome could not be stored. */
-  async #freeIdle(table: LeasedTable, held: readonly Lease[], { isAtWork }: Worker): Promise<void> {
-    const before = this.#idle.get(table);
-    const idle = held.filter(({ id }) => isAtWork?.(String(id)) === false);
-    this.#idle.set(table, new Set(idle.map(({ id }) => id)));
-    for (const lease of idle) if (before?.has(lease.id)) await this.take(table, lease, null);
   }
 
   renew(table: LeasedTable): Promise<Lease[]> {
@@ -110,7 +95,7 @@ export class Leases {
     );
   }
 
-  async #findExpired(table: LeasedTable): Promise<Lease[]> {
+  async #findExpired(table: LeasedTable, seen: SeenLeases): Promise<Lease[]> {
     const others = await this.#parts.database.db
       .selectFrom(shape(table))
       .select(["id", "attempt", "owner", "beat"])
@@ -118,9 +103,9 @@ export class Leases {
       .where("owner", "<>", this.owner)
       .$narrowType<{ owner: string }>()
       .execute();
-    const unchanged = this.#seen.get(table)!.findUnchanged(others);
+    const unchanged = new Set(seen.findUnchanged(others));
     const gone = new Set(others.map(({ owner }) => owner).filter(isProcessGone));
-    return others.filter((lease) => unchanged.includes(lease) || gone.has(lease.owner));
+    return others.filter((lease) => unchanged.has(lease) || gone.has(lease.owner));
   }
 
   /**
@@ -136,7 +121,10 @@ export class Leases {
       db
         .updateTable(shape(table))
         .set({ owner: to, beat: beat + 1 })
-        .where(({ and }) => and({ id, attempt, owner, beat }))
+        .where("id", "=", id)
+        .where("attempt", "=", attempt)
+        .where("owner", "=", owner)
+        .where("beat", "=", beat)
         .returning("id")
         .executeTakeFirst(),
     );
@@ -182,11 +170,6 @@ export class SeenLeases {
     const seen = [...this.#seen.values()];
     return leases.filter((_, index) => now - seen[index]!.since >= LEASE_SECONDS * 1_000);
   }
-}
-
-/** A name for this service that identifies its process, so that another service on this machine can see when it is gone. */
-function newOwner(): string {
-  return [machine(), process.pid, startTimeOf(process.pid), randomUUID()].join("/");
 }
 
 /** Whether an owner's process has ended; false for a process of another machine. */

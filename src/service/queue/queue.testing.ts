@@ -1,22 +1,33 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { BlobStore } from "../../blob/store.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { isEnded, type OperationView } from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
-import { parsePayload } from "../../contract/config/payload.ts";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
+import type {
+  Execution,
+  ExecutionEnd,
+  ExecutionListener,
+  Executor,
+  JobOrder,
+  StopReason,
+} from "../../executors/executor.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Blobs } from "../blobs/blobs.ts";
+import { spaceOf } from "../blobs/storage.ts";
 import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
-import { Forecasts } from "../forecast/forecasts.ts";
-import { StoredOperations } from "../operations/stored-operations.ts";
-import { webhookTypes } from "../store/events.ts";
+import { operationsOn } from "../operations/operations.testing.ts";
+import { Operations } from "../operations/operations.ts";
+import type { OperationNotifications } from "../store/follow-events.ts";
 import { noLog, noTelemetry } from "../telemetry/no-telemetry.testing.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { FakeExecutor } from "./fake-executor.testing.ts";
+import type { QueueParts } from "./finish-attempt.ts";
 import { Leases } from "./leases.ts";
-import { OperationNotifications } from "./notifications.ts";
-import type { QueueParts } from "./queue-parts.ts";
+
+export { recordOf } from "../operations/operations.testing.ts";
 
 export const PAYLOAD = JSON.stringify({
   feature_url: "https://acct.example/models/data/feature_engine_1.json?sig=SECRET",
@@ -30,22 +41,24 @@ export const CONFIG = JSON.stringify(JSON.parse(PAYLOAD).config);
 export const LOST = { kind: "lost", reason: "killed" } as const;
 
 export function failedWith(code: "fit_failed" | "output_failed") {
-  const problem = { type: "", title: "", status: 422, code, detail: "", advice: "" } as const;
-  return { kind: "failed", problem } as const;
+  return { kind: "failed", problem: problemOf(new MucastError(code, "")) } as const;
 }
 
-const NO_BLOBS = { find: () => Promise.reject(new Error("no test here reads an output")) };
+/** A separate caller for each test, as they share a database. */
+export function newCaller(): Caller {
+  return { subject: `key:${randomUUID()}`, scopes: new Set(["read", "write"]) };
+}
 
-/** Everything between HTTP and the executor, on a real database. The executor and the storage are fakes. */
+/** Everything between HTTP and the executor, which is a fake, on a real database and a real folder of blobs. */
 export class TestedQueue {
   readonly executor: FakeExecutor;
-  readonly store = new FakeStore();
-  readonly statuses = new Map<string, StatusBlob>();
+  readonly folder = mkdtempSync(join(tmpdir(), "mucast-queue-"));
+  readonly store = new FolderStore(this.folder, "memory:");
   /** Message and fields of each line that the log has for information. */
   readonly logged: { message: string; [field: string]: unknown }[] = [];
   readonly parts: QueueParts;
   readonly dispatcher: Dispatcher;
-  operations!: StoredOperations;
+  operations!: Operations;
   notifications!: OperationNotifications;
   #closing: Promise<void> | undefined;
 
@@ -57,63 +70,31 @@ export class TestedQueue {
   ) {
     this.executor = executor;
     this.parts = {
-      database,
+      ...{ database, executor, store: this.store, webhooks: [], telemetry: noTelemetry },
       leases: new Leases({ database, log: noLog }),
-      executor,
-      store: this.store,
-      readStatus: async (_store, id, attempt) => this.statuses.get(`${id}.${attempt}`),
-      settings: {
-        events_kept: 1_000,
-        job_seconds: 3_600,
-        concurrent_jobs: 2,
-        cores: 2,
-        ...settings,
-      },
+      settings: { events_kept: 1_000, job_seconds: 3_600, concurrent_jobs: 2, cores: 2, ...settings },
       urlOf: (stored) => stored,
-      webhooks: webhookTypes([]),
-      telemetry: noTelemetry,
       log: { ...noLog, info: (fields, message) => void this.logged.push({ message, ...fields }) },
     };
     this.dispatcher = new Dispatcher(this.parts);
   }
 
-  /** @param blobs where outputs are read. @param dispatch false: nothing claims the operations, so they wait. */
+  /** @param dispatch false: nothing claims the operations, so they wait. @param options of the operations. */
   async start({
     dispatch = true,
-    queuedMost = 1_000,
-    blobs = NO_BLOBS as Pick<Blobs, "find">,
-    requireStorage = (): void => undefined,
-  } = {}): Promise<this> {
-    const { database, webhooks, settings } = this.parts;
-    this.notifications = await OperationNotifications.start(database);
-    this.operations = new StoredOperations({
-      database,
-      notifications: this.notifications,
-      webhooks,
-      settings: { ...settings, queued_per_caller: queuedMost },
-      quota: { bytes: 2 ** 30, blobs: 10_000 },
-      requireStorage,
-      read: async (_caller, { operation, payload }) => {
-        const parsed = parsePayload(operation, payload);
-        return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };
-      },
-      blobs,
-      forecasts: new Forecasts(blobs),
-      onQueued: () => undefined,
-      onCanceled: () => undefined,
-    });
+    ...options
+  }: { readonly dispatch?: boolean } & Parameters<typeof operationsOn>[1] = {}): Promise<this> {
+    const parts = await operationsOn(this.parts.database, options);
+    this.notifications = parts.notifications;
+    this.operations = new Operations({ ...parts, settings: { ...parts.settings, ...this.parts.settings } });
     if (dispatch) this.dispatcher.start(this.notifications);
     if (dispatch) await this.parts.leases.look();
     return this;
   }
 
   async submit(caller: Caller, idempotencyKey?: string): Promise<OperationView> {
-    const { operation } = await this.operations.submit(caller, {
-      operation: "run_ml_job",
-      payload: PAYLOAD,
-      idempotencyKey,
-    });
-    return operation;
+    const submission = { operation: "run_ml_job", payload: PAYLOAD, idempotencyKey } as const;
+    return (await this.operations.submit(caller, submission)).operation;
   }
 
   /** The operation once it has ended. */
@@ -137,6 +118,13 @@ export class TestedQueue {
     return events;
   }
 
+  /** Writes an output as the operation's job would have done. */
+  async leaveOutput({ subject }: Caller, id: string, config: string): Promise<void> {
+    const config_sha256 = createHash("sha256").update(config).digest("hex");
+    const output = JSON.stringify({ id, provenance: { config_sha256 } });
+    await this.store.within(spaceOf(subject)).put(`data/ml_engine_${id}.json`, output);
+  }
+
   /** Like a kill: stores nothing, and lets other services see that this one is gone. */
   async die(): Promise<void> {
     await this.dispatcher.stopClaiming();
@@ -145,14 +133,19 @@ export class TestedQueue {
 
   /** Closes once; later calls wait for the first. */
   close(): Promise<void> {
-    this.#closing ??= this.dispatcher.drain(0).then(() => this.notifications.close());
+    const close = async () => {
+      await this.dispatcher.drain(0);
+      await this.notifications.close();
+      rmSync(this.folder, { recursive: true });
+    };
+    this.#closing ??= close();
     return this.#closing;
   }
 }
 
 /** A queue on the database of a test; the test closes it at its end. */
 export async function startQueue(
-  tested: TestDatabase,
+  tested: Pick<TestDatabase, "database">,
   t: { after: (end: () => Promise<void>) => void },
   settings: Partial<QueueParts["settings"]> = {},
   executor = new FakeExecutor(),
@@ -162,58 +155,81 @@ export async function startQueue(
   return started;
 }
 
-/** A separate caller for each test, as they share a database. */
-export function newCaller(): Caller {
-  return { subject: `key:${randomUUID()}`, scopes: new Set(["read", "write"]) };
+/** One execution of the fake; its test ends it. */
+export interface FakeExecution {
+  readonly order: JobOrder;
+  readonly listener: ExecutionListener;
+  readonly stops: StopReason[];
+  /** Its workers at the start, and after each change. */
+  readonly workers: number[];
+  /** The handle by which it was adopted. */
+  readonly adopted: string | undefined;
+  end(end: ExecutionEnd): void;
 }
 
-export function recordOf(id: string) {
-  return {
-    status: "Succeeded",
-    output_url: `memory:/data/ml_engine_${id}.json`,
-    output_name: `ml_engine_${id}.json`,
-    execution_name: "ml-worker-job-1",
-  } as const;
-}
+/** A fake that runs nothing: the test ends its executions. Stopping ends one at once, unless `obeys` is false. */
+export class FakeExecutor implements Executor {
+  readonly name = "process";
+  readonly outlivesService: boolean;
+  readonly executions: FakeExecution[] = [];
+  obeys = true;
+  #refusal: { readonly error: Error; readonly resolve: () => void } | undefined;
+  #taken = 0;
+  #started = Promise.withResolvers<void>();
 
-/** A fake: blobs in memory. */
-export class FakeStore implements BlobStore {
-  readonly url = "memory:";
-  readonly blobs = new Map<string, string>();
-
-  /** One store for all spaces: the ids of operations keep their blobs apart. */
-  within(): this {
-    return this;
+  constructor(outlivesService = false) {
+    this.outlivesService = outlivesService;
   }
 
-  /** Writes an output as the operation's job would have done. */
-  leaveOutput(id: string, config: string): void {
-    const config_sha256 = createHash("sha256").update(config).digest("hex");
-    this.blobs.set(`data/ml_engine_${id}.json`, JSON.stringify({ id, provenance: { config_sha256 } }));
+  /** Makes the next start throw. @returns a promise that settles then. */
+  refuse(error: Error): Promise<void> {
+    return new Promise((resolve) => {
+      this.#refusal = { error, resolve };
+    });
   }
 
-  async stat(key: string) {
-    const blob = this.blobs.get(key);
-    return blob === undefined ? undefined : { size: blob.length, etag: '"1"' };
+  async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
+    const refusal = this.#refusal;
+    this.#refusal = undefined;
+    refusal?.resolve();
+    if (refusal) throw refusal.error;
+    return this.#run(order, listener, `fake-${order.id}-${order.attempt}`);
   }
 
-  async *read(key: string, { start = 0, end }: { start?: number; end?: number } = {}) {
-    yield Buffer.from(this.blobs.get(key) ?? "").subarray(start, end);
-  }
-
-  put(): never {
-    throw new Error("not for this fake");
-  }
-
-  create(): never {
-    throw new Error("not for this fake");
-  }
-
-  async remove(key: string): Promise<void> {
-    this.blobs.delete(key);
+  async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
+    return this.outlivesService ? this.#run(order, listener, handle, handle) : undefined;
   }
 
   async close(): Promise<void> {
-    this.blobs.clear();
+    for (const execution of this.executions) execution.end({ kind: "lost", reason: "closed" });
   }
+
+  /** The next execution, in the order of their starts. */
+  async next(): Promise<FakeExecution> {
+    const nth = this.#taken++;
+    while (this.executions.length <= nth) await this.#started.promise;
+    return this.executions[nth]!;
+  }
+
+  #run(order: JobOrder, listener: ExecutionListener, handle: string, adopted?: string): Execution {
+    const { promise, resolve } = Promise.withResolvers<ExecutionEnd>();
+    const [stops, workers]: [StopReason[], number[]] = [[], [order.workers]];
+    this.executions.push({ order, listener, stops, workers, adopted, end: resolve });
+    this.#started.resolve();
+    this.#started = Promise.withResolvers();
+    return {
+      handle,
+      ended: promise,
+      setWorkers: (changed) => workers.push(changed),
+      stop: (reason) => {
+        stops.push(reason);
+        if (this.obeys) resolve(stopped(reason));
+      },
+    };
+  }
+}
+
+function stopped(reason: StopReason): ExecutionEnd {
+  if (reason === "draining") return { kind: "lost", reason: "stopped" };
+  return { kind: "failed", problem: problemOf(new MucastError(reason, "stopped")) };
 }

@@ -1,15 +1,25 @@
 /** What becomes of the jobs of a service that ends, in order or not: which attempts are repeated, and which count as lost. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { beforeEach, test } from "node:test";
+import { beforeEach, type TestContext, test } from "node:test";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import { type StatusBlob, statusKey } from "../../contract/output/job-events.ts";
+import { spaceOf } from "../blobs/storage.ts";
 import { onEachDatabase, removeOperations } from "../database/databases.testing.ts";
-import { readOperation } from "../store/operations.ts";
+import { readOperation } from "../store/attempts.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
-import { FakeExecutor } from "./fake-executor.testing.ts";
 import { Leases } from "./leases.ts";
-import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
+import {
+  CONFIG,
+  FakeExecutor,
+  failedWith,
+  LOST,
+  newCaller,
+  recordOf,
+  startQueue,
+  TestedQueue,
+} from "./queue.testing.ts";
 
 /** The lines of a drain that name operations. */
 function linesWithIds({ logged }: TestedQueue) {
@@ -27,6 +37,25 @@ onEachDatabase((tested) => {
   async function beginDrain(queue: TestedQueue, id: string): Promise<void> {
     void queue.dispatcher.drain(600_000);
     for (let row = await read(id); row.drained_attempt !== row.attempt; row = await read(id));
+  }
+
+  /** A service that runs an operation. */
+  async function begin(t: TestContext, executor = new FakeExecutor()) {
+    const first = await startQueue(tested, t, {}, executor);
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    const { order } = await first.executor.next();
+    await first.stored(caller, id, "started");
+    return { first, caller, id, order };
+  }
+
+  /** An operation whose execution outlives its service. */
+  async function leaveRunning(t: TestContext) {
+    const executor = new FakeExecutor(true);
+    executor.obeys = false;
+    const { first, ...begun } = await begin(t, executor);
+    await first.close();
+    return begun;
   }
 
   /** Ends the next execution of a queue as succeeded. */
@@ -51,13 +80,7 @@ onEachDatabase((tested) => {
   });
 
   test("an adopted attempt keeps its remaining time by the database's clock", async (t) => {
-    const first = await startQueue(tested, t, {}, new FakeExecutor(true));
-    first.executor.obeys = false;
-    const caller = newCaller();
-    const { id } = await first.submit(caller);
-    await first.executor.next();
-    await first.stored(caller, id, "started");
-    await first.close();
+    const { id, caller } = await leaveRunning(t);
     const database = tested.database();
     await database.write((db) =>
       db
@@ -71,10 +94,7 @@ onEachDatabase((tested) => {
   });
 
   test("a draining service releases a job that does not end, the next service runs it, and no loss is counted", async (t) => {
-    const first = await startQueue(tested, t);
-    const caller = newCaller();
-    const { id } = await first.submit(caller);
-    await first.executor.next();
+    const { first, caller, id } = await begin(t);
     await first.close();
     const { status, lost, owner } = await read(id);
     assert.deepEqual([status, lost, owner], ["NotStarted", 0, null]);
@@ -97,11 +117,18 @@ onEachDatabase((tested) => {
     await first.die();
     const second = new TestedQueue(tested.database());
     const status: StatusBlob = {
-      ...{ schema: "mucast.status/1", id: ids[1]!, attempt: 1, config_sha256: "", updated_at: "" },
+      ...{
+        schema: "mucast.status/1",
+        id: ids[1]!,
+        attempt: 1,
+        config_sha256: "",
+        updated_at: new Date().toISOString(),
+      },
       ...{ progress: null, warnings: [], timings: [], end: { record: recordOf(ids[1]!) } },
     };
-    second.statuses.set(`${ids[1]}.1`, status);
-    second.store.leaveOutput(ids[2]!, CONFIG);
+    const own = second.store.within(spaceOf(caller.subject));
+    await own.put(statusKey(ids[1]!, 1), JSON.stringify(status));
+    await second.leaveOutput(caller, ids[2]!, CONFIG);
     await second.start();
     t.after(() => second.close());
     const { order } = await succeed(second, caller, ids[0]!);
@@ -114,14 +141,11 @@ onEachDatabase((tested) => {
   });
 
   test("a service starts and runs other operations while the storage is unreachable", async (t) => {
-    const first = await startQueue(tested, t);
-    const caller = newCaller();
-    const { id } = await first.submit(caller);
-    await first.executor.next();
+    const { first, caller, id } = await begin(t);
     await first.die();
     const second = new TestedQueue(tested.database());
     const asked = Promise.withResolvers<void>();
-    t.mock.method(second.store, "stat", async () => {
+    t.mock.method(FolderStore.prototype, "stat", async () => {
       asked.resolve();
       throw new MucastError("blob_unavailable", "away");
     });
@@ -134,10 +158,7 @@ onEachDatabase((tested) => {
   });
 
   test("a service takes over the jobs of another process on this machine as soon as that has ended", async (t) => {
-    const first = await startQueue(tested, t);
-    const caller = newCaller();
-    const { id } = await first.submit(caller);
-    await first.executor.next();
+    const { first, caller, id } = await begin(t);
     await first.dispatcher.stopClaiming();
     const dead = spawnSync("true").pid;
     await update(id, { owner: first.parts.leases.owner.replace(`/${process.pid}/`, `/${dead}/`) });
@@ -148,13 +169,7 @@ onEachDatabase((tested) => {
   });
 
   test("an execution that outlives its service runs on, and the next service adopts it", async (t) => {
-    const first = await startQueue(tested, t, {}, new FakeExecutor(true));
-    first.executor.obeys = false;
-    const caller = newCaller();
-    const { id } = await first.submit(caller);
-    const { order } = await first.executor.next();
-    await first.stored(caller, id, "started");
-    await first.close();
+    const { id, caller, order } = await leaveRunning(t);
     const { status, drained_attempt } = await read(id);
     assert.deepEqual([status, drained_attempt], ["Running", 0]);
     const second = await startQueue(tested, t, {}, new FakeExecutor(true));
@@ -221,7 +236,6 @@ onEachDatabase((tested) => {
     const first = await startQueue(tested, t);
     const { id } = await first.submit(caller);
     await first.executor.next();
-    await first.stored(caller, id, "started");
     await first.die();
     const second = await startQueue(tested, t);
     (await second.executor.next()).end({ kind: "lost", reason: "one" });

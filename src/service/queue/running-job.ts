@@ -1,23 +1,29 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { EventBatch, Timing } from "../../contract/output/job-events.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
 import { publicProblem } from "../../contract/problems/public-problem.ts";
-import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
-import { recordProgress, recordStart, releaseOperation } from "../store/attempts.ts";
-import type { RunningRow } from "../store/operations.ts";
-import { canceledProblem, finishAttempt } from "./finish-attempt.ts";
-import { ProgressBatcher } from "./progress-batcher.ts";
-import { orderOf, type QueueParts } from "./queue-parts.ts";
+import { EventGatherer } from "../../executors/event-gatherer.ts";
+import type {
+  Execution,
+  ExecutionEnd,
+  ExecutionListener,
+  JobOrder,
+  StopReason,
+} from "../../executors/executor.ts";
+import { readStatus } from "../../executors/status-blobs.ts";
+import type { OperationRow } from "../database/tables.ts";
+import { type RunningRow, recordProgress, recordStart, releaseOperation } from "../store/attempts.ts";
+import { canceledProblem, finishAttempt, type QueueParts } from "./finish-attempt.ts";
 
 const PAUSE_MILLISECONDS = { first: 500, longest: 10_000 };
 const REFUSED_WAIT_SECONDS = 15;
 /** How long the service asks the storage for an output before it trusts only the execution. */
 const STORAGE_PATIENCE_MILLISECONDS = 300_000;
 
-/** The executor started nothing. */
-interface Refusal {
-  readonly refused: MucastError;
-}
+/** How an attempt ended; `refused` if the executor started nothing. */
+type AttemptEnd = ExecutionEnd | { readonly kind: "refused"; readonly error: MucastError };
 
 /** The caller canceled the operation before an execution started. */
 const NEVER_STARTED = { kind: "failed", problem: canceledProblem() } as const;
@@ -27,33 +33,32 @@ export class RunningJob {
   readonly row: RunningRow;
   /** Resolves when the end is stored, or when the operation no longer belongs to this service; never rejects. */
   readonly done: Promise<void>;
+  /** Whether it has released its operation to the queue. */
+  isReleased = false;
   readonly #parts: QueueParts;
   readonly #began = performance.now();
   readonly #order: JobOrder;
+  readonly #batcher: ProgressBatcher;
   #cores: number;
   #execution: Execution | undefined;
   #stopFor: StopReason | undefined;
   #timings: readonly Timing[] = [];
-  #isReleased = false;
   readonly #detached = new AbortController();
-  /** An execution that outlives the service reports no end here. */
-  readonly #onDetached = new Promise<ExecutionEnd>((resolve) => {
-    this.#detached.signal.addEventListener("abort", () => resolve({ kind: "lost", reason: "detached" }));
-  });
+  /** Of an execution that outlives the service and so reports no end here. */
+  readonly #detachedEnd = Promise.withResolvers<ExecutionEnd>();
 
   /** @param row as claimed or taken over; its execution is adopted if it has a handle. @param cores that it may use at first. */
   constructor(parts: QueueParts, row: RunningRow, cores: number) {
-    this.#parts = parts;
     this.row = row;
-    this.#order = orderOf(row, cores, parts.urlOf);
+    this.#parts = parts;
     this.#cores = cores;
+    this.#order = orderOf(row, cores, parts.urlOf);
+    this.#batcher = new ProgressBatcher(
+      (batch) => recordProgress(parts, row, batch),
+      (error) => parts.log.warn({ operation_id: row.id, err: error }, "progress could not be stored"),
+    );
     if (row.cancel_requested_at) this.#stopFor = "canceled";
     this.done = this.#run();
-  }
-
-  /** Whether it has released its operation to the queue. */
-  get isReleased(): boolean {
-    return this.#isReleased;
   }
 
   /** Changes how many cores it may use. No byte of the output depends on it. */
@@ -74,100 +79,89 @@ export class RunningJob {
    */
   detach(): void {
     this.#detached.abort();
+    this.#detachedEnd.resolve({ kind: "lost", reason: "detached" });
     this.stop("draining");
   }
 
   async #run(): Promise<void> {
-    const parts = this.#parts;
-    const fields = { operation_id: this.row.id };
-    const batcher = new ProgressBatcher(
-      (batch) => recordProgress(parts, this.row, batch),
-      (error) => parts.log.warn({ ...fields, err: error }, "progress could not be stored"),
-    );
-    const end = await this.#execute(batcher);
-    await batcher.flush();
+    const end = await this.#execute();
+    await this.#batcher.flush();
     const began = performance.now();
-    const mayWaitForStorage = () => performance.now() - began < STORAGE_PATIENCE_MILLISECONDS;
     await this.#untilDone(async () => {
-      this.#isReleased = await this.#storeEnd(end, mayWaitForStorage());
+      const lookForOutput = performance.now() - began < STORAGE_PATIENCE_MILLISECONDS;
+      this.isReleased = await this.#storeEnd(end, lookForOutput);
     });
   }
 
-  async #execute(batcher: ProgressBatcher): Promise<ExecutionEnd | Refusal> {
+  async #execute(): Promise<AttemptEnd> {
+    const { executor, log, settings } = this.#parts;
+    const { id, handle, attempt_seconds } = this.row;
+    const listener: ExecutionListener = {
+      onEvents: this.#batcher.take,
+      onTimings: (timings) => {
+        this.#timings = timings;
+      },
+    };
     try {
-      if (this.#stopFor === "canceled" && this.#hasNoExecution()) return NEVER_STARTED;
-      const execution = await this.#begin(batcher);
+      // No execution of the attempt can run anywhere.
+      if (this.#stopFor === "canceled" && handle === null && !executor.outlivesService) return NEVER_STARTED;
+      const execution = await (handle === null
+        ? executor.start(this.#order, listener)
+        : executor.adopt(this.#order, handle, listener));
       if (execution === undefined) return { kind: "lost", reason: "it was gone when the service came back" };
       this.#execution = execution;
       if (this.#cores !== this.#order.workers) execution.setWorkers?.(this.#cores);
-      if (this.row.handle === null) await this.#untilDone(() => this.#storeStart(execution.handle));
-      batcher.begin();
+      if (handle === null) await this.#untilDone(() => this.#storeStart(execution.handle));
+      this.#batcher.begin();
       if (this.#stopFor) execution.stop(this.#stopFor);
-      const timer = setTimeout(() => this.stop("timed_out"), this.#millisecondsLeft());
-      return await Promise.race([execution.ended, this.#onDetached]).finally(() => clearTimeout(timer));
+      // The time before the job came here by the database's clock, and the time since by the monotonic clock of this process, are not
+      // compared: the clocks may differ.
+      const ran = (attempt_seconds ?? 0) * 1_000 + performance.now() - this.#began;
+      const left = Math.max(0, settings.job_seconds * 1_000 - ran);
+      const timer = setTimeout(() => this.stop("timed_out"), left);
+      return await Promise.race([execution.ended, this.#detachedEnd.promise]).finally(() =>
+        clearTimeout(timer),
+      );
     } catch (error) {
       if (error instanceof MucastError && error.code === "unavailable") {
         if (this.#stopFor === "canceled") return NEVER_STARTED;
-        this.#parts.log.warn(
-          { operation_id: this.row.id, err: error },
-          "the job could not be started; the service will try again",
-        );
-        return { refused: error };
+        const message = "the job could not be started; the service will try again";
+        log.warn({ operation_id: id, err: error }, message);
+        return { kind: "refused", error };
       }
       let defect_id: string | undefined;
-      const problem = publicProblem(error, ({ id }) => {
-        defect_id = id;
+      const problem = publicProblem(error, (defect) => {
+        defect_id = defect.id;
       });
-      const fields = { operation_id: this.row.id, defect_id, err: error };
-      this.#parts.log.error(fields, "the job could not be started");
+      log.error({ operation_id: id, defect_id, err: error }, "the job could not be started");
       return { kind: "failed", problem };
     }
   }
 
-  /** Whether no execution of the attempt can run anywhere. */
-  #hasNoExecution(): boolean {
-    return this.row.handle === null && !this.#parts.executor.outlivesService;
-  }
-
   async #storeStart(handle: string): Promise<void> {
-    const { telemetry } = this.#parts;
     if (!(await recordStart(this.#parts, this.row, handle))) return;
-    const cores = this.#cores;
-    telemetry.started(this.row);
     const { id, attempt } = this.row;
+    const cores = this.#cores;
+    this.#parts.telemetry.started(this.row);
     this.#parts.log.info({ operation_id: id, attempt, cores }, "an attempt begins");
   }
 
-  #begin(batcher: ProgressBatcher): Promise<Execution | undefined> {
-    const { executor } = this.#parts;
-    const listener = {
-      onEvents: batcher.take,
-      onTimings: (timings: readonly Timing[]) => {
-        this.#timings = timings;
-      },
-    };
-    const { handle } = this.row;
-    return handle === null
-      ? executor.start(this.#order, listener)
-      : executor.adopt(this.#order, handle, listener);
-  }
-
   /** @returns whether it released the operation to the queue. */
-  #storeEnd(end: ExecutionEnd | Refusal, lookForOutput: boolean): Promise<boolean> {
+  #storeEnd(end: AttemptEnd, lookForOutput: boolean): Promise<boolean> {
     const { database } = this.#parts;
-    if ("refused" in end) {
-      const { retryAfter = REFUSED_WAIT_SECONDS } = end.refused.data as { retryAfter?: number };
+    if (end.kind === "refused") {
+      const { retryAfter = REFUSED_WAIT_SECONDS } = end.error.data as { retryAfter?: number };
       return releaseOperation(database, this.row, "refused", retryAfter);
     }
-    if (end.kind === "lost" && this.#stopFor === "draining") {
+    if (end.kind === "lost" && this.#stopFor === "draining")
       return releaseOperation(database, this.row, "drained", 0);
-    }
-    return finishAttempt(this.#parts, this.row, end, { timings: this.#timings, lookForOutput });
+    return finishAttempt(this.#parts, this.row, end, this.#timings, { lookForOutput });
   }
 
   /** Repeats an action until it succeeds: the database or the storage may be unreachable. Ends if the job was detached. */
   async #untilDone(action: () => Promise<unknown>): Promise<void> {
-    for (let wait = PAUSE_MILLISECONDS.first; !this.#detached.signal.aborted; wait *= 2) {
+    const { signal } = this.#detached;
+    for (let wait = PAUSE_MILLISECONDS.first; !signal.aborted; wait *= 2) {
       try {
         await action();
         return;
@@ -176,16 +170,132 @@ export class RunningJob {
         this.#parts.log.warn(fields, "the end of an attempt could not be stored; the service will try again");
       }
       const most = Math.min(wait, PAUSE_MILLISECONDS.longest);
-      await pause(most, undefined, { signal: this.#detached.signal }).catch(() => undefined);
+      await pause(most, undefined, { signal }).catch(() => undefined);
     }
   }
+}
 
-  /**
-   * Measures the time before the job came here by the database's clock, and the time since by this process's monotonic clock. It does
-   * not compare the two clocks, which may differ.
-   */
-  #millisecondsLeft(): number {
-    const ran = (this.row.attempt_seconds ?? 0) * 1_000 + performance.now() - this.#began;
-    return Math.max(0, this.#parts.settings.job_seconds * 1_000 - ran);
+/** The order of an attempt, from its row. @param workers cores that the job may use. */
+function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"]): JobOrder {
+  const urls = OPTION_URL_MEMBERS.flatMap((name) => {
+    const stored = row.options[name];
+    return typeof stored === "string" ? [[name, stored] as const] : [];
+  });
+  const inputs = [row.feature_url, row.data_extractor_url, ...urls.map(([, stored]) => stored)];
+  return {
+    id: row.id,
+    attempt: row.attempt,
+    operation: row.operation,
+    featureUrl: urlOf(row.feature_url),
+    dataExtractorUrl: urlOf(row.data_extractor_url),
+    config: row.config,
+    options: { ...row.options, ...Object.fromEntries(urls.map(([name, stored]) => [name, urlOf(stored)])) },
+    space: row.space,
+    shared: inputs.filter((stored) => row.space !== "" && stored.startsWith("/data/")).map(urlOf),
+    workers,
+    traceparent: row.traceparent ?? undefined,
+  };
+}
+
+const IGNORED: ExecutionListener = { onEvents: () => undefined, onTimings: () => undefined };
+
+/**
+ * Finds out how an attempt of a service that is gone has ended, by its status blob and its output, and stores that.
+ * @returns true if its execution may still run and must be adopted.
+ * @throws MucastError blob_unavailable, unavailable: the caller tries again.
+ */
+export async function recoverAttempt(parts: QueueParts, row: RunningRow): Promise<boolean> {
+  const { executor, urlOf, store, log } = parts;
+  const { id, attempt, handle, space } = row;
+  const status = await readStatus(store.within(space), id, attempt).catch((error: unknown) => {
+    if (!(error instanceof MucastError && error.code === "invalid_data")) throw error;
+    log.warn({ operation_id: id, attempt, err: error }, "the status of an attempt is not known");
+    return undefined;
+  });
+  const reported = status?.end;
+  const reason = "the service that ran it was killed, crashed, or lost its machine";
+  let end: ExecutionEnd = { kind: "lost", reason };
+  if (reported && "record" in reported) end = { kind: "succeeded", record: reported.record };
+  else if (reported) end = { kind: "failed", problem: reported.problem as Problem };
+  else if (executor.outlivesService) return true;
+  // On this machine only an execution of this service can still run. `adopt` waits until the processes of any other are gone.
+  else if (handle !== null && (await executor.adopt(orderOf(row, 1, urlOf), handle, IGNORED))) return true;
+  const timings = reported ? status.timings : [];
+  await finishAttempt(parts, row, end, timings, { lostWith: "service" });
+  return false;
+}
+
+/**
+ * Stores the batches of a job, one at a time, and gathers those that arrive meanwhile in bounded memory. It stores nothing before
+ * `begin`, which the running job calls once the event `started` is stored.
+ */
+export class ProgressBatcher {
+  readonly #store: (batch: EventBatch) => Promise<void>;
+  readonly #onError: (error: unknown) => void;
+  readonly #gathered = new EventGatherer();
+  readonly #pace = new StagePace();
+  #storing: Promise<void> | undefined;
+  #hasBegun = false;
+
+  /** @param onError called if a batch could not be stored. The batch is lost; the job continues. */
+  constructor(store: (batch: EventBatch) => Promise<void>, onError: (error: unknown) => void) {
+    this.#store = store;
+    this.#onError = onError;
+  }
+
+  readonly take = (batch: EventBatch): void => {
+    const progress = batch.progress && this.#pace.complete(batch.progress);
+    this.#gathered.add(progress ? { ...batch, progress } : batch);
+    this.#storeNext();
+  };
+
+  /** Starts to store batches, including those received before. */
+  begin(): void {
+    this.#hasBegun = true;
+    this.#storeNext();
+  }
+
+  /** Waits until everything is stored; returns at once if it never began. */
+  async flush(): Promise<void> {
+    while (this.#storing !== undefined) await this.#storing;
+  }
+
+  #storeNext(): void {
+    if (!this.#hasBegun || this.#storing !== undefined) return;
+    const batch = this.#gathered.take();
+    if (batch === undefined) return;
+    this.#storing = this.#store(batch)
+      .catch(this.#onError)
+      .finally(() => {
+        this.#storing = undefined;
+        this.#storeNext();
+      });
+  }
+}
+
+type Progress = NonNullable<EventBatch["progress"]>;
+
+/** Units that a stage must have done since its first one, so that its pace says something about the rest. */
+const MIN_UNITS = 4;
+
+/**
+ * The pace of a job's current stage. It counts from the first done unit: what came before, such as the import of the libraries, does not
+ * recur.
+ */
+export class StagePace {
+  #first: { readonly stage: string; readonly done: number; readonly at: number } | undefined;
+
+  /** Adds the share that is done and the seconds that the rest takes, as far as they are known. @param now in milliseconds. */
+  complete(progress: Progress, now = performance.now()): Progress {
+    const { stage, done, total } = progress;
+    // Another attempt begins from the start.
+    if (this.#first?.stage !== stage || done < this.#first.done) this.#first = undefined;
+    if (done > 0) this.#first ??= { stage, done, at: now };
+    if (total === null || total === 0) return progress;
+    const percent = Math.floor((1_000 * Math.min(done, total)) / total) / 10;
+    const units = this.#first === undefined ? 0 : done - this.#first.done;
+    if (units < MIN_UNITS || done >= total) return { ...progress, percent };
+    const seconds_left = Math.ceil((((total - done) / units) * (now - this.#first!.at)) / 1_000);
+    return { ...progress, percent, seconds_left };
   }
 }

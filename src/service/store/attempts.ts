@@ -1,26 +1,33 @@
 import { sql } from "kysely";
-import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import type { EventBatch } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure, Problem } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { CappedList } from "../../contract/schema/answer-limits.ts";
 import type { Database } from "../database/database.ts";
-import type { Loss } from "../database/tables.ts";
+import type { Loss, OperationRow } from "../database/tables.ts";
 import { recordBlob } from "./blobs.ts";
-import { appendEvents, type EventParts, type NewEvent, pruneEvents } from "./events.ts";
+import { appendEvents, type EventParts, type NewEvent } from "./events.ts";
 import { ACTIVE_STATUSES, viewOf } from "./operation-view.ts";
-import type { OperationRow, RunningRow } from "./operations.ts";
 
 /** One attempt at an operation. Every change of an operation names both, so that an outdated attempt changes nothing. */
 type Attempt = Pick<OperationRow, "id" | "attempt">;
 
-interface AttemptParts extends EventParts {
-  readonly settings: { readonly events_kept: number };
+/** An operation with the seconds that its attempt has run, by the database's clock. */
+export type RunningRow = OperationRow & { readonly attempt_seconds: number | null };
+
+/** Reads an operation of any caller. */
+export function readOperation(database: Database, id: string): Promise<RunningRow | undefined> {
+  return database.db
+    .selectFrom("operations")
+    .selectAll()
+    .select(database.secondsSince("attempt_started_at").as("attempt_seconds"))
+    .where("id", "=", id)
+    .executeTakeFirst();
 }
 
 /** Records that the caller cancels a queued or running operation. @returns the operation; undefined if it has ended. */
-export function requestCancel(parts: AttemptParts, id: string): Promise<OperationRow | undefined> {
+export function requestCancel(parts: EventParts, id: string): Promise<OperationRow | undefined> {
   const { database } = parts;
   return database.write(async (db) => {
     const before = await db
@@ -31,11 +38,8 @@ export function requestCancel(parts: AttemptParts, id: string): Promise<Operatio
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
     if (before === undefined || before.cancel_requested_at !== null) return before;
-    await db
-      .updateTable("operations")
-      .set({ cancel_requested_at: database.time() })
-      .where("id", "=", id)
-      .execute();
+    const cancel_requested_at = database.time();
+    await db.updateTable("operations").set({ cancel_requested_at }).where("id", "=", id).execute();
     await appendEvents(parts, db, id, [{ type: "cancel_requested", data: {} }]);
     return before;
   });
@@ -53,11 +57,11 @@ export function claimOperation(database: Database, owner: string): Promise<Runni
       .select(({ fn }) => ["caller", fn.countAll<number>().as("jobs")])
       .where("status", "=", "Running")
       .groupBy("caller");
-    const next = await db
+    const next = db
       .selectFrom("operations as o")
       .leftJoin(running.as("r"), "r.caller", "o.caller")
       .leftJoin("blob_usage as u", "u.caller", "o.caller")
-      .select(["o.id", "o.caller"])
+      .select("o.id")
       .where("o.status", "=", "NotStarted")
       .where("o.not_before", "<=", database.time())
       .orderBy(sql`coalesce(r.jobs, 0)`)
@@ -65,29 +69,21 @@ export function claimOperation(database: Database, owner: string): Promise<Runni
       .orderBy("u.served_at")
       .orderBy("o.ordinal")
       .limit(1)
-      .modifyEnd(database.lock("o", "skip"))
-      .executeTakeFirst();
-    if (next === undefined) return undefined;
+      .modifyEnd(database.lock("o", "skip"));
+    const now = database.time();
     const row = await db
       .updateTable("operations")
       .set(({ eb, fn }) => ({
-        status: "Running",
+        ...{ status: "Running", owner, handle: null, progress: null, summary: null },
         attempt: eb("attempt", "+", 1),
-        owner,
-        handle: null,
-        progress: null,
-        summary: null,
-        attempt_started_at: database.time(),
-        started_at: fn.coalesce("started_at", database.time()),
+        attempt_started_at: now,
+        started_at: fn.coalesce("started_at", now),
       }))
-      .where("id", "=", next.id)
+      .where("id", "=", next)
       .returningAll()
-      .executeTakeFirstOrThrow();
-    await db
-      .updateTable("blob_usage")
-      .set({ served_at: database.time() })
-      .where("caller", "=", next.caller)
-      .execute();
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    await db.updateTable("blob_usage").set({ served_at: now }).where("caller", "=", row.caller).execute();
     return { ...row, attempt_seconds: 0 };
   });
 }
@@ -97,12 +93,14 @@ export function claimOperation(database: Database, owner: string): Promise<Runni
  * @returns false if the attempt is no longer the current one, or if the handle is already stored because the answer to an earlier
  * call was lost.
  */
-export function recordStart(parts: AttemptParts, { id, attempt }: Attempt, handle: string): Promise<boolean> {
+export function recordStart(parts: EventParts, { id, attempt }: Attempt, handle: string): Promise<boolean> {
   return parts.database.write(async (db) => {
     const row = await db
       .updateTable("operations")
       .set({ handle })
-      .where(({ and }) => and({ id, attempt, status: "Running" }))
+      .where("id", "=", id)
+      .where("attempt", "=", attempt)
+      .where("status", "=", "Running")
       .where((eb) => eb.or([eb("handle", "is", null), eb("handle", "<>", handle)]))
       .returning("id")
       .executeTakeFirst();
@@ -116,30 +114,24 @@ export function recordStart(parts: AttemptParts, { id, attempt }: Attempt, handl
  * keeps only the first of very many.
  */
 export function recordProgress(
-  parts: AttemptParts,
+  parts: EventParts,
   { id, attempt }: Attempt,
   batch: EventBatch,
 ): Promise<void> {
-  const { database, settings } = parts;
+  const { database } = parts;
+  const { progress, counts, summary, epochs } = batch;
   return database.write(async (db) => {
     const known = await db
       .selectFrom("operations")
       .select(["warnings", "failures"])
-      .where(({ and }) => and({ id, attempt, status: "Running" }))
+      .where("id", "=", id)
+      .where("attempt", "=", attempt)
+      .where("status", "=", "Running")
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
     if (known === undefined) return;
-    const warnings = addNew(
-      known.warnings,
-      batch.warnings ?? [],
-      ({ code, message, ticker, count }: Warning) => [code, message, ticker, count],
-    );
-    const failures = addNew(known.failures, batch.failures ?? [], ({ ticker, code, message }: Failure) => [
-      ticker,
-      code,
-      message,
-    ]);
-    const { progress, counts, summary, epochs } = batch;
+    const warnings = addNew(known.warnings, batch.warnings);
+    const failures = addNew(known.failures, batch.failures);
     await db
       .updateTable("operations")
       .set({
@@ -160,43 +152,24 @@ export function recordProgress(
       ...(epochs ? [{ type: "epochs", data: epochs } as const] : []),
       ...(progress ? [{ type: "progress", data: progress } as const] : []),
     ];
-    if (events.length === 0) return;
-    const last = await appendEvents(parts, db, id, events);
-    await pruneEvents(database, db, id, last, settings.events_kept);
+    if (events.length > 0) await appendEvents(parts, db, id, events);
   });
 }
 
-/**
- * Adds the entries that are not listed yet, while the list has room. @param parts tells entries apart: an earlier attempt may have
- * reported the same with its keys in another order. @returns these, and the whole list.
- */
-function addNew<T extends { readonly code: string }>(
-  known: readonly T[],
-  reported: readonly T[],
-  parts: (entry: T) => unknown[],
-): { readonly all: readonly T[]; readonly fresh: readonly T[] } {
+/** Adds the entries that are not listed yet, while the list has room. @returns these, and the whole list. */
+function addNew<T extends Warning | Failure>(known: readonly T[], reported: readonly T[] = []) {
   const list = new CappedList(known);
-  const seen = new Set(known.map((entry) => JSON.stringify(parts(entry))));
-  const fresh = reported.flatMap((entry) => {
-    if (seen.has(JSON.stringify(parts(entry)))) return [];
-    const listed = list.add(entry);
-    return listed === undefined ? [] : [listed];
-  });
+  // An earlier attempt may have reported the same with its keys in another order.
+  const keyOf = (entry: T) => JSON.stringify(Object.entries(entry).toSorted());
+  const seen = new Set(known.map(keyOf));
+  const fresh = reported.filter((entry) => !seen.has(keyOf(entry))).flatMap((entry) => list.add(entry) ?? []);
   return { all: list.entries, fresh };
 }
 
-/** How an operation ends. */
 export type Ending =
   /** `bytes` of its output; null if the storage could not be asked. */
   | { readonly status: "Succeeded"; readonly record: ResultRecord; readonly bytes: number | null }
   | { readonly status: "Failed" | "Canceled"; readonly problem: Problem };
-
-/** The last event of an operation, by its final status. */
-const FINAL_EVENTS = {
-  Succeeded: "succeeded",
-  Failed: "failed",
-  Canceled: "canceled",
-} as const satisfies Record<Ending["status"], StoredEventType>;
 
 /**
  * Ends an operation in one transaction: its status, its result or problem, the record of its output and its final event. Removes the
@@ -205,17 +178,18 @@ const FINAL_EVENTS = {
  * @returns undefined if the attempt is no longer the current one, or has ended.
  */
 export function endOperation(
-  parts: AttemptParts,
+  parts: EventParts,
   { id, attempt }: Attempt,
   ending: Ending,
   isTracked = false,
 ): Promise<OperationRow | undefined> {
-  const { database, settings } = parts;
+  const { database } = parts;
   return database.write(async (db) => {
     const before = await db
       .selectFrom("operations")
       .select(["feature_url", "data_extractor_url"])
-      .where(({ and }) => and({ id, attempt }))
+      .where("id", "=", id)
+      .where("attempt", "=", attempt)
       .where("status", "in", ACTIVE_STATUSES)
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
@@ -223,14 +197,10 @@ export function endOperation(
     const row = await db
       .updateTable("operations")
       .set({
-        status: ending.status,
-        finished_at: database.time(),
-        owner: null,
-        handle: null,
+        ...{ status: ending.status, finished_at: database.time(), owner: null, handle: null },
+        ...{ config: "", options: "{}" },
         feature_url: before.feature_url.split("?")[0]!,
         data_extractor_url: before.data_extractor_url.split("?")[0]!,
-        config: "",
-        options: "{}",
         ...(ending.status === "Succeeded"
           ? { result: JSON.stringify(ending.record) }
           : { error: JSON.stringify(ending.problem) }),
@@ -243,21 +213,18 @@ export function endOperation(
       await recordBlob(database, db, { caller, space, name: ending.record.output_name, bytes: ending.bytes });
       if (isTracked) await db.insertInto("tracking").values({ id }).execute();
     }
-    const last = await appendEvents(parts, db, id, [
-      { type: FINAL_EVENTS[ending.status], data: viewOf(row) },
-    ]);
-    await pruneEvents(database, db, id, last, settings.events_kept);
+    const final = { type: ending.status.toLowerCase() as Lowercase<Ending["status"]>, data: viewOf(row) };
+    await appendEvents(parts, db, id, [final]);
     return row;
   });
 }
 
-/** A longer wait is cut to this. */
 const MAX_WAIT_SECONDS = 600;
 
 /**
  * Releases a running operation to the queue. The next attempt always has the next number.
  * @param reason `drained`: its service ended in order. `refused`: the executor started nothing. A loss is recorded and counted.
- * @param waitSeconds before the next attempt may start.
+ * @param waitSeconds before the next attempt may start; ten minutes at most.
  * @returns false if the attempt is no longer the current one, or belongs to another owner.
  */
 export function releaseOperation(
@@ -270,20 +237,21 @@ export function releaseOperation(
     const started = db
       .selectFrom("events")
       .select("seq")
-      .where(({ and }) => and({ operation_id: id, type: "started" }));
+      .where("operation_id", "=", id)
+      .where("type", "=", "started");
     const hasStarted = reason !== "refused" || (await started.executeTakeFirst()) !== undefined;
     const released = await db
       .updateTable("operations")
       .set({
-        status: "NotStarted",
-        owner: null,
-        handle: null,
-        progress: null,
+        ...{ status: "NotStarted", owner: null, handle: null, progress: null },
         not_before: database.time(Math.min(waitSeconds, MAX_WAIT_SECONDS)),
         ...(hasStarted ? {} : { started_at: null }),
         ...(typeof reason === "object" && { lost: lost + 1, losses: JSON.stringify([...losses, reason]) }),
       })
-      .where(({ and }) => and({ id, attempt, status: "Running", owner }))
+      .where("id", "=", id)
+      .where("attempt", "=", attempt)
+      .where("status", "=", "Running")
+      .where("owner", "=", owner)
       .returning("id")
       .executeTakeFirst();
     return released !== undefined;

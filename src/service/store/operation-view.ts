@@ -3,7 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { boundedProblem, type Problem } from "../../contract/problems/problem.ts";
 import { CappedList, type CodeCounts, SIZES } from "../../contract/schema/answer-limits.ts";
-import type { OperationRow } from "./operations.ts";
+import type { OperationRow } from "../database/tables.ts";
 
 export const ACTIVE_STATUSES = OPERATION_STATUSES.filter((status) => !isEnded(status));
 
@@ -31,29 +31,28 @@ export const VIEWED = [
   "pruned_seq",
 ] as const satisfies readonly (keyof OperationRow)[];
 
-/** What a view of an operation needs of its row. */
 export type ViewedRow = Pick<OperationRow, (typeof VIEWED)[number]>;
 
 /** The operation as its caller sees it, within the size limit of an operation. */
 export function viewOf(row: ViewedRow): OperationView {
+  const { id, operation, status, model, tags, progress, summary, result } = row;
+  const inputs = inputsOf(row);
   const failures = new CappedList(row.failures).entries;
   return {
-    id: row.id,
-    operation: row.operation,
-    status: row.status,
-    ...(row.model === null ? {} : { model: row.model }),
-    ...(row.tags.length === 0 ? {} : { tags: [...row.tags] }),
-    ...inputsOf(row),
+    ...{ id, operation, status },
+    ...(model !== null && { model }),
+    ...(tags.length > 0 && { tags: [...tags] }),
+    ...(Object.keys(inputs).length > 0 && { inputs }),
     created_at: row.created_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     finished_at: row.finished_at?.toISOString() ?? null,
-    progress: row.progress,
+    progress,
     warnings: new CappedList(row.warnings).entries,
-    ...(hasAny(row.warning_counts) ? { warning_counts: row.warning_counts } : {}),
-    ...(failures.length > 0 ? { failures } : {}),
-    ...(hasAny(row.failure_counts) ? { failure_counts: row.failure_counts } : {}),
-    ...(row.summary === null ? {} : { summary: row.summary }),
-    result: row.result,
+    ...(hasAny(row.warning_counts) && { warning_counts: row.warning_counts }),
+    ...(failures.length > 0 && { failures }),
+    ...(hasAny(row.failure_counts) && { failure_counts: row.failure_counts }),
+    ...(summary !== null && { summary }),
+    result,
     error: row.error && boundedProblem(row.error),
   };
 }
@@ -61,14 +60,12 @@ export function viewOf(row: ViewedRow): OperationView {
 /** Far longer than the name of an input that a job can read. */
 const MAX_NAME_LENGTH = 200;
 
-/** A URL may have a signature, and its location says where the operator's storage is. */
-function inputsOf({ feature_url, data_extractor_url }: ViewedRow): Pick<OperationView, "inputs"> {
-  const urls = { feature: feature_url, data_extractor: data_extractor_url };
-  const named = Object.entries(urls).flatMap(([input, url]) => {
-    const name = url.split(/[?#]/)[0]!.split("/").at(-1)!.slice(0, MAX_NAME_LENGTH);
-    return name === "" ? [] : [[input, name]];
-  });
-  return named.length === 0 ? {} : { inputs: Object.fromEntries(named) };
+/** The names alone: a URL may have a signature, and its location says where the operator's storage is. */
+function inputsOf({ feature_url, data_extractor_url }: ViewedRow): NonNullable<OperationView["inputs"]> {
+  const named = Object.entries({ feature: feature_url, data_extractor: data_extractor_url }).map(
+    ([input, url]) => [input, url.split(/[?#]/)[0]!.split("/").at(-1)!.slice(0, MAX_NAME_LENGTH)],
+  );
+  return Object.fromEntries(named.filter(([, name]) => name !== ""));
 }
 
 function hasAny(counts: CodeCounts | null): counts is CodeCounts {

@@ -1,4 +1,4 @@
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { Timing } from "../../contract/output/job-events.ts";
 import type { Log } from "./log.ts";
 import { openMetrics, type RequestDone, type WatchedOperation } from "./metrics.ts";
 

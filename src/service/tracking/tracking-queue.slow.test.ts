@@ -1,32 +1,38 @@
 import assert from "node:assert/strict";
-import { beforeEach, type TestContext, test } from "node:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, beforeEach, type TestContext, test } from "node:test";
+import { eventuallyTrue } from "../../../test/service/eventually.testing.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { mlText } from "../../outputs/outputs.testing.ts";
+import { FakeTracker } from "../../tracking/fake-tracker.testing.ts";
+import { type Database, openDatabase } from "../database/database.ts";
 import { newRow, onEachDatabase, removeOperations } from "../database/databases.testing.ts";
+import type { Pace } from "../queue/leased-work.ts";
 import { Leases } from "../queue/leases.ts";
+import { loadSettings } from "../settings/load-settings.ts";
 import { openLog } from "../telemetry/log.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
-import { MAX_ATTEMPTS, type TrackingPace, TrackingQueue } from "./tracking-queue.ts";
+import { isTracked, MAX_ATTEMPTS, openTracking, startTracking, trackerOfService } from "./tracking-queue.ts";
 
-const away = new MucastError("tracking_failed", "it is away", { passing: true });
-const refusal = new MucastError("tracking_failed", "it refuses", { passing: false });
+const SPACE = "key-0123456789abcdef";
+
+/** Stores jobs that have succeeded, in the order in which they are due. */
+async function addEnded(database: Database, ...ids: string[]): Promise<void> {
+  await database.write(async (db) => {
+    for (const [nth, id] of ids.entries()) {
+      const row = { ...newRow(id, "me"), space: SPACE };
+      await db.insertInto("operations").values(row).execute();
+      const next_at = database.time(nth - 60);
+      await db.insertInto("tracking").values({ id, next_at }).execute();
+    }
+  });
+}
 
 onEachDatabase((tested) => {
   beforeEach(() => removeOperations(tested.database()));
-
-  /** Stores jobs that have succeeded, in the order in which they are due. */
-  async function ended(...ids: string[]): Promise<void> {
-    const database = tested.database();
-    await database.write(async (db) => {
-      for (const [nth, id] of ids.entries()) {
-        await db.insertInto("operations").values(newRow(id, "me")).execute();
-        await db
-          .insertInto("tracking")
-          .values({ id, next_at: database.time(nth - 60) })
-          .execute();
-      }
-    });
-  }
-
+  const leasesOf = () => new Leases({ database: tested.database(), log: noLog });
   const waiting = async () =>
     (await tested.database().db.selectFrom("tracking").selectAll().orderBy("id").execute()).map(
       ({ id, owner }) => [id, owner],
@@ -39,13 +45,13 @@ onEachDatabase((tested) => {
   function queueOf(
     t: TestContext,
     outcome: (id: string, attempt: number, signal: AbortSignal) => unknown,
-    pace: Partial<TrackingPace> = {},
+    pace: Partial<Pace> = {},
   ) {
     const lines: { level: string; msg: string; operation_id?: string }[] = [];
     const attempts: string[] = [];
-    const queue = new TrackingQueue({
+    const queue = startTracking({
       database: tested.database(),
-      leases: new Leases({ database: tested.database(), log: noLog }),
+      leases: leasesOf(),
       url: "https://mlflow.example",
       log: openLog({ level: "info", destination: { write: (line) => void lines.push(JSON.parse(line)) } }),
       pace: { claimMilliseconds: 5, retryDelay: () => -120, closeMilliseconds: 600_000, ...pace },
@@ -65,26 +71,20 @@ onEachDatabase((tested) => {
     return { queue, lines, attempts, finish };
   }
 
-  test("outputs are recorded one after the other, and nothing is logged", async (t) => {
-    await ended("a", "b", "c");
+  const away = new MucastError("tracking_failed", "it is away", { passing: true });
+
+  test("outputs are recorded one after the other, and a tracker that is away is logged once, and once when it is back", async (t) => {
+    await addEnded(tested.database(), "a", "b", "c");
     let running = 0;
-    const { lines, attempts, finish } = queueOf(t, async () => {
+    const { lines, attempts, finish } = queueOf(t, async (id, attempt) => {
       running += 1;
       assert.equal(running, 1);
       await new Promise(setImmediate);
       running -= 1;
+      return id === "a" && attempt < 4 ? away : undefined;
     });
     await finish();
-    assert.deepEqual([attempts, lines], [["a", "b", "c"], []]);
-  });
-
-  test("a tracker that is away is logged once, and once when it is back", async (t) => {
-    await ended("a", "b");
-    const { lines, attempts, finish } = queueOf(t, (id, attempt) =>
-      id === "a" && attempt < 4 ? away : undefined,
-    );
-    await finish();
-    assert.deepEqual(attempts, ["a", "a", "a", "a", "b"]);
+    assert.deepEqual(attempts, ["a", "a", "a", "a", "b", "c"]);
     assert.deepEqual(
       lines.map(({ level, msg, operation_id }) => [level, msg, operation_id]),
       [
@@ -97,7 +97,7 @@ onEachDatabase((tested) => {
   test("an output has a limited number of attempts, and one whose error will stay has a single attempt", async (t) => {
     const errors: Record<string, unknown> = {
       a: away,
-      refused: refusal,
+      refused: new MucastError("tracking_failed", "it refuses", { passing: false }),
       gone: new MucastError("blob_not_found", "gone"),
       contradictory: new MucastError("invalid_data", "no report"),
       defect: new TypeError("a defect"),
@@ -107,7 +107,7 @@ onEachDatabase((tested) => {
       late: new MucastError("timed_out", "late"),
       storage: new MucastError("blob_unavailable", "away"),
     };
-    await ended(...Object.keys(errors), ...Object.keys(passing));
+    await addEnded(tested.database(), ...Object.keys(errors), ...Object.keys(passing));
     const { attempts, finish } = queueOf(
       t,
       (id, attempt) => errors[id] ?? (attempt === 1 ? passing[id as keyof typeof passing] : undefined),
@@ -118,10 +118,11 @@ onEachDatabase((tested) => {
     assert.deepEqual(attempts.toSorted(), [...Array(MAX_ATTEMPTS).fill("a"), ...once, ...twice].toSorted());
   });
 
-  test("a row that its service holds but does not work on is free after two renewals", async (t) => {
-    await ended("a");
-    const leases = new Leases({ database: tested.database(), log: noLog });
-    await tested.database().write((db) => db.updateTable("tracking").set({ owner: leases.owner }).execute());
+  test("a row that its service holds but does not work on is free after two renewals", async () => {
+    await addEnded(tested.database(), "a");
+    const leases = leasesOf();
+    const { owner } = leases;
+    await tested.database().write((db) => db.updateTable("tracking").set({ owner }).execute());
     let isAtWork = true;
     leases.watch("tracking", { isAtWork: () => isAtWork });
     const owners: unknown[] = [];
@@ -130,24 +131,17 @@ onEachDatabase((tested) => {
       await leases.look();
       owners.push((await waiting())[0]![1]);
     }
-    const { owner } = leases;
     assert.deepEqual(owners, [owner, owner, owner, null, null]);
-    const { attempts, finish } = queueOf(t, () => undefined);
-    await finish();
-    assert.deepEqual(attempts, ["a"]);
   });
 
   test("closing aborts an attempt that takes too long, and the next service makes it", async (t) => {
-    await ended("a", "b");
+    await addEnded(tested.database(), "a", "b");
     const began = Promise.withResolvers<void>();
-    const slow = queueOf(
-      t,
-      (_id, _attempt, signal) => {
-        began.resolve();
-        return new Promise((_resolve, reject) => signal.addEventListener("abort", reject));
-      },
-      { closeMilliseconds: 1 },
-    );
+    const untilAborted = (_id: string, _attempt: number, signal: AbortSignal) => {
+      began.resolve();
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", reject));
+    };
+    const slow = queueOf(t, untilAborted, { closeMilliseconds: 1 });
     await began.promise;
     await slow.queue.close();
     assert.deepEqual(await waiting(), [
@@ -158,4 +152,80 @@ onEachDatabase((tested) => {
     await next.finish();
     assert.deepEqual(next.attempts.toSorted(), ["a", "b"]);
   });
+});
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-tracking-"));
+mkdirSync(join(folder, SPACE, "data"), { recursive: true });
+after(() => rmSync(folder, { recursive: true }));
+
+test("a process with the tracker's credentials records a job; refusals are logged once, without them", {
+  timeout: 600_000,
+}, async (t) => {
+  const tracker = await new FakeTracker().listen();
+  t.after(() => tracker.close());
+  const token = "planted-token";
+  const env = {
+    ...process.env,
+    MLFLOW_TRACKING_URI: tracker.origin,
+    MLFLOW_EXPERIMENT_NAME: "desk",
+    MLFLOW_TRACKING_TOKEN: token,
+  };
+  const lines: string[] = [];
+  const outcomes: string[] = [];
+  const database = await openDatabase({ data_dir: mkdtempSync(join(folder, "database-")) });
+  t.after(() => database.close());
+  const policy = { allowed: [], mapped: [{ base: "", folder, root: folder }] };
+  const tracking = openTracking({
+    ...{ database, leases: new Leases({ database, log: noLog }), env, settings: loadSettings({}, env) },
+    storage: { access: { blobUrl: "", policy } },
+    log: openLog({ level: "debug", destination: { write: (line) => void lines.push(line) } }),
+    telemetry: { requestProcessEnded: (kind, outcome) => void outcomes.push(`${kind} ${outcome}`) },
+  })!;
+  t.after(() => tracking.close());
+  const [first, second, third] = [1, 2, 3].map((seed) => mlText({ tickers: ["A"], seed }));
+  const texts = [first!, second!, "{}", third!];
+  for (const [nth, text] of texts.entries())
+    writeFileSync(join(folder, SPACE, "data", `ml_engine_${nth + 1}.json`), text);
+  await addEnded(database, "1");
+  tracking.wake();
+  await eventuallyTrue("the job is recorded", () => outcomes.length > 0);
+  assert.deepEqual([outcomes, lines], [["track done"], []]);
+  assert.deepEqual([tracker.experiment, tracker.runs.map(({ status }) => status)], ["desk", ["FINISHED"]]);
+  assert.equal(tracker.artifacts.get("1/run0/artifacts/ml_engine_1.json")!.toString(), texts[0]);
+  assert.ok(tracker.asked.every(({ headers }) => headers.authorization === `Bearer ${token}`));
+  tracker.next("runs/create", (to) => void to.writeHead(403).end(token));
+  await addEnded(database, "2", "3", "4");
+  tracking.wake();
+  await eventuallyTrue("all jobs had an attempt", () => outcomes.length === 4);
+  assert.deepEqual(outcomes.slice(1), ["track tracking_failed", "track unreadable_blob", "track done"]);
+  await tracking.close();
+  const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level !== "debug");
+  assert.deepEqual(
+    logged.map((line) => [line.level, line.tracker]),
+    [
+      ["warn", tracker.origin],
+      ["info", tracker.origin],
+    ],
+  );
+  assert.ok(!lines.join().includes(token));
+});
+
+test("jobs are recorded and audits are not, and the settings of a tracker are checked", () => {
+  assert.deepEqual(
+    ["run_dl_job", "audit"].map((operation) => isTracked({ operation } as never)),
+    [true, false],
+  );
+  const open = (env: Record<string, string>) => trackerOfService(loadSettings({}, env), env);
+  for (const [env, message] of [
+    [{ MLFLOW_TRACKING_URI: "https://me:planted@x.example" }, /^MLFLOW_TRACKING_URI: .* without a user name/],
+    [
+      { MLFLOW_TRACKING_URI: "http://x.example", MLFLOW_TRACKING_TOKEN: "planted" },
+      /TOKEN: is only sent over https/,
+    ],
+  ] as const)
+    assert.throws(
+      () => open(env),
+      (error: MucastError) => message.test(error.message) && !JSON.stringify(error).includes("planted"),
+    );
+  assert.equal(trackerOfService(loadSettings({}, {}), { MLFLOW_TRACKING_TOKEN: "t" }), undefined);
 });

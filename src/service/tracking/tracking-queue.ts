@@ -1,157 +1,168 @@
 import { outputName } from "../../blob/names.ts";
+import { credentialsFor } from "../../blob/policy.ts";
+import { JOB_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { TRACKER_VARIABLES } from "../../contract/tracker-url.ts";
+import { childEnvironment } from "../../processes/child-environment.ts";
+import { type Tracker, trackerOf } from "../../tracking/tracker.ts";
+import type { Storage } from "../blobs/storage.ts";
 import type { Database } from "../database/database.ts";
+import type { OperationRow } from "../database/tables.ts";
+import { LeasedWork, type Pace } from "../queue/leased-work.ts";
 import type { Leases } from "../queue/leases.ts";
-import type { OperationRow } from "../store/operations.ts";
+import { runProcess } from "../request-process/request-processes.ts";
+import type { ServiceSettings } from "../settings/load-settings.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** An output to record. */
-export type EndedJob = Pick<OperationRow, "id" | "space" | "operation"> & { readonly name: string };
+type TrackerSettings = Pick<ServiceSettings, "mlflow_tracking_uri" | "mlflow_experiment">;
 
-/** The times of attempts. */
-export interface TrackingPace {
-  /** Milliseconds between two looks for due outputs. */
-  readonly claimMilliseconds: number;
-  /** Seconds until the next attempt at an output, by the number of attempts. */
-  readonly retryDelay: (attempts: number) => number;
-  /** Milliseconds that the attempt in progress may continue when the service closes. */
-  readonly closeMilliseconds: number;
+/** The tracker of a service. @throws MucastError invalid_request like `trackerOf`. */
+export function trackerOfService(settings: TrackerSettings, env: NodeJS.ProcessEnv): Tracker | undefined {
+  return trackerOf(trackerVariables(settings, env));
 }
 
-interface TrackingQueueParts {
+/** The variables of the tracker, for `trackerOf` and for the process that contacts it. */
+function trackerVariables(settings: TrackerSettings, env: NodeJS.ProcessEnv): Record<string, string> {
+  const { url, experiment, token, username, password } = TRACKER_VARIABLES;
+  const variables = {
+    ...Object.fromEntries([token, username, password].map((name) => [name, env[name]])),
+    ...{ [url]: settings.mlflow_tracking_uri, [experiment]: settings.mlflow_experiment },
+  };
+  return Object.fromEntries(
+    Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** Whether the output of an operation is recorded, if there is a tracker: those of an audit or a replay are not. */
+export function isTracked({ operation }: Pick<OperationRow, "operation">): boolean {
+  return JOB_OPERATIONS.some((name) => name === operation);
+}
+
+interface TrackingParts {
   readonly database: Database;
   readonly leases: Leases;
+  readonly settings: ServiceSettings;
+  readonly env: NodeJS.ProcessEnv;
+  readonly storage: Pick<Storage, "access">;
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
+}
+
+/** Bytes of the answer of a process: the run. */
+const MAX_ANSWER = 65_536;
+
+/** @returns undefined without a tracker. @throws MucastError invalid_request like `trackerOf`. */
+export function openTracking(parts: TrackingParts) {
+  const { settings, env, storage, telemetry } = parts;
+  const tracker = trackerOfService(settings, env);
+  if (tracker === undefined) return undefined;
+  const { access } = storage;
+  const seconds = settings.request_seconds;
+  const record: QueueParts["record"] = async ({ name, space }, signal) => {
+    const order = { kind: "track", storage: access, space, name, seconds } as const;
+    const limits = {
+      env: { ...childEnvironment(env, credentialsFor(access.policy)), ...trackerVariables(settings, env) },
+      memoryBytes: settings.request_memory_bytes,
+      seconds,
+      answerBytes: MAX_ANSWER,
+    };
+    try {
+      await runProcess(order, limits, signal);
+      telemetry.requestProcessEnded("track", "done");
+    } catch (error) {
+      telemetry.requestProcessEnded("track", error instanceof MucastError ? error.code : "internal");
+      throw error;
+    }
+  };
+  return startTracking({ ...parts, url: tracker.url, record });
+}
+
+/** An output to record, claimed for one attempt. */
+type EndedJob = Pick<OperationRow, "id" | "space" | "attempt"> & { readonly name: string };
+
+interface QueueParts extends Pick<TrackingParts, "database" | "leases" | "log"> {
   /** Records an output. @throws MucastError. */
   readonly record: (job: EndedJob, signal: AbortSignal) => Promise<void>;
   /** URL of the tracker, for the log. */
   readonly url: string;
-  readonly log: Log;
-  readonly pace?: TrackingPace;
+  readonly pace?: Pace;
 }
 
 /** Attempts at one output. They take about an hour. */
 export const MAX_ATTEMPTS = 10;
 
-const PACE: TrackingPace = {
+const PACE: Pace = {
   claimMilliseconds: 5_000,
   retryDelay: (attempts) => Math.min(900, 5 * 3 ** (attempts - 1)),
   closeMilliseconds: 1_000,
 };
 
-type ClaimedJob = EndedJob & { readonly attempt: number };
-
 /**
  * Records the outputs of ended jobs one after the other, in the background. Several services share them. The log has one warning when
  * recording begins to fail, and one line when it succeeds again, however many jobs and attempts there were in between.
  */
-export class TrackingQueue {
-  readonly #parts: TrackingQueueParts;
-  readonly #pace: TrackingPace;
-  readonly #aborting = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  #working: Promise<void> | undefined;
-  #current: string | undefined;
-  #isClosing = false;
-  #isFailing = false;
-
-  constructor(parts: TrackingQueueParts) {
-    this.#parts = parts;
-    this.#pace = parts.pace ?? PACE;
-    parts.leases.watch("tracking", { isAtWork: (id) => id === this.#current });
-    this.#timer = setInterval(() => this.wake(), this.#pace.claimMilliseconds);
-    this.wake();
-  }
-
-  wake(): void {
-    this.#working ??= this.#work()
-      .catch((error: unknown) =>
-        this.#parts.log.warn({ err: error }, "the queue of jobs to record could not be read or written"),
-      )
-      .finally(() => {
-        this.#working = this.#current = undefined;
-      });
-  }
-
-  /** Gives the attempt in progress a second. Another service records the rest, or this one after its next start. */
-  async close(): Promise<void> {
-    this.#isClosing = true;
-    clearInterval(this.#timer);
-    const late = setTimeout(() => this.#aborting.abort(), this.#pace.closeMilliseconds);
-    await this.#working;
-    clearTimeout(late);
-  }
-
-  async #work(): Promise<void> {
-    for (let job = await this.#claim(); job !== undefined; job = await this.#claim()) {
-      let error: unknown;
-      this.#current = job.id;
-      try {
-        await this.#parts.record(job, this.#aborting.signal);
-      } catch (thrown) {
-        error = thrown;
-      }
-      if (this.#aborting.signal.aborted) return this.#free(job, 0, job.attempt - 1);
-      this.#report(job, error);
-      if (error !== undefined && isPassing(error) && job.attempt < MAX_ATTEMPTS)
-        await this.#free(job, this.#pace.retryDelay(job.attempt));
-      else await this.#remove(job);
-    }
-  }
-
-  async #claim(): Promise<ClaimedJob | undefined> {
-    const { database, leases } = this.#parts;
-    if (this.#isClosing) return undefined;
-    return database.write(async (db) => {
-      const due = await db
-        .selectFrom("tracking as t")
-        .innerJoin("operations as o", "o.id", "t.id")
-        .select(["t.id", "t.attempt", "o.space", "o.operation"])
-        .where("t.owner", "is", null)
-        .where("t.next_at", "<=", database.time())
-        .orderBy("t.next_at")
-        .limit(1)
-        .modifyEnd(database.lock("t", "skip"))
-        .executeTakeFirst();
-      if (due === undefined) return undefined;
-      const attempt = due.attempt + 1;
-      await db
-        .updateTable("tracking")
-        .set({ owner: leases.owner, attempt })
-        .where("id", "=", due.id)
-        .execute();
-      return { ...due, attempt, name: outputName(due.operation, due.id) };
-    });
-  }
-
-  async #free({ id, attempt }: ClaimedJob, seconds: number, attempts = attempt): Promise<void> {
-    const { database } = this.#parts;
-    await database.write((db) =>
-      db
-        .updateTable("tracking")
-        .set({ owner: null, attempt: attempts, next_at: database.time(seconds) })
-        .where(({ and }) => and({ id, attempt }))
-        .execute(),
-    );
-  }
-
-  async #remove({ id, attempt }: ClaimedJob): Promise<void> {
-    await this.#parts.database.write((db) =>
-      db
-        .deleteFrom("tracking")
-        .where(({ and }) => and({ id, attempt }))
-        .execute(),
-    );
-  }
-
-  #report({ id, attempt }: ClaimedJob, error: unknown): void {
-    const { log, url } = this.#parts;
+export function startTracking(parts: QueueParts): LeasedWork<EndedJob> {
+  const { database, leases, record, url, log, pace = PACE } = parts;
+  let isFailing = false;
+  const report = ({ id, attempt }: EndedJob, error: unknown) => {
     const fields = { operation_id: id, attempts: attempt, tracker: url, err: error };
     if (error === undefined) {
-      if (this.#isFailing) log.info({ tracker: url }, "jobs are recorded in MLflow again");
-    } else if (this.#isFailing) log.debug(fields, "a job was not recorded in MLflow");
+      if (isFailing) log.info({ tracker: url }, "jobs are recorded in MLflow again");
+    } else if (isFailing) log.debug(fields, "a job was not recorded in MLflow");
     else log.warn(fields, "jobs cannot be recorded in MLflow; a line will say when they are again");
-    this.#isFailing = error !== undefined;
-  }
+    isFailing = error !== undefined;
+  };
+  const queue = new LeasedWork({
+    pace,
+    concurrent: 1,
+    claim: () => claimEnded(database, leases.owner),
+    work: async (job, signal) => {
+      const { id, attempt } = job;
+      let error: unknown;
+      await record(job, signal).catch((thrown: unknown) => {
+        error = thrown;
+      });
+      if (!signal.aborted) report(job, error);
+      const isRepeated = error !== undefined && isPassing(error) && attempt < MAX_ATTEMPTS;
+      await database.write<unknown>((db) => {
+        if (!signal.aborted && !isRepeated)
+          return db.deleteFrom("tracking").where("id", "=", id).where("attempt", "=", attempt).execute();
+        const changes = signal.aborted
+          ? { attempt: attempt - 1 }
+          : { next_at: database.time(pace.retryDelay(attempt)) };
+        return db
+          .updateTable("tracking")
+          .set({ owner: null, ...changes })
+          .where("id", "=", id)
+          .where("attempt", "=", attempt)
+          .execute();
+      });
+    },
+    onError: (error) => log.warn({ err: error }, "the queue of jobs to record could not be read or written"),
+  });
+  leases.watch("tracking", { isAtWork: (id) => queue.isAtWork(id) });
+  return queue;
+}
+
+function claimEnded(database: Database, owner: string): Promise<EndedJob[]> {
+  return database.write(async (db) => {
+    const due = await db
+      .selectFrom("tracking as t")
+      .innerJoin("operations as o", "o.id", "t.id")
+      .select(["t.id", "t.attempt", "o.space", "o.operation"])
+      .where("t.owner", "is", null)
+      .where("t.next_at", "<=", database.time())
+      .orderBy("t.next_at")
+      .limit(1)
+      .modifyEnd(database.lock("t", "skip"))
+      .executeTakeFirst();
+    if (due === undefined) return [];
+    const { id, space, operation } = due;
+    const attempt = due.attempt + 1;
+    await db.updateTable("tracking").set({ owner, attempt }).where("id", "=", id).execute();
+    return [{ id, space, attempt, name: outputName(operation, id) }];
+  });
 }
 
 /** Whether another attempt may succeed. A defect, and an output that has no report, stay so. */

@@ -1,26 +1,21 @@
+import type { UpdateObject } from "kysely";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
 import type { Database } from "../database/database.ts";
+import type { Tables } from "../database/tables.ts";
+import { LeasedWork, type Pace } from "../queue/leased-work.ts";
 import type { Leases } from "../queue/leases.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { claimDeliveries, type DueDelivery, type Outcome, storeOutcome } from "./deliveries.ts";
-import { cloudEvent, eventId, postEvent } from "./post-event.ts";
+import { postEvent, type SentEvent } from "./post-event.ts";
 
-/** The times of deliveries. */
-export interface Pace {
-  /** The pause between two claims. */
-  readonly claimMilliseconds: number;
+export interface DeliveryPace extends Pace {
   /** Maximum duration of an attempt. */
   readonly timeoutMilliseconds: number;
-  /** How long deliveries in progress may continue when the service closes. */
-  readonly closeMilliseconds: number;
-  /** Seconds until the next attempt, by number of attempts. */
-  readonly retryDelay: (attempts: number) => number;
 }
 
-const PACE: Pace = {
+const PACE: DeliveryPace = {
   claimMilliseconds: 5_000,
   timeoutMilliseconds: 15_000,
   closeMilliseconds: 3_000,
@@ -51,26 +46,30 @@ interface DelivererParts {
   readonly source: string;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "delivery">;
-  readonly pace?: Pace;
-}
-
-/** Sends stored events to the operator's targets, each at least once, in no guaranteed order. */
-interface Deliverer {
-  /** Claims due deliveries now. */
-  wake(): void;
-  /** Closes within a few seconds. Another service sends the rest, or this one after its next start. */
-  close(): Promise<void>;
+  readonly pace?: DeliveryPace;
 }
 
 /**
- * Starts to deliver. A slow or unreachable target does not delay others. Several services share the deliveries.
+ * Starts to send stored events to the operator's targets, each at least once, in no guaranteed order. A slow or unreachable target does not
+ * delay others. Several services share the deliveries.
+ * @returns `wake`, which claims due deliveries now, and `close`, which ends within a few seconds.
  * @throws MucastError like checkTargets.
  */
-export function startDeliverer(parts: DelivererParts): Deliverer {
-  checkTargets(parts.targets);
-  const deliverers = parts.targets.map((target) => new TargetDeliverer(parts, target));
-  const isAtWork = (id: string) => deliverers.some((deliverer) => deliverer.isSending(id));
-  if (deliverers.length > 0) parts.leases.watch("webhook_deliveries", { isAtWork });
+export function startDeliverer(parts: DelivererParts): { wake(): void; close(): Promise<void> } {
+  const { database, leases, targets, log, pace = PACE } = parts;
+  checkTargets(targets);
+  const deliverers = targets.map(
+    (target) =>
+      new LeasedWork({
+        pace,
+        concurrent: MAX_CONCURRENT,
+        claim: (most) => claimDeliveries(database, leases.owner, target.name, most),
+        work: (delivery, signal) => deliver({ ...parts, pace }, target, delivery, signal),
+        onError: (error) => log.warn({ err: error, target: target.name }, "deliveries could not be read"),
+      }),
+  );
+  const isAtWork = (id: string) => deliverers.some((deliverer) => deliverer.isAtWork(id));
+  if (deliverers.length > 0) leases.watch("webhook_deliveries", { isAtWork });
   return {
     wake: () => {
       for (const deliverer of deliverers) deliverer.wake();
@@ -99,128 +98,106 @@ export function checkTargets(targets: readonly WebhookTarget[]): void {
   }
 }
 
-/** Sends the due deliveries of one target, until it is closed. */
-class TargetDeliverer {
-  readonly #parts: DelivererParts;
-  readonly #target: WebhookTarget;
-  readonly #pace: Pace;
-  readonly #aborting = new AbortController();
-  /** By the id of the delivery. */
-  readonly #sending = new Map<string, Promise<void>>();
-  readonly #timer: NodeJS.Timeout;
-  #claiming: Promise<void> | undefined;
-  #claimAgain = false;
-  #isClosing = false;
-  /** The last claim got as many deliveries as it asked for. */
-  #mayBeMore = false;
+/** A delivery that this service has claimed for one attempt. */
+interface DueDelivery {
+  readonly id: number;
+  readonly operation_id: string;
+  readonly seq: number;
+  /** Number of started attempts, including this one. */
+  readonly attempt: number;
+  /** Undefined if retention has removed it. */
+  readonly event: SentEvent | undefined;
+}
 
-  constructor(parts: DelivererParts, target: WebhookTarget) {
-    this.#parts = parts;
-    this.#target = target;
-    this.#pace = parts.pace ?? PACE;
-    this.#timer = setInterval(() => this.wake(), this.#pace.claimMilliseconds);
-    this.wake();
+/** Claims due deliveries of a target, the longest due first, until their outcome is stored or the lease of `owner` expires. */
+export function claimDeliveries(
+  database: Database,
+  owner: string,
+  target: string,
+  most: number,
+): Promise<DueDelivery[]> {
+  return database.write(async (db) => {
+    const due = await db
+      .selectFrom("webhook_deliveries as d")
+      .leftJoin("events as e", (join) =>
+        join.onRef("e.operation_id", "=", "d.operation_id").onRef("e.seq", "=", "d.seq"),
+      )
+      .select(["d.id", "d.operation_id", "d.seq", "d.attempt", "e.type", "e.data", "e.created_at"])
+      .where("d.target", "=", target)
+      .where("d.delivered_at", "is", null)
+      .where("d.failed_at", "is", null)
+      .where("d.owner", "is", null)
+      .where("d.next_at", "<=", database.time())
+      .orderBy("d.next_at")
+      .orderBy("d.id")
+      .limit(most)
+      .modifyEnd(database.lock("d", "skip"))
+      .execute();
+    const ids = due.map(({ id }) => id);
+    if (ids.length > 0)
+      await db
+        .updateTable("webhook_deliveries")
+        .set(({ eb }) => ({ owner, attempt: eb("attempt", "+", 1) }))
+        .where("id", "in", ids)
+        .execute();
+    return due.map(({ id, operation_id, seq, attempt, type, data, created_at: time }) => ({
+      ...{ id, operation_id, seq, attempt: attempt + 1 },
+      event: type && data && time ? { type, data, time } : undefined,
+    }));
+  });
+}
+
+/** Makes one attempt, and stores its outcome unless a later attempt has begun. An aborted attempt does not count. */
+async function deliver(
+  { database, source, log, telemetry, pace }: DelivererParts & { readonly pace: DeliveryPace },
+  { name: target, url, secret }: WebhookTarget,
+  { id, operation_id, seq, attempt, event }: DueDelivery,
+  signal: AbortSignal,
+): Promise<void> {
+  const end = event
+    ? await postEvent({
+        url,
+        secret,
+        source,
+        operation_id,
+        seq,
+        event,
+        signal,
+        milliseconds: pace.timeoutMilliseconds,
+      })
+    : ({ kind: "refused", reason: "the event is no longer kept" } as const);
+  const fields = { operation_id, seq, target, attempts: attempt };
+  let changes: UpdateObject<Tables, "webhook_deliveries">;
+  if (end.kind === "delivered") {
+    changes = { delivered_at: database.time(), last_error: null };
+    telemetry.delivery(target, "delivered");
+    log.debug(fields, "an event was delivered");
+  } else if (end.kind === "aborted") {
+    changes = { attempt: attempt - 1 };
+  } else if (end.kind === "failed" && attempt < MAX_ATTEMPTS) {
+    const { reason } = end;
+    const seconds = pace.retryDelay(attempt);
+    changes = { next_at: database.time(seconds), last_error: reason };
+    telemetry.delivery(target, "retried");
+    const message = "an event was not delivered, and is tried again";
+    log.info({ ...fields, reason, seconds: Math.round(seconds) }, message);
+  } else {
+    const { reason } = end;
+    changes = { failed_at: database.time(), last_error: reason };
+    telemetry.delivery(target, "failed");
+    log.warn({ ...fields, reason }, "an event was not delivered and will not be retried");
   }
-
-  wake(): void {
-    this.#claimAgain = true;
-    this.#claiming ??= this.#claim().finally(() => {
-      this.#claiming = undefined;
-      if (this.#claimAgain) this.wake();
+  try {
+    await database.write((db) => {
+      const query = db
+        .updateTable("webhook_deliveries")
+        .set({ owner: null, ...changes })
+        .where("id", "=", id)
+        .where("delivered_at", "is", null);
+      // What was delivered is delivered, even if its lease has expired meanwhile.
+      return end.kind === "delivered" ? query.execute() : query.where("attempt", "=", attempt).execute();
     });
-  }
-
-  isSending(id: string): boolean {
-    return this.#sending.has(id);
-  }
-
-  async close(): Promise<void> {
-    this.#isClosing = true;
-    clearInterval(this.#timer);
-    const late = setTimeout(() => this.#aborting.abort(), this.#pace.closeMilliseconds);
-    await this.#claiming;
-    await Promise.all(this.#sending.values());
-    clearTimeout(late);
-  }
-
-  async #claim(): Promise<void> {
-    const { database, leases, log } = this.#parts;
-    const { name: target } = this.#target;
-    while (this.#claimAgain) {
-      this.#claimAgain = false;
-      const room = MAX_CONCURRENT - this.#sending.size;
-      if (this.#isClosing || room === 0) return;
-      try {
-        const due = await claimDeliveries(database, leases.owner, target, room);
-        this.#mayBeMore = due.length === room;
-        for (const delivery of due) this.#begin(delivery);
-      } catch (error) {
-        log.warn({ err: error, target }, "deliveries could not be read");
-      }
-    }
-  }
-
-  /** Runs beside the other deliveries, so that a slow one does not delay them. */
-  #begin(delivery: DueDelivery): void {
-    const id = String(delivery.id);
-    const delivering = this.#deliver(delivery).finally(() => {
-      this.#sending.delete(id);
-      if (this.#mayBeMore && !this.#isClosing) this.wake();
-    });
-    this.#sending.set(id, delivering);
-  }
-
-  async #deliver(delivery: DueDelivery): Promise<void> {
-    const { database, log, telemetry } = this.#parts;
-    const { operation_id, seq, attempt } = delivery;
-    const fields = { operation_id, seq, target: this.#target.name, attempts: attempt };
-    const outcome = await this.#post(delivery);
-    switch (outcome.kind) {
-      case "delivered":
-        telemetry.delivery(this.#target.name, "delivered");
-        log.debug(fields, "an event was delivered");
-        break;
-      case "again":
-        telemetry.delivery(this.#target.name, "retried");
-        log.info(
-          { ...fields, reason: outcome.reason, seconds: Math.round(outcome.seconds) },
-          "an event was not delivered, and is tried again",
-        );
-        break;
-      case "failed":
-        telemetry.delivery(this.#target.name, "failed");
-        log.warn({ ...fields, reason: outcome.reason }, "an event was not delivered and will not be retried");
-    }
-    await storeOutcome(database, delivery, outcome).catch((error: unknown) =>
-      log.warn({ err: error, ...fields }, "the outcome of a delivery could not be stored"),
-    );
-  }
-
-  async #post(delivery: DueDelivery): Promise<Outcome> {
-    if (!delivery.event) return { kind: "failed", reason: "the event is no longer kept" };
-    const { url, secret } = this.#target;
-    const { timeoutMilliseconds, retryDelay: delay } = this.#pace;
-    const body = cloudEvent(delivery, this.#parts.source);
-    const id = eventId(delivery.operation_id, delivery.seq);
-    const end = await postEvent({
-      url,
-      secret,
-      id,
-      body,
-      timeoutMilliseconds,
-      signal: this.#aborting.signal,
-    });
-    switch (end.kind) {
-      case "accepted":
-        return { kind: "delivered" };
-      case "gone":
-        return { kind: "failed", reason: "answered with status 410: the receiver does not want the event" };
-      case "failed":
-        return delivery.attempt < MAX_ATTEMPTS
-          ? { kind: "again", reason: end.reason, seconds: delay(delivery.attempt) }
-          : end;
-      case "aborted":
-        return end;
-    }
+  } catch (error) {
+    log.warn({ err: error, ...fields }, "the outcome of a delivery could not be stored");
   }
 }

@@ -1,5 +1,4 @@
-import type { MlCandidates } from "../../../contract/config/choice/ml-candidates.ts";
-import type { MlSettings } from "../../../contract/config/ml-settings.ts";
+import type { MlCandidates, MlSettings } from "../../../contract/config/ml-settings.ts";
 import type { Warning } from "../../../contract/problems/warnings.ts";
 import { choosePrequentially, type PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
 import { rootMeanSquare } from "../../../evaluate/statistics.ts";

@@ -1,5 +1,4 @@
-import type { MlCandidates } from "../../../contract/config/choice/ml-candidates.ts";
-import type { MlSettings } from "../../../contract/config/ml-settings.ts";
+import type { MlCandidates, MlSettings } from "../../../contract/config/ml-settings.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Day } from "../../../contract/market/dates.ts";
 import type { Failure } from "../../../contract/problems/problem.ts";

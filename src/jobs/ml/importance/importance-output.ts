@@ -1,4 +1,4 @@
-import type { OutputImportance } from "../../../contract/output/importance.ts";
+import type { OutputImportance } from "../../../contract/output/metrics-schemas.ts";
 import { permutationImportance } from "../../../evaluate/importance/permutation-importance.ts";
 import type { OrderForm } from "../../../evaluate/verdict/order.ts";
 import type { OrderedJson } from "../../shared/ordered-json.ts";

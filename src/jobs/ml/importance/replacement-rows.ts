@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { MIN_ORDER_TICKERS } from "../../../contract/output/order-name.ts";
+import { MIN_ORDER_TICKERS } from "../../../contract/output/later-close.ts";
 import { MIN_DATES } from "../../../contract/output/test-quantile.ts";
 import { type ArrayRef, writeNpy } from "../../../engine/npy.ts";
 import type { Permutation } from "../../../engine/pool/protocol.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parsePayload } from "../../contract/config/payload.ts";
-import { keptPayload } from "./kept-payload.ts";
+import { keptPayload } from "./operations.ts";
 
 const URLS = {
   feature_url: "https://b.example/data/f.json",

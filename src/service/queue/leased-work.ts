@@ -1,0 +1,90 @@
+/** The times of a queue of leased rows. */
+export interface Pace {
+  /** Milliseconds between two looks for due rows. */
+  readonly claimMilliseconds: number;
+  /** Seconds until the next attempt, by the number of attempts. */
+  readonly retryDelay: (attempts: number) => number;
+  /** Milliseconds that attempts in progress may continue when the service closes. */
+  readonly closeMilliseconds: number;
+}
+
+interface WorkParts<Row> {
+  readonly pace: Pace;
+  /** Maximum number of rows at a time. */
+  readonly concurrent: number;
+  /** Claims due rows for this service. */
+  readonly claim: (most: number) => Promise<readonly Row[]>;
+  /** Works on a row and stores what becomes of it. */
+  readonly work: (row: Row, signal: AbortSignal) => Promise<void>;
+  /** Called if rows could not be claimed, or the work on one failed. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Works on the due rows of a table with leases, each beside the others. Several services share them. */
+export class LeasedWork<Row extends { readonly id: string | number }> {
+  readonly #parts: WorkParts<Row>;
+  readonly #aborting = new AbortController();
+  readonly #working = new Map<string, Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  #claiming: Promise<void> | undefined;
+  #claimAgain = false;
+  #isClosing = false;
+  /** The last claim got as many rows as it asked for. */
+  #mayBeMore = false;
+
+  constructor(parts: WorkParts<Row>) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.wake(), parts.pace.claimMilliseconds);
+    this.wake();
+  }
+
+  /** Claims due rows now. */
+  wake(): void {
+    this.#claimAgain = true;
+    this.#claiming ??= this.#claim().finally(() => {
+      this.#claiming = undefined;
+      if (this.#claimAgain) this.wake();
+    });
+  }
+
+  isAtWork(id: string): boolean {
+    return this.#working.has(id);
+  }
+
+  /** Aborts attempts that take too long. Another service works on the rest, or this one after its next start. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearInterval(this.#timer);
+    const late = setTimeout(() => this.#aborting.abort(), this.#parts.pace.closeMilliseconds);
+    await this.#claiming;
+    await Promise.all(this.#working.values());
+    clearTimeout(late);
+  }
+
+  async #claim(): Promise<void> {
+    while (this.#claimAgain) {
+      this.#claimAgain = false;
+      const room = this.#parts.concurrent - this.#working.size;
+      if (this.#isClosing || room === 0) return;
+      try {
+        const due = await this.#parts.claim(room);
+        this.#mayBeMore = due.length === room;
+        for (const row of due) this.#begin(row);
+      } catch (error) {
+        this.#parts.onError(error);
+      }
+    }
+  }
+
+  #begin(row: Row): void {
+    const id = String(row.id);
+    const working = this.#parts
+      .work(row, this.#aborting.signal)
+      .catch(this.#parts.onError)
+      .finally(() => {
+        this.#working.delete(id);
+        if (this.#mayBeMore && !this.#isClosing) this.wake();
+      });
+    this.#working.set(id, working);
+  }
+}
