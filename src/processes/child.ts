@@ -127,7 +127,7 @@ function notStarted(error: unknown): ChildEnd {
 
 /**
  * If the machine runs out of memory, makes the kernel kill a process and what it starts from now on before this process, which then can
- * report the failure. Does nothing on a system without such scores (macOS), which decides by its own rules.
+ * report the failure. Does nothing on a system without such scores (macOS).
  */
 function offerToOomKiller(pid: number, more: number): void {
   try {

@@ -1,6 +1,6 @@
 import type { NetworkSpec, TrainingSpec } from "../../contract/config/networks/networks.ts";
-import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { ScalerName } from "../../contract/config/panel-settings.ts";
+import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { ArrayRef } from "../npy.ts";
 
 /** The fields of every task that trains a network. */
