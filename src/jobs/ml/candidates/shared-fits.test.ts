@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseMlSettings } from "../../../contract/config/ml-settings.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { inlineArray, readArray } from "../../../engine/inline-array.ts";
+import { inlineArray, readArray } from "../../../engine/npy.ts";
 import type { Diagnosis, FitPredictResult, FitPredictTask } from "../../../engine/pool/protocol.ts";
 import type { TaskPool } from "../../plan.ts";
 import { SharedFits } from "./shared-fits.ts";

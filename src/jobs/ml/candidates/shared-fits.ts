@@ -1,7 +1,6 @@
 import type { MlSettings } from "../../../contract/config/ml-settings.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { inlineArray, readArray } from "../../../engine/inline-array.ts";
-import { removeArray } from "../../../engine/npy.ts";
+import { inlineArray, readArray, removeArray } from "../../../engine/npy.ts";
 import type { RunOptions } from "../../../engine/pool/pool.ts";
 import type { FitPredictResult, FitPredictTask } from "../../../engine/pool/protocol.ts";
 import type { TaskPool } from "../../plan.ts";

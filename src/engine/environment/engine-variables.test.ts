@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PORTABLE_LEVEL, requireLevel } from "./kernel-level.ts";
+import { PORTABLE_LEVEL, requireLevel } from "./engine-variables.ts";
 
 const V3 = "fpu sse4_2 avx avx2 bmi1 bmi2 f16c fma abm movbe xsave";
 
