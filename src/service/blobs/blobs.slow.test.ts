@@ -141,16 +141,6 @@ onEachDatabase((tested) => {
     assert.deepEqual(await names(blobs, caller), ["feature_engine_2.json"]);
   });
 
-  test("an upload that another one has replaced records the other's size, and no contents", async () => {
-    for (const bytes of ["of another size", "another"]) {
-      const [blobs, caller] = [service(), newCaller()];
-      await prepare(blobs, caller, NAME, ({ store, key }) => store.put(key, bytes));
-      const [only] = (await blobs.list(caller, { limit: 1 })).blobs;
-      assert.deepEqual([only!.bytes, only!.contents], [bytes.length, null]);
-      assert.deepEqual(await used(caller), { bytes: bytes.length, blobs: 1 });
-    }
-  });
-
   test("pages have each blob once, also if blobs were stored at the same moment or are stored in between", async () => {
     const [blobs, caller] = [service(), newCaller()];
     const nameOf = (id: number) => `feature_engine_${id}.json`;

@@ -71,28 +71,6 @@ onEachDatabase((tested) => {
     for (const { oldAt, modifiedAt } of orphans) assert.equal(+oldAt - +modifiedAt, 3_600_000);
   });
 
-  test("an output that an operation records between two statements is no orphan", async () => {
-    const { caller, space, ...ids } = await callerWithJobs();
-    const { database } = fixture;
-    const name = `ml_engine_${ids.active}.json`;
-    async function* list() {
-      yield { space, key: `data/${name}`, size: 1, modifiedAt: new Date(0) };
-    }
-    let statements = 0;
-    const db = database.db.withPlugin({
-      transformQuery: ({ node }) => node,
-      transformResult: async ({ result }) => {
-        if (statements++ === 0) {
-          await record(caller, name);
-          await end(ids.active);
-        }
-        return result;
-      },
-    });
-    assert.deepEqual(await collect({ list }, db), []);
-    assert.deepEqual(await collect({ list }), []);
-  });
-
   test("an orphan is removed, unless it was uploaded again since it was listed", async () => {
     const store = new FolderStore(mkdtempSync(join(folder, "again-")), "http://x");
     const caller = newCaller();

@@ -108,20 +108,6 @@ onEachDatabase((tested) => {
     assert.equal(await fixture.store.within(spaceOf(caller.subject)).stat(`data/${NAME}`), undefined);
   });
 
-  test("a blob that the storage refuses delays the removal of no other", async () => {
-    const [blobs, failing, caller] = [service(), refusing(), newCaller()];
-    for (const name of [0, 1, 2].map((id) => `feature_engine_${id}.json`)) {
-      await put(blobs, caller, name, 10);
-      await assert.rejects(failing.remove(caller, name), isCode("storage_failed"));
-    }
-    const remove = (key: string, own: { remove(key: string): Promise<void> }) =>
-      key.endsWith("_0.json") ? fail() : own.remove(key);
-    await sweep(fixture.storeThat((own) => ({ remove: (key) => remove(key, own) })));
-    assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 });
-    await sweep();
-    assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
-  });
-
   test("an upload, a removal and a sweep leave a removal in progress alone", async () => {
     const [blobs, caller] = [service(), newCaller()];
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

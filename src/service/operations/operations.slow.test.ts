@@ -1,18 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, type TestContext, test } from "node:test";
 import type { Updateable } from "kysely";
-import {
-  type OperationView,
-  operationPageSchema,
-  operationSchema,
-} from "../../contract/api/operation-view.ts";
-import {
-  EVENT_TYPES,
-  type Snapshot,
-  type StoredEvent,
-  type StoredEventType,
-  storedEventSchema,
-} from "../../contract/api/stored-event.ts";
+import { operationPageSchema, operationSchema } from "../../contract/api/operation-view.ts";
+import { type Snapshot, type StoredEvent, storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import type { EpochPoint, EventBatch } from "../../contract/output/job-events.ts";
@@ -24,16 +14,15 @@ import type { Caller } from "../auth/caller.ts";
 import { newRow, onEachDatabase, removeOperations } from "../database/databases.testing.ts";
 import type { Tables } from "../database/tables.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
-import { failedWith, LOST, newCaller, PAYLOAD, recordOf, startQueue } from "../queue/queue.testing.ts";
+import { failedWith, newCaller, PAYLOAD, startQueue } from "../queue/queue.testing.ts";
 import {
   claimOperation,
   endOperation,
   readOperation,
   recordProgress,
-  recordStart,
   releaseOperation,
 } from "../store/attempts.ts";
-import { appendEvents, type NewEvent, readEvents } from "../store/events.ts";
+import { appendEvents, readEvents } from "../store/events.ts";
 import { viewOf } from "../store/operation-view.ts";
 import { operationsOn, SteppedOperations } from "./operations.testing.ts";
 import { insertOperation, type Submission } from "./operations.ts";
@@ -60,20 +49,6 @@ async function eventsOf(operations: SteppedOperations, caller: Caller, id: strin
   for await (const event of operations.follow(caller, id, after, signal)) events.push(event);
   return events;
 }
-
-/** An event of each type. */
-const EXAMPLES: Readonly<Record<StoredEventType, (operation: OperationView) => NewEvent>> = {
-  queued: ({ operation }) => ({ type: "queued", data: { operation } }),
-  started: () => ({ type: "started", data: { attempt: 1 } }),
-  progress: () => ({ type: "progress", data: { stage: "fit", done: 1, total: null } }),
-  warning: () => ({ type: "warning", data: { code: "long_gap", message: "A: a gap" } }),
-  failure: () => ({ type: "failure", data: { ticker: "A", code: "fit_failed", message: "no" } }),
-  epochs: () => ({ type: "epochs", data: { points: [pointAt(1)] } }),
-  cancel_requested: () => ({ type: "cancel_requested", data: {} }),
-  succeeded: (data) => ({ type: "succeeded", data }),
-  failed: (data) => ({ type: "failed", data }),
-  canceled: (data) => ({ type: "canceled", data }),
-};
 
 function pointAt(epoch: number): EpochPoint {
   return { ticker: "A", epoch, train_loss: 1 / epoch, validation_loss: null };
@@ -338,52 +313,49 @@ onEachDatabase((tested) => {
       assert.deepEqual(await operations.queue(other), { ...all, own: { waiting: 1, running: 0 } });
     });
 
-    for (const [what, mark] of [
-      ["long", "x".repeat(3_000)],
-      ["emoji", "😀".repeat(400)],
-      ["escaped to six bytes each", "\u0001".repeat(900)],
-    ] as const)
-      test(`an operation, its events and a page stay within their sizes where names are ${what}`, async (t) => {
-        const { parts, operations, caller, submit } = await open(t);
-        const failures = failuresOf(300, mark);
-        const warnings = failures.map(
-          ({ ticker, message }) => ({ code: "no_prices", ticker, message }) as const,
-        );
-        const problem = problemOf(allFailed(failuresOf(2_000, mark)));
-        const { id } = await submit();
-        await operations.start(id);
-        await recordProgress(parts, { id, attempt: 1 }, { failures, warnings });
-        await endOperation(parts, { id, attempt: 1 }, { status: "Failed", problem });
-        const view = operationSchema.parse(await operations.get(caller, id));
-        assert.ok(jsonBytes(view) <= SIZES.operation, `${jsonBytes(view)}`);
-        assert.ok(view.warnings.length > 3 && view.failures!.length > 3);
-        assert.deepEqual(view.error!.failure_counts, { insufficient_history: 2_000 });
-        for (const event of await readEvents(tested.database(), id, 0, 10_000))
-          assert.ok(jsonBytes(event) <= SIZES.event, `${event.type} ${jsonBytes(event)}`);
-        const row = (await readOperation(tested.database(), id))!;
-        const lists = { warnings: JSON.stringify(row.warnings), failures: JSON.stringify(row.failures) };
-        const copies = Array.from({ length: 100 }, (_, nth) => ({
-          ...newRow(`copy-${nth}`, caller.subject),
-          ...{ ...lists, error: JSON.stringify(row.error) },
-        }));
-        await tested.database().write((db) => db.insertInto("operations").values(copies).execute());
-        const seen = new Set<string>();
-        let pages = 0;
-        for (let cursor: string | undefined; ; ) {
-          const page = operationPageSchema.parse(await operations.list(caller, { limit: 100, cursor }));
-          pages += 1;
-          assert.ok(jsonBytes(page) <= SIZES.page, `${jsonBytes(page)}`);
-          for (const listed of page.operations) {
-            const texts = [...listed.warnings, ...(listed.failures ?? [])].map(({ message }) => message);
-            assert.ok(texts.length >= 6 && texts.every((text) => text.endsWith("…")));
-            assert.ok(listed.error!.advice.endsWith("."), listed.id);
-            seen.add(listed.id);
-          }
-          if (page.next_cursor === null) break;
-          cursor = page.next_cursor;
+    test("an operation, its events and a page stay within their sizes, however long its names are", async (t) => {
+      // Six bytes each in JSON.
+      const mark = "\u0001".repeat(900);
+      const { parts, operations, caller, submit } = await open(t);
+      const failures = failuresOf(300, mark);
+      const warnings = failures.map(
+        ({ ticker, message }) => ({ code: "no_prices", ticker, message }) as const,
+      );
+      const problem = problemOf(allFailed(failuresOf(2_000, mark)));
+      const { id } = await submit();
+      await operations.start(id);
+      await recordProgress(parts, { id, attempt: 1 }, { failures, warnings });
+      await endOperation(parts, { id, attempt: 1 }, { status: "Failed", problem });
+      const view = operationSchema.parse(await operations.get(caller, id));
+      assert.ok(jsonBytes(view) <= SIZES.operation, `${jsonBytes(view)}`);
+      assert.ok(view.warnings.length > 3 && view.failures!.length > 3);
+      assert.deepEqual(view.error!.failure_counts, { insufficient_history: 2_000 });
+      for (const event of await readEvents(tested.database(), id, 0, 10_000))
+        assert.ok(jsonBytes(event) <= SIZES.event, `${event.type} ${jsonBytes(event)}`);
+      const row = (await readOperation(tested.database(), id))!;
+      const lists = { warnings: JSON.stringify(row.warnings), failures: JSON.stringify(row.failures) };
+      const copies = Array.from({ length: 100 }, (_, nth) => ({
+        ...newRow(`copy-${nth}`, caller.subject),
+        ...{ ...lists, error: JSON.stringify(row.error) },
+      }));
+      await tested.database().write((db) => db.insertInto("operations").values(copies).execute());
+      const seen = new Set<string>();
+      let pages = 0;
+      for (let cursor: string | undefined; ; ) {
+        const page = operationPageSchema.parse(await operations.list(caller, { limit: 100, cursor }));
+        pages += 1;
+        assert.ok(jsonBytes(page) <= SIZES.page, `${jsonBytes(page)}`);
+        for (const listed of page.operations) {
+          const texts = [...listed.warnings, ...(listed.failures ?? [])].map(({ message }) => message);
+          assert.ok(texts.length >= 6 && texts.every((text) => text.endsWith("…")));
+          assert.ok(listed.error!.advice.endsWith("."), listed.id);
+          seen.add(listed.id);
         }
-        assert.deepEqual([seen.size, pages > 1], [101, true]);
-      });
+        if (page.next_cursor === null) break;
+        cursor = page.next_cursor;
+      }
+      assert.deepEqual([seen.size, pages > 1], [101, true]);
+    });
   });
 
   describe("cancelling and waiting", () => {
@@ -397,21 +369,6 @@ onEachDatabase((tested) => {
       const events = await eventsOf(operations, caller, id);
       assert.deepEqual(typesOf(events), ["queued", "cancel_requested", "canceled"]);
       assert.deepEqual(events.at(-1)!.data, canceled);
-    });
-
-    test("a running operation that is cancelled, however often, ends once its job has stopped", async (t) => {
-      const tried = await startQueue(tested, t);
-      tried.executor.obeys = false;
-      const caller = newCaller();
-      const { id } = await tried.submit(caller);
-      const execution = await tried.executor.next();
-      await tried.stored(caller, id, "started");
-      for (let n = 0; n < 2; n++) assert.equal((await tried.operations.cancel(caller, id)).status, "Running");
-      execution.end(LOST);
-      const { status, error } = await tried.ended(caller, id);
-      assert.deepEqual([status, error?.code], ["Canceled", "canceled"]);
-      const types = typesOf(await tried.events(caller, id));
-      assert.deepEqual(types, ["queued", "started", "cancel_requested", "canceled"]);
     });
 
     test("wait returns the operation at its end, after its seconds, or when its signal aborts", async (t) => {
@@ -444,15 +401,6 @@ onEachDatabase((tested) => {
       assert.equal(await releaseOperation(database, first, "refused", 0), false);
       const { status, owner } = (await readOperation(database, id))!;
       assert.deepEqual([status, owner], ["Running", "second"]);
-    });
-
-    test("an attempt has one event for its start, however often the start is stored", async (t) => {
-      const { parts, submit } = await open(t);
-      await submit();
-      const row = (await claim())!;
-      assert.equal(await recordStart(parts, row, "1-2"), true);
-      assert.equal(await recordStart(parts, row, "1-2"), false);
-      assert.deepEqual(typesOf(await readEvents(tested.database(), row.id, 0, 10)), ["queued", "started"]);
     });
 
     test("a newcomer waits for at most one job of each other caller, however long their queues are", async (t) => {
@@ -506,26 +454,9 @@ onEachDatabase((tested) => {
       );
       assert.deepEqual(await eventsOf(operations, caller, id, 1), all.slice(1));
       assert.deepEqual(await eventsOf(operations, caller, id, 3), []);
-    });
-
-    test("a reader of events that are gone, or have yet to happen, gets a snapshot and then the kept ones", async (t) => {
-      const { operations, caller, id } = await running(t);
-      await operations.prune(id);
-      const reader = operations.follow(caller, id, 0, new AbortController().signal);
-      const snapshot = (await reader.next()).value!;
-      assert.deepEqual([snapshot.type, snapshot.seq], ["snapshot", 1]);
-      assert.deepEqual(snapshot.data, await operations.get(caller, id));
-      const kept = (await reader.next()).value!;
-      assert.deepEqual([kept.type, kept.seq], ["started", 2]);
-      const next = reader.next();
-      await operations.end(id);
-      const last = (await next).value!;
-      assert.deepEqual([last.type, last.seq], ["succeeded", 3]);
-      const numbered = async (after: number) =>
-        (await eventsOf(operations, caller, id, after)).map(({ seq, type }) => `${seq} ${type}`);
-      assert.deepEqual(await numbered(0), ["1 snapshot", "2 started", "3 succeeded"]);
-      assert.deepEqual(await numbered(1), ["2 started", "3 succeeded"]);
-      assert.deepEqual(await numbered(4), ["2 snapshot", "3 succeeded"]);
+      // Events that have yet to happen, as after a restore of the database.
+      const unknown = await eventsOf(operations, caller, id, 4);
+      assert.deepEqual(typesOf(unknown), ["snapshot", "succeeded"]);
     });
 
     test("a reader stops when its signal aborts", async (t) => {
@@ -536,24 +467,6 @@ onEachDatabase((tested) => {
       const next = reader.next();
       controller.abort();
       assert.equal((await next).done, true);
-    });
-
-    test("every type of event is notified and reaches a follower as its schema says", async (t) => {
-      const { parts, operations, caller, submit } = await open(t);
-      for (const type of EVENT_TYPES) {
-        const operation = await submit();
-        const notified = Promise.withResolvers<StoredEventType>();
-        const stop = parts.notifications.onEvent((kind, id) => {
-          if (id === operation.id && (kind !== "queued" || type === "queued")) notified.resolve(kind);
-        });
-        await operations.tell(operation.id, EXAMPLES[type](operation));
-        assert.equal(await notified.promise, type);
-        stop();
-        const followed = operations.follow(caller, operation.id, 1, AbortSignal.timeout(600_000));
-        const { value } = await followed.next();
-        assert.equal(storedEventSchema.parse(value).type, type);
-        assert.equal((await followed.return()).done, true);
-      }
     });
 
     test("failures, epochs and counts become events and stand in the operation", async (t) => {
@@ -652,25 +565,18 @@ onEachDatabase((tested) => {
     test("a reader gets a snapshot if no later event is kept", async (t) => {
       const { parts, operations, caller, id } = await running(t, 10);
       const { database } = parts;
-      const others = Array.from({ length: 10 }, () => EXAMPLES.warning);
-      const events = [...others, EXAMPLES.progress].map((make) => make({} as OperationView));
+      const warning = { type: "warning", data: { code: "long_gap", message: "A: a gap" } } as const;
+      const progress = { type: "progress", data: { stage: "fit", done: 1, total: null } } as const;
+      const events = [...Array(10).fill(warning), progress];
       await database.write((db) => appendEvents(parts, db, id, events));
       const last = 2 + events.length;
       const reader = operations.follow(caller, id, last - 1, AbortSignal.timeout(600_000));
       const { value } = await reader.next();
       assert.deepEqual([value?.type, value?.seq], ["snapshot", last]);
       const next = reader.next();
-      await operations.tell(id, EXAMPLES.warning({} as OperationView));
+      await operations.tell(id, warning);
       assert.deepEqual([(await next).value?.type, (await next).value?.seq], ["warning", last + 1]);
       await reader.return();
-    });
-
-    test("of an operation with an output, the events end with its result", async (t) => {
-      const { operations, caller, id } = await running(t);
-      await operations.end(id);
-      const last = (await eventsOf(operations, caller, id)).at(-1)! as StoredEvent;
-      assert.ok(last.type === "succeeded");
-      assert.deepEqual(last.data.result, recordOf(id));
     });
   });
 });

@@ -4,16 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import { onEachDatabase, removeOperations, withMembers } from "../database/databases.testing.ts";
-import {
-  CONFIG,
-  FakeExecutor,
-  failedWith,
-  LOST,
-  newCaller,
-  recordOf,
-  startQueue,
-  TestedQueue,
-} from "./queue.testing.ts";
+import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
 
 onEachDatabase((tested) => {
   beforeEach(() => removeOperations(tested.database()));
@@ -107,20 +98,6 @@ onEachDatabase((tested) => {
     first.end(LOST);
   });
 
-  test("the dispatcher does not know the cores of an executor whose jobs run elsewhere", () => {
-    const { dispatcher } = new TestedQueue(tested.database(), {}, new FakeExecutor(true));
-    assert.deepEqual(dispatcher.occupancy, { running: 0, jobs: 2, cores: null });
-  });
-
-  test("the dispatcher repeats a lost attempt once, and a second loss ends the operation", async (t) => {
-    const { tried, execution, outcome } = await begin(t);
-    execution.end(LOST);
-    const second = await tried.executor.next();
-    assert.equal(second.order.attempt, 2);
-    second.end(LOST);
-    assert.deepEqual(await outcome(), ["Failed", "execution_lost"]);
-  });
-
   test("an operation with an output of its config in the storage has succeeded, whatever its execution reported", async (t) => {
     for (const [end, config, expected] of [
       [LOST, CONFIG, ["Succeeded", undefined]],
@@ -133,14 +110,6 @@ onEachDatabase((tested) => {
       assert.deepEqual(await outcome(), expected);
       await tried.close();
     }
-  });
-
-  test("a job that succeeds while its caller cancels it has succeeded", async (t) => {
-    const { tried, caller, id, execution, outcome } = await begin(t);
-    tried.executor.obeys = false;
-    await tried.operations.cancel(caller, id);
-    execution.end({ kind: "succeeded", record: recordOf(id) });
-    assert.deepEqual(await outcome(), ["Succeeded", undefined]);
   });
 
   test("the dispatcher repeats a refused start, which leaves no event", async (t) => {

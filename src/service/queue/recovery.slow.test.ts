@@ -195,19 +195,6 @@ onEachDatabase((tested) => {
     for (const { executor } of queues) for (const execution of executor.executions) execution.end(LOST);
   });
 
-  test("a job process that ends while its service drains costs no attempt", async (t) => {
-    const first = await startQueue(tested, t);
-    const caller = newCaller();
-    const { id } = await first.submit(caller);
-    (await first.executor.next()).end(LOST);
-    const second = await first.executor.next();
-    await beginDrain(first, id);
-    second.end(LOST);
-    const next = await startQueue(tested, t);
-    await succeed(next, caller, id);
-    assert.equal((await read(id)).lost, 1);
-  });
-
   test("five services may be killed under a job; the sixth loss ends it, and its error names every cause", async (t) => {
     const caller = newCaller();
     let queue = await startQueue(tested, t);
