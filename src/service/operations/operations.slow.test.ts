@@ -283,17 +283,15 @@ onEachDatabase((tested) => {
       const { operations: page, next_cursor } = await operations.list(caller, { limit: 2 });
       const cursor = next_cursor!;
       const { id, created_at } = page.at(-1)!;
-      assert.equal(Buffer.from(cursor, "base64url").toString(), `${id} ${created_at}`);
+      assert.equal(Buffer.from(cursor, "base64url").toString(), `${Date.parse(created_at)} ${id}`);
       assert.deepEqual(await list({ cursor }), [ids[1], ids[0]]);
       assert.deepEqual((await operations.list(newCaller(), { limit: 10, cursor })).operations, []);
       await tested
         .database()
         .write((db) => db.deleteFrom("operations").where("id", "in", [ids[1]!, ids[2]!]).execute());
       assert.deepEqual(await list({ cursor }), [ids[0]]);
-      // PostgreSQL accepts neither of the dates.
-      const invalid = ["o12", `${id} 0000-01-01T00:00:00.000Z`, `${id} 2023-02-30T00:00:00.000Z`];
-      const encoded = invalid.map((text) => Buffer.from(text).toString("base64url"));
-      for (const wrong of [...encoded, "x".repeat(200), "x", "12", ""])
+      const encoded = ["o12", "12 a\u0000"].map((text) => Buffer.from(text).toString("base64url"));
+      for (const wrong of [...encoded, "x".repeat(200), "\u20ac", ""])
         await assert.rejects(list({ cursor: wrong }), ({ code, message, data }: MucastError) => {
           assert.deepEqual([code, data.path], ["invalid_request", "cursor"]);
           assert.equal(message, "cursor: is not one that a list gave; leave it out for the first page");

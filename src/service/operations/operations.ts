@@ -32,17 +32,10 @@ import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
 import { overQuota, type Quota, quotaExceeded, type StorageKey } from "../store/blobs.ts";
+import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
 import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
-import {
-  ACTIVE_STATUSES,
-  cursorAfter,
-  listedViewOf,
-  pageEndOf,
-  VIEWED,
-  type ViewedRow,
-  viewOf,
-} from "../store/operation-view.ts";
+import { ACTIVE_STATUSES, listedViewOf, VIEWED, type ViewedRow, viewOf } from "../store/operation-view.ts";
 
 /** A job, an audit or a replay that a caller submits. */
 export interface Submission {
@@ -179,8 +172,8 @@ export class Operations {
       return room < 0;
     });
     const operations = fitting < 0 ? views : views.slice(0, Math.max(1, fitting));
-    const last = operations.at(-1);
-    return { operations, next_cursor: last && operations.length < rows.length ? cursorAfter(last) : null };
+    const last = operations.length < rows.length ? rows[operations.length - 1] : undefined;
+    return { operations, next_cursor: last ? cursorAfter(last.created_at, last.id) : null };
   }
 
   /**
@@ -361,7 +354,7 @@ export async function listOperations(
   if (operation !== undefined) page = page.where("operation", "=", operation);
   if (tag.length > 0) page = page.where(database.hasAll("tags", tag));
   if (cursor !== undefined) {
-    const { id, createdAt } = pageEndOf(cursor);
+    const { name: id, createdAt } = parseCursor(cursor);
     const found = db.selectFrom("operations").select("ordinal").where("id", "=", id);
     const last = await found.where("caller", "=", caller).executeTakeFirst();
     page = last

@@ -250,17 +250,6 @@ onEachDatabase((tested) => {
       },
       accepted,
     ],
-    [
-      "accepts and answers without end",
-      (to) => {
-        const more = () => {
-          while (!to.destroyed && to.write(Buffer.alloc(65_536)));
-        };
-        to.writeHead(200).on("drain", more);
-        more();
-      },
-      accepted,
-    ],
   ];
   for (const [what, answer, expected, pace] of answers)
     test(`an event to a receiver that ${what} is ${expected.state}`, async (t) => {
