@@ -289,8 +289,7 @@ export function insertOperation(
     const { waiting } = await db
       .selectFrom("operations")
       .select(({ fn }) => fn.countAll<number>().as("waiting"))
-      .where("caller", "=", caller)
-      .where("status", "=", "NotStarted")
+      .where(({ and }) => and({ caller, status: "NotStarted" }))
       .executeTakeFirstOrThrow();
     if (waiting >= queued) {
       const message = `${counted(queued, "operation")} of this caller ${queued === 1 ? "waits" : "wait"} to start already`;
@@ -315,10 +314,7 @@ async function lockInput(
   const found = await db
     .selectFrom("blobs")
     .select("name")
-    .where("caller", "=", caller)
-    .where("name", "=", name)
-    .where("space", "=", space)
-    .where("state", "=", "stored")
+    .where(({ and }) => and({ caller, name, space, state: "stored" }))
     .modifyEnd(database.lock("blobs", "wait"))
     .executeTakeFirst();
   if (found) return;
@@ -334,8 +330,7 @@ async function findSameKey(
   const row = await db
     .selectFrom("operations")
     .selectAll()
-    .where("caller", "=", caller)
-    .where("idempotency_key", "=", idempotency_key)
+    .where(({ and }) => and({ caller, idempotency_key }))
     .executeTakeFirst();
   if (row === undefined || row.body_sha256 === body_sha256) return row;
   const message = "this Idempotency-Key was used for another request; take a new key for another body";

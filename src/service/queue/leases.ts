@@ -121,10 +121,7 @@ export class Leases {
       db
         .updateTable(shape(table))
         .set({ owner: to, beat: beat + 1 })
-        .where("id", "=", id)
-        .where("attempt", "=", attempt)
-        .where("owner", "=", owner)
-        .where("beat", "=", beat)
+        .where(({ and }) => and({ id, attempt, owner, beat }))
         .returning("id")
         .executeTakeFirst(),
     );

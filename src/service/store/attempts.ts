@@ -98,9 +98,7 @@ export function recordStart(parts: EventParts, { id, attempt }: Attempt, handle:
     const row = await db
       .updateTable("operations")
       .set({ handle })
-      .where("id", "=", id)
-      .where("attempt", "=", attempt)
-      .where("status", "=", "Running")
+      .where(({ and }) => and({ id, attempt, status: "Running" }))
       .where((eb) => eb.or([eb("handle", "is", null), eb("handle", "<>", handle)]))
       .returning("id")
       .executeTakeFirst();
@@ -124,9 +122,7 @@ export function recordProgress(
     const known = await db
       .selectFrom("operations")
       .select(["warnings", "failures"])
-      .where("id", "=", id)
-      .where("attempt", "=", attempt)
-      .where("status", "=", "Running")
+      .where(({ and }) => and({ id, attempt, status: "Running" }))
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
     if (known === undefined) return;
@@ -188,8 +184,7 @@ export function endOperation(
     const before = await db
       .selectFrom("operations")
       .select(["feature_url", "data_extractor_url"])
-      .where("id", "=", id)
-      .where("attempt", "=", attempt)
+      .where(({ and }) => and({ id, attempt }))
       .where("status", "in", ACTIVE_STATUSES)
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
@@ -248,10 +243,7 @@ export function releaseOperation(
         ...(hasStarted ? {} : { started_at: null }),
         ...(typeof reason === "object" && { lost: lost + 1, losses: JSON.stringify([...losses, reason]) }),
       })
-      .where("id", "=", id)
-      .where("attempt", "=", attempt)
-      .where("status", "=", "Running")
-      .where("owner", "=", owner)
+      .where(({ and }) => and({ id, attempt, status: "Running", owner }))
       .returning("id")
       .executeTakeFirst();
     return released !== undefined;

@@ -131,8 +131,7 @@ export function startTracking(parts: QueueParts): LeasedWork<EndedJob> {
         return db
           .updateTable("tracking")
           .set({ owner: null, ...changes })
-          .where("id", "=", id)
-          .where("attempt", "=", attempt)
+          .where(({ and }) => and({ id, attempt }))
           .execute();
       });
     },
