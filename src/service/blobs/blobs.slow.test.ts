@@ -32,16 +32,6 @@ onEachDatabase((tested) => {
     return page.blobs.map(({ name }) => name);
   }
 
-  test("a blob lies in its caller's space, and no other caller finds it", async () => {
-    const [blobs, ann, ben] = [service(), newCaller(), newCaller()];
-    await put(blobs, ann, NAME, 3);
-    assert.equal(await sizeOf(blobs, ann), 3);
-    assert.equal((await fixture.store.within(spaceOf(ann.subject)).stat(`data/${NAME}`))?.size, 3);
-    assert.equal(await blobs.find(ben, NAME), undefined);
-    assert.equal(await blobs.remove(ben, NAME), false);
-    assert.equal(await fixture.store.stat(`data/${NAME}`), undefined);
-  });
-
   test("a blob from before callers had spaces is found, replaced and removed where it lies", async () => {
     const [blobs, ann, name] = [service(), newCaller(), newName()];
     await fixture.store.put(`data/${name}`, "old");

@@ -26,7 +26,6 @@ import { spaceOf, storageFailed } from "./storage.ts";
 export interface BlobAddress {
   /** Empty for the root of the storage. */
   readonly space: string;
-  /** Of the space. */
   readonly store: BlobStore;
   readonly key: string;
 }

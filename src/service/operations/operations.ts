@@ -191,7 +191,6 @@ export class Operations {
     return this.get(caller, id);
   }
 
-  /** Counts the active operations: of all callers, and the caller's own. */
   async queue({ subject }: Caller): Promise<Pick<QueueView, "waiting" | "running" | "own">> {
     const rows = await this.#parts.database.db
       .selectFrom("operations")
@@ -359,7 +358,6 @@ export async function listOperations(
   return page.orderBy("ordinal", "desc").limit(limit).execute();
 }
 
-/** Counts the operations of all callers that wait to start. */
 export async function countWaiting(db: Statements): Promise<number> {
   const query = db.selectFrom("operations").select(({ fn }) => fn.countAll<number>().as("waiting"));
   return (await query.where("status", "=", "NotStarted").executeTakeFirstOrThrow()).waiting;

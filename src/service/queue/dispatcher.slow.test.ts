@@ -34,28 +34,6 @@ onEachDatabase((tested) => {
   }
   const notNow = new MucastError("unavailable", "not now", { retryAfter: 0 });
 
-  test("an operation is queued, started, reported and ended, and its events have numbers without a gap", async (t) => {
-    const { tried, caller, id, execution } = await begin(t);
-    const { order, listener } = execution;
-    assert.deepEqual([order.id, order.attempt, order.config], [id, 1, CONFIG]);
-    assert.deepEqual(tried.dispatcher.occupancy, { running: 1, jobs: 2, cores: { used: 2, of: 2 } });
-    listener.onEvents({
-      warnings: [{ code: "long_gap", message: "A: a gap" }],
-      progress: { stage: "fit", done: 3, total: 7 },
-    });
-    execution.end({ kind: "succeeded", record: recordOf(id) });
-    const view = await tried.ended(caller, id);
-    assert.deepEqual([view.status, view.result], ["Succeeded", recordOf(id)]);
-    assert.deepEqual(view.progress, { stage: "fit", done: 3, total: 7, percent: 42.8 });
-    assert.deepEqual(view.warnings, [{ code: "long_gap", message: "A: a gap" }]);
-    const events = await tried.events(caller, id);
-    assert.deepEqual(
-      events.map(({ seq, type }) => `${seq} ${type}`),
-      ["1 queued", "2 started", "3 warning", "4 progress", "5 succeeded"],
-    );
-    assert.deepEqual(events.at(-1)!.data, view);
-  });
-
   test("reports of a job whose start is not stored yet come after the event started", async (t) => {
     const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let writes = Number.NEGATIVE_INFINITY;
@@ -148,24 +126,5 @@ onEachDatabase((tested) => {
     assert.deepEqual(execution.stops, []);
     execution.end({ kind: "succeeded", record: recordOf(id) });
     assert.deepEqual(await outcome(), ["Succeeded", undefined]);
-  });
-
-  test("two services share a queue and run each operation once", async (t) => {
-    const other = await tested.another();
-    const services = [await startQueue(tested, t), await startQueue({ database: () => other }, t)];
-    for (const { executor } of services)
-      void (async () => {
-        for (;;) {
-          const { order, end } = await executor.next();
-          end({ kind: "succeeded", record: recordOf(order.id) });
-        }
-      })();
-    const caller = newCaller();
-    const ids = await Promise.all(
-      Array.from({ length: 40 }, async (_, i) => (await services[i % 2]!.submit(caller)).id),
-    );
-    for (const id of ids) assert.equal((await services[0]!.ended(caller, id)).status, "Succeeded");
-    const run = services.flatMap(({ executor }) => executor.executions.map(({ order }) => order.id));
-    assert.deepEqual(run.toSorted(), ids.toSorted());
   });
 });

@@ -10,7 +10,6 @@ import { RunningJob, recoverAttempt } from "./running-job.ts";
 const CLAIM_MILLISECONDS = 2_000;
 /** How long a stopped job may take to release its operation. It takes long if the database is unreachable. */
 const RELEASE_MILLISECONDS = 10_000;
-/** The number of operations that a line of the log names. */
 const MAX_LOGGED_IDS = 20;
 
 /**
@@ -78,7 +77,6 @@ export class Dispatcher {
     });
   }
 
-  /** Starts no further jobs from now on. */
   async stopClaiming(): Promise<void> {
     this.#draining = true;
     this.#unsubscribe();
@@ -231,7 +229,6 @@ export class Dispatcher {
  */
 export class CoreBudget {
   readonly cores: number;
-  /** Maximum number of parallel jobs. */
   readonly jobs: number;
   /** The share of each running job, the oldest job first. */
   readonly #shares = new Map<Pick<RunningJob, "setCores">, number>();
@@ -245,7 +242,6 @@ export class CoreBudget {
     return this.#shares.size === 0 ? 0 : this.cores;
   }
 
-  /** The cores that the next job would get. */
   get next(): number {
     return Math.max(1, Math.floor(this.cores / (this.#shares.size + 1)));
   }
@@ -256,7 +252,6 @@ export class CoreBudget {
     this.#share();
   }
 
-  /** Gives the share of a job that has ended to the others. */
   remove(job: Pick<RunningJob, "setCores">): void {
     this.#shares.delete(job);
     this.#share();

@@ -10,7 +10,6 @@ export interface Pace {
 
 interface WorkParts<Row> {
   readonly pace: Omit<Pace, "retryDelay">;
-  /** Maximum number of rows at a time. */
   readonly concurrent: number;
   /** Claims some due rows for this service. */
   readonly claim: (most: number) => Promise<readonly Row[]>;
@@ -38,7 +37,6 @@ export class LeasedWork<Row extends { readonly id: string | number }> {
     this.wake();
   }
 
-  /** Claims due rows now. */
   wake(): void {
     this.#claimAgain = true;
     this.#claiming ??= this.#claim().finally(() => {
@@ -51,7 +49,6 @@ export class LeasedWork<Row extends { readonly id: string | number }> {
     return this.#working.has(id);
   }
 
-  /** Claims no further rows from now on. */
   async stopClaiming(): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#timer);

@@ -1,6 +1,5 @@
 /** What becomes of the jobs of a service that ends, in order or not: which attempts are repeated, and which count as lost. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { beforeEach, type TestContext, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -155,17 +154,6 @@ onEachDatabase((tested) => {
     const other = await second.submit(caller);
     await succeed(second, caller, other.id);
     assert.equal((await second.operations.get(caller, id)).status, "Running");
-  });
-
-  test("a service takes over the jobs of another process on this machine as soon as that has ended", async (t) => {
-    const { first, caller, id } = await begin(t);
-    await first.dispatcher.stopClaiming();
-    const dead = spawnSync("true").pid;
-    await update(id, { owner: first.parts.leases.owner.replace(`/${process.pid}/`, `/${dead}/`) });
-    const second = await startQueue(tested, t);
-    const { order } = await succeed(second, caller, id);
-    assert.deepEqual([order.id, order.attempt], [id, 2]);
-    await first.close();
   });
 
   test("an execution that outlives its service runs on, and the next service adopts it", async (t) => {

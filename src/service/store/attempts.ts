@@ -16,7 +16,6 @@ type Attempt = Pick<OperationRow, "id" | "attempt">;
 /** An operation with the seconds that its attempt has run, by the database's clock. */
 export type RunningRow = OperationRow & { readonly attempt_seconds: number | null };
 
-/** Reads an operation of any caller. */
 export function readOperation(database: Database, id: string): Promise<RunningRow | undefined> {
   return database.db
     .selectFrom("operations")
@@ -152,7 +151,6 @@ export function recordProgress(
   });
 }
 
-/** Adds the entries that are not listed yet, while the list has room. @returns these, and the whole list. */
 function addNew<T extends Warning | Failure>(known: readonly T[], reported: readonly T[] = []) {
   const list = new CappedList(known);
   // An earlier attempt may have reported the same with its keys in another order.

@@ -61,7 +61,6 @@ export interface Usage {
   readonly blobs: number;
 }
 
-/** The most that a caller may have. */
 export type Quota = Usage;
 
 /** Locks a caller's usage: no other transaction changes it, or the caller's blobs, before this one ends. */

@@ -32,7 +32,6 @@ export const VIEWED = [
 
 export type ViewedRow = Pick<OperationRow, (typeof VIEWED)[number]>;
 
-/** The operation as its caller sees it, within the size limit of an operation. */
 export function viewOf(row: ViewedRow): OperationView {
   const { id, operation, status, model, tags, progress, summary, result } = row;
   const inputs = inputsOf(row);

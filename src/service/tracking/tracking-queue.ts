@@ -79,9 +79,7 @@ export function openTracking(parts: TrackingParts) {
 }
 
 interface QueueParts extends Pick<TrackingParts, "database" | "leases" | "log"> {
-  /** Records an output. @throws MucastError. */
   readonly record: (job: EndedJob, signal: AbortSignal) => Promise<void>;
-  /** URL of the tracker, for the log. */
   readonly url: string;
   readonly pace?: Pace;
 }
