@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beforeEach, describe, type TestContext, test } from "node:test";
+import { beforeEach, type TestContext, test } from "node:test";
 import type { Updateable } from "kysely";
 import { operationPageSchema, operationSchema } from "../../contract/api/operation-view.ts";
 import { type Snapshot, type StoredEvent, storedEventSchema } from "../../contract/api/stored-event.ts";
@@ -89,277 +89,267 @@ onEachDatabase((tested) => {
   const update = (id: string, values: Updateable<Tables["operations"]>) =>
     tested.database().write((db) => db.updateTable("operations").set(values).where("id", "=", id).execute());
 
-  describe("submitting", () => {
-    test("the same key and payload give the same operation, even while or after it ends", async (t) => {
-      const { parts, operations, caller } = await open(t);
-      const keyed = submission({ idempotencyKey: "key-1" });
-      const many = await Promise.all(Array.from({ length: 12 }, () => operations.submit(caller, keyed)));
-      const ids = new Set(many.map(({ operation }) => operation.id));
-      const [id] = ids as unknown as [string];
-      assert.deepEqual([ids.size, many.filter(({ created }) => created).length], [1, 1]);
-      const spaced = { ...keyed, payload: JSON.stringify(JSON.parse(keyed.payload), null, 2) };
-      await operations.start(id);
-      const problem = problemOf(new Error("x"));
-      const ending = endOperation(parts, { id, attempt: 1 }, { status: "Failed", problem });
-      const [, during] = await Promise.all([ending, operations.submit(caller, spaced)]);
-      const later = await operations.submit(caller, keyed);
-      assert.deepEqual([during.operation.id, later.operation.id, later.created], [id, id, false]);
-      assert.equal(later.operation.status, "Failed");
-    });
-
-    test("without a storage nothing new is accepted, and a repeated key still gets its operation", async (t) => {
-      let isGone = false;
-      const requireStorage = () => {
-        if (isGone) throw new Error("the storage is gone");
-      };
-      const { submit } = await open(t, { requireStorage });
-      const { id } = await submit({ idempotencyKey: "key-1" });
-      isGone = true;
-      await assert.rejects(submit({ idempotencyKey: "key-2" }), /the storage is gone/);
-      assert.equal((await submit({ idempotencyKey: "key-1" })).id, id);
-    });
+  test("the same key and payload give the same operation, even while or after it ends", async (t) => {
+    const { parts, operations, caller } = await open(t);
+    const keyed = submission({ idempotencyKey: "key-1" });
+    const many = await Promise.all(Array.from({ length: 12 }, () => operations.submit(caller, keyed)));
+    const ids = new Set(many.map(({ operation }) => operation.id));
+    const [id] = ids as unknown as [string];
+    assert.deepEqual([ids.size, many.filter(({ created }) => created).length], [1, 1]);
+    const spaced = { ...keyed, payload: JSON.stringify(JSON.parse(keyed.payload), null, 2) };
+    await operations.start(id);
+    const problem = problemOf(new Error("x"));
+    const ending = endOperation(parts, { id, attempt: 1 }, { status: "Failed", problem });
+    const [, during] = await Promise.all([ending, operations.submit(caller, spaced)]);
+    const later = await operations.submit(caller, keyed);
+    assert.deepEqual([during.operation.id, later.operation.id, later.created], [id, id, false]);
+    assert.equal(later.operation.status, "Failed");
   });
 
-  describe("reading and listing", () => {
-    test("the payload of an operation can be submitted again, also after its end", async (t) => {
-      const { operations, caller, submit } = await open(t);
-      const payload = payloadOf({ tags: ["a"], end: "2024-01-02" });
-      const { id } = await submit({ payload });
-      await operations.start(id);
-      await operations.end(id, "Canceled");
-      const kept = await operations.payload(caller, id);
-      assert.deepEqual(JSON.parse(kept), JSON.parse(payload));
-      const again = await submit({ payload: kept });
-      assert.equal(await operations.payload(caller, again.id), kept);
-    });
+  test("without a storage nothing new is accepted, and a repeated key still gets its operation", async (t) => {
+    let isGone = false;
+    const requireStorage = () => {
+      if (isGone) throw new Error("the storage is gone");
+    };
+    const { submit } = await open(t, { requireStorage });
+    const { id } = await submit({ idempotencyKey: "key-1" });
+    isGone = true;
+    await assert.rejects(submit({ idempotencyKey: "key-2" }), /the storage is gone/);
+    assert.equal((await submit({ idempotencyKey: "key-1" })).id, id);
+  });
 
-    test("a cursor reveals no more than its page, outlasts that page's last operation, and is one that a list gave", async (t) => {
-      const { operations, caller, submit, list } = await open(t);
-      const ids: string[] = [];
-      for (let nth = 0; nth < 4; nth++) {
-        const { id } = await submit();
-        ids.push(id);
-        // Further apart than a clock that is set back would make them.
-        await update(id, { created_at: new Date(Date.now() - (4 - nth) * 3_600_000) });
-      }
-      const { operations: page, next_cursor } = await operations.list(caller, { limit: 2 });
-      const cursor = next_cursor!;
-      const { id, created_at } = page.at(-1)!;
-      assert.equal(Buffer.from(cursor, "base64url").toString(), `${Date.parse(created_at)} ${id}`);
-      assert.deepEqual(await list({ cursor }), [ids[1], ids[0]]);
-      assert.deepEqual((await operations.list(newCaller(), { limit: 10, cursor })).operations, []);
-      await tested
-        .database()
-        .write((db) => db.deleteFrom("operations").where("id", "in", [ids[1]!, ids[2]!]).execute());
-      assert.deepEqual(await list({ cursor }), [ids[0]]);
-      const encoded = ["o12", "12 a\u0000"].map((text) => Buffer.from(text).toString("base64url"));
-      for (const wrong of [...encoded, "x".repeat(200), "\u20ac", ""])
-        await assert.rejects(list({ cursor: wrong }), ({ code, message, data }: MucastError) => {
-          assert.deepEqual([code, data.path], ["invalid_request", "cursor"]);
-          assert.equal(message, "cursor: is not one that a list gave; leave it out for the first page");
-          return true;
-        });
-    });
+  test("the payload of an operation can be submitted again, also after its end", async (t) => {
+    const { operations, caller, submit } = await open(t);
+    const payload = payloadOf({ tags: ["a"], end: "2024-01-02" });
+    const { id } = await submit({ payload });
+    await operations.start(id);
+    await operations.end(id, "Canceled");
+    const kept = await operations.payload(caller, id);
+    assert.deepEqual(JSON.parse(kept), JSON.parse(payload));
+    const again = await submit({ payload: kept });
+    assert.equal(await operations.payload(caller, again.id), kept);
+  });
 
-    test("an operation, its events and a page stay within their sizes, however long its names are", async (t) => {
-      // Six bytes each in JSON.
-      const mark = "\u0001".repeat(900);
-      const { parts, operations, caller, submit } = await open(t);
-      const failures = failuresOf(300, mark);
-      const warnings = failures.map(
-        ({ ticker, message }) => ({ code: "no_prices", ticker, message }) as const,
-      );
-      const problem = problemOf(allFailed(failuresOf(2_000, mark)));
+  test("a cursor reveals no more than its page, outlasts that page's last operation, and is one that a list gave", async (t) => {
+    const { operations, caller, submit, list } = await open(t);
+    const ids: string[] = [];
+    for (let nth = 0; nth < 4; nth++) {
       const { id } = await submit();
-      await operations.start(id);
-      await recordProgress(parts, { id, attempt: 1 }, { failures, warnings });
-      await endOperation(parts, { id, attempt: 1 }, { status: "Failed", problem });
-      const view = operationSchema.parse(await operations.get(caller, id));
-      assert.ok(jsonBytes(view) <= SIZES.operation, `${jsonBytes(view)}`);
-      assert.ok(view.warnings.length > 3 && view.failures!.length > 3);
-      assert.deepEqual(view.error!.failure_counts, { insufficient_history: 2_000 });
-      for (const event of await readEvents(tested.database(), id, 0, 10_000))
-        assert.ok(jsonBytes(event) <= SIZES.event, `${event.type} ${jsonBytes(event)}`);
-      const row = (await readOperation(tested.database(), id))!;
-      const lists = { warnings: JSON.stringify(row.warnings), failures: JSON.stringify(row.failures) };
-      const copies = Array.from({ length: 100 }, (_, nth) => ({
-        ...newRow(`copy-${nth}`, caller.subject),
-        ...{ ...lists, error: JSON.stringify(row.error) },
-      }));
-      await tested.database().write((db) => db.insertInto("operations").values(copies).execute());
-      const seen = new Set<string>();
-      let pages = 0;
-      for (let cursor: string | undefined; ; ) {
-        const page = operationPageSchema.parse(await operations.list(caller, { limit: 100, cursor }));
-        pages += 1;
-        assert.ok(jsonBytes(page) <= SIZES.page, `${jsonBytes(page)}`);
-        for (const listed of page.operations) {
-          const texts = [...listed.warnings, ...(listed.failures ?? [])].map(({ message }) => message);
-          assert.ok(texts.length >= 6 && texts.every((text) => text.endsWith("…")));
-          assert.ok(listed.error!.advice.endsWith("."), listed.id);
-          seen.add(listed.id);
-        }
-        if (page.next_cursor === null) break;
-        cursor = page.next_cursor;
-      }
-      assert.deepEqual([seen.size, pages > 1], [101, true]);
-    });
-  });
-
-  describe("attempts", () => {
-    const claim = (owner = "me") => claimOperation(tested.database(), owner);
-
-    test("a refusal that is stored twice changes no later attempt", async (t) => {
-      const { submit } = await open(t);
-      const { id } = await submit();
-      const database = tested.database();
-      const first = (await claim("first"))!;
-      assert.equal(await releaseOperation(database, first, "refused", 0), true);
-      assert.equal((await claim("second"))!.attempt, first.attempt + 1);
-      assert.equal(await releaseOperation(database, first, "refused", 0), false);
-      const { status, owner } = (await readOperation(database, id))!;
-      assert.deepEqual([status, owner], ["Running", "second"]);
-    });
-
-    test("a newcomer waits for at most one job of each other caller, however long their queues are", async (t) => {
-      const { parts } = await open(t);
-      const insert = (id: string, caller: string) =>
-        insertOperation(parts, newRow(id, caller), { ...parts, blobs: [], queued: 100 });
-      for (let n = 0; n < 5; n++) for (const caller of ["ann", "ben"]) await insert(`${caller}-${n}`, caller);
-      const served: string[] = [];
-      for (let n = 0; n < 4; n++) {
-        if (n === 2) await insert("cas-0", "cas");
-        const row = (await claim())!;
-        served.push(row.caller);
-        await endOperation(parts, row, { status: "Canceled", problem: canceledProblem() });
-      }
-      assert.deepEqual(served, ["ann", "ben", "cas", "ann"]);
-    });
-  });
-
-  describe("events", () => {
-    /** An operation that runs, and reports. */
-    async function running(t: TestContext, events_kept = 1_000) {
-      const opened = await open(t);
-      const { id } = await opened.submit();
-      await opened.operations.start(id);
-      const parts = { ...opened.parts, settings: { events_kept } };
-      const record = (batch: EventBatch) => recordProgress(parts, { id, attempt: 1 }, batch);
-      const types = async () => typesOf(await readEvents(tested.database(), id, 0, 10_000));
-      return { ...opened, parts, id, record, types };
+      ids.push(id);
+      // Further apart than a clock that is set back would make them.
+      await update(id, { created_at: new Date(Date.now() - (4 - nth) * 3_600_000) });
     }
+    const { operations: page, next_cursor } = await operations.list(caller, { limit: 2 });
+    const cursor = next_cursor!;
+    const { id, created_at } = page.at(-1)!;
+    assert.equal(Buffer.from(cursor, "base64url").toString(), `${Date.parse(created_at)} ${id}`);
+    assert.deepEqual(await list({ cursor }), [ids[1], ids[0]]);
+    assert.deepEqual((await operations.list(newCaller(), { limit: 10, cursor })).operations, []);
+    await tested
+      .database()
+      .write((db) => db.deleteFrom("operations").where("id", "in", [ids[1]!, ids[2]!]).execute());
+    assert.deepEqual(await list({ cursor }), [ids[0]]);
+    const encoded = ["o12", "12 a\u0000"].map((text) => Buffer.from(text).toString("base64url"));
+    for (const wrong of [...encoded, "x".repeat(200), "\u20ac", ""])
+      await assert.rejects(list({ cursor: wrong }), ({ code, message, data }: MucastError) => {
+        assert.deepEqual([code, data.path], ["invalid_request", "cursor"]);
+        assert.equal(message, "cursor: is not one that a list gave; leave it out for the first page");
+        return true;
+      });
+  });
 
-    test("failures, epochs and counts become events and stand in the operation", async (t) => {
-      const { id, record } = await running(t);
-      // A NUL, which jsonb would refuse.
-      const failures = failuresOf(2, "\u0000");
-      const counts = { warnings: { no_prices: 3 }, failures: countCodes(failures) };
-      const epochs = { points: [pointAt(1), { ...pointAt(2), member: 1 }], left_out: 4 };
-      await record({ failures, epochs, counts });
-      await record({ failures: failures.toReversed() });
-      const view = operationSchema.parse(viewOf((await readOperation(tested.database(), id))!));
-      assert.deepEqual(
-        [view.failures, view.failure_counts, view.warning_counts],
-        [failures, { insufficient_history: 2 }, { no_prices: 3 }],
-      );
-      const events = await readEvents(tested.database(), id, 2, 10);
-      for (const event of events) storedEventSchema.parse(event);
-      assert.deepEqual(
-        events.map(({ type, data }) => [type, data]),
-        [
-          ["failure", failures[0]],
-          ["failure", failures[1]],
-          ["epochs", epochs],
-        ],
-      );
-    });
-
-    test("a summary becomes part of the operation until another attempt starts, and is no event", async (t) => {
-      const { id, record, types } = await running(t);
-      const summary: RunSummary = {
-        ...{ model: "ridge", fit: "per_ticker", as_of: "2024-12-30", tickers: 2, failed: 1, verdict: null },
-      };
-      await record({ summary });
-      await record({ progress: { stage: "write", done: 1, total: 1 } });
-      const row = (await readOperation(tested.database(), id))!;
-      assert.deepEqual(operationSchema.parse(viewOf(row)).summary, summary);
-      assert.deepEqual(await types(), ["queued", "started", "progress"]);
-      await releaseOperation(tested.database(), row, "drained", 0);
-      assert.equal(viewOf((await claimOperation(tested.database(), "me"))!).summary, undefined);
-    });
-
-    test("pruning removes progress before other events, and epochs displace none", async (t) => {
-      const { operations, caller, id, record, types } = await running(t, 10);
-      await record({ warnings: [{ code: "long_gap", message: "A: a gap", ticker: "A" }] });
-      for (let n = 1; n <= 24; n++) await record({ epochs: { points: [pointAt(n)] } });
-      const { value } = await operations.follow(caller, id, 0, new AbortController().signal).next();
-      assert.equal(value?.type, "queued", "who asks for all of them gets no snapshot");
-      for (let done = 1; done <= 30; done++) await record({ progress: { stage: "fit", done, total: 30 } });
-      const kept = await types();
-      assert.deepEqual(
-        kept.filter((type) => type !== "epochs"),
-        [...["queued", "started", "warning"], ...Array(7).fill("progress")],
-      );
-      assert.equal(kept.length, 20);
-    });
-
-    test("of large epochs the service keeps the newest few megabytes", async (t) => {
-      const { id, record } = await running(t);
-      const points = Array.from({ length: 800 }, (_, n) => ({ ...pointAt(n + 1), ticker: "x".repeat(128) }));
-      const sent = Math.ceil((34 * 2 ** 20) / jsonBytes({ points }));
-      for (let nth = 0; nth < sent; nth++) await record({ epochs: { points } });
-      const kept = await readEvents(tested.database(), id, 2, 10_000);
-      const bytes = kept.reduce((sum, { data }) => sum + jsonBytes(data), 0);
-      assert.ok(bytes <= 32 * 2 ** 20 && bytes > 31 * 2 ** 20, `${bytes}`);
-      assert.equal(kept.at(-1)!.seq, sent + 2);
-    });
-
-    test("a snapshot replaces removed events, every kept event comes once, and a reader that breaks off misses none", async (t) => {
-      const { operations, caller, id, record } = await running(t, 10);
-      for (let done = 1; done <= 30; done++)
-        await record({
-          progress: { stage: "fit", done, total: 30 },
-          ...(done % 10 === 0 && { epochs: { points: [pointAt(done)] } }),
-        });
-      await operations.end(id);
-      const all = await eventsOf(operations, caller, id);
-      const rows = await readEvents(tested.database(), id, 0, 10_000);
-      assert.deepEqual(
-        all.filter(({ type }) => type !== "snapshot"),
-        rows,
-      );
-      assert.deepEqual(typesOf(all.slice(0, 3)), ["queued", "started", "snapshot"]);
-      assert.deepEqual(all[2]!.data, await operations.get(caller, id));
-      assert.equal(all.length, rows.length + 1, "one snapshot stands for all that was removed");
-      for (const [at, { seq }] of all.entries()) {
-        if (at > 0) assert.ok(seq > all[at - 1]!.seq, "the numbers rise");
-        const resumed = await eventsOf(operations, caller, id, seq);
-        const [again, rest] = [resumed, all.slice(at + 1)].map((events) =>
-          events.filter(({ type }) => type !== "snapshot"),
-        );
-        assert.deepEqual(again, rest, `from ${seq}`);
-        if (all[at + 1]?.seq === seq + 1) assert.notEqual(resumed[0]!.type, "snapshot");
+  test("an operation, its events and a page stay within their sizes, however long its names are", async (t) => {
+    // Six bytes each in JSON.
+    const mark = "\u0001".repeat(900);
+    const { parts, operations, caller, submit } = await open(t);
+    const failures = failuresOf(300, mark);
+    const warnings = failures.map(({ ticker, message }) => ({ code: "no_prices", ticker, message }) as const);
+    const problem = problemOf(allFailed(failuresOf(2_000, mark)));
+    const { id } = await submit();
+    await operations.start(id);
+    await recordProgress(parts, { id, attempt: 1 }, { failures, warnings });
+    await endOperation(parts, { id, attempt: 1 }, { status: "Failed", problem });
+    const view = operationSchema.parse(await operations.get(caller, id));
+    assert.ok(jsonBytes(view) <= SIZES.operation, `${jsonBytes(view)}`);
+    assert.ok(view.warnings.length > 3 && view.failures!.length > 3);
+    assert.deepEqual(view.error!.failure_counts, { insufficient_history: 2_000 });
+    for (const event of await readEvents(tested.database(), id, 0, 10_000))
+      assert.ok(jsonBytes(event) <= SIZES.event, `${event.type} ${jsonBytes(event)}`);
+    const row = (await readOperation(tested.database(), id))!;
+    const lists = { warnings: JSON.stringify(row.warnings), failures: JSON.stringify(row.failures) };
+    const copies = Array.from({ length: 100 }, (_, nth) => ({
+      ...newRow(`copy-${nth}`, caller.subject),
+      ...{ ...lists, error: JSON.stringify(row.error) },
+    }));
+    await tested.database().write((db) => db.insertInto("operations").values(copies).execute());
+    const seen = new Set<string>();
+    let pages = 0;
+    for (let cursor: string | undefined; ; ) {
+      const page = operationPageSchema.parse(await operations.list(caller, { limit: 100, cursor }));
+      pages += 1;
+      assert.ok(jsonBytes(page) <= SIZES.page, `${jsonBytes(page)}`);
+      for (const listed of page.operations) {
+        const texts = [...listed.warnings, ...(listed.failures ?? [])].map(({ message }) => message);
+        assert.ok(texts.length >= 6 && texts.every((text) => text.endsWith("…")));
+        assert.ok(listed.error!.advice.endsWith("."), listed.id);
+        seen.add(listed.id);
       }
-      // An event that has yet to happen, as after a restore of the database.
-      const beyond = await eventsOf(operations, caller, id, all.at(-1)!.seq + 1);
-      assert.deepEqual(typesOf(beyond), ["snapshot", "succeeded"]);
-    });
+      if (page.next_cursor === null) break;
+      cursor = page.next_cursor;
+    }
+    assert.deepEqual([seen.size, pages > 1], [101, true]);
+  });
 
-    test("a reader gets a snapshot if no later event is kept", async (t) => {
-      const { parts, operations, caller, id } = await running(t, 10);
-      const { database } = parts;
-      const warning = { type: "warning", data: { code: "long_gap", message: "A: a gap" } } as const;
-      const progress = { type: "progress", data: { stage: "fit", done: 1, total: null } } as const;
-      const events = [...Array(10).fill(warning), progress];
-      await database.write((db) => appendEvents(parts, db, id, events));
-      const last = 2 + events.length;
-      const reader = operations.follow(caller, id, last - 1, AbortSignal.timeout(600_000));
-      const { value } = await reader.next();
-      assert.deepEqual([value?.type, value?.seq], ["snapshot", last]);
-      const next = reader.next();
-      await operations.tell(id, warning);
-      assert.deepEqual([(await next).value?.type, (await next).value?.seq], ["warning", last + 1]);
-      await reader.return();
-    });
+  const claim = (owner = "me") => claimOperation(tested.database(), owner);
+
+  test("a refusal that is stored twice changes no later attempt", async (t) => {
+    const { submit } = await open(t);
+    const { id } = await submit();
+    const database = tested.database();
+    const first = (await claim("first"))!;
+    assert.equal(await releaseOperation(database, first, "refused", 0), true);
+    assert.equal((await claim("second"))!.attempt, first.attempt + 1);
+    assert.equal(await releaseOperation(database, first, "refused", 0), false);
+    const { status, owner } = (await readOperation(database, id))!;
+    assert.deepEqual([status, owner], ["Running", "second"]);
+  });
+
+  test("a newcomer waits for at most one job of each other caller, however long their queues are", async (t) => {
+    const { parts } = await open(t);
+    const insert = (id: string, caller: string) =>
+      insertOperation(parts, newRow(id, caller), { ...parts, blobs: [], queued: 100 });
+    for (let n = 0; n < 5; n++) for (const caller of ["ann", "ben"]) await insert(`${caller}-${n}`, caller);
+    const served: string[] = [];
+    for (let n = 0; n < 4; n++) {
+      if (n === 2) await insert("cas-0", "cas");
+      const row = (await claim())!;
+      served.push(row.caller);
+      await endOperation(parts, row, { status: "Canceled", problem: canceledProblem() });
+    }
+    assert.deepEqual(served, ["ann", "ben", "cas", "ann"]);
+  });
+
+  /** An operation that runs, and reports. */
+  async function running(t: TestContext, events_kept = 1_000) {
+    const opened = await open(t);
+    const { id } = await opened.submit();
+    await opened.operations.start(id);
+    const parts = { ...opened.parts, settings: { events_kept } };
+    const record = (batch: EventBatch) => recordProgress(parts, { id, attempt: 1 }, batch);
+    const types = async () => typesOf(await readEvents(tested.database(), id, 0, 10_000));
+    return { ...opened, parts, id, record, types };
+  }
+
+  test("failures, epochs and counts become events and stand in the operation", async (t) => {
+    const { id, record } = await running(t);
+    // A NUL, which jsonb would refuse.
+    const failures = failuresOf(2, "\u0000");
+    const counts = { warnings: { no_prices: 3 }, failures: countCodes(failures) };
+    const epochs = { points: [pointAt(1), { ...pointAt(2), member: 1 }], left_out: 4 };
+    await record({ failures, epochs, counts });
+    await record({ failures: failures.toReversed() });
+    const view = operationSchema.parse(viewOf((await readOperation(tested.database(), id))!));
+    assert.deepEqual(
+      [view.failures, view.failure_counts, view.warning_counts],
+      [failures, { insufficient_history: 2 }, { no_prices: 3 }],
+    );
+    const events = await readEvents(tested.database(), id, 2, 10);
+    for (const event of events) storedEventSchema.parse(event);
+    assert.deepEqual(
+      events.map(({ type, data }) => [type, data]),
+      [
+        ["failure", failures[0]],
+        ["failure", failures[1]],
+        ["epochs", epochs],
+      ],
+    );
+  });
+
+  test("a summary becomes part of the operation until another attempt starts, and is no event", async (t) => {
+    const { id, record, types } = await running(t);
+    const summary: RunSummary = {
+      ...{ model: "ridge", fit: "per_ticker", as_of: "2024-12-30", tickers: 2, failed: 1, verdict: null },
+    };
+    await record({ summary });
+    await record({ progress: { stage: "write", done: 1, total: 1 } });
+    const row = (await readOperation(tested.database(), id))!;
+    assert.deepEqual(operationSchema.parse(viewOf(row)).summary, summary);
+    assert.deepEqual(await types(), ["queued", "started", "progress"]);
+    await releaseOperation(tested.database(), row, "drained", 0);
+    assert.equal(viewOf((await claimOperation(tested.database(), "me"))!).summary, undefined);
+  });
+
+  test("pruning removes progress before other events, and epochs displace none", async (t) => {
+    const { operations, caller, id, record, types } = await running(t, 10);
+    await record({ warnings: [{ code: "long_gap", message: "A: a gap", ticker: "A" }] });
+    for (let n = 1; n <= 24; n++) await record({ epochs: { points: [pointAt(n)] } });
+    const { value } = await operations.follow(caller, id, 0, new AbortController().signal).next();
+    assert.equal(value?.type, "queued", "who asks for all of them gets no snapshot");
+    for (let done = 1; done <= 30; done++) await record({ progress: { stage: "fit", done, total: 30 } });
+    const kept = await types();
+    assert.deepEqual(
+      kept.filter((type) => type !== "epochs"),
+      [...["queued", "started", "warning"], ...Array(7).fill("progress")],
+    );
+    assert.equal(kept.length, 20);
+  });
+
+  test("of large epochs the service keeps the newest few megabytes", async (t) => {
+    const { id, record } = await running(t);
+    const points = Array.from({ length: 800 }, (_, n) => ({ ...pointAt(n + 1), ticker: "x".repeat(128) }));
+    const sent = Math.ceil((34 * 2 ** 20) / jsonBytes({ points }));
+    for (let nth = 0; nth < sent; nth++) await record({ epochs: { points } });
+    const kept = await readEvents(tested.database(), id, 2, 10_000);
+    const bytes = kept.reduce((sum, { data }) => sum + jsonBytes(data), 0);
+    assert.ok(bytes <= 32 * 2 ** 20 && bytes > 31 * 2 ** 20, `${bytes}`);
+    assert.equal(kept.at(-1)!.seq, sent + 2);
+  });
+
+  test("a snapshot replaces removed events, every kept event comes once, and a reader that breaks off misses none", async (t) => {
+    const { operations, caller, id, record } = await running(t, 10);
+    for (let done = 1; done <= 30; done++)
+      await record({
+        progress: { stage: "fit", done, total: 30 },
+        ...(done % 10 === 0 && { epochs: { points: [pointAt(done)] } }),
+      });
+    await operations.end(id);
+    const all = await eventsOf(operations, caller, id);
+    const rows = await readEvents(tested.database(), id, 0, 10_000);
+    assert.deepEqual(
+      all.filter(({ type }) => type !== "snapshot"),
+      rows,
+    );
+    assert.deepEqual(typesOf(all.slice(0, 3)), ["queued", "started", "snapshot"]);
+    assert.deepEqual(all[2]!.data, await operations.get(caller, id));
+    assert.equal(all.length, rows.length + 1, "one snapshot stands for all that was removed");
+    for (const [at, { seq }] of all.entries()) {
+      if (at > 0) assert.ok(seq > all[at - 1]!.seq, "the numbers rise");
+      const resumed = await eventsOf(operations, caller, id, seq);
+      const [again, rest] = [resumed, all.slice(at + 1)].map((events) =>
+        events.filter(({ type }) => type !== "snapshot"),
+      );
+      assert.deepEqual(again, rest, `from ${seq}`);
+      if (all[at + 1]?.seq === seq + 1) assert.notEqual(resumed[0]!.type, "snapshot");
+    }
+    // An event that has yet to happen, as after a restore of the database.
+    const beyond = await eventsOf(operations, caller, id, all.at(-1)!.seq + 1);
+    assert.deepEqual(typesOf(beyond), ["snapshot", "succeeded"]);
+  });
+
+  test("a reader gets a snapshot if no later event is kept", async (t) => {
+    const { parts, operations, caller, id } = await running(t, 10);
+    const { database } = parts;
+    const warning = { type: "warning", data: { code: "long_gap", message: "A: a gap" } } as const;
+    const progress = { type: "progress", data: { stage: "fit", done: 1, total: null } } as const;
+    const events = [...Array(10).fill(warning), progress];
+    await database.write((db) => appendEvents(parts, db, id, events));
+    const last = 2 + events.length;
+    const reader = operations.follow(caller, id, last - 1, AbortSignal.timeout(600_000));
+    const { value } = await reader.next();
+    assert.deepEqual([value?.type, value?.seq], ["snapshot", last]);
+    const next = reader.next();
+    await operations.tell(id, warning);
+    assert.deepEqual([(await next).value?.type, (await next).value?.seq], ["warning", last + 1]);
+    await reader.return();
   });
 });
