@@ -31,7 +31,7 @@ import { readVerdict } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
-import { overQuota, type Quota, quotaExceeded, type StorageKey } from "../store/blobs.ts";
+import { lockUsage, type Quota, quotaExceeded, type StorageKey, usageOf } from "../store/blobs.ts";
 import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
 import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
@@ -279,11 +279,12 @@ export function insertOperation(
   const { database } = parts;
   const { id, caller } = operation;
   return database.write(async (db) => {
-    // Locks the caller's usage, so no other submission of the caller is open.
-    const used = await overQuota(db, caller, quota);
+    // No other submission of the caller is open from here on.
+    await lockUsage(db, caller);
+    const used = await usageOf(db, caller);
     const before = await findSameKey(db, operation);
     if (before) return { row: before, created: false };
-    if (used) throw quotaExceeded(used, quota);
+    if (used.bytes >= quota.bytes || used.blobs >= quota.blobs) throw quotaExceeded(used, quota);
     for (const blob of blobs) await lockInput(database, db, caller, blob);
     const { waiting } = await db
       .selectFrom("operations")

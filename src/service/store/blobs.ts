@@ -93,16 +93,6 @@ export async function usageOf(db: Statements, caller: string): Promise<Usage> {
   return { bytes, blobs: blobs + active };
 }
 
-/**
- * Locks a caller's usage, so that concurrent submissions count each other.
- * @returns the usage if one more output does not fit the quota.
- */
-export async function overQuota(db: Statements, caller: string, quota: Quota): Promise<Usage | undefined> {
-  await lockUsage(db, caller);
-  const used = await usageOf(db, caller);
-  return used.bytes >= quota.bytes || used.blobs >= quota.blobs ? used : undefined;
-}
-
 /** @param used without the blob that does not fit. */
 export function quotaExceeded(used: Usage, quota: Quota): MucastError {
   const setting = used.blobs >= quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
