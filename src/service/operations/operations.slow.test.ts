@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { beforeEach, type TestContext, test } from "node:test";
 import type { Updateable } from "kysely";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { operationPageSchema, operationSchema } from "../../contract/api/operation-view.ts";
 import { type Snapshot, type StoredEvent, storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import type { EpochPoint, EventBatch } from "../../contract/output/job-events.ts";
 import type { RunSummary } from "../../contract/output/run-summary.ts";
+import { statusKey } from "../../contract/output/status-blob.ts";
 import { type Failure, problemOf } from "../../contract/problems/problem.ts";
 import { countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { requireForecasts } from "../../jobs/shared/require-forecasts.ts";
@@ -24,8 +29,10 @@ import {
 } from "../store/attempts.ts";
 import { appendEvents, readEvents } from "../store/events.ts";
 import { viewOf } from "../store/operation-view.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { operationsOn, SteppedOperations } from "./operations.testing.ts";
 import { insertOperation, type Submission } from "./operations.ts";
+import { removeOldOperations } from "./retention.ts";
 
 const URLS = {
   feature_url: "https://acct.example/models/data/feature_engine_1.json",
@@ -351,5 +358,40 @@ onEachDatabase((tested) => {
     await operations.tell(id, warning);
     assert.deepEqual([(await next).value?.type, (await next).value?.seq], ["warning", last + 1]);
     await reader.return();
+  });
+
+  test("retention removes old operations with their status blobs, except those whose status blobs the storage refuses to remove", async (t) => {
+    const database = tested.database();
+    const folder = mkdtempSync(join(tmpdir(), "mucast-retention-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const store = new FolderStore(folder, "");
+    for (const [prefix, days, count] of [
+      ["kept-", 40, 3],
+      ["old-", 35, 2],
+      ["young-", 5, 1],
+    ] as const) {
+      const ended = {
+        status: "Failed",
+        attempt: 1,
+        finished_at: new Date(Date.now() - days * 86_400_000),
+      } as const;
+      const rows = Array.from({ length: count }, (_, n) => ({
+        ...newRow(`${prefix}${n}`, "local"),
+        ...ended,
+      }));
+      await database.write((db) => db.insertInto("operations").values(rows).execute());
+      for (const { id } of rows) await store.put(statusKey(id, 1), "{}");
+    }
+    const { remove } = FolderStore.prototype;
+    t.mock.method(FolderStore.prototype, "remove", function (this: FolderStore, key: string) {
+      return key.includes("kept-") ? Promise.reject(new Error("refused")) : remove.call(this, key);
+    });
+    const { signal } = new AbortController();
+    await removeOldOperations({ database, store, days: 30, log: noLog }, signal);
+    const rows = await database.db.selectFrom("operations").select("id").execute();
+    const kinds = Object.groupBy(rows, ({ id }) => id.split("-")[0]!);
+    assert.deepEqual([rows.length, kinds.kept?.length, kinds.young?.length], [4, 3, 1]);
+    assert.equal(await store.stat(statusKey("old-0", 1)), undefined);
+    assert.ok(await store.stat(statusKey("young-0", 1)));
   });
 });
