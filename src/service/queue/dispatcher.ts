@@ -69,7 +69,7 @@ export class Dispatcher {
       pace: { claimMilliseconds: CLAIM_MILLISECONDS, closeMilliseconds: 0 },
       concurrent: this.#budget.jobs,
       claim: async () => {
-        const row = await claimOperation(database, leases.owner);
+        const row = this.#draining ? undefined : await claimOperation(database, leases.owner);
         return row ? [row] : [];
       },
       work: (row) => this.#run(row),
