@@ -258,26 +258,20 @@ function sha256(text: string): string {
 /** An operation to be stored. Its `tags` are a column beside the options, since they outlive these. */
 type NewOperation = Insertable<Tables["operations"]>;
 
-interface InsertLimits {
-  /** Recorded blobs among the inputs. */
-  readonly blobs: readonly StorageKey[];
-  /** Operations of the caller that may wait to start. */
-  readonly queued: number;
-  readonly quota: Quota;
-}
-
 /**
  * Stores an operation, its idempotency key and its first event in one transaction. If submissions with one key run concurrently, one
  * creates the operation; the others wait for it and get the same.
+ * @param limits `blobs`: the recorded ones among the inputs; `queued`: how many operations of the caller may wait to start.
  * @throws MucastError idempotency_conflict, quota_exceeded, url_not_allowed, rate_limited.
  */
 export function insertOperation(
   parts: EventParts,
   operation: NewOperation,
-  { blobs, queued, quota }: InsertLimits,
+  limits: { readonly blobs: readonly StorageKey[]; readonly queued: number; readonly quota: Quota },
 ): Promise<{ readonly row: OperationRow; readonly created: boolean }> {
   const { database } = parts;
   const { id, caller } = operation;
+  const { blobs, queued, quota } = limits;
   return database.write(async (db) => {
     // No other submission of the caller is open from here on.
     await lockUsage(db, caller);
