@@ -98,15 +98,10 @@ onEachDatabase((tested) => {
     const errors: Record<string, unknown> = {
       a: away,
       refused: new MucastError("tracking_failed", "it refuses", { passing: false }),
-      gone: new MucastError("blob_not_found", "gone"),
       contradictory: new MucastError("invalid_data", "no report"),
       defect: new TypeError("a defect"),
     };
-    const passing = {
-      killed: new MucastError("process_lost", "killed"),
-      late: new MucastError("timed_out", "late"),
-      storage: new MucastError("blob_unavailable", "away"),
-    };
+    const passing = { killed: new MucastError("process_lost", "killed") };
     await addEnded(tested.database(), ...Object.keys(errors), ...Object.keys(passing));
     const { attempts, finish } = queueOf(
       t,
