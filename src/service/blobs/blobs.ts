@@ -18,14 +18,14 @@ import {
   type Usage,
   usageOf,
 } from "../store/blobs.ts";
-import { ACTIVE_STATUSES, unknownCursor } from "../store/operation-view.ts";
+import { cursorAfter, parseCursor } from "../store/cursors.ts";
+import { ACTIVE_STATUSES } from "../store/operation-view.ts";
 import type { Log } from "../telemetry/log.ts";
 import { spaceOf, storageFailed } from "./storage.ts";
 
 export interface BlobAddress {
   /** Empty for the root of the storage. */
   readonly space: string;
-  /** Of the space. */
   readonly store: BlobStore;
   readonly key: string;
 }
@@ -114,9 +114,8 @@ export class StoredBlobs {
     const blobs = rows
       .slice(0, limit)
       .map(({ created_at: createdAt, ...blob }) => ({ ...blob, createdAt, store: store.within(blob.space) }));
-    const { createdAt, name } = blobs.at(-1) ?? {};
-    const end = rows.length > limit ? `${createdAt?.getTime()} ${name}` : undefined;
-    return { blobs, cursor: end && Buffer.from(end).toString("base64url") };
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    return { blobs, cursor: last && cursorAfter(last.created_at, last.name) };
   }
 
   async locate(caller: string, name: string): Promise<StorageKey | undefined> {
@@ -382,12 +381,4 @@ function beingRemoved(name: string): MucastError {
 
 function sum(a: Usage, b: Usage): Usage {
   return { bytes: a.bytes + b.bytes, blobs: a.blobs + b.blobs };
-}
-
-const CURSOR = /^(\d{1,13}) ([A-Za-z0-9_.-]{1,100})$/;
-
-function parseCursor(cursor: string) {
-  const [, time, name] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
-  if (time === undefined || name === undefined) throw unknownCursor(cursor);
-  return { name, createdAt: new Date(Number(time)) };
 }

@@ -88,9 +88,8 @@ onEachDatabase((tested) => {
     await end();
   });
 
-  test("services that start at the same moment find the same tables, and a newer program's are refused", async () => {
+  test("a second migration changes nothing, and the tables of a newer program are refused", async () => {
     const database = tested.database();
-    await Promise.all(Array.from({ length: 4 }, () => tested.another()));
     const { from, to } = await migrate(database);
     assert.deepEqual([from, to], [VERSION, VERSION]);
     await database.write((db) =>

@@ -27,12 +27,10 @@ export interface Database {
   write<T>(body: (db: Statements) => Promise<T>): Promise<T>;
   /** Sends a notification to every service when the transaction commits. */
   notify(db: Statements, payloads: readonly string[]): Promise<void>;
-  /** @returns a function that stops listening. */
   listen(listener: Listener): Promise<() => Promise<void>>;
   close(): Promise<void>;
 
   // What differs in the SQL of the two databases:
-  /** The time by the clock of the database, `seconds` from now. */
   time(seconds?: number): RawBuilder<Date>;
   /** Seconds since a time, 0 if it is in the future. */
   secondsSince(column: string): RawBuilder<number>;
@@ -40,7 +38,6 @@ export interface Database {
   lock(table: string, others: "wait" | "skip"): RawBuilder<unknown>;
   /** Whether a JSON list of texts has all of `values`. */
   hasAll(column: string, values: readonly string[]): RawBuilder<SqlBool>;
-  /** Bytes of a JSON column as text. */
   jsonBytes(column: string): RawBuilder<number>;
 }
 

@@ -7,14 +7,7 @@ import { type Postgres, startPostgres } from "../../../test/servers/postgres.tes
 import { type Database, type DatabaseSettings, openDatabase } from "./database.ts";
 import type { Tables } from "./tables.ts";
 
-/** A new database of each kind, for the same tests on both. */
-export interface TestDatabase {
-  readonly kind: Database["kind"];
-  /** The database with its tables up to date, opened once for all tests. */
-  database(): Database;
-  /** Opens it as another service would. */
-  another(): Promise<Database>;
-}
+export type TestDatabase = ReturnType<typeof testDatabase>;
 
 /** Started with the first tests of this process that need it, and stopped after the last. */
 let server: Promise<Postgres> | undefined;
@@ -32,13 +25,14 @@ export function onEachDatabase(declare: (tested: TestDatabase) => void): void {
   describe("on SQLite", () => {
     const folder = mkdtempSync(join(tmpdir(), "mucast-database-"));
     after(() => rmSync(folder, { recursive: true, force: true }));
-    declare(testDatabase("sqlite", async () => ({ data_dir: folder })));
+    declare(testDatabase(async () => ({ data_dir: folder })));
   });
   describe("on PostgreSQL", () =>
-    declare(testDatabase("postgres", async () => ({ data_dir: "", database_url: await newPostgresUrl() }))));
+    declare(testDatabase(async () => ({ data_dir: "", database_url: await newPostgresUrl() }))));
 }
 
-function testDatabase(kind: Database["kind"], makeSettings: () => Promise<DatabaseSettings>): TestDatabase {
+/** A database that is opened once for all tests; `another` opens it as another service would. */
+function testDatabase(makeSettings: () => Promise<DatabaseSettings>) {
   let settings: DatabaseSettings;
   const opened: Database[] = [];
   const open = async () => {
@@ -52,7 +46,7 @@ function testDatabase(kind: Database["kind"], makeSettings: () => Promise<Databa
   after(async () => {
     for (const database of opened) await database.close();
   });
-  return { kind, database: () => opened[0]!, another: open };
+  return { database: () => opened[0]!, another: open };
 }
 
 /** The database with some members replaced. */

@@ -6,7 +6,7 @@ import { after, before, type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import pg from "pg";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "./database.ts";
 import { openPostgres, postgresName } from "./postgres.ts";
 import { migrate, schemaVersion } from "./schema.ts";
@@ -34,7 +34,6 @@ async function open(at: string, connections: number, listenUrl?: string): Promis
   return database;
 }
 
-const isUnavailable = (error: unknown) => error instanceof MucastError && error.code === "unavailable";
 const storeUsage = (database: Database, caller: string) =>
   database.write((db) => db.insertInto("blob_usage").values({ caller }).execute());
 
@@ -170,39 +169,6 @@ test("two services on a server with few connections wait for one and lose no req
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set(["fulfilled"]));
   for (const end of ends) await end();
 });
-
-test("a session that the server ends with the bytes that make it ready ends no service", async () => {
-  // A fake server, since no test can make a real one send both at once.
-  const fake = createServer((socket) => {
-    socket.on("error", () => undefined);
-    socket.once("data", () => socket.end(Buffer.concat([AUTHENTICATED, READY, ENDED_BY_OPERATOR])));
-  });
-  await once(fake.listen(0, "127.0.0.1"), "listening");
-  const { port } = fake.address() as { port: number };
-  try {
-    await assert.rejects(
-      openPostgres(`postgresql://x@127.0.0.1:${port}/x`, { connections: 1 }),
-      isUnavailable,
-    );
-  } finally {
-    fake.close();
-  }
-});
-
-/** A message of PostgreSQL's protocol: a type, a length in four bytes, a body. */
-function message(type: string, body: Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.write(type);
-  head.writeInt32BE(body.length + 4, 1);
-  return Buffer.concat([head, body]);
-}
-
-const AUTHENTICATED = message("R", Buffer.alloc(4));
-const READY = message("Z", Buffer.from("I"));
-const ENDED_BY_OPERATOR = message(
-  "E",
-  Buffer.from("SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"),
-);
 
 test("a PostgreSQL database is named by its database, host and port, without user, password and query", () => {
   for (const [url, name] of [

@@ -9,25 +9,21 @@ import type { Statements } from "./tables.ts";
 export const VERSION = 14;
 const OLDEST = 13;
 
-/** Versions of the tables before and after; 0 for a new database. */
-export interface Migration {
-  readonly from: number;
-  readonly to: number;
-  readonly seconds: number;
-}
-
 /**
  * Brings the tables to this program's version in one transaction. On large tables it takes minutes, and services that start meanwhile
  * wait for it.
+ * @returns the versions before, 0 for a new database, and after.
  * @throws MucastError unavailable if another version of mucast is needed first, or a service of an earlier version still runs.
  */
-export async function migrate(database: Database): Promise<Migration> {
+export async function migrate(database: Database) {
   const began = performance.now();
   const from = await schemaVersion(database);
   if (from > VERSION) throw tooNew(from);
   if (from < VERSION) await database.write((db) => migrateTables(database, db));
   return { from, to: VERSION, seconds: Number(((performance.now() - began) / 1_000).toFixed(1)) };
 }
+
+export type Migration = Awaited<ReturnType<typeof migrate>>;
 
 /** The version of the tables; 0 for a new database. Changes nothing. */
 export async function schemaVersion({ kind, db }: Database): Promise<number> {

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
+import { sql } from "kysely";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { newCaller, TestedQueue } from "../queue/queue.testing.ts";
 import { openDatabase } from "./database.ts";
@@ -34,7 +35,6 @@ test("only its owner may read the database, and each commit is on the disk befor
   const { dataDir, database } = await open(t, "owned");
   assert.equal(statSync(sqliteFile(dataDir)).mode & 0o777, 0o600);
   const pragma = async (name: string) => {
-    const { sql } = await import("kysely");
     const { rows } = await database.write((db) =>
       sql.raw<Record<string, unknown>>(`pragma ${name}`).execute(db),
     );

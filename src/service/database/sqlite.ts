@@ -16,7 +16,6 @@ const MAX_WAIT_MILLISECONDS = 10_000;
 /** How often the commits of other processes are looked for. */
 const POLL_MILLISECONDS = 500;
 
-/** The file of the database in a data folder. */
 export function sqliteFile(dataDir: string): string {
   return join(dataDir, "mucast.db");
 }
@@ -79,7 +78,6 @@ class EmbeddedDatabase implements Database {
   readonly #listeners = new Set<Listener>();
   /** The last transaction, which the next one waits for. */
   #last: Promise<unknown> = Promise.resolve();
-  /** Of the open transaction. */
   #notifications: string[] = [];
 
   constructor(writer: DatabaseSync, reader: DatabaseSync) {

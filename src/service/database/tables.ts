@@ -26,7 +26,6 @@ interface Leased {
   attempt: Generated<number>;
 }
 
-/** Why an attempt was lost. */
 export interface Loss {
   readonly attempt: number;
   /** `service`: the whole service ended. `execution`: the job's own process or container ended. */
@@ -37,7 +36,6 @@ export interface Loss {
 export interface Tables {
   operations: Leased & {
     id: string;
-    /** Grows with every operation. */
     ordinal: Generated<number>;
     caller: string;
     /** The caller's space of the storage when the operation was submitted. */
@@ -58,7 +56,6 @@ export interface Tables {
     traceparent: string | null;
     status: Generated<OperationStatus>;
     not_before: Time;
-    /** Attempts that were lost. */
     lost: Generated<number>;
     losses: DefaultJson<readonly Loss[]>;
     /** The newest attempt that ran while its service drained; 0 if none did. If that attempt is lost, the loss does not count. */
@@ -105,7 +102,6 @@ export interface Tables {
   api_keys: {
     id: string;
     name: string;
-    /** SHA-256 of the secret. */
     hash: string;
     subject: string;
     scopes: Json<readonly string[]>;
@@ -123,13 +119,11 @@ export interface Tables {
     created_at: Time;
     /** `reserved`: its first bytes are still to come. `removing`: a removal hides it until the storage has removed its bytes. */
     state: Generated<"stored" | "reserved" | "removing">;
-    /** When the removal began. */
     removed_at: OptionalTime;
   };
   /** One row per caller: what the caller has stored, and when a job of the caller last started. */
   blob_usage: { caller: string; bytes: Generated<number>; blobs: Generated<number>; served_at: OptionalTime };
   report_links: {
-    /** SHA-256 of its token. */
     hash: string;
     ordinal: Generated<number>;
     caller: string;

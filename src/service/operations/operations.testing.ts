@@ -21,13 +21,13 @@ const NO_BLOBS: Pick<Blobs, "find"> = { find: () => Promise.reject(new Error("no
 /** What operations need beside a database. They accept any URL. */
 export async function operationsOn(
   database: Database,
-  { queuedMost = 1_000, blobs = NO_BLOBS, requireStorage = (): void => undefined } = {},
+  { blobs = NO_BLOBS, requireStorage = (): void => undefined } = {},
 ): Promise<OperationsParts> {
   return {
     database,
     notifications: await OperationNotifications.start(database),
     webhooks: [],
-    settings: { events_kept: 1_000, queued_per_caller: queuedMost },
+    settings: { events_kept: 1_000, queued_per_caller: 1_000 },
     quota: { bytes: 2 ** 30, blobs: 10_000 },
     requireStorage,
     read: async (_caller, { operation, payload }) => {

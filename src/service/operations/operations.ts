@@ -31,18 +31,11 @@ import { readVerdict } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
-import { overQuota, type Quota, quotaExceeded, type StorageKey } from "../store/blobs.ts";
+import { lockUsage, type Quota, quotaExceeded, type StorageKey, usageOf } from "../store/blobs.ts";
+import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
 import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
-import {
-  ACTIVE_STATUSES,
-  cursorAfter,
-  listedViewOf,
-  pageEndOf,
-  VIEWED,
-  type ViewedRow,
-  viewOf,
-} from "../store/operation-view.ts";
+import { ACTIVE_STATUSES, listedViewOf, VIEWED, type ViewedRow, viewOf } from "../store/operation-view.ts";
 
 /** A job, an audit or a replay that a caller submits. */
 export interface Submission {
@@ -179,8 +172,8 @@ export class Operations {
       return room < 0;
     });
     const operations = fitting < 0 ? views : views.slice(0, Math.max(1, fitting));
-    const last = operations.at(-1);
-    return { operations, next_cursor: last && operations.length < rows.length ? cursorAfter(last) : null };
+    const last = operations.length < rows.length ? rows[operations.length - 1] : undefined;
+    return { operations, next_cursor: last ? cursorAfter(last.created_at, last.id) : null };
   }
 
   /**
@@ -198,7 +191,6 @@ export class Operations {
     return this.get(caller, id);
   }
 
-  /** Counts the active operations: of all callers, and the caller's own. */
   async queue({ subject }: Caller): Promise<Pick<QueueView, "waiting" | "running" | "own">> {
     const rows = await this.#parts.database.db
       .selectFrom("operations")
@@ -266,38 +258,32 @@ function sha256(text: string): string {
 /** An operation to be stored. Its `tags` are a column beside the options, since they outlive these. */
 type NewOperation = Insertable<Tables["operations"]>;
 
-interface InsertLimits {
-  /** Recorded blobs among the inputs. */
-  readonly blobs: readonly StorageKey[];
-  /** Operations of the caller that may wait to start. */
-  readonly queued: number;
-  readonly quota: Quota;
-}
-
 /**
  * Stores an operation, its idempotency key and its first event in one transaction. If submissions with one key run concurrently, one
  * creates the operation; the others wait for it and get the same.
+ * @param limits `blobs`: the recorded ones among the inputs; `queued`: how many operations of the caller may wait to start.
  * @throws MucastError idempotency_conflict, quota_exceeded, url_not_allowed, rate_limited.
  */
 export function insertOperation(
   parts: EventParts,
   operation: NewOperation,
-  { blobs, queued, quota }: InsertLimits,
+  limits: { readonly blobs: readonly StorageKey[]; readonly queued: number; readonly quota: Quota },
 ): Promise<{ readonly row: OperationRow; readonly created: boolean }> {
   const { database } = parts;
   const { id, caller } = operation;
+  const { blobs, queued, quota } = limits;
   return database.write(async (db) => {
-    // Locks the caller's usage, so no other submission of the caller is open.
-    const used = await overQuota(db, caller, quota);
+    // No other submission of the caller is open from here on.
+    await lockUsage(db, caller);
+    const used = await usageOf(db, caller);
     const before = await findSameKey(db, operation);
     if (before) return { row: before, created: false };
-    if (used) throw quotaExceeded(used, quota);
+    if (used.bytes >= quota.bytes || used.blobs >= quota.blobs) throw quotaExceeded(used, quota);
     for (const blob of blobs) await lockInput(database, db, caller, blob);
     const { waiting } = await db
       .selectFrom("operations")
       .select(({ fn }) => fn.countAll<number>().as("waiting"))
-      .where("caller", "=", caller)
-      .where("status", "=", "NotStarted")
+      .where(({ and }) => and({ caller, status: "NotStarted" }))
       .executeTakeFirstOrThrow();
     if (waiting >= queued) {
       const message = `${counted(queued, "operation")} of this caller ${queued === 1 ? "waits" : "wait"} to start already`;
@@ -322,10 +308,7 @@ async function lockInput(
   const found = await db
     .selectFrom("blobs")
     .select("name")
-    .where("caller", "=", caller)
-    .where("name", "=", name)
-    .where("space", "=", space)
-    .where("state", "=", "stored")
+    .where(({ and }) => and({ caller, name, space, state: "stored" }))
     .modifyEnd(database.lock("blobs", "wait"))
     .executeTakeFirst();
   if (found) return;
@@ -341,8 +324,7 @@ async function findSameKey(
   const row = await db
     .selectFrom("operations")
     .selectAll()
-    .where("caller", "=", caller)
-    .where("idempotency_key", "=", idempotency_key)
+    .where(({ and }) => and({ caller, idempotency_key }))
     .executeTakeFirst();
   if (row === undefined || row.body_sha256 === body_sha256) return row;
   const message = "this Idempotency-Key was used for another request; take a new key for another body";
@@ -361,7 +343,7 @@ export async function listOperations(
   if (operation !== undefined) page = page.where("operation", "=", operation);
   if (tag.length > 0) page = page.where(database.hasAll("tags", tag));
   if (cursor !== undefined) {
-    const { id, createdAt } = pageEndOf(cursor);
+    const { name: id, createdAt } = parseCursor(cursor);
     const found = db.selectFrom("operations").select("ordinal").where("id", "=", id);
     const last = await found.where("caller", "=", caller).executeTakeFirst();
     page = last
@@ -371,7 +353,6 @@ export async function listOperations(
   return page.orderBy("ordinal", "desc").limit(limit).execute();
 }
 
-/** Counts the operations of all callers that wait to start. */
 export async function countWaiting(db: Statements): Promise<number> {
   const query = db.selectFrom("operations").select(({ fn }) => fn.countAll<number>().as("waiting"));
   return (await query.where("status", "=", "NotStarted").executeTakeFirstOrThrow()).waiting;

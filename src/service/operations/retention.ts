@@ -1,11 +1,10 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { statusKey } from "../../contract/output/job-events.ts";
 import type { Database } from "../database/database.ts";
-import { logFirst, repeatSweep, sweepRows } from "../row-sweep.ts";
+import { logFirst, repeatSweep } from "../row-sweep.ts";
 import type { Log } from "../telemetry/log.ts";
 
 const HOUR = 3_600_000;
-const BATCH = 50;
 
 interface RetentionParts {
   readonly database: Database;
@@ -32,31 +31,24 @@ export async function removeOldOperations(
   { database, store, days, log }: RetentionParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const old = database.db
+  const old = await database.db
     .selectFrom("operations")
-    .select(["id", "attempt", "space", "finished_at"])
+    .select(["id", "attempt", "space"])
     .where("finished_at", "<", database.time(-days * 86_400))
-    .$narrowType<{ finished_at: Date }>()
     .orderBy("finished_at")
-    .orderBy("id")
-    .limit(BATCH);
+    .execute();
   const warn = logFirst(log, "an old operation could not be removed yet");
-  const operations = await sweepRows<Awaited<ReturnType<typeof old.execute>>[number]>({
-    next: (after) =>
-      after === undefined
-        ? old.execute()
-        : old
-            .where(({ eb, refTuple, tuple }) =>
-              eb(refTuple("finished_at", "id"), ">", tuple(after.finished_at, after.id)),
-            )
-            .execute(),
-    act: async ({ id, attempt, space }) => {
+  let operations = 0;
+  for (const { id, attempt, space } of old) {
+    if (signal.aborted) break;
+    try {
       // Before the row: without it, nothing names the status blobs, of which each attempt may have written one.
       for (let nth = 1; nth <= attempt; nth++) await store.within(space).remove(statusKey(id, nth));
       await database.write((db) => db.deleteFrom("operations").where("id", "=", id).execute());
-    },
-    onFailure: ({ id }, error) => warn({ err: error, operation_id: id }),
-    signal,
-  });
+      operations += 1;
+    } catch (error) {
+      warn({ err: error, operation_id: id });
+    }
+  }
   if (operations > 0) log.info({ operations }, "removed old operations");
 }

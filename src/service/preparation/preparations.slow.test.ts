@@ -4,7 +4,6 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { MucastError } from "../../contract/errors/errors.ts";
 import { settingsSchema } from "../../contract/settings.ts";
 import type { Caller } from "../auth/caller.ts";
 import { blobFixture, fail, isCode, newCaller } from "../blobs/blob-fixture.testing.ts";
@@ -106,14 +105,6 @@ onEachDatabase((tested) => {
     for (const one of [caller, other]) assert.equal((await sizes(one))[0], undefined);
   });
 
-  test("two services that store the same files at the same time both succeed", async () => {
-    const caller = newCaller();
-    const prepared = await Promise.all([prepare(service(), caller), prepare(service(), caller)]);
-    assert.ok(prepared.some(({ written }) => written));
-    assert.deepEqual(await sizes(caller), [BODY.length, BODY.length]);
-    assert.deepEqual(await used(caller), { bytes: BYTES, blobs: 2 });
-  });
-
   test("a body that is too large or too slow, or whose caller leaves, is refused, and its rest is read and dropped", async () => {
     const caller = newCaller();
     const run = () => assert.fail("it was prepared");
@@ -130,19 +121,5 @@ onEachDatabase((tested) => {
       await new Promise((resolve) => bytes.once("end", resolve));
     }
     assert.equal(await used(caller), undefined);
-  });
-
-  test("a blob is limited by the size of a body too, as it is on the disk before the quota is checked", async () => {
-    for (const [limits, bytes] of [
-      [{}, 12_800],
-      [{ upload_bytes: 1_000 }, 1_000],
-      [{ stored_bytes_per_caller: 2_000 }, 2_000],
-    ] as const) {
-      const run = async ({ blobBytes }: PrepareOrder): Promise<never> => {
-        throw new MucastError("invalid_data", `at most ${blobBytes}`);
-      };
-      const settings = { upload_bytes: 2 ** 40, stored_bytes_per_caller: 2 ** 40, ...limits };
-      await assert.rejects(prepare(service(), newCaller(), { settings, run }), new RegExp(`most ${bytes}`));
-    }
   });
 });

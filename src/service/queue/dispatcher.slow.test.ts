@@ -4,16 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import { onEachDatabase, removeOperations, withMembers } from "../database/databases.testing.ts";
-import {
-  CONFIG,
-  FakeExecutor,
-  failedWith,
-  LOST,
-  newCaller,
-  recordOf,
-  startQueue,
-  TestedQueue,
-} from "./queue.testing.ts";
+import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
 
 onEachDatabase((tested) => {
   beforeEach(() => removeOperations(tested.database()));
@@ -42,28 +33,6 @@ onEachDatabase((tested) => {
     return { tried, caller, id };
   }
   const notNow = new MucastError("unavailable", "not now", { retryAfter: 0 });
-
-  test("an operation is queued, started, reported and ended, and its events have numbers without a gap", async (t) => {
-    const { tried, caller, id, execution } = await begin(t);
-    const { order, listener } = execution;
-    assert.deepEqual([order.id, order.attempt, order.config], [id, 1, CONFIG]);
-    assert.deepEqual(tried.dispatcher.occupancy, { running: 1, jobs: 2, cores: { used: 2, of: 2 } });
-    listener.onEvents({
-      warnings: [{ code: "long_gap", message: "A: a gap" }],
-      progress: { stage: "fit", done: 3, total: 7 },
-    });
-    execution.end({ kind: "succeeded", record: recordOf(id) });
-    const view = await tried.ended(caller, id);
-    assert.deepEqual([view.status, view.result], ["Succeeded", recordOf(id)]);
-    assert.deepEqual(view.progress, { stage: "fit", done: 3, total: 7, percent: 42.8 });
-    assert.deepEqual(view.warnings, [{ code: "long_gap", message: "A: a gap" }]);
-    const events = await tried.events(caller, id);
-    assert.deepEqual(
-      events.map(({ seq, type }) => `${seq} ${type}`),
-      ["1 queued", "2 started", "3 warning", "4 progress", "5 succeeded"],
-    );
-    assert.deepEqual(events.at(-1)!.data, view);
-  });
 
   test("reports of a job whose start is not stored yet come after the event started", async (t) => {
     const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -107,20 +76,6 @@ onEachDatabase((tested) => {
     first.end(LOST);
   });
 
-  test("the dispatcher does not know the cores of an executor whose jobs run elsewhere", () => {
-    const { dispatcher } = new TestedQueue(tested.database(), {}, new FakeExecutor(true));
-    assert.deepEqual(dispatcher.occupancy, { running: 0, jobs: 2, cores: null });
-  });
-
-  test("the dispatcher repeats a lost attempt once, and a second loss ends the operation", async (t) => {
-    const { tried, execution, outcome } = await begin(t);
-    execution.end(LOST);
-    const second = await tried.executor.next();
-    assert.equal(second.order.attempt, 2);
-    second.end(LOST);
-    assert.deepEqual(await outcome(), ["Failed", "execution_lost"]);
-  });
-
   test("an operation with an output of its config in the storage has succeeded, whatever its execution reported", async (t) => {
     for (const [end, config, expected] of [
       [LOST, CONFIG, ["Succeeded", undefined]],
@@ -133,14 +88,6 @@ onEachDatabase((tested) => {
       assert.deepEqual(await outcome(), expected);
       await tried.close();
     }
-  });
-
-  test("a job that succeeds while its caller cancels it has succeeded", async (t) => {
-    const { tried, caller, id, execution, outcome } = await begin(t);
-    tried.executor.obeys = false;
-    await tried.operations.cancel(caller, id);
-    execution.end({ kind: "succeeded", record: recordOf(id) });
-    assert.deepEqual(await outcome(), ["Succeeded", undefined]);
   });
 
   test("the dispatcher repeats a refused start, which leaves no event", async (t) => {
@@ -179,24 +126,5 @@ onEachDatabase((tested) => {
     assert.deepEqual(execution.stops, []);
     execution.end({ kind: "succeeded", record: recordOf(id) });
     assert.deepEqual(await outcome(), ["Succeeded", undefined]);
-  });
-
-  test("two services share a queue and run each operation once", async (t) => {
-    const other = await tested.another();
-    const services = [await startQueue(tested, t), await startQueue({ database: () => other }, t)];
-    for (const { executor } of services)
-      void (async () => {
-        for (;;) {
-          const { order, end } = await executor.next();
-          end({ kind: "succeeded", record: recordOf(order.id) });
-        }
-      })();
-    const caller = newCaller();
-    const ids = await Promise.all(
-      Array.from({ length: 40 }, async (_, i) => (await services[i % 2]!.submit(caller)).id),
-    );
-    for (const id of ids) assert.equal((await services[0]!.ended(caller, id)).status, "Succeeded");
-    const run = services.flatMap(({ executor }) => executor.executions.map(({ order }) => order.id));
-    assert.deepEqual(run.toSorted(), ids.toSorted());
   });
 });

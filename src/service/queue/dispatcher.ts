@@ -3,13 +3,13 @@ import type { QueueView } from "../../contract/api/queue-view.ts";
 import { claimOperation, type RunningRow, readOperation } from "../store/attempts.ts";
 import type { OperationNotifications } from "../store/follow-events.ts";
 import type { QueueParts } from "./finish-attempt.ts";
+import { LeasedWork } from "./leased-work.ts";
 import type { Lease } from "./leases.ts";
 import { RunningJob, recoverAttempt } from "./running-job.ts";
 
 const CLAIM_MILLISECONDS = 2_000;
 /** How long a stopped job may take to release its operation. It takes long if the database is unreachable. */
 const RELEASE_MILLISECONDS = 10_000;
-/** The number of operations that a line of the log names. */
 const MAX_LOGGED_IDS = 20;
 
 /**
@@ -20,9 +20,8 @@ export class Dispatcher {
   readonly #parts: QueueParts;
   readonly #budget: CoreBudget;
   readonly #running = new Map<string, RunningJob>();
-  readonly #unsubscribes: (() => void)[] = [];
-  #claiming: Promise<void> | undefined;
-  #claimAgain = false;
+  #unsubscribe: () => void = () => undefined;
+  #work: LeasedWork<RunningRow> | undefined;
   #draining = false;
   #recovering: Promise<void> = Promise.resolve();
   readonly #toRecover = new Set<string>();
@@ -49,7 +48,7 @@ export class Dispatcher {
 
   /** Starts to work; the caller starts the leases. */
   start(notifications: OperationNotifications): void {
-    const { leases } = this.#parts;
+    const { database, leases } = this.#parts;
     leases.watch("operations", {
       onRenewed: (held) => this.#compare(held),
       // If the answer to a claim was lost, or a recovery failed, the row is freed, and taken over like that of a service that has ended.
@@ -58,32 +57,30 @@ export class Dispatcher {
         if (!this.#draining && (await leases.take("operations", lease))) this.#recover(lease.id);
       },
     });
-    const unsubscribe = notifications.onEvent((type, id) => {
-      if (type === "queued") this.wake();
+    this.#unsubscribe = notifications.onEvent((type, id) => {
+      if (type === "queued") this.#work?.wake();
       else if (type === "cancel_requested") this.#running.get(id)?.stop("canceled");
     });
     notifications.onMissed(() => {
-      this.wake();
+      this.#work?.wake();
       void this.#logFailure(() => this.#stopCanceled());
     });
-    const timer = setInterval(() => this.wake(), CLAIM_MILLISECONDS);
-    this.#unsubscribes.push(unsubscribe, () => clearInterval(timer));
-    this.wake();
-  }
-
-  wake(): void {
-    this.#claimAgain = true;
-    this.#claiming ??= this.#claim().finally(() => {
-      this.#claiming = undefined;
-      if (this.#claimAgain) this.wake();
+    this.#work = new LeasedWork({
+      pace: { claimMilliseconds: CLAIM_MILLISECONDS, closeMilliseconds: 0 },
+      concurrent: this.#budget.jobs,
+      claim: async () => {
+        const row = this.#draining ? undefined : await claimOperation(database, leases.owner);
+        return row ? [row] : [];
+      },
+      work: (row) => this.#run(row),
+      onError: (error) => this.#warn(error),
     });
   }
 
-  /** Starts no further jobs from now on. */
   async stopClaiming(): Promise<void> {
     this.#draining = true;
-    for (const unsubscribe of this.#unsubscribes) unsubscribe();
-    await this.#claiming;
+    this.#unsubscribe();
+    await this.#work?.stopClaiming();
   }
 
   /**
@@ -117,8 +114,7 @@ export class Dispatcher {
       db
         .updateTable("operations")
         .set(({ ref }) => ({ drained_attempt: ref("attempt") }))
-        .where("owner", "=", leases.owner)
-        .where("status", "=", "Running")
+        .where(({ and }) => and({ owner: leases.owner, status: "Running" }))
         .returning("id")
         .execute(),
     );
@@ -144,30 +140,15 @@ export class Dispatcher {
     }
   }
 
-  async #claim(): Promise<void> {
-    const { database, leases } = this.#parts;
-    while (this.#claimAgain) {
-      this.#claimAgain = false;
-      await this.#logFailure(async () => {
-        while (!this.#draining && this.#budget.hasRoom()) {
-          const row = await claimOperation(database, leases.owner);
-          if (!row) return;
-          this.#run(row);
-        }
-      });
-    }
-  }
-
-  #run(row: RunningRow): void {
+  async #run(row: RunningRow): Promise<void> {
     const job = new RunningJob(this.#parts, row, this.#budget.next);
     this.#running.set(row.id, job);
     this.#budget.add(job);
-    void job.done.then(() => {
-      // The next attempt may already run here.
-      if (this.#running.get(row.id) === job) this.#running.delete(row.id);
-      this.#budget.remove(job);
-      this.wake();
-    });
+    await job.done;
+    // The next attempt may already run here.
+    if (this.#running.get(row.id) === job) this.#running.delete(row.id);
+    this.#budget.remove(job);
+    this.#work?.wake();
   }
 
   /** Detaches from the jobs that another service took over. */
@@ -219,8 +200,8 @@ export class Dispatcher {
       const isOwn = row?.status === "Running" && row.owner === leases.owner;
       if (!row || !isOwn || this.#running.has(id) || this.#draining) return;
       log.warn({ operation_id: id, attempt: row.attempt }, "took over an operation");
-      if ((await recoverAttempt(this.#parts, row)) && !this.#draining) this.#run(row);
-      this.wake();
+      if ((await recoverAttempt(this.#parts, row)) && !this.#draining) this.#work?.begin(row);
+      this.#work?.wake();
     };
     this.#toRecover.add(id);
     this.#recovering = this.#recovering
@@ -233,9 +214,12 @@ export class Dispatcher {
     try {
       await action();
     } catch (error) {
-      const message = "the queue could not be processed; the service will try again";
-      this.#parts.log.warn({ err: error }, message);
+      this.#warn(error);
     }
+  }
+
+  #warn(error: unknown): void {
+    this.#parts.log.warn({ err: error }, "the queue could not be processed; the service will try again");
   }
 }
 
@@ -245,7 +229,6 @@ export class Dispatcher {
  */
 export class CoreBudget {
   readonly cores: number;
-  /** Maximum number of parallel jobs. */
   readonly jobs: number;
   /** The share of each running job, the oldest job first. */
   readonly #shares = new Map<Pick<RunningJob, "setCores">, number>();
@@ -259,11 +242,6 @@ export class CoreBudget {
     return this.#shares.size === 0 ? 0 : this.cores;
   }
 
-  hasRoom(): boolean {
-    return this.#shares.size < this.jobs;
-  }
-
-  /** The cores that the next job would get. */
   get next(): number {
     return Math.max(1, Math.floor(this.cores / (this.#shares.size + 1)));
   }
@@ -274,7 +252,6 @@ export class CoreBudget {
     this.#share();
   }
 
-  /** Gives the share of a job that has ended to the others. */
   remove(job: Pick<RunningJob, "setCores">): void {
     this.#shares.delete(job);
     this.#share();

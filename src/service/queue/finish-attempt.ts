@@ -16,7 +16,6 @@ import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Leases } from "./leases.ts";
 
-/** What the parts of the queue share. */
 export interface QueueParts extends EventParts {
   readonly leases: Leases;
   readonly executor: Executor;

@@ -9,10 +9,9 @@ export interface Pace {
 }
 
 interface WorkParts<Row> {
-  readonly pace: Pace;
-  /** Maximum number of rows at a time. */
+  readonly pace: Omit<Pace, "retryDelay">;
   readonly concurrent: number;
-  /** Claims due rows for this service. */
+  /** Claims some due rows for this service. */
   readonly claim: (most: number) => Promise<readonly Row[]>;
   /** Works on a row and stores what becomes of it. */
   readonly work: (row: Row, signal: AbortSignal) => Promise<void>;
@@ -29,8 +28,8 @@ export class LeasedWork<Row extends { readonly id: string | number }> {
   #claiming: Promise<void> | undefined;
   #claimAgain = false;
   #isClosing = false;
-  /** The last claim got as many rows as it asked for. */
-  #mayBeMore = false;
+  /** There may be due rows for which there was no room. */
+  #isFull = false;
 
   constructor(parts: WorkParts<Row>) {
     this.#parts = parts;
@@ -38,7 +37,6 @@ export class LeasedWork<Row extends { readonly id: string | number }> {
     this.wake();
   }
 
-  /** Claims due rows now. */
   wake(): void {
     this.#claimAgain = true;
     this.#claiming ??= this.#claim().finally(() => {
@@ -51,12 +49,16 @@ export class LeasedWork<Row extends { readonly id: string | number }> {
     return this.#working.has(id);
   }
 
-  /** Aborts attempts that take too long. Another service works on the rest, or this one after its next start. */
-  async close(): Promise<void> {
+  async stopClaiming(): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#timer);
-    const late = setTimeout(() => this.#aborting.abort(), this.#parts.pace.closeMilliseconds);
     await this.#claiming;
+  }
+
+  /** Aborts attempts that take too long. Another service works on the rest, or this one after its next start. */
+  async close(): Promise<void> {
+    const late = setTimeout(() => this.#aborting.abort(), this.#parts.pace.closeMilliseconds);
+    await this.stopClaiming();
     await Promise.all(this.#working.values());
     clearTimeout(late);
   }
@@ -64,26 +66,30 @@ export class LeasedWork<Row extends { readonly id: string | number }> {
   async #claim(): Promise<void> {
     while (this.#claimAgain) {
       this.#claimAgain = false;
-      const room = this.#parts.concurrent - this.#working.size;
-      if (this.#isClosing || room === 0) return;
       try {
-        const due = await this.#parts.claim(room);
-        this.#mayBeMore = due.length === room;
-        for (const row of due) this.#begin(row);
+        while (!this.#isClosing) {
+          const room = this.#parts.concurrent - this.#working.size;
+          this.#isFull = room <= 0;
+          const due = this.#isFull ? [] : await this.#parts.claim(room);
+          for (const row of due) this.begin(row);
+          if (due.length === 0) break;
+        }
       } catch (error) {
         this.#parts.onError(error);
       }
     }
   }
 
-  #begin(row: Row): void {
+  /** Works on a row that this service has claimed already. */
+  begin(row: Row): void {
     const id = String(row.id);
     const working = this.#parts
       .work(row, this.#aborting.signal)
       .catch(this.#parts.onError)
       .finally(() => {
-        this.#working.delete(id);
-        if (this.#mayBeMore && !this.#isClosing) this.wake();
+        // Its next attempt may already have begun here.
+        if (this.#working.get(id) === working) this.#working.delete(id);
+        if (this.#isFull && !this.#isClosing) this.wake();
       });
     this.#working.set(id, working);
   }

@@ -104,8 +104,11 @@ export class Leases {
       .$narrowType<{ owner: string }>()
       .execute();
     const unchanged = new Set(seen.findUnchanged(others));
-    const gone = new Set(others.map(({ owner }) => owner).filter(isProcessGone));
-    return others.filter((lease) => unchanged.has(lease) || gone.has(lease.owner));
+    const [here] = this.owner.split("/");
+    return others.filter((lease) => {
+      const [where, pid, start] = lease.owner.split("/");
+      return unchanged.has(lease) || (where === here && startTimeOf(Number(pid)) !== start);
+    });
   }
 
   /**
@@ -121,10 +124,7 @@ export class Leases {
       db
         .updateTable(shape(table))
         .set({ owner: to, beat: beat + 1 })
-        .where("id", "=", id)
-        .where("attempt", "=", attempt)
-        .where("owner", "=", owner)
-        .where("beat", "=", beat)
+        .where(({ and }) => and({ id, attempt, owner, beat }))
         .returning("id")
         .executeTakeFirst(),
     );
@@ -170,12 +170,6 @@ export class SeenLeases {
     const seen = [...this.#seen.values()];
     return leases.filter((_, index) => now - seen[index]!.since >= LEASE_SECONDS * 1_000);
   }
-}
-
-/** Whether an owner's process has ended; false for a process of another machine. */
-function isProcessGone(owner: string): boolean {
-  const [where, pid, start] = owner.split("/");
-  return where === machine() && startTimeOf(Number(pid)) !== start;
 }
 
 /** The scope of a pid: one boot of a machine, or one start of a container on it. */

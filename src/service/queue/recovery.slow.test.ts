@@ -1,6 +1,5 @@
 /** What becomes of the jobs of a service that ends, in order or not: which attempts are repeated, and which count as lost. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { beforeEach, type TestContext, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -157,17 +156,6 @@ onEachDatabase((tested) => {
     assert.equal((await second.operations.get(caller, id)).status, "Running");
   });
 
-  test("a service takes over the jobs of another process on this machine as soon as that has ended", async (t) => {
-    const { first, caller, id } = await begin(t);
-    await first.dispatcher.stopClaiming();
-    const dead = spawnSync("true").pid;
-    await update(id, { owner: first.parts.leases.owner.replace(`/${process.pid}/`, `/${dead}/`) });
-    const second = await startQueue(tested, t);
-    const { order } = await succeed(second, caller, id);
-    assert.deepEqual([order.id, order.attempt], [id, 2]);
-    await first.close();
-  });
-
   test("an execution that outlives its service runs on, and the next service adopts it", async (t) => {
     const { id, caller, order } = await leaveRunning(t);
     const { status, drained_attempt } = await read(id);
@@ -193,19 +181,6 @@ onEachDatabase((tested) => {
     assert.deepEqual([lost, losses], [0, []]);
     await succeed(queues.at(-1)!, caller, id);
     for (const { executor } of queues) for (const execution of executor.executions) execution.end(LOST);
-  });
-
-  test("a job process that ends while its service drains costs no attempt", async (t) => {
-    const first = await startQueue(tested, t);
-    const caller = newCaller();
-    const { id } = await first.submit(caller);
-    (await first.executor.next()).end(LOST);
-    const second = await first.executor.next();
-    await beginDrain(first, id);
-    second.end(LOST);
-    const next = await startQueue(tested, t);
-    await succeed(next, caller, id);
-    assert.equal((await read(id)).lost, 1);
   });
 
   test("five services may be killed under a job; the sixth loss ends it, and its error names every cause", async (t) => {

@@ -33,12 +33,6 @@ onEachDatabase((tested) => {
     await assert.rejects(linksOf().use("never made"), USED);
   });
 
-  test("a link of several operations keeps their order", async () => {
-    for (const id of ["b", "a"]) await insert(id, ANN.subject);
-    const { token } = await linksOf().create(ANN, ["op", "b", "a"]);
-    assert.deepEqual((await linksOf().find(token)).operationIds, ["op", "b", "a"]);
-  });
-
   test("a link ends after a minute, unless its report is being drawn, and the database has only its hash", async () => {
     const database = tested.database();
     const { token } = await linksOf().create(ANN, ["op"]);

@@ -90,19 +90,4 @@ describe("a report", () => {
     ] as const)
       assert.equal(await outcome(reports.find(ANN, [SUCCEEDED, { ...SUCCEEDED, ...changes }])), code);
   });
-
-  test("is kept while there is room; the least recently requested one is dropped first", async () => {
-    const drawn: string[] = [];
-    const draw: DrawPage = async ([output]) => {
-      const { etag } = output!;
-      drawn.push(etag);
-      return Buffer.alloc(etag === "large" ? 101 : 40);
-    };
-    const { output, reports, found } = reportsOf({ draw, cacheBytes: 100 });
-    for (const etag of ["a", "b", "a", "c", "a", "b", "large", "a", "large"]) {
-      output.etag = etag;
-      await reports.page(await found(), NEVER);
-    }
-    assert.deepEqual(drawn, ["a", "b", "c", "b", "large", "large"]);
-  });
 });

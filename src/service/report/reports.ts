@@ -20,7 +20,6 @@ export type DrawPage = (outputs: ReportedOutputs["outputs"], signal: AbortSignal
 export interface ReportsParts {
   readonly blobs: Pick<Blobs, "find">;
   readonly draw: DrawPage;
-  /** Of all cached pages. */
   readonly cacheBytes: number;
 }
 

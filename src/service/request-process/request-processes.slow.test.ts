@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -7,8 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { eventuallyTrue } from "../../../test/service/eventually.testing.ts";
-import { stillRunning, treeOf } from "../../../test/service/processes.testing.ts";
+import { treeOf } from "../../../test/service/processes.testing.ts";
 import { openStore } from "../../blob/open-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
@@ -140,19 +138,6 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     await assert.rejects(runProcess(small, { ...LIMITS, answerBytes: 1_000 }, NEVER), {
       code: "too_large",
     });
-  });
-
-  test("ends if its service is killed while it works", async () => {
-    const program = new URL("./held-request.testing.ts", import.meta.url).pathname;
-    const asked = once(silent, "request");
-    const service = spawn(process.execPath, [program, JSON.stringify(heldOrder())], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    await once(service.stdout, "data");
-    const [worker] = treeOf(service.pid!).filter(({ pid }) => pid !== service.pid);
-    await asked;
-    service.kill("SIGKILL");
-    await eventuallyTrue("its process ends", () => stillRunning([worker!]).length === 0);
   });
 
   test("is refused at once beyond the maximum number, and is killed if the service closes", async () => {

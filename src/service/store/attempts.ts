@@ -16,7 +16,6 @@ type Attempt = Pick<OperationRow, "id" | "attempt">;
 /** An operation with the seconds that its attempt has run, by the database's clock. */
 export type RunningRow = OperationRow & { readonly attempt_seconds: number | null };
 
-/** Reads an operation of any caller. */
 export function readOperation(database: Database, id: string): Promise<RunningRow | undefined> {
   return database.db
     .selectFrom("operations")
@@ -98,9 +97,7 @@ export function recordStart(parts: EventParts, { id, attempt }: Attempt, handle:
     const row = await db
       .updateTable("operations")
       .set({ handle })
-      .where("id", "=", id)
-      .where("attempt", "=", attempt)
-      .where("status", "=", "Running")
+      .where(({ and }) => and({ id, attempt, status: "Running" }))
       .where((eb) => eb.or([eb("handle", "is", null), eb("handle", "<>", handle)]))
       .returning("id")
       .executeTakeFirst();
@@ -124,9 +121,7 @@ export function recordProgress(
     const known = await db
       .selectFrom("operations")
       .select(["warnings", "failures"])
-      .where("id", "=", id)
-      .where("attempt", "=", attempt)
-      .where("status", "=", "Running")
+      .where(({ and }) => and({ id, attempt, status: "Running" }))
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
     if (known === undefined) return;
@@ -156,7 +151,6 @@ export function recordProgress(
   });
 }
 
-/** Adds the entries that are not listed yet, while the list has room. @returns these, and the whole list. */
 function addNew<T extends Warning | Failure>(known: readonly T[], reported: readonly T[] = []) {
   const list = new CappedList(known);
   // An earlier attempt may have reported the same with its keys in another order.
@@ -188,8 +182,7 @@ export function endOperation(
     const before = await db
       .selectFrom("operations")
       .select(["feature_url", "data_extractor_url"])
-      .where("id", "=", id)
-      .where("attempt", "=", attempt)
+      .where(({ and }) => and({ id, attempt }))
       .where("status", "in", ACTIVE_STATUSES)
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
@@ -248,10 +241,7 @@ export function releaseOperation(
         ...(hasStarted ? {} : { started_at: null }),
         ...(typeof reason === "object" && { lost: lost + 1, losses: JSON.stringify([...losses, reason]) }),
       })
-      .where("id", "=", id)
-      .where("attempt", "=", attempt)
-      .where("status", "=", "Running")
-      .where("owner", "=", owner)
+      .where(({ and }) => and({ id, attempt, status: "Running", owner }))
       .returning("id")
       .executeTakeFirst();
     return released !== undefined;

@@ -61,7 +61,6 @@ export interface Usage {
   readonly blobs: number;
 }
 
-/** The most that a caller may have. */
 export type Quota = Usage;
 
 /** Locks a caller's usage: no other transaction changes it, or the caller's blobs, before this one ends. */
@@ -92,16 +91,6 @@ export async function usageOf(db: Statements, caller: string): Promise<Usage> {
   const usage = db.selectFrom("blob_usage").select(["bytes", "blobs"]).where("caller", "=", caller);
   const { bytes = 0, blobs = 0 } = (await usage.executeTakeFirst()) ?? {};
   return { bytes, blobs: blobs + active };
-}
-
-/**
- * Locks a caller's usage, so that concurrent submissions count each other.
- * @returns the usage if one more output does not fit the quota.
- */
-export async function overQuota(db: Statements, caller: string, quota: Quota): Promise<Usage | undefined> {
-  await lockUsage(db, caller);
-  const used = await usageOf(db, caller);
-  return used.bytes >= quota.bytes || used.blobs >= quota.blobs ? used : undefined;
 }
 
 /** @param used without the blob that does not fit. */

@@ -5,10 +5,8 @@ import type { Database } from "../database/database.ts";
 import type { Statements } from "../database/tables.ts";
 
 type Unnumbered<E> = E extends StoredEvent ? Pick<E, "type" | "data"> : never;
-/** An event before the database numbers it. */
 export type NewEvent = Unnumbered<StoredEvent>;
 
-/** What storing an event needs. */
 export interface EventParts {
   readonly database: Database;
   readonly webhooks: readonly Pick<WebhookTarget, "name" | "types">[];

@@ -32,13 +32,11 @@ export class OperationNotifications {
     return notifications;
   }
 
-  /** Calls `listener` for every event. @returns a function that unsubscribes it. */
   onEvent(listener: (type: StoredEventType, id: string) => void): () => void {
     this.#emitter.on("event", listener);
     return () => void this.#emitter.off("event", listener);
   }
 
-  /** Calls `listener` when notifications may have been missed. */
   onMissed(listener: () => void): void {
     this.#emitter.on("missed", listener);
   }
@@ -53,7 +51,6 @@ export class OperationNotifications {
     await once(this.#emitter, `of ${id}`, { signal: ending }).catch(() => undefined);
   }
 
-  /** Ends all waits, and stops listening. */
   async close(): Promise<void> {
     this.#endWaits();
     await this.#unlisten();
@@ -76,7 +73,6 @@ interface FollowParts {
   readonly notifications: OperationNotifications;
   readonly signal: AbortSignal;
   readonly after: number;
-  /** Reads the operation. @throws MucastError not_found. */
   readonly read: () => Promise<ViewedRow>;
 }
 

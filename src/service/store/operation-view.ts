@@ -1,5 +1,4 @@
 import { isEnded, OPERATION_STATUSES, type OperationView } from "../../contract/api/operation-view.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { boundedProblem, type Problem } from "../../contract/problems/problem.ts";
 import { CappedList, type CodeCounts, SIZES } from "../../contract/schema/answer-limits.ts";
@@ -33,7 +32,6 @@ export const VIEWED = [
 
 export type ViewedRow = Pick<OperationRow, (typeof VIEWED)[number]>;
 
-/** The operation as its caller sees it, within the size limit of an operation. */
 export function viewOf(row: ViewedRow): OperationView {
   const { id, operation, status, model, tags, progress, summary, result } = row;
   const inputs = inputsOf(row);
@@ -87,32 +85,4 @@ export function listedViewOf(row: ViewedRow): OperationView {
 /** The first members get space first. */
 function withFailuresLast({ failures, ...problem }: Problem): Problem {
   return failures === undefined ? problem : { ...problem, failures };
-}
-
-/** The last operation of a page, by values that its caller can see: an ordinal would reveal how many operations others submit. */
-export interface PageEnd {
-  readonly id: string;
-  readonly createdAt: Date;
-}
-
-/** The cursor that a caller sends for the next page. */
-export function cursorAfter({ id, created_at }: Pick<OperationView, "id" | "created_at">): string {
-  return Buffer.from(`${id} ${created_at}`).toString("base64url");
-}
-
-const CURSOR = /^([A-Za-z0-9_-]{1,64}) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
-
-/** @throws MucastError invalid_request for a text that cursorAfter did not create. */
-export function pageEndOf(cursor: string): PageEnd {
-  const [, id, time = ""] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
-  const createdAt = new Date(time);
-  // PostgreSQL knows no year 0, and Date moves 30 February.
-  const isTime = !Number.isNaN(createdAt.getTime()) && createdAt.toISOString() === time;
-  if (id !== undefined && isTime && !time.startsWith("0000")) return { id, createdAt };
-  throw unknownCursor(cursor);
-}
-
-export function unknownCursor(cursor: string): MucastError {
-  const message = "cursor: is not one that a list gave; leave it out for the first page";
-  return new MucastError("invalid_request", message, { path: "cursor", value: cursor.slice(0, 100) });
 }

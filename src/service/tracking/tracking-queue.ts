@@ -78,13 +78,8 @@ export function openTracking(parts: TrackingParts) {
   return startTracking({ ...parts, url: tracker.url, record });
 }
 
-/** An output to record, claimed for one attempt. */
-type EndedJob = Pick<OperationRow, "id" | "space" | "attempt"> & { readonly name: string };
-
 interface QueueParts extends Pick<TrackingParts, "database" | "leases" | "log"> {
-  /** Records an output. @throws MucastError. */
   readonly record: (job: EndedJob, signal: AbortSignal) => Promise<void>;
-  /** URL of the tracker, for the log. */
   readonly url: string;
   readonly pace?: Pace;
 }
@@ -134,8 +129,7 @@ export function startTracking(parts: QueueParts): LeasedWork<EndedJob> {
         return db
           .updateTable("tracking")
           .set({ owner: null, ...changes })
-          .where("id", "=", id)
-          .where("attempt", "=", attempt)
+          .where(({ and }) => and({ id, attempt }))
           .execute();
       });
     },
@@ -145,7 +139,8 @@ export function startTracking(parts: QueueParts): LeasedWork<EndedJob> {
   return queue;
 }
 
-function claimEnded(database: Database, owner: string): Promise<EndedJob[]> {
+/** Claims the output that is due for the longest time, for one attempt. */
+function claimEnded(database: Database, owner: string) {
   return database.write(async (db) => {
     const due = await db
       .selectFrom("tracking as t")
@@ -164,6 +159,8 @@ function claimEnded(database: Database, owner: string): Promise<EndedJob[]> {
     return [{ id, space, attempt, name: outputName(operation, id) }];
   });
 }
+
+type EndedJob = Awaited<ReturnType<typeof claimEnded>>[number];
 
 /** Whether another attempt may succeed. A defect, and an output that has no report, stay so. */
 function isPassing(error: unknown): boolean {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { beforeEach, type TestContext, test } from "node:test";
-import fc from "fast-check";
 import type { Updateable } from "kysely";
 import { Webhook } from "standardwebhooks";
 import { answering } from "../../../test/servers/answering.testing.ts";
@@ -46,44 +46,32 @@ const status =
     void response.writeHead(code).end();
 
 /** A receiver of webhooks on loopback, as an operator may run it. It throws if a signature is wrong. */
-class WebhookReceiver {
-  readonly received: Received[] = [];
+async function listen(t: TestContext) {
+  const received: Received[] = [];
   /** The next answers; 200 if there are none. */
-  readonly answers: Answer[] = [];
-  readonly #waiting = new Map<number, () => void>();
-  readonly #server = createServer(
+  const answers: Answer[] = [];
+  const arrivals = new EventEmitter();
+  const server = createServer(
     answering(async (request, response) => {
-      let body = "";
-      for await (const piece of request) body += piece;
       const { headers, url } = request;
-      const event = new Webhook(SECRET).verify(body, headers as Record<string, string>);
-      this.received.push({ path: url!, headers, event: event as Record<string, unknown> });
-      const answer = this.answers.shift() ?? ((to) => to.writeHead(200).end("ok"));
+      const event = new Webhook(SECRET).verify(await text(request), headers as Record<string, string>);
+      received.push({ path: url!, headers, event: event as Record<string, unknown> });
+      const answer = answers.shift() ?? ((to) => to.writeHead(200).end("ok"));
       answer(response);
-      this.#waiting.get(this.received.length)?.();
+      arrivals.emit("event");
     }),
   );
-  origin = "";
-
-  static async listen(t: TestContext): Promise<WebhookReceiver> {
-    const receiver = new WebhookReceiver();
-    await once(receiver.#server.listen(0, "127.0.0.1"), "listening");
-    receiver.origin = `http://127.0.0.1:${(receiver.#server.address() as AddressInfo).port}`;
-    t.after(() => receiver.close());
-    return receiver;
-  }
-
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   /** Waits until this many events have arrived since the start. */
-  async count(wanted: number): Promise<readonly Received[]> {
-    if (this.received.length < wanted)
-      await new Promise<void>((resolve) => this.#waiting.set(wanted, resolve));
-    return this.received;
-  }
-
-  close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
+  const count = async (wanted: number) => {
+    while (received.length < wanted) await once(arrivals, "event");
+  };
+  return { origin, targets: [targetAt(origin)], received, answers, count };
 }
 
 const PACE: DeliveryPace = {
@@ -148,12 +136,13 @@ onEachDatabase((tested) => {
   }
 
   test("an event arrives as a signed CloudEvent", async (t) => {
-    const there = await WebhookReceiver.listen(t);
+    const there = await listen(t);
     const targets = [targetAt(`${there.origin}/hook?for=mucast`)];
     const deliverer = start(t, targets);
     const id = await storeEvent(targets, "succeeded", { status: "Succeeded", output: "Größe ☃" });
     deliverer.wake();
-    const [{ event, headers, path }] = (await there.count(1)) as [Received];
+    await there.count(1);
+    const { event, headers, path } = there.received[0]!;
     await deliverer.close();
     const { time, ...rest } = event;
     assert.deepEqual(rest, {
@@ -175,7 +164,7 @@ onEachDatabase((tested) => {
   });
 
   test("a target gets the types that it wants, and deliveries to targets of another service stay", async (t) => {
-    const there = await WebhookReceiver.listen(t);
+    const there = await listen(t);
     const asks = targetAt(there.origin, { types: ["failed", "progress"] });
     const others = targetAt(there.origin, { name: "elsewhere", types: [...EVENT_TYPES] });
     for (const type of EVENT_TYPES) await storeEvent([asks, others], type);
@@ -189,8 +178,7 @@ onEachDatabase((tested) => {
   });
 
   test("a delivery that hangs delays no other delivery to its target", { timeout: 600_000 }, async (t) => {
-    const there = await WebhookReceiver.listen(t);
-    const targets = [targetAt(there.origin)];
+    const { targets, ...there } = await listen(t);
     const hung = Promise.withResolvers<ServerResponse>();
     there.answers.push(hung.resolve);
     const deliverer = start(t, targets);
@@ -206,8 +194,7 @@ onEachDatabase((tested) => {
   });
 
   test("a failed delivery is repeated with the same id, also while the database is away for a while", async (t) => {
-    const there = await WebhookReceiver.listen(t);
-    const targets = [targetAt(there.origin)];
+    const { targets, ...there } = await listen(t);
     await storeEvent(targets);
     there.answers.push(status(503), (response) => void response.destroy());
     let failures = 2;
@@ -251,22 +238,10 @@ onEachDatabase((tested) => {
       },
       accepted,
     ],
-    [
-      "accepts and answers without end",
-      (to) => {
-        const more = () => {
-          while (!to.destroyed && to.write(Buffer.alloc(65_536)));
-        };
-        to.writeHead(200).on("drain", more);
-        more();
-      },
-      accepted,
-    ],
   ];
   for (const [what, answer, expected, pace] of answers)
     test(`an event to a receiver that ${what} is ${expected.state}`, async (t) => {
-      const there = await WebhookReceiver.listen(t);
-      const targets = [targetAt(there.origin)];
+      const { targets, ...there } = await listen(t);
       await storeEvent(targets);
       there.answers.push(answer);
       const deliverer = start(t, targets, { ...LATER, ...pace });
@@ -277,8 +252,7 @@ onEachDatabase((tested) => {
     });
 
   test("status 410 ends a delivery, and so do the last attempt and a removed event", async (t) => {
-    const there = await WebhookReceiver.listen(t);
-    const targets = [targetAt(there.origin)];
+    const { targets, ...there } = await listen(t);
     await storeEvent(targets);
     await tested.database().write((db) => db.deleteFrom("events").execute());
     await storeEvent(targets);
@@ -307,8 +281,7 @@ onEachDatabase((tested) => {
   });
 
   test("a delivery that a service claimed and never finished is sent again", async (t) => {
-    const there = await WebhookReceiver.listen(t);
-    const targets = [targetAt(there.origin)];
+    const { targets, ...there } = await listen(t);
     await storeEvent(targets);
     const killed = leasesOf();
     const claim = () => claimDeliveries(tested.database(), killed.owner, "desk", 8);
@@ -324,8 +297,7 @@ onEachDatabase((tested) => {
   });
 
   test("a closing service releases its unfinished deliveries, and the next service sends them", async (t) => {
-    const there = await WebhookReceiver.listen(t);
-    const targets = [targetAt(there.origin)];
+    const { targets, ...there } = await listen(t);
     await storeEvent(targets);
     there.answers.push(() => undefined);
     const first = start(t, targets, { closeMilliseconds: 10 });
@@ -340,8 +312,7 @@ onEachDatabase((tested) => {
   });
 
   test("two services share the deliveries and send each one once", async (t) => {
-    const there = await WebhookReceiver.listen(t);
-    const targets = [targetAt(there.origin)];
+    const { targets, ...there } = await listen(t);
     const ids = await Promise.all(Array.from({ length: 40 }, () => storeEvent(targets)));
     const both = [start(t, targets), start(t, targets)];
     await there.count(40);
@@ -396,16 +367,11 @@ test("targets have different names; https may go anywhere, and http only to this
 test("delays grow from about 5 seconds to about 6 hours, and add up to about a day", () => {
   const middle = Array.from({ length: MAX_ATTEMPTS - 1 }, (_, i) => retryDelay(i + 1, 0.5));
   assert.deepEqual(middle, [5, 15, 45, 135, 405, 1_215, 3_645, 10_935, 21_600, 21_600, 21_600]);
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: MAX_ATTEMPTS }),
-      fc.double({ min: 0, max: 1, noNaN: true }),
-      (tries, random) => {
-        const ratio = retryDelay(tries, random) / retryDelay(tries, 0.5);
-        assert.ok(ratio >= 0.8 - 1e-9 && ratio <= 1.2 + 1e-9);
-      },
-    ),
-  );
+  for (const tries of [1, 6, MAX_ATTEMPTS])
+    assert.deepEqual(
+      [0, 1].map((random) => (retryDelay(tries, random) / retryDelay(tries, 0.5)).toFixed(2)),
+      ["0.80", "1.20"],
+    );
 });
 
 test("docs/webhooks.md and docs/http.md name every type of event", () => {

@@ -1,14 +1,18 @@
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
 import type { UpdateObject } from "kysely";
+import { Webhook } from "standardwebhooks";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { codeOf } from "../../contract/errors/system-error.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
+import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Database } from "../database/database.ts";
 import type { Tables } from "../database/tables.ts";
 import { LeasedWork, type Pace } from "../queue/leased-work.ts";
 import type { Leases } from "../queue/leases.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { postEvent, type SentEvent } from "./post-event.ts";
 
 export interface DeliveryPace extends Pace {
   /** Maximum duration of an attempt. */
@@ -98,24 +102,11 @@ export function checkTargets(targets: readonly WebhookTarget[]): void {
   }
 }
 
-/** A delivery that this service has claimed for one attempt. */
-interface DueDelivery {
-  readonly id: number;
-  readonly operation_id: string;
-  readonly seq: number;
-  /** Number of started attempts, including this one. */
-  readonly attempt: number;
-  /** Undefined if retention has removed it. */
-  readonly event: SentEvent | undefined;
-}
-
-/** Claims due deliveries of a target, the longest due first, until their outcome is stored or the lease of `owner` expires. */
-export function claimDeliveries(
-  database: Database,
-  owner: string,
-  target: string,
-  most: number,
-): Promise<DueDelivery[]> {
+/**
+ * Claims due deliveries of a target, the longest due first, until their outcome is stored or the lease of `owner` expires. `attempt` counts
+ * the started attempts, including this one.
+ */
+export function claimDeliveries(database: Database, owner: string, target: string, most: number) {
   return database.write(async (db) => {
     const due = await db
       .selectFrom("webhook_deliveries as d")
@@ -142,35 +133,29 @@ export function claimDeliveries(
         .execute();
     return due.map(({ id, operation_id, seq, attempt, type, data, created_at: time }) => ({
       ...{ id, operation_id, seq, attempt: attempt + 1 },
+      // Retention may have removed it.
       event: type && data && time ? { type, data, time } : undefined,
     }));
   });
 }
 
+type DueDelivery = Awaited<ReturnType<typeof claimDeliveries>>[number];
+
 /** Makes one attempt, and stores its outcome unless a later attempt has begun. An aborted attempt does not count. */
 async function deliver(
   { database, source, log, telemetry, pace }: DelivererParts & { readonly pace: DeliveryPace },
-  { name: target, url, secret }: WebhookTarget,
-  { id, operation_id, seq, attempt, event }: DueDelivery,
+  target: WebhookTarget,
+  delivery: DueDelivery,
   signal: AbortSignal,
 ): Promise<void> {
-  const end = event
-    ? await postEvent({
-        url,
-        secret,
-        source,
-        operation_id,
-        seq,
-        event,
-        signal,
-        milliseconds: pace.timeoutMilliseconds,
-      })
-    : ({ kind: "refused", reason: "the event is no longer kept" } as const);
-  const fields = { operation_id, seq, target, attempts: attempt };
+  const end = await post(delivery, target, source, pace.timeoutMilliseconds, signal);
+  const { id, operation_id, seq, attempt } = delivery;
+  const { name } = target;
+  const fields = { operation_id, seq, target: name, attempts: attempt };
   let changes: UpdateObject<Tables, "webhook_deliveries">;
   if (end.kind === "delivered") {
     changes = { delivered_at: database.time(), last_error: null };
-    telemetry.delivery(target, "delivered");
+    telemetry.delivery(name, "delivered");
     log.debug(fields, "an event was delivered");
   } else if (end.kind === "aborted") {
     changes = { attempt: attempt - 1 };
@@ -178,13 +163,13 @@ async function deliver(
     const { reason } = end;
     const seconds = pace.retryDelay(attempt);
     changes = { next_at: database.time(seconds), last_error: reason };
-    telemetry.delivery(target, "retried");
+    telemetry.delivery(name, "retried");
     const message = "an event was not delivered, and is tried again";
     log.info({ ...fields, reason, seconds: Math.round(seconds) }, message);
   } else {
     const { reason } = end;
     changes = { failed_at: database.time(), last_error: reason };
-    telemetry.delivery(target, "failed");
+    telemetry.delivery(name, "failed");
     log.warn({ ...fields, reason }, "an event was not delivered and will not be retried");
   }
   try {
@@ -200,4 +185,96 @@ async function deliver(
   } catch (error) {
     log.warn({ err: error, ...fields }, "the outcome of a delivery could not be stored");
   }
+}
+
+/**
+ * `failed`: another attempt may succeed. `refused`: the receiver wants no more events. A reason names no URL, since a URL may contain a
+ * secret.
+ */
+type Outcome =
+  | { readonly kind: "delivered" }
+  | { readonly kind: "aborted" }
+  | { readonly kind: "failed" | "refused"; readonly reason: string };
+
+/** Bytes of an answer that are read and discarded: an answer that ends within them leaves its connection for the next event. */
+const MAX_ANSWER_BYTES = 64 * 1_024;
+
+/** Posts the event of a delivery, and does not follow redirects. */
+async function post(
+  delivery: DueDelivery,
+  { url, secret }: WebhookTarget,
+  source: string,
+  milliseconds: number,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const message = signedEvent(delivery, secret, source);
+  if (message === undefined) return { kind: "refused", reason: "the event is no longer kept" };
+  const late = AbortSignal.timeout(milliseconds);
+  let status: number;
+  try {
+    status = await send(url, message, AbortSignal.any([signal, late]));
+  } catch (error) {
+    if (signal.aborted) return { kind: "aborted" };
+    if (late.aborted) return { kind: "failed", reason: `no answer within ${milliseconds} ms` };
+    // The error's message may name the URL.
+    const code = codeOf(error) ?? "";
+    const isCode = /^[A-Z0-9_]{1,60}$/.test(code);
+    return { kind: "failed", reason: `the connection failed${isCode ? ` (${code})` : ""}` };
+  }
+  if (status >= 200 && status < 300) return { kind: "delivered" };
+  const reason = `answered with status ${status}`;
+  if (status === 410) return { kind: "refused", reason: `${reason}: the receiver does not want the event` };
+  const isRedirect = status >= 300 && status < 400;
+  return { kind: "failed", reason: isRedirect ? `${reason}, and redirects are not followed` : reason };
+}
+
+/** The event as CloudEvents 1.0 in JSON, structured mode, signed by Standard Webhooks; undefined if it is no longer kept. */
+function signedEvent({ operation_id, seq, event }: DueDelivery, secret: string, source: string) {
+  if (event === undefined) return undefined;
+  const now = new Date();
+  // The same for every attempt, so that a receiver can recognize a repeated event. It has no full stop, which separates id, time and body
+  // in the signed text.
+  const id = `${operation_id}_${seq}`;
+  const body = JSON.stringify({
+    ...{ specversion: "1.0", id, source, type: `mucast.operation.${event.type}`, subject: operation_id },
+    time: event.time.toISOString(),
+    datacontenttype: "application/json",
+    data: event.data,
+  });
+  const headers = {
+    "content-type": "application/cloudevents+json; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+    "user-agent": `mucast/${MUCAST_VERSION}`,
+    "webhook-id": id,
+    "webhook-timestamp": String(Math.floor(now.getTime() / 1_000)),
+    "webhook-signature": new Webhook(secret).sign(id, now, body),
+  };
+  return { body, headers };
+}
+
+/** @returns the status of the answer, before its body, which does not matter. @throws without an answer. */
+function send(
+  url: string,
+  { body, headers }: NonNullable<ReturnType<typeof signedEvent>>,
+  signal: AbortSignal,
+): Promise<number> {
+  const request = url.startsWith("https:") ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: "POST", headers, signal }, (answer) => {
+      resolve(answer.statusCode!);
+      let bytes = 0;
+      answer.on("data", (piece: Buffer) => {
+        bytes += piece.length;
+        if (bytes > MAX_ANSWER_BYTES) answer.destroy();
+      });
+      answer.on("error", () => undefined);
+    });
+    // Without a listener, Node closes the connection after a 101 and reports nothing.
+    sent.on("upgrade", (answer, socket) => {
+      socket.destroy();
+      resolve(answer.statusCode!);
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
 }
