@@ -1,4 +1,4 @@
-/** The HTTP part of a service on a real socket and a real blob folder, with fakes of the other parts. */
+/** The HTTP part of a service on a real socket, database and blob folder. Tests do by hand what jobs and processes would. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { type IncomingMessage, type RequestOptions, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,23 +9,22 @@ import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/authenticate.ts";
-import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
+import { KeyStore } from "../auth/key-store.ts";
+import { StoredBlobs } from "../blobs/blobs.ts";
 import { registerMcp } from "../mcp/mcp-server.ts";
 import { SteppedOperations } from "../operations/operations.testing.ts";
 import { Preparations, type PrepareFiles } from "../preparation/preparations.ts";
-import { FakeReportLinks } from "../report/fake-report-links.testing.ts";
-import { type DrawPage, Reports } from "../report/reports.ts";
+import { type DrawPage, ReportLinks, Reports } from "../report/reports.ts";
 import { noTelemetry } from "../telemetry/no-telemetry.testing.ts";
 import type { RequestDone } from "../telemetry/telemetry.ts";
 import { buildHttp } from "./build-http.ts";
-import { FakeBlobs } from "./fake-blobs.testing.ts";
 import type { HttpOptions } from "./http-app.ts";
 
 export const LOCAL_TOKEN = "the-token-of-the-lock-file";
 
 export type Listening = Awaited<ReturnType<typeof listen>>;
 
-/** Listens on a free loopback port. @param changed settings other than the defaults. @param parts parts other than the fakes. */
+/** Listens on a free loopback port. @param changed settings other than the defaults. @param parts that the test makes. */
 export async function listen(
   changed: Partial<Settings> = {},
   parts: Partial<Pick<HttpOptions, "ready" | "beatMilliseconds">> & {
@@ -39,7 +38,10 @@ export async function listen(
   const policy = { allowed: [], mapped: [{ base: "", folder }] };
   const store = parts.store ?? (await openStore("", { policy }));
   const operations = await SteppedOperations.open();
-  const [keys, blobs] = [new FakeKeyStore(), new FakeBlobs(store)];
+  const { database } = operations.parts;
+  const keys = new KeyStore(database);
+  const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
+  const blobs = new StoredBlobs({ database, store, settings, quota });
   /** Message and fields of each log line, as JSON. */
   const logged: string[] = [];
   const write = (fields: object, message: string) => void logged.push(JSON.stringify({ message, ...fields }));
@@ -51,7 +53,7 @@ export async function listen(
   const app = buildHttp({
     ...{ settings, operations, keys, blobs, log, beatMilliseconds: parts.beatMilliseconds },
     reports: new Reports({ blobs, draw: parts.draw ?? noProcess, cacheBytes: settings.report_cache_bytes }),
-    reportLinks: new FakeReportLinks(),
+    reportLinks: new ReportLinks(database, keys),
     preparations: new Preparations({ blobs, settings, run: parts.prepare ?? noProcess }),
     authenticate: await buildAuthenticate(settings, { keys, firstIssuer, log, localToken: LOCAL_TOKEN }),
     telemetry: {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { settingNames, settingsSchema } from "../../contract/settings.ts";
+import { isEveryAddress } from "../service-address.ts";
 import { secretHider } from "../telemetry/hide-secrets.ts";
 import { loadSettings, secretsOf } from "./load-settings.ts";
 
@@ -40,6 +41,13 @@ test("without settings the service listens on loopback and uses a folder of the 
 test("an empty HOME does not put the data into the current folder", () => {
   const { data_dir } = loadSettings({}, { HOME: "", XDG_DATA_HOME: "" });
   assert.equal(data_dir, join(userInfo().homedir, ".local/share/mucast"));
+});
+
+test("every address of the machine is told apart from a single one", () => {
+  const listensOnAll = (host: string) => isEveryAddress({ host, port: 0 });
+  for (const host of ["0.0.0.0", "::", "[::]", "0:0:0:0:0:0:0:0"]) assert.ok(listensOnAll(host), host);
+  for (const host of ["127.0.0.1", "192.0.2.7", "::1", "[::1]", "fe80::1%eth0", "localhost", "forecaster"])
+    assert.ok(!listensOnAll(host), host);
 });
 
 test("a flag takes precedence over the environment, and the environment over the file", () => {
