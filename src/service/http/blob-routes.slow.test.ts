@@ -3,21 +3,18 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { outputFailed } from "../../blob/blob-errors.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { blobPageSchema } from "../../contract/api/blob-page.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { uploadedBlobSchema } from "./blob-routes.ts";
-import { ask, codeOf, eventually, type Listening, listen, listenFor } from "./listening.testing.ts";
+import { ask, codeOf, eventually, listen, listenFor } from "./listening.testing.ts";
 
 const LIMIT = 2 ** 21;
 type Headers = Record<string, string | number>;
 
-let service: Listening;
-before(async () => {
-  service = await listen({ upload_bytes: LIMIT });
-});
+const service = await listen({ upload_bytes: LIMIT });
 after(async () => {
   await service.close();
   const isDefect = (line: string) => line.includes("defect");

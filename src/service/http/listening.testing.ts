@@ -9,6 +9,7 @@ import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/authenticate.ts";
+import type { Caller } from "../auth/caller.ts";
 import { KeyStore } from "../auth/key-store.ts";
 import { StoredBlobs } from "../blobs/blobs.ts";
 import { registerMcp } from "../mcp/mcp-server.ts";
@@ -18,8 +19,11 @@ import { type DrawPage, ReportLinks, Reports } from "../report/reports.ts";
 import { noTelemetry } from "../telemetry/no-telemetry.testing.ts";
 import type { RequestDone } from "../telemetry/telemetry.ts";
 import { buildHttp } from "./build-http.ts";
+import { EXAMPLE_PAYLOADS } from "./examples.ts";
 import type { HttpOptions } from "./http-app.ts";
 
+/** Whom requests come from without authentication. */
+const CALLER: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
 export const LOCAL_TOKEN = "the-token-of-the-lock-file";
 
 export type Listening = Awaited<ReturnType<typeof listen>>;
@@ -73,8 +77,17 @@ export async function listen(
     await operations.close();
     await rm(folder, { recursive: true, force: true });
   };
+  /** @returns the id of a queued operation. */
+  const submit = async (operation: keyof typeof EXAMPLE_PAYLOADS = "run_ml_job", caller = CALLER) => {
+    const payload = JSON.stringify(EXAMPLE_PAYLOADS[operation]);
+    return (await operations.submit(caller, { operation, payload })).operation.id;
+  };
+  const finish = async (id: string) => {
+    await operations.start(id);
+    await operations.end(id);
+  };
   const origin = `http://127.0.0.1:${port}`;
-  return { origin, port, operations, keys, blobs, store, files, logged, done, close };
+  return { submit, finish, origin, port, operations, keys, blobs, store, files, logged, done, close };
 }
 
 /** The same for one test, which closes the service at its end. */

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { ask, type Listening, listen, listenFor } from "./listening.testing.ts";
+import { after, test } from "node:test";
+import { ask, listen, listenFor } from "./listening.testing.ts";
 import { CONSOLE_FORMS, readConsoleFiles } from "./web-files.ts";
 
-let service: Listening;
-before(async () => {
-  service = await listen();
-});
+const service = await listen();
 after(() => service.close());
 
 const OWN_FILES =

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { z } from "zod";
 import { queueSchema } from "../../contract/api/queue-view.ts";
 import { apiKeySchema } from "../auth/key-store.ts";
-import { ML_PAYLOAD } from "./examples.ts";
 import type { ReadyCheck } from "./http-app.ts";
-import { ask, type Listening, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";
+import { ask, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";
 
 test("/readyz answers 200 only if every check passes, /healthz always, and the log has a change only", async (t) => {
   const passing: ReadyCheck[] = [
@@ -51,11 +50,10 @@ test("/metrics needs no credentials with auth none, and read otherwise", async (
 });
 
 test("/v1/queue tells a caller its scopes, and only the totals of other callers", async (t) => {
-  const { port, keys, operations } = await listenFor(t, { auth: "keys" });
+  const { port, keys, submit } = await listenFor(t, { auth: "keys" });
   const writer = await keys.create("a writer", ["write", "read"]);
   const reader = await keys.create("b", ["read"]);
-  const other = { subject: "key:other", scopes: new Set(["write"] as const) };
-  await operations.submit(other, { operation: "run_ml_job", payload: JSON.stringify(ML_PAYLOAD) });
+  await submit("run_ml_job", { subject: "key:other", scopes: new Set(["write"]) });
   const read = async (token: string) => {
     const headers = { authorization: `Bearer ${token}` };
     return queueSchema.parse(JSON.parse((await ask(port, { path: "/v1/queue", headers })).text));
@@ -90,10 +88,7 @@ test("with OIDC a refusal names the metadata by which an MCP client finds the is
 const createdKeySchema = z.strictObject({ key: apiKeySchema, token: z.string() });
 const keyListSchema = z.strictObject({ keys: z.array(apiKeySchema), next_cursor: z.string().nullable() });
 
-let service: Listening;
-before(async () => {
-  service = await listen({ auth: "keys" });
-});
+const service = await listen({ auth: "keys" });
 after(() => service.close());
 
 /** Sends a request with a key, and returns the status, the headers and the parsed body. */

@@ -43,14 +43,12 @@ function span(name: string): ReceivedSpan {
 
 function operation(fields: Partial<WatchedOperation> = {}): WatchedOperation {
   return {
-    ...{
-      id: "op1",
-      operation: "run_ml_job",
-      status: "Succeeded",
-      attempt: 2,
-      traceparent: null,
-      error: null,
-    },
+    id: "op1",
+    operation: "run_ml_job",
+    status: "Succeeded",
+    attempt: 2,
+    traceparent: null,
+    error: null,
     created_at: new Date(1_000_000),
     started_at: new Date(1_002_500),
     attempt_started_at: new Date(1_005_000),
@@ -150,12 +148,11 @@ describe("sending", () => {
   it("goes to the traces of the endpoint, with the headers and the resource of the environment", async () => {
     await traced(ask);
     assert.deepEqual([receiver.paths.at(-1), receiver.headers.at(-1)!["x-tenant"]], ["/v1/traces", "t1"]);
-    const resource = receiver.resources.at(-1)!;
-    const names = ["service.name", "service.version", "deployment.environment.name"];
-    assert.deepEqual(
-      names.map((name) => resource[name]),
-      ["forecasts", MUCAST_BUILD, "test"],
-    );
+    assert.partialDeepStrictEqual(receiver.resources.at(-1), {
+      "service.name": "forecasts",
+      "service.version": MUCAST_BUILD,
+      "deployment.environment.name": "test",
+    });
   });
 
   it("that is refused or gets no answer is logged once and holds nothing up", async () => {
