@@ -35,11 +35,11 @@ interface ReadyParts {
 
 interface Check {
   readonly name: ReadyCheck["name"];
-  readonly run: () => Promise<void>;
+  readonly run: () => Promise<unknown>;
   /** Whether every other service needs the same database or storage. */
   readonly isShared: boolean;
   /** A check that does not return is not started again: it would block one thread per round. */
-  pending?: Promise<void> | undefined;
+  pending?: Promise<unknown> | undefined;
   passedAt?: number;
   /** Why it failed last; undefined if it passed. */
   failure?: string | undefined;
@@ -72,12 +72,10 @@ export class Readiness {
   /** Runs all checks, ten seconds at most. Only one round runs at a time: a call during a round waits for that one. */
   look(): Promise<void> {
     const { timeoutMilliseconds } = this.#parts;
-    this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeoutMilliseconds))).then(
-      () => {
-        this.#round = undefined;
-        this.#hasLooked = true;
-      },
-    );
+    this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeoutMilliseconds))).then(() => {
+      this.#round = undefined;
+      this.#hasLooked = true;
+    });
     return this.#round;
   }
 
@@ -92,11 +90,9 @@ export class Readiness {
         : { name, ok: false, message: failure };
     });
     const phase = this.#parts.phase();
+    if (phase === "accepting") return [...results, { name: "accepting", ok: true }];
     const message = `the service is about to ${phase === "starting" ? "start" : "end"}`;
-    return [
-      ...results,
-      phase === "accepting" ? { name: "accepting", ok: true } : { name: "accepting", ok: false, message },
-    ];
+    return [...results, { name: "accepting", ok: false, message }];
   }
 
   /**
@@ -125,7 +121,10 @@ async function runCheck(check: Check, timeout = TIMEOUT_MILLISECONDS): Promise<v
   });
   const over = new AbortController();
   const late = pause(timeout, new Error("late"), { signal: over.signal });
-  const error = await Promise.race([check.pending, late]).catch((thrown: unknown) => thrown);
+  const error = await Promise.race([check.pending, late]).then(
+    (result) => (result instanceof Error ? result : undefined),
+    (thrown: unknown) => thrown,
+  );
   over.abort();
   if (error === undefined) check.passedAt = performance.now();
   const message = error instanceof MucastError ? error.message : "it does not answer";
@@ -139,15 +138,14 @@ function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyPa
     {
       name: "database",
       isShared: dataDir === undefined,
-      async run() {
-        await database.write((db) =>
+      run: () =>
+        database.write((db) =>
           db
             .insertInto("readiness")
             .values({ id: 1 })
             .onConflict((conflict) => conflict.column("id").doUpdateSet({ checked_at: database.time() }))
             .execute(),
-        );
-      },
+        ),
     },
     {
       name: "storage",
@@ -170,9 +168,7 @@ function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyPa
   ];
   if (dataDir === undefined) return checks;
   const pinned = [pin(dataDir, "the data folder"), pin(sqliteFile(dataDir), "the database")];
-  const run = async () => {
-    for (const check of pinned) check();
-  };
+  const run = async () => pinned.forEach((check) => check());
   return [{ name: "data_folder", isShared: false, run }, ...checks];
 }
 

@@ -7,7 +7,7 @@ import type { SubmittedOperation } from "../../src/contract/config/job-operation
 import { type Settings, settingsSchema } from "../../src/contract/settings.ts";
 import { page } from "../../src/report/page.ts";
 import { reported } from "../../src/report/reported.testing.ts";
-import { buildAuthenticate, firstIssuer } from "../../src/service/auth/authenticate.ts";
+import { buildAuthenticate } from "../../src/service/auth/authenticate.ts";
 import type { Caller, Scope } from "../../src/service/auth/caller.ts";
 import { KeyStore } from "../../src/service/auth/key-store.ts";
 import { StoredBlobs } from "../../src/service/blobs/blobs.ts";
@@ -100,9 +100,10 @@ export class ConsoleService {
       preparations: { prepare: () => Promise.reject(new Error("no test here prepares blobs")) },
       log: noLog,
       authenticate: await buildAuthenticate(settings, {
+        database: this.database,
         keys: this.keys,
-        firstIssuer: (issuer) => firstIssuer(this.database, issuer),
         log: noLog,
+        localToken: "a token that no test sends",
       }),
       telemetry: noTelemetry,
       occupancy: () => this.queue.dispatcher.occupancy,

@@ -46,8 +46,8 @@ onEachDatabase(({ database }) => {
   test("in the mode keys, only a valid key that is not revoked and the operator's token authenticate", async () => {
     const keys = open();
     const settings = { ...settingsSchema.parse({}), auth: "keys" as const, host: "0.0.0.0" };
-    const parts = { keys, firstIssuer: async (issuer: string) => issuer, log: noLog };
-    const authenticate = await buildAuthenticate(settings, { ...parts, localToken: "the-token" });
+    const parts = { database: database(), keys, log: noLog, localToken: "the-token" };
+    const authenticate = await buildAuthenticate(settings, parts);
     const { key, token } = await keys.create("x", ["read"]);
     const { secret } = parseApiKey((await keys.create("y", ["read"])).token)!;
     assert.equal((await authenticate(`bearer ${token}`)).subject, `key:${key.id}`);

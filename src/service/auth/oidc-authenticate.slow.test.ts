@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import type { MucastError } from "../../contract/errors/errors.ts";
+import { settingsSchema } from "../../contract/settings.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { FakeIssuer } from "./fake-issuer.testing.ts";
 import { oidcAuthenticate } from "./oidc-authenticate.ts";
@@ -14,15 +15,13 @@ const UNAVAILABLE = { code: "unavailable" };
 /** A new issuer, and the authentication by its tokens. */
 async function issuerFor(t: TestContext, jwksPath?: string) {
   const issuer = await FakeIssuer.start(t);
-  const authenticate = oidcAuthenticate({
-    issuer: issuer.url,
-    audience: "mucast",
-    jwksUrl: jwksPath && issuer.url + jwksPath,
-    scopes: { read: "mucast.read", write: "mucast.write" },
-    subjectOf: (sub) => `oidc:${sub}`,
-    keysSeconds: DAY_SECONDS,
-    log: noLog,
+  const settings = settingsSchema.parse({
+    oidc_issuer: issuer.url,
+    oidc_audience: "mucast",
+    oidc_jwks_url: jwksPath && issuer.url + jwksPath,
+    oidc_keys_seconds: DAY_SECONDS,
   });
+  const authenticate = oidcAuthenticate(settings, (sub) => `oidc:${sub}`, noLog);
   return { issuer, authenticate: (token: string) => authenticate(`Bearer ${token}`) };
 }
 

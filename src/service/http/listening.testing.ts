@@ -53,13 +53,12 @@ export async function listen(
   /** The requests that telemetry has recorded. */
   const done: RequestDone[] = [];
   const noProcess = () => Promise.reject(new Error("no process is started here"));
-  const firstIssuer = async (issuer: string) => issuer;
   const app = buildHttp({
     ...{ settings, operations, keys, blobs, log, beatMilliseconds: parts.beatMilliseconds },
     reports: new Reports({ blobs, draw: parts.draw ?? noProcess, cacheBytes: settings.report_cache_bytes }),
     reportLinks: new ReportLinks(database, keys),
     preparations: new Preparations({ blobs, settings, run: parts.prepare ?? noProcess }),
-    authenticate: await buildAuthenticate(settings, { keys, firstIssuer, log, localToken: LOCAL_TOKEN }),
+    authenticate: await buildAuthenticate(settings, { database, keys, log, localToken: LOCAL_TOKEN }),
     telemetry: {
       ...noTelemetry,
       requestStarted: ({ traceparent }) => ({ traceparent, ended: (what) => void done.push(what) }),

@@ -1,27 +1,18 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { isEnded, OPERATION_STATUSES, type OperationStatus } from "../../contract/api/operation-view.ts";
-import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { isEnded, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
+import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
-import type { Problem } from "../../contract/problems/problem.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
+import type { OperationRow } from "../database/tables.ts";
 import type { Log } from "./log.ts";
 
-/** The fields of an operation that traces and metrics need; its row has them all. */
-export interface WatchedOperation {
-  readonly id: string;
-  readonly operation: SubmittedOperation;
-  readonly status: OperationStatus;
-  /** Attempts begun. */
-  readonly attempt: number;
-  /** W3C trace context of the request that submitted it. */
-  readonly traceparent: string | null;
-  readonly created_at: Date;
-  /** Start of the first attempt. */
-  readonly started_at: Date | null;
-  readonly attempt_started_at: Date | null;
-  readonly finished_at: Date | null;
-  readonly error: Problem | null;
-}
+type TimeColumn = "created_at" | "started_at" | "attempt_started_at" | "finished_at";
+
+/** What traces and metrics need of the row of an operation. */
+export type WatchedOperation = Pick<
+  OperationRow,
+  "id" | "operation" | "status" | "attempt" | "traceparent" | "error" | TimeColumn
+>;
 
 export interface RequestDone {
   /** The pattern of the route, such as `/v1/operations/:id`; undefined if none matched. Never a path. */
@@ -29,8 +20,6 @@ export interface RequestDone {
   readonly status: number;
   readonly code?: string | undefined;
 }
-
-type OfOperation = Pick<WatchedOperation, "operation">;
 
 /** What a process of one request does; `track` works for an ended job instead. */
 const REQUEST_KINDS = ["report", "prepare", "track"] as const;
@@ -74,18 +63,12 @@ const GAUGES = {
 
 type Gauges = Readonly<Record<(typeof GAUGES)[keyof typeof GAUGES][1], () => number | Promise<number>>>;
 
-interface MetricsParts {
-  readonly log: Log;
-  readonly lostLines: () => number;
-  /** Names of the webhooks. */
-  readonly targets: readonly string[];
-}
-
 /**
  * The metrics of one service for Prometheus, in a separate registry. Labels have only bounded values: operations, statuses, codes,
  * patterns of routes and the operator's webhook targets; no ids and no paths.
+ * @param targets names of the webhooks.
  */
-export function openMetrics({ log, lostLines, targets }: MetricsParts) {
+export function openMetrics(log: Log, lostLines: () => number, targets: readonly string[]) {
   const registry = new Registry();
   const registers = [registry];
   const counters = Object.entries(COUNTERS).map(([name, [help, ...labelNames]]) => {
@@ -165,13 +148,12 @@ export function openMetrics({ log, lostLines, targets }: MetricsParts) {
       return () => streams.dec();
     },
     connectionRefused: () => count.http_connections_refused.inc(),
-    queued: ({ operation }: OfOperation) => count.operations_submitted.inc({ operation }),
-    /** An attempt starts. */
+    queued: ({ operation }: WatchedOperation) => count.operations_submitted.inc({ operation }),
     started({ operation, attempt, created_at, attempt_started_at: startedAt }: WatchedOperation): void {
       count.attempts_started.inc({ operation });
       if (attempt === 1 && startedAt) waited.observe({ operation }, secondsBetween(created_at, startedAt));
     },
-    attemptLost: ({ operation }: OfOperation) => count.attempts_lost.inc({ operation }),
+    attemptLost: ({ operation }: WatchedOperation) => count.attempts_lost.inc({ operation }),
     ended({ operation, status, started_at, finished_at, error }: WatchedOperation): void {
       count.operations_ended.inc({ operation, status });
       const code = Object.hasOwn(ERROR_TABLE, error?.code ?? "") ? error!.code : "other";

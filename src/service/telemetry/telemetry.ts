@@ -12,15 +12,9 @@ interface RequestBegun {
   readonly traceparent?: string | undefined;
 }
 
-export interface WatchedRequest {
-  /** Trace context to store with an operation and to pass on; undefined without a trace. */
-  readonly traceparent: string | undefined;
-  /** Called once. */
-  ended(done: RequestDone): void;
-}
-
 export interface Traces {
-  request(request: RequestBegun): WatchedRequest;
+  /** @returns the trace context to store with an operation and to pass on, if there is one, and what to call once at the end. */
+  request(request: RequestBegun): { readonly traceparent: string | undefined; ended(done: RequestDone): void };
   ended(operation: WatchedOperation, timings: readonly Timing[]): void;
   close(): Promise<void>;
 }
@@ -35,16 +29,15 @@ interface TelemetryParts {
 
 /** Opens metrics, and traces if the environment names an endpoint for them, by the variables of OpenTelemetry. */
 export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = [] }: TelemetryParts) {
-  const { requestEnded, ...metrics } = openMetrics({
-    log,
-    lostLines,
-    targets: webhooks.map(({ name }) => name),
-  });
+  const targets = webhooks.map(({ name }) => name);
+  const { requestEnded, ...metrics } = openMetrics(log, lostLines, targets);
   // The packages that create and send spans are loaded only if traces are wanted.
-  const traces = wantsTraces(env) ? (await import("./otlp-traces.ts")).otlpTraces(log) : NO_TRACES;
+  const endpoint = env.OTEL_EXPORTER_OTLP_ENDPOINT?.trim() || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?.trim();
+  const isDisabled = env.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true";
+  const traces = endpoint && !isDisabled ? (await import("./otlp-traces.ts")).otlpTraces(log) : NO_TRACES;
   return {
     ...metrics,
-    requestStarted(request: RequestBegun): WatchedRequest {
+    requestStarted(request: RequestBegun): ReturnType<Traces["request"]> {
       const startedAt = performance.now();
       const { traceparent, ended } = traces.request(request);
       return {
@@ -63,11 +56,6 @@ export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = 
     /** Sends the last spans, for some seconds at most. */
     close: () => traces.close(),
   };
-}
-
-function wantsTraces(env: TelemetryParts["env"]): boolean {
-  if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true") return false;
-  return [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some((url) => url?.trim());
 }
 
 /** Creates no spans, and passes on the trace of the caller. */
