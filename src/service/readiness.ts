@@ -72,10 +72,12 @@ export class Readiness {
   /** Runs all checks, ten seconds at most. Only one round runs at a time: a call during a round waits for that one. */
   look(): Promise<void> {
     const { timeoutMilliseconds } = this.#parts;
-    this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeoutMilliseconds))).then(() => {
-      this.#round = undefined;
-      this.#hasLooked = true;
-    });
+    this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeoutMilliseconds))).then(
+      () => {
+        this.#round = undefined;
+        this.#hasLooked = true;
+      },
+    );
     return this.#round;
   }
 
@@ -168,7 +170,9 @@ function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyPa
   ];
   if (dataDir === undefined) return checks;
   const pinned = [pin(dataDir, "the data folder"), pin(sqliteFile(dataDir), "the database")];
-  const run = async () => pinned.forEach((check) => check());
+  const run = async () => {
+    for (const check of pinned) check();
+  };
   return [{ name: "data_folder", isShared: false, run }, ...checks];
 }
 

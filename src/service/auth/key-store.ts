@@ -73,10 +73,7 @@ export class KeyStore {
     if (after !== undefined) {
       const created = this.#database.db.selectFrom("api_keys").select("created_at").where("id", "=", after);
       query = query.where(({ eb, or, and }) =>
-        or([
-          eb("created_at", "<", created),
-          and([eb("created_at", "=", created), eb("id", ">", after)]),
-        ]),
+        or([eb("created_at", "<", created), and([eb("created_at", "=", created), eb("id", ">", after)])]),
       );
     }
     const found = (await query.execute()).map(apiKeyOf);

@@ -96,7 +96,9 @@ function readScopes(claims: JWTPayload, settings: Settings): ReadonlySet<Scope> 
     typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [],
   );
   // No token gives `admin`.
-  return new Set((["read", "write"] as const).filter((scope) => words.includes(settings[`oidc_${scope}_scope`])));
+  return new Set(
+    (["read", "write"] as const).filter((scope) => words.includes(settings[`oidc_${scope}_scope`])),
+  );
 }
 
 /** After a failure, the issuer is not asked again for this long. */

@@ -129,6 +129,10 @@ export function ask(port: number, options: RequestOptions, body?: string | Uint8
   });
 }
 
+export function bearer(token: string | undefined): { authorization?: string } {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
+
 /** Status and code of an answer that is a problem. */
 export function codeOf({ status, text }: Pick<RawAnswer, "status" | "text">): [number, string] {
   return [status, JSON.parse(text).code ?? text];

@@ -34,14 +34,13 @@ test("a submitted job is answered with 202, its operation and the operation's UR
 
 test("the job gets the text of the body, and the trace context of the request", async () => {
   const text = BODY.replace('"alpha":0.1}', '"alpha": 0.10}');
-  assert.notEqual(text, BODY);
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const { id } = JSON.parse((await post(text, { traceparent })).text);
   const submission = service.operations.submissionOf(id);
   assert.deepEqual([submission.payload, submission.traceparent], [text, traceparent]);
 });
 
-test("the same Idempotency-Key and body give the same 202 and Location, and another body a conflict", async () => {
+test("the same Idempotency-Key and body give the same 202 and Location, another body a conflict; a malformed key is refused", async () => {
   const headers = { "idempotency-key": "nightly-2026-01-05" };
   const first = await post(BODY, headers);
   await finish(JSON.parse(first.text).id);
@@ -51,9 +50,6 @@ test("the same Idempotency-Key and body give the same 202 and Location, and anot
   assert.equal(second.headers["retry-after"], "1");
   const other = JSON.stringify({ ...ML_PAYLOAD, config: { "ML params": { model: "lasso" } } });
   assert.deepEqual(codeOf(await post(other, headers)), [422, "idempotency_conflict"]);
-});
-
-test("an Idempotency-Key with spaces, non-ASCII characters or more than 255 characters is refused", async () => {
   for (const key of ["a b", "x".repeat(256), "schlüssel"]) {
     const answer = await post(BODY, { "idempotency-key": Buffer.from(key).toString("latin1") });
     const { code, path } = JSON.parse(answer.text);
@@ -215,12 +211,13 @@ test("cancel needs no body, and accepts any; it answers 202 until a running job 
     assert.deepEqual([answer.status, JSON.parse(answer.text).status], [200, "Canceled"], type);
   }
   const id = await submit();
-  service.operations.start(id);
-  const cancel = async () => {
+  await service.operations.start(id);
+  for (const wanted of [
+    [202, "Running"],
+    [200, "Succeeded"],
+  ]) {
     const { status, text } = await get(`/v1/operations/${id}/cancel`, {}, "POST");
-    return [status, JSON.parse(text).status];
-  };
-  assert.deepEqual(await cancel(), [202, "Running"]);
-  service.operations.end(id);
-  assert.deepEqual(await cancel(), [200, "Succeeded"]);
+    assert.deepEqual([status, JSON.parse(text).status], wanted);
+    if (status === 202) await service.operations.end(id);
+  }
 });

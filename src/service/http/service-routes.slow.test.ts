@@ -4,7 +4,7 @@ import { z } from "zod";
 import { queueSchema } from "../../contract/api/queue-view.ts";
 import { apiKeySchema } from "../auth/key-store.ts";
 import type { ReadyCheck } from "./http-app.ts";
-import { ask, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";
+import { ask, bearer, type Listening, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";
 
 test("/readyz answers 200 only if every check passes, /healthz always, and the log has a change only", async (t) => {
   const passing: ReadyCheck[] = [
@@ -42,11 +42,9 @@ test("/metrics needs no credentials with auth none, and read otherwise", async (
   // As behind a proxy on the same machine.
   const shut = await listenFor(t, { auth: "keys" });
   const { token } = await shut.keys.create("prometheus", ["read"]);
-  const status = async (port: number, headers = {}) =>
-    (await ask(port, { path: "/metrics", headers })).status;
-  assert.equal(await status(open.port), 200);
-  assert.equal(await status(shut.port), 401);
-  assert.equal(await status(shut.port, { authorization: `Bearer ${token}` }), 200);
+  const status = async ({ port }: Listening, key?: string) =>
+    (await ask(port, { path: "/metrics", headers: bearer(key) })).status;
+  assert.deepEqual([await status(open), await status(shut), await status(shut, token)], [200, 401, 200]);
 });
 
 test("/v1/queue tells a caller its scopes, and only the totals of other callers", async (t) => {
@@ -55,8 +53,8 @@ test("/v1/queue tells a caller its scopes, and only the totals of other callers"
   const reader = await keys.create("b", ["read"]);
   await submit("run_ml_job", { subject: "key:other", scopes: new Set(["write"]) });
   const read = async (token: string) => {
-    const headers = { authorization: `Bearer ${token}` };
-    return queueSchema.parse(JSON.parse((await ask(port, { path: "/v1/queue", headers })).text));
+    const { text } = await ask(port, { path: "/v1/queue", headers: bearer(token) });
+    return queueSchema.parse(JSON.parse(text));
   };
   const seen = await read(writer.token);
   assert.deepEqual(seen.scopes, ["read", "write"]);
@@ -93,8 +91,7 @@ after(() => service.close());
 
 /** Sends a request with a key, and returns the status, the headers and the parsed body. */
 async function send(method: string, path: string, token?: string, body?: object) {
-  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const headers = { ...authorization, ...(body === undefined ? {} : { "content-type": "application/json" }) };
+  const headers = { ...bearer(token), ...(body === undefined ? {} : { "content-type": "application/json" }) };
   const answer = await ask(service.port, { method, path, headers }, body && JSON.stringify(body));
   return { ...answer, challenge: answer.headers["www-authenticate"], body: JSON.parse(answer.text) };
 }
@@ -143,8 +140,11 @@ test("the faults of a new key have their paths", async () => {
 
 test("without authentication, only the operator can manage keys", async (t) => {
   const open = await listenFor(t);
-  const status = async (headers: Record<string, string>) =>
-    (await ask(open.port, { path: "/admin/keys", headers })).status;
-  assert.equal(await status({}), 403);
-  assert.equal(await status({ authorization: `Bearer ${LOCAL_TOKEN}` }), 200);
+  for (const [token, status] of [
+    [undefined, 403],
+    [LOCAL_TOKEN, 200],
+  ] as const) {
+    const answer = await ask(open.port, { path: "/admin/keys", headers: bearer(token) });
+    assert.equal(answer.status, status);
+  }
 });

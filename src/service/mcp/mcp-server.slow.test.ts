@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { PassThrough } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -12,7 +11,6 @@ import { problemOf } from "../../contract/problems/problem.ts";
 import { FORECAST, ML_PAYLOAD, SUCCEEDED } from "../http/examples.ts";
 import { ask, listen, listenFor } from "../http/listening.testing.ts";
 import { call, connect, refused } from "./client.testing.ts";
-import { serveMcpOnStdio } from "./mcp-server.ts";
 import { toolError, toolResult } from "./tool-result.ts";
 import { TOOLS, type ToolOperations } from "./tools.ts";
 
@@ -44,8 +42,7 @@ for (const [mode, revision] of [
       assert.deepEqual(found, wanted);
       assert.ok(client.getInstructions()!.includes(`PUT ${service.origin}/data/<name>`));
       assert.deepEqual(client.getServerVersion()?.name, "mucast");
-      for (const name of ["__proto__", "constructor", "no_tool"])
-        await assert.rejects(client.callTool({ name, arguments: {} }), new RegExp(`Tool ${name} not found`));
+      await assert.rejects(client.callTool({ name: "no_tool", arguments: {} }), /Tool no_tool not found/);
     });
 
     test("runs a job, reads it, finds it in the list and cancels it", async () => {
@@ -274,17 +271,6 @@ test("a batch is run, each of its messages counts before any is run, and a long 
   assert.equal(await send(500), 400);
   assert.equal(await send(6), 429);
   assert.equal(list.mock.callCount(), 4);
-});
-
-test("a message above the limit of the transport ends a service on stdio", async () => {
-  const [input, output] = [new PassThrough(), new PassThrough()];
-  const errors: unknown[] = [];
-  const onError = (error: unknown) => errors.push(error);
-  const parts = { operations: {} as ToolOperations, address: "http://127.0.0.1:9", input, output, onError };
-  const ended = serveMcpOnStdio(parts, new AbortController().signal);
-  input.write("[".repeat(11 * 2 ** 20));
-  await ended;
-  assert.match(String(errors), /exceeded maximum size of 10485760 bytes/);
 });
 
 test("names begin no line in the text for an agent", () => {

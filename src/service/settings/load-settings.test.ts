@@ -31,11 +31,9 @@ function faultOf(body: () => unknown): MucastError {
 
 test("without settings the service listens on loopback and uses a folder of the user", () => {
   const settings = loadSettings({}, { XDG_DATA_HOME: "/home/someone/data" });
-  assert.deepEqual([settings.host, settings.port, settings.auth], ["127.0.0.1", 8080, "none"]);
-  assert.deepEqual(
-    [settings.data_dir, settings.blob_url],
-    ["/home/someone/data/mucast", "/home/someone/data/mucast/blobs"],
-  );
+  const data_dir = "/home/someone/data/mucast";
+  const expected = { host: "127.0.0.1", port: 8080, auth: "none", data_dir, blob_url: `${data_dir}/blobs` };
+  assert.partialDeepStrictEqual(settings, expected);
 });
 
 test("an empty HOME does not put the data into the current folder", () => {
@@ -59,19 +57,8 @@ test("a flag takes precedence over the environment, and the environment over the
 });
 
 test("a blank flag is refused, and a blank variable counts as unset", () => {
-  for (const [key, flag] of [
-    ["port", "--port"],
-    ["data_dir", "--data-dir"],
-    ["settings", "--settings"],
-  ] as const) {
-    for (const blank of ["", " "]) {
-      assert.throws(
-        () => loadSettings({ [key]: blank }, {}),
-        (error) =>
-          error instanceof MucastError && error.code === "invalid_request" && error.message.includes(flag),
-      );
-    }
-  }
+  for (const key of ["port", "settings"])
+    assert.match(faultOf(() => loadSettings({ [key]: " " }, {})).message, new RegExp(`--${key}: is empty`));
   assert.equal(loadSettings({}, { MUCAST_PORT: " " }).port, loadSettings({}, {}).port);
 });
 
@@ -111,14 +98,8 @@ test("the cluster of jobs is a URL, and a switch of a variable or a flag is a wo
 });
 
 test("a public URL has no user name, query or fragment", () => {
-  for (const url of [
-    "https://a.example/?x=1",
-    "https://a.example/#x",
-    "https://me:pw@a.example",
-    "ftp://a.example",
-  ]) {
+  for (const url of ["https://a.example/?x=1", "https://a.example/#x", "https://me:pw@a.example", "ftp://a"])
     assert.match(faultOf(() => loadSettings({ public_url: url }, {})).message, /^--public-url: /);
-  }
 });
 
 test("no error shows the value of a secret", () => {
@@ -130,14 +111,11 @@ test("no error shows the value of a secret", () => {
 });
 
 test("the error of a settings file that cannot be read, or is not an object, names it", () => {
-  assert.match(
-    faultOf(() => loadSettings({ settings: "/nowhere.json" }, {})).message,
-    /\/nowhere\.json.*ENOENT/,
-  );
-  assert.match(
-    faultOf(() => loadSettings({ settings: settingsFile("[]") }, {})).message,
-    /is not a JSON object/,
-  );
+  for (const [settings, words] of [
+    ["/nowhere.json", /\/nowhere\.json.*ENOENT/],
+    [settingsFile("[]"), /is not a JSON object/],
+  ] as const)
+    assert.match(faultOf(() => loadSettings({ settings }, {})).message, words);
   assert.match(faultOf(() => loadSettings({ settings: settingsFile("{") }, {})).message, /settings\.json/);
 });
 

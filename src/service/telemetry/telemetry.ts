@@ -14,7 +14,10 @@ interface RequestBegun {
 
 export interface Traces {
   /** @returns the trace context to store with an operation and to pass on, if there is one, and what to call once at the end. */
-  request(request: RequestBegun): { readonly traceparent: string | undefined; ended(done: RequestDone): void };
+  request(request: RequestBegun): {
+    readonly traceparent: string | undefined;
+    ended(done: RequestDone): void;
+  };
   ended(operation: WatchedOperation, timings: readonly Timing[]): void;
   close(): Promise<void>;
 }
