@@ -12,7 +12,7 @@ import { FORECAST, ML_PAYLOAD, SUCCEEDED } from "../http/examples.ts";
 import { ask, listen, listenFor } from "../http/listening.testing.ts";
 import { call, connect, refused } from "./client.testing.ts";
 import { toolError, toolResult } from "./tool-result.ts";
-import { TOOLS, type ToolOperations } from "./tools.ts";
+import { TOOLS } from "./tools.ts";
 
 const service = await listen();
 after(() => service.close());
