@@ -3,9 +3,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { outputFailed } from "../../blob/blob-errors.ts";
-import type { BlobStore } from "../../blob/store.ts";
 import { blobPageSchema } from "../../contract/api/blob-page.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { uploadedBlobSchema } from "./blob-routes.ts";
@@ -38,26 +37,6 @@ function beginPut(name: string, headers: Headers) {
   });
   const write = (text: string) => new Promise<void>((resolve) => void sent.write(text, () => resolve()));
   return { sent, status, write };
-}
-
-/** A fake: a store without blobs, in which every write fails with an error of the system. */
-function fakeFullStore(errno: string, parts: Partial<BlobStore> = {}): BlobStore {
-  const fail = async (key: string) => {
-    const error = Object.assign(new Error(errno), { code: errno });
-    throw outputFailed(`/${key}`, causeOf(error), error);
-  };
-  const store: BlobStore = {
-    url: "",
-    within: () => store,
-    stat: async () => undefined,
-    read: () => assert.fail("there is no blob"),
-    put: fail,
-    create: fail,
-    remove: async () => undefined,
-    close: async () => undefined,
-    ...parts,
-  };
-  return store;
 }
 
 test("PUT answers 201 for a new blob and 200 for a replaced one, with its URL, size and version", async () => {
@@ -168,20 +147,29 @@ test("an upload needs room before its bytes come, or as they come", async (t) =>
   await eventually(async () => (await small.files()).length === 2);
 });
 
-for (const [errno, status, code, words] of [
-  ["ENOSPC", 507, "storage_full", /could not be stored: .*no space left on the device/],
-  ["EROFS", 502, "storage_failed", /the file system is read-only/],
-] as const) {
-  test(`a storage that fails with ${errno} makes an upload ${code}, with a detail about an upload`, async (t) => {
-    const fake = await listenFor(t, {}, { store: fakeFullStore(errno) });
-    const sent = { method: "PUT", path: "/data/feature_engine_1.json" };
-    const answer = await ask(fake.port, sent, "[]");
+/** The store of a service, whose functions a test replaces. */
+async function replaceable(t: TestContext) {
+  const { store, ...listening } = await listenFor(t);
+  t.mock.method(store, "within", () => store);
+  return { ...listening, store };
+}
+
+test("a storage that is full or read-only makes an upload fail, with a detail about an upload", async (t) => {
+  const { port, store } = await replaceable(t);
+  for (const [errno, status, code, words] of [
+    ["ENOSPC", 507, "storage_full", /could not be stored: .*no space left on the device/],
+    ["EROFS", 502, "storage_failed", /the file system is read-only/],
+  ] as const) {
+    const error = Object.assign(new Error(errno), { code: errno });
+    const failure = outputFailed("/data/x", causeOf(error), error);
+    t.mock.method(store, "put", () => Promise.reject(failure));
+    const answer = await ask(port, { method: "PUT", path: "/data/feature_engine_1.json" }, "[]");
     assert.deepEqual(codeOf(answer), [status, code]);
     const { title, detail } = JSON.parse(answer.text);
     assert.match(detail, words);
     assert.doesNotMatch(`${title} ${detail}`, /result|output/);
-  });
-}
+  }
+});
 
 test("GET and HEAD answer with type and version, and say that ranges are possible", async () => {
   const name = freshName();
@@ -365,8 +353,9 @@ test("the service closes the file of a download whose reader disconnects before 
       isClosed = true;
     }
   }
-  const store = fakeFullStore("EROFS", { stat: async () => ({ size: 10_000, etag: '"1"' }), read });
-  const slow = await listenFor(t, {}, { store });
+  const slow = await replaceable(t);
+  await slow.store.put("data/feature_engine_slow.json", " ".repeat(10_000));
+  t.mock.method(slow.store, "read", read);
   const socket = connect(slow.port, "127.0.0.1");
   socket.write(`GET /data/feature_engine_slow.json HTTP/1.1\r\nHost: 127.0.0.1:${slow.port}\r\n\r\n`);
   await asked.promise;

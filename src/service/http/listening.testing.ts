@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { openStore } from "../../blob/open-store.ts";
-import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/authenticate.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -32,7 +31,6 @@ export type Listening = Awaited<ReturnType<typeof listen>>;
 export async function listen(
   changed: Partial<Settings> = {},
   parts: Partial<Pick<HttpOptions, "ready" | "beatMilliseconds">> & {
-    readonly store?: BlobStore;
     readonly draw?: DrawPage;
     readonly prepare?: PrepareFiles;
   } = {},
@@ -40,7 +38,7 @@ export async function listen(
   const folder = await mkdtemp(join(tmpdir(), "mucast-http-"));
   const settings = { ...settingsSchema.parse({}), ...changed };
   const policy = { allowed: [], mapped: [{ base: "", folder }] };
-  const store = parts.store ?? (await openStore("", { policy }));
+  const store = await openStore("", { policy });
   const operations = await SteppedOperations.open();
   const { database } = operations.parts;
   const keys = new KeyStore(database);
