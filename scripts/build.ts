@@ -1,7 +1,7 @@
 /** Compiles src/ into dist/, notes the commit there, and copies Swagger UI to web/, for the npm package. */
 import { spawnSync } from "node:child_process";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
-import { SWAGGER_FILES } from "../src/service/http/web-files.ts";
+import { SWAGGER_FILES } from "../src/service/http/page-routes.ts";
 import { commitToBuild } from "./tree-commit.ts";
 
 /** Four checkers take as long as one, and do twice the work. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ask, listen, listenFor } from "./listening.testing.ts";
-import { CONSOLE_FORMS, readConsoleFiles } from "./web-files.ts";
+import { CONSOLE_FORMS, readConsoleFiles } from "./page-routes.ts";
 
 const service = await listen();
 after(() => service.close());

@@ -5,9 +5,8 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import { openLog } from "./log.ts";
-import { DELIVERY_OUTCOMES } from "./metrics.ts";
 import { noLog } from "./no-telemetry.testing.ts";
-import { openTelemetry, type Telemetry, type WatchedOperation } from "./telemetry.ts";
+import { DELIVERY_OUTCOMES, openTelemetry, type Telemetry, type WatchedOperation } from "./telemetry.ts";
 
 const open = () => openTelemetry({ log: noLog, env: {} });
 
