@@ -53,7 +53,7 @@ export class Readiness {
   readonly #parts: ReadyParts;
   readonly #checks: readonly Check[];
   #round: Promise<void> | undefined;
-  #hasLooked = false;
+  #firstRound: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -75,15 +75,15 @@ export class Readiness {
     this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeoutMilliseconds))).then(
       () => {
         this.#round = undefined;
-        this.#hasLooked = true;
       },
     );
+    this.#firstRound ??= this.#round;
     return this.#round;
   }
 
   /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
   async checks(): Promise<readonly ReadyCheck[]> {
-    if (!this.#hasLooked) await this.#round;
+    await this.#firstRound;
     const results = this.#checks.map(({ name, isShared, passedAt, failure }): ReadyCheck => {
       const isTolerated =
         isShared && passedAt !== undefined && performance.now() - passedAt < TOLERATED_MILLISECONDS;

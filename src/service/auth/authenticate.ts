@@ -58,20 +58,11 @@ const ANYONE: Caller = {
   scopes: new Set(SCOPES.filter((scope) => scope !== "admin")),
 };
 
-/**
- * Builds the authentication of the setting `auth`. It accepts the operator's token in every mode.
- * @throws MucastError invalid_request for settings that `checkAuthAllowed` refuses.
- */
+/** Builds the authentication of settings that `checkAuthAllowed` allows. It accepts the operator's token in every mode. */
 export async function buildAuthenticate(settings: Settings, parts: AuthenticateParts): Promise<Authenticate> {
-  checkAuthAllowed(settings);
-  const { keys, localToken } = parts;
-  const authenticate: Authenticate =
-    settings.auth === "oidc"
-      ? await openOidc(settings, parts)
-      : settings.auth === "keys"
-        ? keyAuthenticate(keys)
-        : async () => ANYONE;
-  const hash = secretHash(localToken);
+  const open = { none: () => async () => ANYONE, keys: () => keyAuthenticate(parts.keys), oidc: openOidc };
+  const authenticate: Authenticate = await open[settings.auth](settings, parts);
+  const hash = secretHash(parts.localToken);
   return async (authorization) => {
     const token = tokenIn(authorization);
     return token !== undefined && isSecretOf(hash, token) ? OPERATOR : authenticate(authorization);

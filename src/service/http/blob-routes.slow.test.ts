@@ -91,16 +91,6 @@ test("PUT respects its conditions, even when another upload ends meanwhile", asy
   assert.equal((await get(name)).text, "between");
 });
 
-test("only one of two uploads creates the same blob", async () => {
-  const name = freshName();
-  const begin = () => beginPut(name, { "content-length": 2, "if-none-match": "*" });
-  const uploads = [begin(), begin()];
-  for (const text of ["a", "b"]) for (const { write } of uploads) await write(text);
-  const statuses = await Promise.all(uploads.map(({ status }) => status));
-  assert.deepEqual(statuses.toSorted(), [201, 412]);
-  assert.equal((await get(name)).text, "ab");
-});
-
 test("a blob over the limit is too_large, whether its length is stated or not, and leaves no file", async () => {
   const name = freshName();
   const files = await service.files();

@@ -102,13 +102,6 @@ test("a body is JSON of any of its types, valid and within the limit", async () 
     assert.deepEqual(codeOf(await post(large, headers)), [413, "too_large"]);
 });
 
-test("the problem lists every fault of a payload", async () => {
-  const answer = await post('{"feature_url": 1, "config": {"ML params": {"model": "ridge", "n_split": 3}}}');
-  const { faults } = JSON.parse(answer.text) as { faults: { path: string }[] };
-  const paths = ["config.ML params.n_split", "data_extractor_url", "feature_url"];
-  assert.deepEqual(faults.map(({ path }) => path).toSorted(), paths);
-});
-
 test("GET answers with the operation, and with Retry-After until it has ended", async () => {
   const id = await submit();
   const path = `/v1/operations/${id}`;

@@ -64,17 +64,6 @@ test("a report is a page without access to this service, which a browser revalid
   assert.equal(drawings.length, count + 1, "drawn once");
 });
 
-test("a caller that leaves ends the drawing", async () => {
-  const path = await submitted();
-  const count = drawings.length;
-  const leaving = new AbortController();
-  const pending = fetch(`${service.origin}${path}`, { signal: leaving.signal });
-  const { signal } = await begun(count + 1);
-  leaving.abort();
-  await assert.rejects(pending);
-  await eventually(() => signal.aborted);
-});
-
 /** The path of a link to a report. */
 async function linked(path: string): Promise<string> {
   const { url, expires_at } = reportLinkSchema.parse(

@@ -83,14 +83,12 @@ test("the cluster of jobs is a URL, and a switch of a variable or a flag is a wo
   const env = { MUCAST_ENGINE_URL: "ray://head.example:10001", MUCAST_ENGINE_INSECURE: "true" };
   const { engine, engine_insecure } = loadSettings({}, env);
   assert.deepEqual([engine, engine_insecure], ["ray://head.example:10001", true]);
-  assert.equal(loadSettings({ engine_insecure: "true" }, {}).engine_insecure, true);
-  assert.equal(loadSettings({ settings: settingsFile({ engine_insecure: true }) }, {}).engine_insecure, true);
-  assert.equal(loadSettings({}, {}).engine_insecure, false);
+  const inFile = settingsFile({ engine_insecure: true });
+  for (const flags of [{ engine_insecure: "true" }, { settings: inFile }])
+    assert.equal(loadSettings(flags, {}).engine_insecure, true);
   const { data } = faultOf(() => loadSettings({ engine: "head" }, { MUCAST_ENGINE_INSECURE: "1" }));
-  assert.deepEqual(
-    data.faults!.map(({ path }) => path),
-    ["--engine", "MUCAST_ENGINE_INSECURE"],
-  );
+  const paths = data.faults!.map(({ path }) => path);
+  assert.deepEqual(paths, ["--engine", "MUCAST_ENGINE_INSECURE"]);
   assert.match(data.faults![0]!.message, /^must be ray:\/\/<host>:<port>[^;]*; got "head"$/);
   const withPassword = faultOf(() => loadSettings({ engine: "ray://me:hunter2@head:10001" }, {}));
   assert.match(withPassword.message, /^--engine: must be ray.* RAY_AUTH_TOKEN/);
@@ -132,7 +130,7 @@ test("every setting has a variable or exists only in the file, and some part of 
   }
 });
 
-test("the password of a database is hidden in every spelling of its URL", () => {
+test("the text of every setting that is a secret is hidden, and the password of a database in every spelling", () => {
   for (const [url, text] of [
     ["postgresql://u:s3cret-word@db/x", "s3cret-word"],
     ["postgresql://u:s3cret%2Fword@db/x", "s3cret/word"],
@@ -144,9 +142,6 @@ test("the password of a database is hidden in every spelling of its URL", () => 
     const hide = secretHider(secretsOf(settingsSchema.parse({ database_url: url }), {}));
     assert.ok(!hide(`{"msg":"of ${text}"}`).includes("cret"), url);
   }
-});
-
-test("the text of every setting that is a secret is hidden", () => {
   for (const [key, field] of Object.entries(settingsSchema.shape)) {
     if (!settingNames.get(field)?.secret || key === "webhooks") continue;
     const secrets = secretsOf({ ...settingsSchema.parse({}), [key]: "s3cret-text" }, {});
