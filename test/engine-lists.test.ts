@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { SCALERS } from "../src/contract/config/intervals.ts";
 import {
   architecturesOf,
   LOSS_TYPES,
@@ -13,6 +12,7 @@ import {
   OPTIMIZERS,
   trainingParamsSchema,
 } from "../src/contract/config/networks/networks.ts";
+import { SCALERS } from "../src/contract/config/panel-settings.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
 import { LIBRARY_TITLES, MODELS } from "../src/contract/model-params/models.ts";
 import type { EngineRequest, TaskKind } from "../src/engine/pool/protocol.ts";

@@ -67,13 +67,17 @@ const CONTRACT_FOLDERS: Record<string, readonly string[]> = {
   schema: ["json"],
   problems: ["errors", "json", "schema"],
   "model-params": ["errors", "json", "market", "problems"],
-  config: ["errors", "json", "market", "problems", "model-params"],
+  config: ["errors", "json", "market", "schema", "problems", "model-params"],
   output: ["schema", "problems", "config"],
   api: ["schema", "problems", "model-params", "config", "output"],
 };
 
 /** The folders of src/jobs: what both jobs use imports neither of them, and no job imports the other. */
-const JOB_FOLDERS: Record<string, readonly string[]> = { shared: [], ml: ["shared"], dl: ["shared"] };
+const JOB_FOLDERS: Record<string, readonly string[]> = {
+  shared: ["plan.ts"],
+  ml: ["shared", "plan.ts"],
+  dl: ["shared", "plan.ts"],
+};
 
 /** The folders of src/report: what outputs hold, the charts and tables of a section, and the sections. */
 const REPORT_FOLDERS: Record<string, readonly string[]> = {

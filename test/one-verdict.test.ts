@@ -5,7 +5,7 @@ import type { ForecastView } from "../src/client/index.ts";
 import { readOutput } from "../src/client/read-output.ts";
 import { qualityFigures } from "../src/console/views/operation/quality-figures.ts";
 import { verdictWords } from "../src/console/views/operation/verdict-words.ts";
-import { verdictFigures } from "../src/contract/output/order-name.ts";
+import { verdictFigures } from "../src/contract/output/later-close.ts";
 import type { FindingState, Verdict } from "../src/contract/output/verdict.ts";
 import { VERDICT_STATES } from "../src/contract/output/verdict.ts";
 import { runSummary } from "../src/jobs/shared/run-summary.ts";

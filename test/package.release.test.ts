@@ -19,8 +19,7 @@ import { fileURLToPath } from "node:url";
 import { headCommit } from "../src/contract/machine/git-commit.ts";
 import type { OutputBlob } from "../src/contract/output/output-blob.ts";
 import { resultRecordSchema } from "../src/contract/output/result-record.ts";
-import { findEnvironment } from "../src/engine/environment/environment.ts";
-import { mayHaveNvidiaDevice } from "../src/engine/environment/nvidia-device.ts";
+import { findEnvironment, mayHaveNvidiaDevice } from "../src/engine/environment/environment.ts";
 import { installInto, packInto, run, type Versions, versionsIn } from "./installed-package.testing.ts";
 
 /** catboost, because its import is the shortest. */

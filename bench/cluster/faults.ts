@@ -9,9 +9,8 @@ const ENGINE = fileURLToPath(new URL("../../engine", import.meta.url));
 const LONG = 600;
 const PAUSE = 50;
 
-/** Ray's names for its process that works on a task, and for what runs on a node because of a job. */
+/** Ray's name for its process that works on a task. */
 const AT_A_TASK = /^ray::mucast/;
-const OURS = /^ray::mucast|-m mucast_engine node/;
 
 const MEASURED: readonly (readonly [what: string, measure: (cluster: RayCluster) => Promise<string>])[] = [
   ["a job is cancelled, until nothing of it runs on a node", canceled],
@@ -46,7 +45,7 @@ async function canceled(cluster: RayCluster): Promise<string> {
     for (const name of ["a", "b"]) await until(() => runs(cluster, name, AT_A_TASK));
     const started = performance.now();
     await pool.close();
-    for (const name of ["a", "b"]) await until(async () => !(await runs(cluster, name, OURS)));
+    for (const name of ["a", "b"]) await until(async () => !(await runs(cluster, name, AT_A_TASK)));
     return seconds(started);
   });
 }

@@ -5,7 +5,7 @@ import type { JobEvent } from "../../src/contract/output/job-events.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { EnginePool } from "../../src/engine/pool/pool.ts";
 import { NETWORKS } from "../../src/jobs/dl/networks.ts";
-import type { ReadAndFitted } from "../../src/jobs/shared/job-kind.ts";
+import { type ReadAndFitted, readAndFit } from "../../src/jobs/shared/read-and-fit.ts";
 import { openWorkFolder } from "../../src/jobs/shared/work-folder.ts";
 
 interface TrainRequest {
@@ -38,8 +38,8 @@ export async function withEngine<T>(
     const request = { featureUrl: featurePath, dataExtractorUrl: dataExtractorPath, config: text };
     const context = { workers, policy: { allowed: [] }, report: report ?? (() => undefined), signal };
     const { settings } = NETWORKS.parse(text);
-    const engine = { pool, workFolder: folder, close: async () => undefined };
-    const trained = await NETWORKS.fit({ ...request, id: randomUUID() }, context, settings, engine);
+    const engine = { pool, workFolder: folder };
+    const trained = await readAndFit(NETWORKS, { ...request, id: randomUUID() }, context, settings, engine);
     rmSync(folder, { recursive: true });
     return trained;
   };

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { evaluateForecasts } from "../../src/jobs/shared/evaluate-forecasts.ts";
-import type { ReadAndFitted } from "../../src/jobs/shared/job-kind.ts";
+import type { ReadAndFitted } from "../../src/jobs/shared/read-and-fit.ts";
 import type { Train } from "../networks/shared-engine.ts";
 import {
   type MarketSize,

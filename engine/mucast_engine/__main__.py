@@ -1,6 +1,6 @@
 """`python -m mucast_engine host --libraries lightgbm --folder F`: see host.py; on macOS it spawns `worker`.
 
-`cluster` is the host whose workers are tasks on a Ray cluster (cluster/gateway.py), `node` the process on a node of it.
+`cluster` is the host whose workers are tasks on a Ray cluster (cluster/gateway.py).
 """
 
 import argparse
@@ -15,20 +15,20 @@ from typing import Literal
 
 from mucast_engine.process import StartMethod, claim_stdout, die_with_parent, has_hung_up, silence_input, watch_parent
 
-Role = Literal["host", "worker", "cluster", "node"]
+Role = Literal["host", "worker", "cluster"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="mucast_engine")
-    parser.add_argument("role", choices=["host", "worker", "cluster", "node"])
+    parser.add_argument("role", choices=["host", "worker", "cluster"])
     parser.add_argument("--libraries", required=True, help="comma-separated: sklearn,xgboost,lightgbm,catboost,torch")
-    parser.add_argument("--folder", type=Path, help="work folder: the arrays of tasks lie in it; all but node")
+    parser.add_argument("--folder", type=Path, required=True, help="work folder: the arrays of tasks are in it")
     parser.add_argument("--start", choices=["fork", "spawn"], default="spawn" if sys.platform == "darwin" else "fork")
-    parser.add_argument("--parent", type=int, help="worker and node: pid of its host or supervisor")
+    parser.add_argument("--parent", type=int, help="worker only: pid of its host")
     parser.add_argument("--descriptor", type=int, help="worker only: its end of the socket pair")
     parser.add_argument("--engine", help="cluster only: its address, such as ray://10.0.0.1:10001")
     parser.add_argument("--insecure", action="store_true", help="cluster only: without a token, on loopback")
-    parser.add_argument("--fingerprint", help="cluster only: of the nodes, as the gateway before this one greeted")
+    parser.add_argument("--seconds", type=float, default=30, help="cluster only: how long it may take to answer")
     options = parser.parse_args()
     sys.set_int_max_str_digits(0)  # Integers of a config stay exact at any length; its size has its own limit.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -41,9 +41,7 @@ def main() -> None:
         case "worker":
             run_spawned_worker(libraries, options.folder, options.parent, options.descriptor)
         case "cluster":
-            run_gateway(libraries, options.folder, options.engine, options.insecure, options.fingerprint)
-        case "node":
-            run_node_engine(libraries, options.parent)
+            run_gateway(libraries, options.folder, options.engine, options.insecure, options.seconds)
 
 
 def run_host(libraries: list[str], folder: Path, method: StartMethod) -> None:
@@ -81,7 +79,7 @@ def run_spawned_worker(libraries: list[str], folder: Path, parent: int, descript
     serve(connection, folder)
 
 
-def run_gateway(libraries: list[str], folder: Path, address: str, insecure: bool, expected: str | None) -> None:
+def run_gateway(libraries: list[str], folder: Path, url: str, insecure: bool, seconds: float) -> None:
     """Serves until stdin ends, as it does when the caller is killed; the cluster then drops the tasks."""
     stdin, stdout = os.dup(0), claim_stdout()
     silence_input()
@@ -89,21 +87,12 @@ def run_gateway(libraries: list[str], folder: Path, address: str, insecure: bool
 
     code = 1
     try:
-        code = run(stdin, stdout, libraries, folder, address, insecure, expected)
+        run(stdin, stdout, libraries, folder, url, insecure, seconds)
+        code = 0
     except BaseException:
         traceback.print_exc()
     sys.stderr.flush()
     os._exit(code)  # Threads of Ray's client may still wait for a cluster that does not answer.
-
-
-def run_node_engine(libraries: list[str], parent: int) -> None:
-    """Imports the libraries, then works until stdin ends, or with its supervisor."""
-    die_with_parent(parent)
-    stdin, stdout = os.fdopen(os.dup(0), "rb"), claim_stdout()
-    silence_input()
-    from mucast_engine.cluster.node_engine import serve
-
-    serve(libraries, stdin, stdout)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ import {
   AUDIT_DEFAULTS,
   type AuditCheckName,
   type AuditOptions,
+  requestedWindow,
 } from "../contract/config/payload-schemas.ts";
-import { requestedWindow } from "../contract/config/requested-window.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { type JobContext, type JobRequest, withMemoryGuard } from "../jobs/shared/job.ts";
 import { openResult } from "../jobs/shared/job-output.ts";

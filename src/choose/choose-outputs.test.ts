@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../contract/errors/errors.ts";
-import {
-  type ChosenOutputs,
-  type ChosenRows,
-  chosenOutputsSchema,
-} from "../contract/output/chosen-outputs.ts";
+import { type ChosenOutputs, type ChosenRows, chosenOutputsSchema } from "../contract/output/choice.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { dlText, type Market, mlText, outputDocument } from "../outputs/outputs.testing.ts";
 import { candidateOf, chooseOutputs, DATES_PER_CHOICE, outputRows } from "./choose-outputs.ts";

@@ -2,8 +2,7 @@ import type { ChoiceMeasure, ChoiceRule } from "../contract/config/choice/choice
 import { MucastError } from "../contract/errors/errors.ts";
 import { type Day, formatDay, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
-import { CHOICE_METHOD } from "../contract/output/choice.ts";
-import type { ChosenOutputs, ChosenRows } from "../contract/output/chosen-outputs.ts";
+import { CHOICE_METHOD, type ChosenOutputs, type ChosenRows } from "../contract/output/choice.ts";
 import { laterFigures } from "../contract/output/later-close.ts";
 import { MIN_DATES } from "../contract/output/test-quantile.ts";
 import { countKnown, type TestedFold, type TestedTicker } from "../evaluate/choice/candidate-losses.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { mucast } from "../../test/end-to-end/commands/command.ts";
-import { chosenOutputsSchema } from "../contract/output/chosen-outputs.ts";
+import { chosenOutputsSchema } from "../contract/output/choice.ts";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-choose-"));

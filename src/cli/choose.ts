@@ -10,7 +10,7 @@ import {
 import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
-import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/chosen-outputs.ts";
+import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/choice.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";

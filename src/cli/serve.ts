@@ -1,8 +1,8 @@
 import { sep } from "node:path";
 import { type Command, Option } from "commander";
+import { quoted } from "../contract/curl-line.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { printable } from "../contract/errors/wording.ts";
-import { shellWord } from "../contract/machine/shell-word.ts";
 import { findEnvironment, SETUP_COMMANDS, type UserEnvironment } from "../engine/environment/environment.ts";
 import type { ServiceSettings, SettingFlags } from "../service/settings/load-settings.ts";
 import { onEndSignal } from "./terminal/signals.ts";
@@ -152,7 +152,7 @@ function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettin
   if (auth === "none") return [];
   if (auth === "oidc")
     return [`The commands below read an access token of ${oidc_issuer} from MUCAST_API_KEY.`];
-  const dataDir = database_url === undefined ? ` --data-dir ${shellWord(data_dir)}` : "";
+  const dataDir = database_url === undefined ? ` --data-dir ${quoted(data_dir)}` : "";
   return [
     `The commands below read an API key from MUCAST_API_KEY. Create one with:\n\n  export MUCAST_API_KEY=$(${COMMAND} keys create --name me${dataDir})`,
   ];

@@ -2,12 +2,12 @@ import type { Command } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
 import {
   installedEnvironment,
+  mayHaveNvidiaDevice,
   namedPython,
   SETUP_COMMANDS,
   type UserEnvironment,
 } from "../engine/environment/environment.ts";
 import { installEnvironment } from "../engine/environment/install-environment.ts";
-import { mayHaveNvidiaDevice } from "../engine/environment/nvidia-device.ts";
 import { pruneEnvironments } from "../engine/environment/prune-environments.ts";
 
 interface SetupFlags {

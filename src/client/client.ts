@@ -1,4 +1,3 @@
-import type { BlobPage, StoredBlobView } from "../contract/api/blob-page.ts";
 import type { ForecastView } from "../contract/api/forecast-view.ts";
 import type {
   OperationPage,
@@ -6,7 +5,7 @@ import type {
   ReportLink,
   VerdictView,
 } from "../contract/api/operation-view.ts";
-import type { PreparedBlobs } from "../contract/api/prepared-blobs.ts";
+import type { BlobPage, PreparedBlobs, StoredBlobView } from "../contract/api/prepared-blobs.ts";
 import type { QueueView } from "../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";

@@ -1,4 +1,3 @@
-export type { BlobPage, StoredBlobView } from "../contract/api/blob-page.ts";
 export type { ForecastView } from "../contract/api/forecast-view.ts";
 export type {
   OperationPage,
@@ -7,7 +6,7 @@ export type {
   ReportLink,
   VerdictView,
 } from "../contract/api/operation-view.ts";
-export type { PreparedBlobs } from "../contract/api/prepared-blobs.ts";
+export type { BlobPage, PreparedBlobs, StoredBlobView } from "../contract/api/prepared-blobs.ts";
 export type { QueueView } from "../contract/api/queue-view.ts";
 export type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 export type { Operation, SubmittedOperation } from "../contract/config/job-operations.ts";

@@ -1,5 +1,5 @@
-import type { BlobKind } from "../contract/api/blob-page.ts";
 import type { OperationStatus } from "../contract/api/operation-view.ts";
+import type { BlobKind } from "../contract/api/prepared-blobs.ts";
 import type { Compression, DateFormat, InputFormat } from "../contract/config/input-formats.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 

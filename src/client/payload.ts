@@ -1,6 +1,5 @@
 import type { Operation, SubmittedOperation } from "../contract/config/job-operations.ts";
-import type { AuditOptions } from "../contract/config/payload-schemas.ts";
-import type { WindowMembers } from "../contract/config/requested-window.ts";
+import type { AuditOptions, WindowMembers } from "../contract/config/payload-schemas.ts";
 
 /** The members that both jobs accept. */
 export interface JobPayload extends Readonly<WindowMembers> {

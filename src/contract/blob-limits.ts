@@ -7,9 +7,7 @@ export interface BlobLimits {
   readonly nameBytes: number;
 }
 
-/** A limit that an operator may change. */
 interface Bound {
-  /** The variable in the environment of a service or of a job. */
   readonly env: string;
   readonly byDefault: number;
   readonly least: number;
@@ -37,7 +35,6 @@ export function blobLimits(env: Readonly<Record<string, string | undefined>>): B
   };
 }
 
-/** The limits as environment variables, for a job on another machine. */
 export function limitsEnv({ tickers, nameBytes }: BlobLimits): Readonly<Record<string, string>> {
   return {
     [BLOB_BOUNDS.tickers.env]: String(tickers),

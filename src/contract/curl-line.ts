@@ -15,7 +15,6 @@ export interface CurlRequest {
     | { readonly file: string }
     | { readonly from: string }
     | { readonly form: Readonly<Record<string, string>> };
-  /** Prints each event when it arrives. */
   readonly isStream?: boolean;
 }
 
@@ -28,8 +27,12 @@ export function curlLine({ method, url, headers = {}, hasKey, body, isStream }: 
     words.push("-T", "-");
     impliedMethod = "PUT";
   } else if (typeof body === "object" && "form" in body) {
+    // curl ends an unquoted name at a comma or a semicolon.
     for (const [part, file] of Object.entries(body.form))
-      words.push("-F", quoted(`${part}=@${formFile(file)}`));
+      words.push(
+        "-F",
+        quoted(`${part}=@${/[;,"]/.test(file) ? `"${file.replaceAll(/["\\]/g, "\\$&")}"` : file}`),
+      );
   } else if (typeof body === "object") {
     words.push("--data-binary", quoted(`@${body.file}`));
   }
@@ -40,11 +43,6 @@ export function curlLine({ method, url, headers = {}, hasKey, body, isStream }: 
   // With --data-raw, a body that starts with @ is not a file name.
   const data = typeof body === "string" ? [`--data-raw ${quoted(body)}`] : [];
   return [words.join(" "), ...others, ...data].join(" \\\n  ");
-}
-
-/** The name of a file as curl's -F takes it, which ends an unquoted name at a comma or a semicolon. */
-function formFile(name: string): string {
-  return /[;,"]/.test(name) ? `"${name.replaceAll(/["\\]/g, "\\$&")}"` : name;
 }
 
 /** One word of a POSIX shell. Between single quotes only the quote itself is special; bash expands no history there, either. */

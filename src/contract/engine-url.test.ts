@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterOf, engineEnv, engineUrlFault } from "./engine-url.ts";
-import { MucastError } from "./errors/errors.ts";
 
 test("the URL of a cluster has a scheme, a host and a port", () => {
   for (const url of [
@@ -33,11 +32,9 @@ const FAULTS = {
   "ray://%66oo:10001": /its host is neither a name/,
 };
 
-for (const [url, fault] of Object.entries(FAULTS)) {
-  test(`${JSON.stringify(url)} names no cluster, and the fault says why`, () => {
-    assert.match(engineUrlFault(url)!, fault);
-  });
-}
+test("the fault of a URL that names no cluster says why", () => {
+  for (const [url, fault] of Object.entries(FAULTS)) assert.match(engineUrlFault(url)!, fault);
+});
 
 test("refuses a password in the URL without showing it", () => {
   for (const url of ["ray://me:hunter2@head:10001", "http://me:hunter2@head", "ray://hunter2@head:10001"]) {
@@ -54,18 +51,10 @@ test("allows only a cluster on this machine without a token", () => {
   }
   for (const engine of ["ray://10.0.0.7:10001", "ray://head.example:10001", "ray://127.evil.example:10001"]) {
     assert.deepEqual(clusterOf(engine, false), { url: engine, insecure: false });
-    assert.throws(
-      () => clusterOf(engine, true),
-      (error) =>
-        error instanceof MucastError &&
-        error.code === "invalid_request" &&
-        error.data.path === "engine_insecure",
-    );
+    assert.throws(() => clusterOf(engine, true), { code: "invalid_request", message: /^engine_insecure / });
   }
   assert.equal(clusterOf(undefined, true), undefined);
 });
 
-test("a job on another machine gets the URL, and never the permission to work without a token", () => {
-  assert.deepEqual(engineEnv("ray://head:10001"), { MUCAST_ENGINE_URL: "ray://head:10001" });
-  assert.deepEqual(engineEnv(undefined), {});
-});
+test("a job on another machine gets the URL, and never the permission to work without a token", () =>
+  assert.deepEqual(engineEnv("ray://head:10001"), { MUCAST_ENGINE_URL: "ray://head:10001" }));

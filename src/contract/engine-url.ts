@@ -3,7 +3,6 @@ import { isLoopbackName } from "./machine/loopback.ts";
 
 /** A Ray cluster that jobs compute on in place of this machine. */
 export interface ClusterEngine {
-  /** `ray://host:port` of its Ray Client server. */
   readonly url: string;
   /** Whether it may be used without a token, which is allowed only on this machine. */
   readonly insecure: boolean;
@@ -45,7 +44,6 @@ export function insecureFault(url: string): string | undefined {
   );
 }
 
-/** The cluster of a service's settings. @throws MucastError invalid_request if it may not be used that way. */
 export function clusterOf(url: string | undefined, insecure: boolean): ClusterEngine | undefined {
   if (url === undefined) return undefined;
   const fault = insecure ? insecureFault(url) : undefined;
@@ -53,7 +51,6 @@ export function clusterOf(url: string | undefined, insecure: boolean): ClusterEn
   throw new MucastError("invalid_request", `engine_insecure ${fault}`, { path: "engine_insecure" });
 }
 
-/** The cluster as environment variables, for a job on another machine. */
 export function engineEnv(url: string | undefined): Readonly<Record<string, string>> {
   return url === undefined ? {} : { [ENGINE_VARIABLES.url]: url };
 }

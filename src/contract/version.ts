@@ -15,11 +15,9 @@ export const MUCAST_VERSION: string = JSON.parse(
  */
 export const MUCAST_COMMIT: string | undefined = builtCommit() ?? headCommit(fileURLToPath(PACKAGE));
 
-/** The version with the commit as semver's build metadata, such as 0.2.0+1a2b3c4 or 0.2.0+1a2b3c4-dirty. */
 export const MUCAST_BUILD: string =
   MUCAST_COMMIT === undefined ? MUCAST_VERSION : `${MUCAST_VERSION}+${shortCommit(MUCAST_COMMIT)}`;
 
-/** The version with the commit as people read it, such as 0.2.0 (1a2b3c4). */
 export const MUCAST_BUILD_TEXT: string =
   MUCAST_COMMIT === undefined ? MUCAST_VERSION : `${MUCAST_VERSION} (${shortCommit(MUCAST_COMMIT)})`;
 

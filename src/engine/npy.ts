@@ -1,7 +1,5 @@
 import {
   closeSync,
-  constants,
-  fstatSync,
   linkSync,
   openSync,
   readFileSync,
@@ -10,9 +8,10 @@ import {
   unlinkSync,
   writeSync,
 } from "node:fs";
-import { endianness } from "node:os";
 import { MucastError } from "../contract/errors/errors.ts";
 import { codeOf, workFolderError } from "../contract/errors/system-error.ts";
+
+// Every platform that has the libraries is little-endian, as the numbers of both kinds of array are.
 
 /** An array that travels as a file; a message names it and never contains its numbers. */
 export interface ArrayRef {
@@ -25,11 +24,34 @@ export interface ArrayRef {
   readonly order: "C";
 }
 
+/** A small array that travels within a message; no file holds it. */
+export interface InlineArray extends Omit<ArrayRef, "ref"> {
+  /** The values. */
+  readonly base64: string;
+}
+
+/**
+ * The values of an array from the engine, read from its file or from the message itself.
+ * @returns its values in row-major order, owned by the caller.
+ * @throws MucastError output_failed if its file cannot be read; internal if it is not the array that the message describes.
+ */
+export function readArray(array: ArrayRef | InlineArray): Float64Array {
+  if (!("base64" in array)) return readNpy(array);
+  const bytes = Buffer.from(array.base64, "base64");
+  if (bytes.length === 8 * product(array.shape)) return float64Of(bytes);
+  throw new MucastError("internal", `${bytes.length} bytes are not an array of shape ${tuple(array.shape)}`);
+}
+
+/** The message of one-dimensional values. */
+export function inlineArray(values: Float64Array): InlineArray {
+  return { base64: bytesOf(values).toString("base64"), dtype: "<f8", shape: [values.length], order: "C" };
+}
+
 // NumPy's format 1.0: magic, version, length of the header, header. The data start at a multiple of 64 bytes.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 const MAGIC = Buffer.from("\x93NUMPY\x01\x00", "latin1");
-/** Offset of the header's length, in two bytes behind the magic. */
-const LENGTH_END = MAGIC.length + 2;
+/** Offset of the header, behind its length in two bytes. */
+const HEADER_START = MAGIC.length + 2;
 const ALIGNMENT = 64;
 
 /**
@@ -38,81 +60,12 @@ const ALIGNMENT = 64;
  * @throws MucastError output_failed if the disk is full or the folder cannot be written; no file is left then.
  */
 export function writeNpy(path: string, values: Float64Array, shape: readonly number[]): ArrayRef {
-  const expected = shape.reduce((product, size) => product * size, 1);
-  if (expected !== values.length) {
-    throw new MucastError("internal", `${values.length} values do not fill shape (${shape.join(", ")})`);
+  if (product(shape) !== values.length) {
+    throw new MucastError("internal", `${values.length} values do not fill shape ${tuple(shape)}`);
   }
-  try {
-    writeWhole(path, [headerOf(shape), littleEndian(values)]);
-  } catch (cause) {
-    throw workFolderError("written", cause);
-  }
-  return { ref: path, dtype: "<f8", shape, order: "C" };
-}
-
-/**
- * A second name of an array's file, which remains when the first is removed.
- * @throws MucastError output_failed if the folder cannot be written.
- */
-export function linkArray(array: ArrayRef, path: string): ArrayRef {
-  try {
-    linkSync(array.ref, path);
-  } catch (cause) {
-    throw workFolderError("written", cause);
-  }
-  return { ...array, ref: path };
-}
-
-/**
- * Reads back an array that the engine wrote.
- * @returns its values in row-major order, aligned and owned by the caller.
- * @throws MucastError output_failed if it cannot be read; internal if the file is not the array that `ref` names.
- */
-export function readNpy(ref: ArrayRef): Float64Array {
-  const bytes = bytesOf(ref.ref);
-  const isCut = bytes.length < LENGTH_END;
-  const start = LENGTH_END + (isCut ? 0 : bytes.readUInt16LE(MAGIC.length));
-  const header = bytes.toString("latin1", LENGTH_END, start);
-  const length = ref.shape.reduce((product, size) => product * size, 1);
-  const isExpected =
-    bytes.subarray(0, MAGIC.length).equals(MAGIC) &&
-    header.includes("'descr': '<f8'") &&
-    header.includes("'fortran_order': False") &&
-    header.includes(`'shape': ${tuple(ref.shape)}`) &&
-    bytes.length === start + length * Float64Array.BYTES_PER_ELEMENT;
-  if (!isExpected)
-    throw new MucastError("internal", `${ref.ref} is not an array of shape ${tuple(ref.shape)}`);
-  const values = new Float64Array(length);
-  Buffer.from(values.buffer).set(bytes.subarray(start));
-  return endianness() === "LE" ? values : swapBytes(values);
-}
-
-/**
- * Reads some rows of an array that `writeNpy` or `NpyWriter` wrote, without the others.
- * @param from first row; `to` is exclusive.
- * @returns shape (to - from, k), row-major.
- * @throws MucastError output_failed if the file cannot be read.
- */
-export function readNpyRows({ ref, shape }: ArrayRef, from: number, to: number): Float64Array {
-  const width = shape.slice(1).reduce((product, size) => product * size, 1);
-  const values = new Float64Array((to - from) * width);
-  const bytes = Buffer.from(values.buffer);
-  let file: number | undefined;
-  try {
-    file = openSync(ref, constants.O_RDONLY | constants.O_NONBLOCK);
-    const start = headerOf(shape).length + from * width * Float64Array.BYTES_PER_ELEMENT;
-    for (let at = 0; at < bytes.length; ) {
-      const read = readSync(file, bytes, at, bytes.length - at, start + at);
-      if (read === 0) throw new MucastError("internal", `${ref} ends before row ${to}`);
-      at += read;
-    }
-  } catch (cause) {
-    if (cause instanceof MucastError) throw cause;
-    throw workFolderError("read", cause);
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
-  return endianness() === "LE" ? values : swapBytes(values);
+  const writer = new NpyWriter(path, shape);
+  writer.append(values);
+  return writer.close();
 }
 
 /** Writes an array piece by piece, so that the whole array is never in memory. */
@@ -124,7 +77,7 @@ export class NpyWriter {
   /** Creates the file `path`, which must not exist. @throws MucastError output_failed like `writeNpy`. */
   constructor(path: string, shape: readonly number[]) {
     this.#ref = { ref: path, dtype: "<f8", shape, order: "C" };
-    this.#missing = shape.reduce((product, size) => product * size, 1);
+    this.#missing = product(shape);
     try {
       this.#file = openSync(path, "wx", 0o600);
     } catch (cause) {
@@ -136,7 +89,7 @@ export class NpyWriter {
   /** Appends values, row-major. @throws MucastError output_failed if the disk is full; no file is left then. */
   append(values: Float64Array): void {
     this.#missing -= values.length;
-    this.#write(littleEndian(values));
+    this.#write(bytesOf(values));
   }
 
   /** @throws MucastError internal if the values do not fill the shape. */
@@ -157,37 +110,87 @@ export class NpyWriter {
   }
 }
 
-/** Removes the file of an array. Ignores a missing file, such as a failed task's, and a folder, which its reader has reported. */
-export function removeArray(path: string): void {
+/**
+ * Reads back an array that the engine wrote.
+ * @returns its values in row-major order, owned by the caller.
+ * @throws MucastError output_failed if it cannot be read; internal if the file is not the array that `ref` names.
+ */
+export function readNpy({ ref, shape }: ArrayRef): Float64Array {
+  let bytes: Buffer;
   try {
-    unlinkSync(path);
+    bytes = readFileSync(ref);
   } catch (cause) {
-    const code = codeOf(cause);
-    if (code !== "ENOENT" && code !== "EISDIR") throw workFolderError("written", cause);
+    throw workFolderError("read", cause);
   }
+  const headerLength = bytes.length < HEADER_START ? 0 : bytes.readUInt16LE(MAGIC.length);
+  const start = HEADER_START + headerLength;
+  const header = bytes.toString("latin1", HEADER_START, start);
+  const isExpected =
+    bytes.subarray(0, MAGIC.length).equals(MAGIC) &&
+    header.includes("'descr': '<f8'") &&
+    header.includes("'fortran_order': False") &&
+    header.includes(`'shape': ${tuple(shape)}`) &&
+    bytes.length === start + 8 * product(shape);
+  if (isExpected) return float64Of(bytes.subarray(start));
+  throw new MucastError("internal", `${ref} is not an array of shape ${tuple(shape)}`);
 }
 
-function bytesOf(path: string): Buffer {
+/**
+ * Reads some rows of an array that `writeNpy` or `NpyWriter` wrote, without the others.
+ * @param from first row; `to` is exclusive.
+ * @returns shape (to - from, k), row-major.
+ * @throws MucastError output_failed if the file cannot be read.
+ */
+export function readNpyRows({ ref, shape }: ArrayRef, from: number, to: number): Float64Array {
+  const width = product(shape.slice(1));
+  const values = new Float64Array((to - from) * width);
+  const bytes = bytesOf(values);
+  const start = headerOf(shape).length + 8 * from * width;
   let file: number | undefined;
   try {
-    // Opening a pipe would wait for another process to write to it.
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (fstatSync(file).isFile()) return readFileSync(file);
+    file = openSync(ref, "r");
+    for (let at = 0; at < bytes.length; ) {
+      const read = readSync(file, bytes, at, bytes.length - at, start + at);
+      if (read === 0) throw new MucastError("internal", `${ref} ends before row ${to}`);
+      at += read;
+    }
   } catch (cause) {
+    if (cause instanceof MucastError) throw cause;
     throw workFolderError("read", cause);
   } finally {
     if (file !== undefined) closeSync(file);
   }
-  throw new MucastError("internal", `${path} is not a regular file, so it cannot be an array`);
+  return values;
+}
+
+/**
+ * A second name of an array's file, which remains when the first is removed.
+ * @throws MucastError output_failed if the folder cannot be written.
+ */
+export function linkArray(array: ArrayRef, path: string): ArrayRef {
+  try {
+    linkSync(array.ref, path);
+  } catch (cause) {
+    throw workFolderError("written", cause);
+  }
+  return { ...array, ref: path };
+}
+
+/** Removes the file of an array. Ignores a missing file, such as a failed task's. */
+export function removeArray(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (cause) {
+    if (codeOf(cause) !== "ENOENT") throw workFolderError("written", cause);
+  }
 }
 
 function headerOf(shape: readonly number[]): Buffer {
   const text = `{'descr': '<f8', 'fortran_order': False, 'shape': ${tuple(shape)}, }`;
-  const unpadded = LENGTH_END + text.length + 1;
-  const padding = (ALIGNMENT - (unpadded % ALIGNMENT)) % ALIGNMENT;
+  const size = Math.ceil((HEADER_START + text.length + 1) / ALIGNMENT) * ALIGNMENT - HEADER_START;
   const length = Buffer.alloc(2);
-  length.writeUInt16LE(text.length + padding + 1);
-  return Buffer.concat([MAGIC, length, Buffer.from(`${text}${" ".repeat(padding)}\n`, "latin1")]);
+  length.writeUInt16LE(size);
+  return Buffer.concat([MAGIC, length, Buffer.from(`${text.padEnd(size - 1)}\n`, "latin1")]);
 }
 
 /** Like a Python tuple: one element keeps its comma. */
@@ -195,27 +198,15 @@ function tuple(shape: readonly number[]): string {
   return shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
 }
 
-function littleEndian(values: Float64Array): Buffer {
-  const native = endianness() === "LE" ? values : swapBytes(values.slice());
-  return Buffer.from(native.buffer, native.byteOffset, native.byteLength);
+function product(shape: readonly number[]): number {
+  return shape.reduce((all, size) => all * size, 1);
 }
 
-/** Reverses the bytes of every value in place. */
-export function swapBytes(values: Float64Array): Float64Array {
-  Buffer.from(values.buffer, values.byteOffset, values.byteLength).swap64();
-  return values;
+function bytesOf(values: Float64Array): Buffer {
+  return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
 }
 
-function writeWhole(path: string, parts: readonly Buffer[]): void {
-  const file = openSync(path, "wx", 0o600);
-  try {
-    for (const part of parts) {
-      for (let at = 0; at < part.length; ) at += writeSync(file, part, at);
-    }
-  } catch (error) {
-    rmSync(path, { force: true });
-    throw error;
-  } finally {
-    closeSync(file);
-  }
+/** A copy, because its bytes may lie at any address. */
+function float64Of(bytes: Buffer): Float64Array {
+  return new Float64Array(Uint8Array.from(bytes).buffer);
 }

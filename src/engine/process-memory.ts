@@ -10,8 +10,9 @@ const PAGE_BYTES = 4_096;
  * @returns bytes; 0 for a process that has ended, or if there is no /proc (macOS).
  */
 export function memoryOf(pids: readonly number[], enough: number): number {
-  const most = sum(pids.map(privateMemory));
-  return most <= enough ? most : sum(pids.map(proportionalMemory));
+  const sum = (bytesOf: (pid: number) => number) => pids.reduce((total, pid) => total + bytesOf(pid), 0);
+  const most = sum(privateMemory);
+  return most <= enough ? most : sum(proportionalMemory);
 }
 
 /** Like `memoryOf` for one process, but pages that it shares with others count in full. */
@@ -27,10 +28,6 @@ function proportionalMemory(pid: number): number {
   return kibibytes === undefined ? privateMemory(pid) : Number(kibibytes) * 1_024;
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
-
 function textOf(path: string): string {
   try {
     return readFileSync(path, "latin1");
@@ -39,32 +36,31 @@ function textOf(path: string): string {
   }
 }
 
-/** The memory of a job that was killed because of it, in bytes. */
-export interface MemoryFacts {
-  readonly held: number;
-  /** The limit of all jobs together. */
-  readonly limit: number;
-  /** The share of this job, beside those that ran with it. */
-  readonly share: number;
-  /** The number of jobs that shared the limit, including this one. */
-  readonly jobs: number;
-  /** What all jobs held, including the process that waits for a job. */
-  readonly together: number;
-}
-
-const MIB = 2 ** 20;
-
 export function mib(bytes: number): string {
-  return `${Math.round(bytes / MIB)} MiB`;
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
 }
 
-/** The error of a job that was killed because of its processes' memory. */
-export function outOfMemory({ held, limit, share, jobs, together }: MemoryFacts): MucastError {
-  const alone = jobs === 1 && together === held;
-  const message = alone
-    ? `the job's processes held ${mib(held)} of memory, over the limit of ${mib(limit)}`
-    : `the job's processes held ${mib(held)} of memory, and all job processes together ${mib(together)}, over the ` +
-      `limit of ${mib(limit)}; its share was ${mib(share)}, as one of ${jobs}`;
+/**
+ * The error of a job that was killed because of its processes' memory, in bytes.
+ * @param facts.limit of all jobs together.
+ * @param facts.share of this job, beside those that ran with it.
+ * @param facts.jobs the number of jobs that shared the limit, including this one.
+ * @param facts.together what all jobs held, including the process that waits for a job.
+ */
+export function outOfMemory(facts: {
+  readonly held: number;
+  readonly limit: number;
+  readonly share: number;
+  readonly jobs: number;
+  readonly together: number;
+}): MucastError {
+  const { held, limit, share, jobs, together } = facts;
+  const over = `over the limit of ${mib(limit)}`;
+  const message =
+    jobs === 1 && together === held
+      ? `the job's processes held ${mib(held)} of memory, ${over}`
+      : `the job's processes held ${mib(held)} of memory, and all job processes together ${mib(together)}, ${over}; ` +
+        `its share was ${mib(share)}, as one of ${jobs}`;
   return new MucastError("out_of_memory", message, {
     held_bytes: held,
     limit_bytes: limit,

@@ -1,5 +1,5 @@
+import { MIN_ORDER_TICKERS } from "../contract/output/later-close.ts";
 import type { DelayedOrder } from "../contract/output/metrics-schemas.ts";
-import { MIN_ORDER_TICKERS } from "../contract/output/order-name.ts";
 import { type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
 import { meanWithT } from "./mean-test.ts";
 import { type DateQuantiles, quantilesOfRanks, replacedShare } from "./quantiles.ts";

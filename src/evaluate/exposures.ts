@@ -1,6 +1,6 @@
 import type { TickerExposures } from "../contract/market/ticker-series.ts";
+import { MIN_ORDER_TICKERS } from "../contract/output/later-close.ts";
 import { EXPOSURES, type ExposureTable } from "../contract/output/metrics-schemas.ts";
-import { MIN_ORDER_TICKERS } from "../contract/output/order-name.ts";
 import { type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
 import { meanWithT } from "./mean-test.ts";
 import { dateLayout, datesWith, valuesByDate } from "./rows-by-date.ts";

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, type TestOptions, test } from "node:test";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { EventBatch } from "../contract/output/job-events.ts";
-import type { Timing } from "../contract/output/status-blob.ts";
+import type { EventBatch, Timing } from "../contract/output/job-events.ts";
 import type { Execution, ExecutionEnd, ExecutionListener, Executor, JobOrder } from "./executor.ts";
 
 /** Records the reports of an execution. */

@@ -1,8 +1,7 @@
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { PayloadOptions } from "../contract/config/payload-schemas.ts";
-import type { EventBatch } from "../contract/output/job-events.ts";
+import type { EventBatch, Timing } from "../contract/output/job-events.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
-import type { Timing } from "../contract/output/status-blob.ts";
 import type { Problem } from "../contract/problems/problem.ts";
 import type { Settings } from "../contract/settings.ts";
 

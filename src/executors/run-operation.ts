@@ -4,8 +4,8 @@ import {
   OPTION_SCHEMAS,
   OPTION_URL_MEMBERS,
   type PayloadOptions,
+  requestedWindow,
 } from "../contract/config/payload-schemas.ts";
-import { requestedWindow } from "../contract/config/requested-window.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { runDlJob, runMlJob } from "../jobs/run-job.ts";

@@ -1,14 +1,16 @@
-import type { Choice } from "../contract/config/choice/candidates.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { NETWORKS } from "./dl/networks.ts";
 import { REGRESSORS } from "./ml/regressors.ts";
+import type { JobKind } from "./plan.ts";
 import { evaluateForecasts } from "./shared/evaluate-forecasts.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "./shared/job.ts";
 import { jobDocument } from "./shared/job-document.ts";
-import type { CommonSettings, JobKind } from "./shared/job-kind.ts";
-import { openJobOutput } from "./shared/job-output.ts";
+import { openResult, reportFindings } from "./shared/job-output.ts";
+import type { ModelledTicker } from "./shared/modelled-ticker.ts";
+import { joinedPieces, orderedPieces } from "./shared/ordered-json.ts";
 import { engineFacts, NO_ENGINE, provenance } from "./shared/provenance.ts";
+import { type Chosen, readAndFit, readOnly } from "./shared/read-and-fit.ts";
 import { runSummary } from "./shared/run-summary.ts";
 import { tickerWarnings, wildForecasts } from "./shared/ticker-warnings.ts";
 import { timed } from "./shared/timings.ts";
@@ -31,44 +33,39 @@ export function runDlJob(request: JobRequest, context: JobContext): Promise<Resu
 export const JOBS: Jobs = { run_ml_job: runMlJob, run_dl_job: runDlJob };
 
 /**
- * From a config and two blobs to one output: parse, read, plan, fit, evaluate, write. The engine imports its libraries while the job reads
- * the blobs, and is closed once every model is fitted.
+ * From a config and two blobs to one output: parse, read, plan, fit, choose, evaluate, write. The engine imports its libraries while the job
+ * reads the blobs, and is closed once every model is fitted.
  * @throws MucastError of every code in docs/errors.md with an exit code; the job then leaves no output.
  */
-async function runJob<S extends CommonSettings & { readonly choice?: Choice<S> }>(
+async function runJob<S extends Chosen<S>, T extends ModelledTicker>(
   operation: Operation,
-  kind: JobKind<S>,
+  kind: JobKind<S, T>,
   request: JobRequest,
   context: JobContext,
 ): Promise<ResultRecord> {
   const { settings, warnings } = kind.parse(request.config);
   for (const warning of warnings) context.report({ kind: "warning", warning });
-  const output = await openJobOutput(operation, request, context);
+  const output = await openResult(operation, operation, request, context);
 
   const libraries = kind.libraries(settings);
   const { environment } = kind;
   const { fitted, engine } =
     libraries === undefined
-      ? { fitted: await kind.fit(request, context, settings, undefined), engine: NO_ENGINE }
+      ? { fitted: await readOnly(request, context, settings), engine: NO_ENGINE }
       : await withEngine({ environment, libraries }, context, async (opened) => {
-          const done = await kind.fit(request, context, settings, opened);
-          return { fitted: done, engine: await engineFacts(opened.pool, environment) };
+          const fitted = await readAndFit(kind, request, context, settings, opened);
+          return { fitted, engine: await engineFacts(opened.pool, environment) };
         });
-  const { inputs, fits, blocks, exposures, device } = fitted;
+  const { inputs, fits, rows, blocks, exposures, device } = fitted;
 
   const evaluation = await timed(context, "evaluate", () =>
-    evaluateForecasts(fits.tickers, fitted.rows, settings, inputs.asOf, blocks, exposures),
+    evaluateForecasts(fits.tickers, rows, settings, inputs.asOf, blocks, exposures),
   );
   const tickers = fits.tickers.length;
   context.report({ kind: "progress", stage: "evaluate", done: tickers, total: tickers });
-  const found = [
-    ...fitted.warnings,
-    ...tickerWarnings(inputs, fits.tickers, evaluation.warnings, [
-      ...fitted.listed,
-      ...wildForecasts(evaluation.tickers),
-    ]),
-  ];
-  const candidates = kind.candidates(settings);
+  const listed = [...fits.listed, ...wildForecasts(evaluation.tickers)];
+  const found = [...fits.warnings, ...tickerWarnings(inputs, fits.tickers, evaluation.warnings, listed)];
+  const candidates = settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
   const document = jobDocument({
     operation,
     id: request.id,
@@ -96,15 +93,16 @@ async function runJob<S extends CommonSettings & { readonly choice?: Choice<S> }
     }),
   });
   const summary = runSummary({
-    model: kind.model(settings),
+    model: kind.model(settings).name,
     choice: settings.choice,
-    fit: kind.fitKind(candidates),
+    fit: candidates.map(kind.fit).find((fit) => fit === "per_ticker") ?? kind.fit(settings),
     asOf: inputs.asOf,
     tickers: evaluation.tickers,
     failures: fits.failures,
     tables: evaluation.tables,
   });
-  return timed(context, "write", () =>
-    output.write(document, { warnings: found, failures: fits.failures, summary }, context),
-  );
+  return timed(context, "write", () => {
+    reportFindings({ warnings: found, failures: fits.failures, summary }, context);
+    return output.write(joinedPieces(orderedPieces(document)), context);
+  });
 }

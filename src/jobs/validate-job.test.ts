@@ -135,58 +135,6 @@ test("a config that is switched off has no warning about old forecasts", async (
   assert.ok(!codes(off).includes("older_forecast"));
 });
 
-/** Dates on every seventh day. */
-const weekly = ({ prices, features }: Blobs) => {
-  const dates = prices.dates.map((date, row) => {
-    const day = Date.parse(prices.dates[0]!) + 7 * row * 86_400_000;
-    assert.equal(features.dates[row], date);
-    return new Date(day).toISOString().slice(0, 10);
-  });
-  const moved = { ...prices, dates, start: dates[0]!, end: dates.at(-1)! };
-  Object.assign(prices, moved, { Learning_end: dates[50] });
-  Object.assign(features, { dates });
-};
-
-test("reports that weekly prices are not daily", async () => {
-  const { warnings, window } = await validate(weekly);
-  assert.equal(window.median_spacing_days, 7);
-  const [told] = warnings.filter(({ code }) => code === "not_daily");
-  assert.equal(told!.count, 3);
-  assert.match(told!.message, /: ALFA \(7\), BETA \(7\), GAMA \(7\)\.$/);
-});
-
-/** Moves each date to this many days after the previous one. @param stepOf by row. */
-const spacedBy =
-  (stepOf: (row: number) => number) =>
-  ({ prices, features }: Blobs) => {
-    let day = Date.parse(prices.dates[0]!);
-    const dates = prices.dates.map((_, row) => {
-      if (row > 0) day += stepOf(row) * 86_400_000;
-      return new Date(day).toISOString().slice(0, 10);
-    });
-    Object.assign(prices, { dates, start: dates[0]!, end: dates.at(-1)!, Learning_end: dates[50] });
-    Object.assign(features, { dates });
-  };
-
-test("reports both spacings of prices that turn weekly, or daily, after the cut", async () => {
-  const told = async (stepOf: (row: number) => number) =>
-    (await validate(spacedBy(stepOf))).warnings.find(({ code }) => code === "not_daily")?.message ?? "";
-  assert.match(await told((row) => (row > 50 ? 7 : 1)), /: ALFA \(1 to learn from, 7 before mu\), BETA/);
-  assert.match(await told((row) => (row > 50 ? 1 : 7)), /: ALFA \(7 to learn from, 1 before mu\), BETA/);
-  assert.equal(await told(() => 1), "");
-});
-
-test("a spacing that loses labels reports how many are lost of how many dates", async () => {
-  const everyThird = await validate(spacedBy((row) => (row % 3 === 0 ? 12 : 7)));
-  const gaps = everyThird.warnings.filter(({ code }) => code === "long_gap");
-  assert.equal(gaps.length, 3);
-  assert.equal(gaps[0]!.count, 19);
-  assert.match(
-    gaps[0]!.message,
-    /^ALFA: 19 of 60 price dates \(32%\) have no label, because the next price is more than 10 /,
-  );
-});
-
 /** Gives every ticker the features that `more` makes from its first one. */
 const addFeatures =
   (more: (values: readonly (number | null)[]) => Readonly<Record<string, (number | null)[]>>) =>
@@ -195,22 +143,6 @@ const addFeatures =
       Object.assign(columns, more(Object.values(columns)[0]!));
     }
   };
-
-test("warns of few rows for many features, in the folds and overall", async () => {
-  const copies = (count: number) =>
-    addFeatures((values) =>
-      Object.fromEntries(Array.from({ length: count }, (_, i) => [`c${i}`, [...values]])),
-    );
-  const told = async (count: number) => {
-    const { warnings, tickers } = await validate(copies(count));
-    return [tickers[0]!.features, warnings.find(({ code }) => code === "few_rows")?.count];
-  };
-  // 46 fit rows; the five folds of 3 train on 31, 34, 37, 40 and 43.
-  const own = (await told(0))[0]!;
-  assert.deepEqual(await told(6 - own), [6, undefined]);
-  assert.deepEqual(await told(7 - own), [7, 3], "two of the five folds train on fewer than 35 rows");
-  assert.deepEqual(await told(10 - own), [10, 3]);
-});
 
 test("warns of features of different scales if a penalty depends on scale and no scaler is set", async () => {
   const large = addFeatures((values) => ({
@@ -242,41 +174,10 @@ test("features that end a day early give the no_forecast error of the job", asyn
   assert.equal(tickers.length, 3, "their rows are counted all the same");
 });
 
-test("monthly prices give sparse_prices", async () => {
-  const { error, failures } = await validate(({ prices }) => {
-    prices.prices = Object.fromEntries(
-      Object.entries(prices.prices).map(([ticker, values]) => [
-        ticker,
-        values.map((value, i) => (i % 21 === 0 ? value : null)),
-      ]),
-    );
-  });
-  assert.equal(error?.code, "sparse_prices");
-  assert.match(failures[0]!.message, /^ALFA has prices 29 calendar days apart \(median\)/);
-});
-
-test("a history that is too short for every ticker gives insufficient_history", async () => {
-  const { error, failures } = await validate(({ prices }) => {
-    prices.start = prices.dates[35]!;
-  });
-  assert.equal(error?.code, "insufficient_history");
-  assert.deepEqual(error.data.failures, failures);
-  assert.deepEqual(
-    failures.map(({ ticker }) => ticker),
-    ["ALFA", "BETA", "GAMA"],
-  );
-});
-
 test("warns of an alpha that the folds cannot support before anything is fitted", async () => {
   const understanding = await validate(undefined, CONFIG.replace("0.2", "0.01").replace("5,", "9,"));
   assert.deepEqual(codes(understanding).slice(0, 2), ["fewer_folds ALFA", "interval_unsupported ALFA"]);
   assert.match(understanding.warnings[1]!.message, /15 residuals .* they support is 0\.0625\./);
-});
-
-test("without a fold there is no interval either, and fewer_folds is the only warning", async () => {
-  const understanding = await validate(undefined, CONFIG.replace('"cv_test_size": 3', '"cv_test_size": 40'));
-  assert.equal(codes(understanding)[0], "fewer_folds ALFA");
-  assert.ok(!codes(understanding).includes("interval_unsupported ALFA"));
 });
 
 test("previews a config of networks with the windows of each part", async () => {
@@ -321,16 +222,6 @@ test("previews a joint network over the dates of all tickers, with what a ticker
     "interval_unsupported GAMA",
     "warm_up_rows",
   ]);
-});
-
-test("previews a config that is switched off, with the warning disabled", async () => {
-  const config = networks("mlp", { status: false, data_processing: { lookback: 1 } });
-  const understanding = await validate(undefined, config);
-  assert.equal(codes(understanding)[0], "disabled");
-  assert.deepEqual(
-    understanding.tickers.map(({ mu }) => mu),
-    [false, false, false],
-  );
 });
 
 test("a config that is switched off has no error, even if its networks would have too little to learn", async () => {

@@ -1,4 +1,4 @@
-import type { Intervals } from "../contract/config/intervals.ts";
+import type { Intervals } from "../contract/config/panel-settings.ts";
 import type { Verdict } from "../contract/output/verdict.ts";
 import { type ForecastRows, labelled } from "../evaluate/forecast-rows.ts";
 import { coverageByDate } from "../evaluate/verdict/findings.ts";

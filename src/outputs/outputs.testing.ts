@@ -1,7 +1,6 @@
 import { seededRandom } from "../../test/twins/random.ts";
-import type { MlCandidates } from "../contract/config/choice/ml-candidates.ts";
 import { parseDlSettings } from "../contract/config/dl-settings.ts";
-import { type MlSettings, parseMlSettings } from "../contract/config/ml-settings.ts";
+import { type MlCandidates, type MlSettings, parseMlSettings } from "../contract/config/ml-settings.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
@@ -17,7 +16,6 @@ import type { ModelledTicker } from "../jobs/shared/modelled-ticker.ts";
 import { orderedPieces } from "../jobs/shared/ordered-json.ts";
 import { NO_ENGINE, provenance } from "../jobs/shared/provenance.ts";
 import { recordedDl, recordedMl } from "../jobs/shared/recorded-settings.ts";
-import { ONE_BLOCK } from "../panel/refit-blocks.ts";
 import type { OutputDocument } from "./open-document.ts";
 import { summaryOf } from "./output-summary.ts";
 import { outOfFoldRows, scoredRows, seriesReader } from "./scored-rows.ts";
@@ -77,13 +75,13 @@ export function mlText(market: Market = {}): string {
   const text = JSON.stringify({ "ML params": { model: "ridge", ...config } });
   const { settings } = parseMlSettings(text);
   const { rows, fit } = marketRows(market);
-  const { choice, fitted } = fittedTickers(market, settings.choice, folds);
+  const { choice, tickers: fitted } = fittedTickers(market, settings.choice, folds);
   const asOf = rows[0]?.days.at(-1) ?? FIRST_DAY;
   const evaluation = evaluateForecasts(fitted, "out_of_fold", settings, asOf);
   const document = jobDocument({
     ...shared(rows, fit, asOf),
     operation: "run_ml_job",
-    fits: { tickers: fitted, failures: [], choice },
+    fits: { tickers: fitted, failures: [], ...(choice && { choice }) },
     evaluation,
     intervals: settings.intervals,
     shrinkage: settings.shrinkage,
@@ -101,7 +99,7 @@ function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: 
     const { rows, fit } = marketRows(own);
     return rows.map((row) => fittedTicker(row, fit, folds));
   };
-  if (choice === undefined) return { choice: undefined, fitted: fittedBy(market) };
+  if (choice === undefined) return { choice: undefined, tickers: fittedBy(market) };
   const { skill = 0, seed = 1, skills = [] } = market;
   const fits = choice.candidates.map((_, c) =>
     fittedBy({ ...market, skill: skills[c] ?? skill, seed: seed + c }),
@@ -109,7 +107,7 @@ function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: 
   const all = new CandidateFits<MlSettings, FittedTicker>(({ heldOut }) => [heldOut]);
   for (const [c, candidate] of choice.candidates.entries())
     all.add(candidate, fits[c]!, { failures: [], warnings: [] });
-  return combineRegressors(all, { failures: [], listed: [], warnings: [], blocks: ONE_BLOCK }, choice);
+  return combineRegressors(all, { failures: [], listed: [], warnings: [] }, choice);
 }
 
 /** The same for run_dl_job. @param epochs the number of training epochs of each network. */

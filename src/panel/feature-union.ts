@@ -6,7 +6,7 @@ import { listNames } from "./rows.ts";
 export interface FeatureUnion {
   /** In the order of first appearance, tickers ascending by code point. */
   readonly names: readonly string[];
-  /** Per given ticker: index of each of its columns in `names`. */
+  /** Per given ticker: index of each of its columns in `names`; -1 for one that only late tickers have. */
   readonly columns: readonly (readonly number[])[];
   /** `feature_absent` for each ticker that lacks some, ascending. */
   readonly warnings: readonly Warning[];
@@ -15,7 +15,7 @@ export interface FeatureUnion {
 interface Featured {
   readonly ticker: string;
   readonly columns: readonly string[];
-  /** For a ticker whose columns all occur among the other tickers' columns. */
+  /** For a late ticker, which adds no features. */
   readonly joins?: number;
 }
 
@@ -36,7 +36,7 @@ export function uniteFeatures(
   const names = [...indices.keys()];
   return {
     names,
-    columns: tickers.map(({ columns }) => columns.map((name) => indices.get(name)!)),
+    columns: tickers.map(({ columns }) => columns.map((name) => indices.get(name) ?? -1)),
     warnings: ascending.flatMap((ticker) => absentWarning(ticker, names, filled) ?? []),
   };
 }

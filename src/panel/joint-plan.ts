@@ -24,6 +24,8 @@ interface JointDates {
   readonly calibrate: Int32Array;
   /** Dates on which some ticker has a score window. */
   readonly score: Int32Array;
+  /** The first dates of two parts; NEVER for an empty one. */
+  readonly starts: Readonly<Record<"validate" | "calibrate", Day>>;
 }
 
 /** A ticker that takes part, and the parts of its rows. All row lists ascend and contain only full windows. */
@@ -57,80 +59,63 @@ export interface JointPlan<P extends JointRows = JointRows> {
  *
  * @param panels in any order; the plan is the same.
  */
-export function planJoint<P extends JointRows>(panels: readonly P[], options: JointOptions): JointPlan<P> {
+export function planJoint<P extends JointRows>(
+  panels: readonly P[],
+  options: WindowOptions & { readonly delay: number },
+): JointPlan<P> {
   let present = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const excluded: MucastError[] = [];
   for (;;) {
-    const { dates, starts } = jointDates(present, options);
-    const members: JointMember<P>[] = [];
-    const remaining: P[] = [];
-    for (const panel of present) {
-      const member = memberOf(panel, dates, starts, options.lookback);
-      members.push(member);
-      const reason = reasonToExclude(member, options.lookback);
-      if (reason === undefined) remaining.push(member.panel);
-      else excluded.push(reason);
-    }
-    if (remaining.length === present.length) return { dates, members, excluded };
-    present = remaining;
+    const dates = splitDates(present, options);
+    const members = present.map((panel) => memberOf(panel, dates, options.lookback));
+    const reasons = members.map((member) => reasonToExclude(member, options.lookback));
+    if (reasons.every((reason) => reason === undefined)) return { dates, members, excluded };
+    excluded.push(...reasons.filter((reason) => reason !== undefined));
+    present = present.filter((_, i) => reasons[i] === undefined);
   }
 }
 
-interface JointOptions extends WindowOptions {
-  readonly delay: number;
-}
-
-/** The first dates of two parts; NEVER for an empty one. */
-type PartStarts = Readonly<Record<"validate" | "calibrate", Day>>;
-
-function jointDates(
+function splitDates(
   panels: readonly JointRows[],
-  { lookback, calibrates, delay }: JointOptions,
-): { readonly dates: JointDates; readonly starts: PartStarts } {
-  const fit = datesOfRows(panels, (panel) => fullWindows(panel.fit, lookback));
-  const { train, validate } = splitSizes(fit.length, calibrates);
-  const calibrateFrom = train + validate;
-  const knownUntil = (from: number, end: number) => fit.subarray(from, Math.max(from, end - delay));
-  const dates = {
-    train: knownUntil(0, train),
-    validate: calibrates ? knownUntil(train, calibrateFrom) : fit.subarray(train),
-    calibrate: fit.subarray(calibrateFrom),
-    score: datesOfRows(panels, (panel) => fullWindows(panel.score, lookback)),
+  { lookback, calibrates, delay }: Parameters<typeof planJoint>[1],
+): JointDates {
+  const datesWith = (part: "fit" | "score") => {
+    const dates = new Set<Day>();
+    for (const panel of panels) {
+      for (const row of panel[part]) if (row >= lookback - 1) dates.add(panel.days[row]!);
+    }
+    return Int32Array.from(dates).sort();
   };
-  return { dates, starts: { validate: fit[train] ?? NEVER, calibrate: fit[calibrateFrom] ?? NEVER } };
-}
-
-function datesOfRows<P extends JointRows>(panels: readonly P[], rows: (panel: P) => Int32Array): Int32Array {
-  const dates = new Set<Day>();
-  for (const panel of panels) {
-    for (const row of rows(panel)) dates.add(panel.days[row]!);
-  }
-  return Int32Array.from(dates).sort();
-}
-
-function fullWindows(rows: Int32Array, lookback: number): Int32Array {
-  return rows.filter((row) => row >= lookback - 1);
+  const fit = datesWith("fit");
+  const { train, validate } = splitSizes(fit.length, calibrates);
+  const end = train + validate;
+  return {
+    train: fit.subarray(0, Math.max(0, train - delay)),
+    validate: fit.subarray(train, calibrates ? Math.max(train, end - delay) : fit.length),
+    calibrate: fit.subarray(end),
+    score: datesWith("score"),
+    starts: { validate: fit[train] ?? NEVER, calibrate: fit[end] ?? NEVER },
+  };
 }
 
 const NEVER = 2_147_483_647;
 
-function memberOf<P extends JointRows>(
-  panel: P,
-  dates: JointDates,
-  starts: PartStarts,
-  lookback: number,
-): JointMember<P> {
-  const fit = fullWindows(panel.fit, lookback);
-  const dated = (from: Day, last: Day) =>
-    fit.filter((row) => panel.days[row]! >= from && panel.days[row]! <= last);
-  const knownBy = (day: Day) => (row: number) => panel.labelDays[row]! <= day;
-  const lastOf = (part: Int32Array) => part.at(-1) ?? NO_LABEL_DAY;
+function memberOf<P extends JointRows>(panel: P, dates: JointDates, lookback: number): JointMember<P> {
+  const { days, labelDays } = panel;
+  const { starts } = dates;
+  const isFull = (row: number) => row >= lookback - 1;
+  const fit = panel.fit.filter(isFull);
+  /** The rows dated from `from` to the part's last date whose label is known on the date `known`. */
+  const rowsOf = (from: Day, part: Int32Array, known: Day) => {
+    const last = part.at(-1) ?? NO_LABEL_DAY;
+    return fit.filter((row) => days[row]! >= from && days[row]! <= last && labelDays[row]! <= known);
+  };
   return {
     panel,
-    train: dated(NO_LABEL_DAY, lastOf(dates.train)).filter(knownBy(starts.validate)),
-    validate: dated(starts.validate, lastOf(dates.validate)).filter(knownBy(starts.calibrate)),
-    calibrate: dated(starts.calibrate, NEVER),
-    score: fullWindows(panel.score, lookback),
+    train: rowsOf(NO_LABEL_DAY, dates.train, starts.validate),
+    validate: rowsOf(starts.validate, dates.validate, starts.calibrate),
+    calibrate: fit.filter((row) => days[row]! >= starts.calibrate),
+    score: panel.score.filter(isFull),
   };
 }
 
@@ -141,7 +126,7 @@ function reasonToExclude({ panel, train }: JointMember, lookback: number): Mucas
     return new MucastError(
       "insufficient_history",
       `${ticker} has ${counted(train.length, "training label")}, at least ${MIN_TRAINING_SAMPLES} are needed: ` +
-        `${fullWindows(fit, lookback).length} of ${counted(fit.length, "fit row")} end a window of ${counted(lookback, "row")}, and ` +
+        `${fit.filter((row) => row >= lookback - 1).length} of ${counted(fit.length, "fit row")} end a window of ${counted(lookback, "row")}, and ` +
         "not all of those are dated and realised before the validation part begins",
       { ticker, fit_rows: fit.length, training_labels: train.length, lookback },
     );
@@ -173,22 +158,18 @@ export function jointSamples({ dates, members }: JointPlan, lookback: number): J
   const width = members.length;
   const ends = new Float64Array(samples * width).fill(-1);
   const labels = new Float64Array((train.length + validate.length) * width).fill(Number.NaN);
-  for (const [j, member] of members.entries()) {
-    const { days } = member.panel;
-    const targets = targetsOf(member.panel);
+  for (const [j, { panel, train: learned, validate: watched }] of members.entries()) {
+    const targets = targetsOf(panel);
+    const counts = new Uint8Array(panel.days.length);
+    for (const row of [...learned, ...watched]) counts[row] = 1;
     let sample = 0;
     // The dates of one part ascend; those of the score rows may begin before the calibration ends.
     for (const part of [train, validate, calibrate, score]) {
-      for (const row of rowsOn(days, part)) {
-        if (row >= lookback - 1) ends[sample * width + j] = row;
-        sample++;
+      for (const row of rowsOn(panel.days, part)) {
+        const at = sample++ * width + j;
+        if (row >= lookback - 1) ends[at] = row;
+        if (at < labels.length && counts[row] === 1) labels[at] = targets[row]!;
       }
-    }
-    const learned = positions(member.train, days, train);
-    for (const [i, row] of member.train.entries()) labels[learned[i]! * width + j] = targets[row]!;
-    const watched = positions(member.validate, days, validate);
-    for (const [i, row] of member.validate.entries()) {
-      labels[(train.length + watched[i]!) * width + j] = targets[row]!;
     }
   }
   return { ends, labels, parts: { train: train.length, validate: validate.length, predict } };
@@ -210,34 +191,20 @@ function rowsOn(days: Int32Array, dates: Int32Array): Int32Array {
   return rows;
 }
 
-/** The index of each row's date in `dates`, which contains it. */
-function positions(rows: Int32Array, days: Int32Array, dates: Int32Array): Int32Array {
-  return rowsOn(
-    dates,
-    rows.map((row) => days[row]!),
-  );
-}
-
-/** The indices of a ticker's own forecasts in the predicted dates of a joint network. */
-interface OwnSamples {
-  /** Shape (validate rows of the ticker). */
-  readonly validate: Int32Array;
-  /** Shape (calibrate rows of the ticker). */
-  readonly calibrate: Int32Array;
-  /** Shape (score rows of the ticker). */
-  readonly score: Int32Array;
-}
-
-/** A ticker is predicted on every date on which it has a window; its own forecasts are those in its parts. */
-export function ownSamples({ dates }: JointPlan, member: JointMember): OwnSamples {
-  const { days } = member.panel;
-  const calibrate = positions(member.calibrate, days, dates.calibrate);
-  const score = positions(member.score, days, dates.score);
-  const calibrateFrom = dates.validate.length;
-  const scoreFrom = calibrateFrom + dates.calibrate.length;
-  return {
-    validate: positions(member.validate, days, dates.validate),
-    calibrate: calibrate.map((at) => calibrateFrom + at),
-    score: score.map((at) => scoreFrom + at),
+/**
+ * The indices of a ticker's own forecasts, by part, in the predicted dates of a joint network: it is predicted on every date on which it
+ * has a window.
+ */
+export function ownSamples(
+  { dates }: JointPlan,
+  { panel: { days }, ...member }: JointMember,
+): Readonly<Record<"validate" | "calibrate" | "score", Int32Array>> {
+  let end = 0;
+  const samplesOf = (part: "validate" | "calibrate" | "score") => {
+    const from = end;
+    end += dates[part].length;
+    const own = member[part].map((row) => days[row]!);
+    return rowsOn(dates[part], own).map((at) => from + at);
   };
+  return { validate: samplesOf("validate"), calibrate: samplesOf("calibrate"), score: samplesOf("score") };
 }

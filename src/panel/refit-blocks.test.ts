@@ -5,7 +5,8 @@ import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { randomPanels } from "./panels.testing.ts";
-import { refitBlocks, rowsByBlock, tickerBlocks } from "./refit-blocks.ts";
+import { joinAt, type RefitBlock, refitBlocks, rowsByBlock, tickerBlocks } from "./refit-blocks.ts";
+import { buildTickerPanel, type TickerPanel } from "./ticker-panel.ts";
 
 const CUT = 30;
 const panels = randomPanels(60, CUT).map((all) => all.filter(({ fit }) => fit.length > 0));
@@ -172,4 +173,77 @@ describe("the networks of a block learn what is known at its first date, compare
       });
     }
   }
+});
+
+describe("a ticker that joins at a later block", () => {
+  const LENGTH = 100;
+  const JOINS = 70;
+  const BLOCKS: RefitBlock[] = [CUT, JOINS, 85].map((from, b) => ({
+    from,
+    known: b === 0 ? undefined : from,
+  }));
+  const days = Int32Array.from({ length: LENGTH }, (_, day) => day);
+
+  function panelOf(prices: readonly number[], cut: number, delay = 0): TickerPanel | undefined {
+    try {
+      return buildTickerPanel({
+        ticker: "A",
+        prices: { ticker: "A", days, prices: Float64Array.from(prices) },
+        features: { ticker: "A", days, columns: ["f"], values: new Float64Array(LENGTH).fill(1) },
+        window: { start: 0, end: LENGTH - 1, learningEnd: cut, cut, delay },
+      });
+    } catch {
+      return undefined;
+    }
+  }
+
+  test("learns and forecasts as in a job whose cut is the date", () => {
+    let compared = 0;
+    const price = fc.oneof(
+      { arbitrary: fc.double({ min: 1, max: 2, noNaN: true }), weight: 20 },
+      fc.constant(Number.NaN),
+    );
+    const prices = fc.array(price, { minLength: LENGTH, maxLength: LENGTH });
+    const property = fc.property(prices, fc.constantFrom(0, 0, 1, 3), (own, delay) => {
+      const [early, ...cuts] = [45, JOINS, 85].map((cut) => panelOf(own, cut, delay));
+      if (early === undefined || cuts.includes(undefined)) return;
+      compared++;
+      const late = joinAt(early, JOINS);
+      const rows = rowsByBlock([late], BLOCKS, undefined);
+      for (const [i, from] of [JOINS, 85].entries()) {
+        const [learned] = rows(i + 1, i + 1);
+        assert.deepEqual(learned!.fit, cuts[i]!.fit);
+        assert.deepEqual(
+          [...learned!.score],
+          [...cuts[i]!.score].filter((row) => {
+            const day = cuts[i]!.days[row]!;
+            return day >= from && (from === 85 || day < 85);
+          }),
+        );
+      }
+      assert.equal(rows(0, 0)[0]!.fit.length, 0);
+    });
+    fc.assert(property, { seed: 5, numRuns: 200 });
+    assert.ok(compared > 100, String(compared));
+  });
+
+  test("has no dates that count in a window before", () => {
+    const priced = (isPriced: (day: number) => boolean) =>
+      panelOf(
+        Array.from(days, (day) => (isPriced(day) ? 1 + (day % 7) : Number.NaN)),
+        45,
+      )!;
+    const even = priced((day) => day % 2 === 0 || day < 40);
+    const every = joinAt(
+      priced(() => true),
+      JOINS,
+    );
+    const alone = rowsByBlock([even], BLOCKS, 20);
+    const beside = rowsByBlock([even, every], BLOCKS, 20);
+    assert.deepEqual(beside(0, 0)[0]!.fit, alone(0, 0)[0]!.fit);
+    assert.equal(beside(0, 0)[1]!.fit.length, 0);
+    // From the block on that it joins, the last 20 label dates are successive days.
+    assert.ok(beside(1, 1)[0]!.fit.length < alone(1, 1)[0]!.fit.length);
+    assert.equal(beside(1, 1)[1]!.fit.length, 20);
+  });
 });

@@ -109,6 +109,18 @@ export function firstBlock({ joins }: Pick<PanelRows, "joins">, blocks: readonly
   return joins === undefined ? 0 : blocks.findIndex(({ known }) => known === joins);
 }
 
+/** The panel of a ticker that joins at this close: its fit rows are those whose label is known then, its score rows begin on that date. */
+export function joinAt<P extends PanelRows>(panel: P, joins: Day): P {
+  if (panel.joins === joins) return panel;
+  const { fit, score, days } = panel;
+  return {
+    ...panel,
+    fit: Int32Array.from([...fit, ...laterRows(panel, joins)]),
+    score: score.filter((row) => days[row]! >= joins),
+    joins,
+  };
+}
+
 /**
  * The close from which models may learn from each of these rows: its label date, but for a late ticker not before it joins.
  * @param rows shape (n); the result likewise.

@@ -1,6 +1,5 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
-import { countBefore } from "./rows.ts";
 import { type TickerPanel, targetsOf } from "./ticker-panel.ts";
 
 export interface WindowOptions {
@@ -37,50 +36,41 @@ export type WindowRows = Pick<
  * training labels are all the same. Only this ticker fails.
  */
 export function planWindows(panel: WindowRows, { lookback, calibrates }: WindowOptions): WindowPlan {
+  const { ticker, days, labelDays } = panel;
   const isFull = (row: number): boolean => row >= lookback - 1;
   const fit = panel.fit.filter(isFull);
   const sizes = splitSizes(fit.length, calibrates);
-  const calibrate = fit.subarray(sizes.train + sizes.validate);
-  const validate = fit.subarray(sizes.train, sizes.train + sizes.validate);
+  const [validateFrom, calibrateFrom] = [sizes.train, sizes.train + sizes.validate];
+  /** The rows of a part whose label is known at the date of the first row of the next part. */
+  const partOf = (from: number, to: number) => {
+    const next = to < fit.length ? days[fit[to]!]! : Number.POSITIVE_INFINITY;
+    return fit.subarray(from, to).filter((row) => labelDays[row]! <= next);
+  };
   const plan = {
-    train: knownBefore(validate, fit.subarray(0, sizes.train), panel),
-    validate: knownBefore(calibrate, validate, panel),
-    calibrate,
+    train: partOf(0, validateFrom),
+    validate: partOf(validateFrom, calibrateFrom),
+    calibrate: fit.subarray(calibrateFrom),
     score: panel.score.filter(isFull),
   };
   const train = plan.train.length;
-  if (train < MIN_TRAINING_SAMPLES) throw tooFewWindows(panel, fit.length, train, lookback);
+  if (train < MIN_TRAINING_SAMPLES) {
+    throw new MucastError(
+      "insufficient_history",
+      `${ticker} has ${counted(train, "training window")}, at least ${MIN_TRAINING_SAMPLES} are needed: ` +
+        `${fit.length} of ${counted(panel.fit.length, "fit row")} end a window of ${counted(lookback, "row")}, and the last of these are for validation`,
+      { ticker, fit_rows: panel.fit.length, windows: fit.length, training_windows: train, lookback },
+    );
+  }
   const targets = targetsOf(panel);
   if (isConstantTarget(Float64Array.from(plan.train, (row) => targets[row]!))) {
-    throw constantTarget(panel.ticker, train);
+    throw constantTarget(ticker, train);
   }
   return plan;
-}
-
-/** The rows of a part whose label is known at the date of the first row of the next part; all if that is empty. */
-function knownBefore(
-  [next]: Int32Array,
-  rows: Int32Array,
-  { days, labelDays }: Pick<WindowRows, "days" | "labelDays">,
-): Int32Array {
-  if (next === undefined) return rows;
-  const known = rows.map((row) => labelDays[row]!);
-  return rows.subarray(0, countBefore(known, days[next]! + 1));
 }
 
 /** Whether the network of a ticker has something to forecast among these rows. */
 export function hasScoreWindow({ score }: Pick<WindowRows, "score">, lookback: number): boolean {
   return (score.at(-1) ?? -1) >= lookback - 1;
-}
-
-function tooFewWindows(panel: WindowRows, windows: number, train: number, lookback: number): MucastError {
-  const { ticker, fit } = panel;
-  return new MucastError(
-    "insufficient_history",
-    `${ticker} has ${counted(train, "training window")}, at least ${MIN_TRAINING_SAMPLES} are needed: ` +
-      `${windows} of ${counted(fit.length, "fit row")} end a window of ${counted(lookback, "row")}, and the last of these are for validation`,
-    { ticker, fit_rows: fit.length, windows, training_windows: train, lookback },
-  );
 }
 
 export function constantTarget(ticker: string, count: number): MucastError {

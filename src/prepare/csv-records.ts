@@ -1,6 +1,6 @@
+import { NOT_A_TABLE } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { show } from "../contract/errors/faults.ts";
-import { NOT_A_TABLE } from "../contract/errors/wrong-document.ts";
 import type { ByteSource } from "../contract/market/ticker-series.ts";
 
 type CsvRecord = { readonly cells: readonly string[]; readonly line: number };

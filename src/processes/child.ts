@@ -1,8 +1,8 @@
 import { type ChildProcess, fork, type Serializable } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { onLines } from "../engine/lines.ts";
 import { memoryOf } from "../engine/process-memory.ts";
+import { readLines } from "../engine/process-output.ts";
 import { killGroup, killSession, processesOfSession } from "./process-group.ts";
 
 /** A program of this package that opens a parent channel. */
@@ -64,7 +64,7 @@ export class Child<ToChild extends object, FromChild> {
     const { stdin, stdout, stderr } = this.#process;
     // Carries nothing: its end tells a thread of the child that this process has died.
     stdin!.on("error", () => undefined);
-    for (const stream of [stdout, stderr]) onLines(stream!, onLine, { longest: MAX_LINE_LENGTH });
+    for (const stream of [stdout, stderr]) readLines(stream!, onLine, MAX_LINE_LENGTH);
     this.#process.on("message", (message) => onMessage(message as FromChild));
   }
 
@@ -127,7 +127,7 @@ function notStarted(error: unknown): ChildEnd {
 
 /**
  * If the machine runs out of memory, makes the kernel kill a process and what it starts from now on before this process, which then can
- * report the failure. Does nothing on a system without such scores (macOS), which decides by its own rules.
+ * report the failure. Does nothing on a system without such scores (macOS).
  */
 function offerToOomKiller(pid: number, more: number): void {
   try {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { openBlob } from "../blob/open-blob.ts";
 import { JOB_OPERATIONS } from "../contract/config/job-operations.ts";
-import { tagsSchema } from "../contract/config/tags.ts";
+import { tagsSchema } from "../contract/config/payload-schemas.ts";
 import { workFolderError } from "../contract/errors/system-error.ts";
 import { OUTPUT_SCHEMA_NAME } from "../contract/output/output-blob.ts";
 import { isCrash } from "../contract/problems/problem.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { requestedWindow } from "../contract/config/requested-window.ts";
+import { requestedWindow } from "../contract/config/payload-schemas.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { crashIn, namedFailure } from "../contract/problems/problem.ts";

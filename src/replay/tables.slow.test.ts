@@ -14,7 +14,7 @@ import { assertValid } from "../../test/end-to-end/jobs/published-schemas.ts";
 import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import { cleanMarket } from "../../test/end-to-end/markets/market.ts";
 import { marketTables } from "../../test/end-to-end/markets/market-tables.ts";
-import { requestedWindow } from "../contract/config/requested-window.ts";
+import { requestedWindow } from "../contract/config/payload-schemas.ts";
 import { runMlJob } from "../jobs/run-job.ts";
 import { CONFIG, replay } from "./replay.testing.ts";
 

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
+import { MAX_COMPARED_OUTPUTS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { MAX_COMPARED_OUTPUTS } from "../contract/output/compared-outputs.ts";
 import {
   type OutputDocument,
   openDocument,

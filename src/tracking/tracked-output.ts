@@ -1,7 +1,7 @@
 import { outputName } from "../blob/names.ts";
 import { openBlob } from "../blob/open-blob.ts";
 import { withoutSignature } from "../blob/policy.ts";
-import { verdictFigures } from "../contract/output/order-name.ts";
+import { verdictFigures } from "../contract/output/later-close.ts";
 import { median } from "../evaluate/statistics.ts";
 import { type OutputDocument, type Reading, readDocument } from "../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
-import type { RunSummary } from "../../src/contract/output/run-summary.ts";
+import type { RunSummary } from "../../src/contract/output/job-events.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/outputs/outputs.testing.ts";
 import { isScrolledAway, judge } from "./browser.testing.ts";

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import { isRunning } from "../../src/contract/machine/process-stat.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
-import { readArray } from "../../src/engine/inline-array.ts";
+import { readArray } from "../../src/engine/npy.ts";
 import { engineProcesses, HUNGRY, PoolFixture, QUICK, until } from "../engine/pool-fixture.ts";
 import { type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
 

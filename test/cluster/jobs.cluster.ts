@@ -1,9 +1,8 @@
 /** Whole jobs on a real cluster of two nodes leave the bytes of jobs on this machine, provenance among them. */
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { MODELS } from "../../src/contract/model-params/models.ts";
 import { RecordingListener } from "../../src/executors/executor-suite.testing.ts";
 import {
   ENDLESS,
@@ -35,13 +34,6 @@ import {
 } from "../end-to-end/markets/panel-market.ts";
 import { networkConfig } from "../end-to-end/networks/network-jobs.ts";
 import { PATIENT_HEALTH_CHECK, type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
-
-const FEW: Readonly<Record<string, object>> = {
-  random_forest: { n_estimators: 6 },
-  xgboost: { n_estimators: 6 },
-  lightgbm: { n_estimators: 6, min_child_samples: 5 },
-  catboost: { iterations: 6 },
-};
 
 const RELATIVE = { target: "relative", cross_section: true };
 const WRONG = "wrong-token-0123456789";
@@ -80,11 +72,11 @@ async function textOf(job: Job, config: string, more: Partial<JobContext>, pair:
   return JSON.stringify(compared);
 }
 
-/** The engine processes of tasks, and Ray's processes around them. */
+/** Ray's processes with a task. */
 async function tasksOnNodes(): Promise<string[]> {
   const found = await Promise.all(["head", "second"].map((name) => cluster.processes(name)));
   const commands = found.flat().map(({ command }) => command);
-  return commands.filter((command) => / -m mucast_engine node|^ray::mucast/.test(command));
+  return commands.filter((command) => /^ray::mucast/.test(command));
 }
 
 /** @returns the text of the output, which is the same on the cluster and on this machine. */
@@ -116,54 +108,33 @@ async function assertSameRefits(job: Job, config: string, market: Market): Promi
   assert.doesNotMatch(JSON.stringify(failures), /engine_/);
 }
 
+/** The engine's own tests compare every model (engine/tests/cluster/test_gateway_bytes.py). */
 describe("on a cluster of two nodes", { timeout: 3_600_000 }, () => {
-  for (const { name } of MODELS) {
-    test(`${name} leaves the bytes of this machine`, () => {
-      const params = { n_splits: 3, intervals: {}, ...(FEW[name] && { model_params: FEW[name] }) };
-      return assertSame(runMlJob, JSON.stringify({ "ML params": { model: name, ...params } }));
-    });
-  }
-
   test("candidates whose fits are shared leave the bytes of this machine", () => {
     const candidates = [{ grid: { n_estimators: [3, 9] } }];
-    const own = { model: "lightgbm", model_params: FEW.lightgbm, n_splits: 3, refit_every: 20 };
+    const own = {
+      model: "lightgbm",
+      model_params: { n_estimators: 6, min_child_samples: 5 },
+      n_splits: 3,
+      refit_every: 20,
+    };
     return assertSame(runMlJob, JSON.stringify({ "ML params": { ...own, choice: { candidates } } }));
   });
 
-  for (const option of ["lstm", "portfolio_transformer"] as const) {
-    test(`${option} leaves the bytes of this machine`, () => assertSame(runDlJob, networkConfig(option)));
-  }
+  test("pooled fits with importance of features, which reserve memory, leave the bytes of this machine", () => {
+    const settings = { fit: "pooled", target: "relative", cross_section: true, intervals: {} };
+    const params = { model: "lightgbm", n_splits: 3, cv_test_size: 10, importance: true, ...settings };
+    return assertSame(runMlJob, JSON.stringify({ "ML params": params }), {}, panels);
+  });
 
-  for (const model of ["lightgbm", "ridge"]) {
-    test(`pooled ${model}, which reserves memory, leaves the bytes of this machine`, () => {
-      const settings = { fit: "pooled", target: "relative", cross_section: true, intervals: {} };
-      const params = { model, n_splits: 3, cv_test_size: 10, ...settings };
-      return assertSame(runMlJob, JSON.stringify({ "ML params": params }), {}, panels);
-    });
-  }
-
-  for (const fit of ["per_ticker", "pooled"]) {
-    test(`importance of features of ${fit} fits leaves the bytes of this machine`, () => {
-      const params = { model: "lightgbm", fit, n_splits: 3, cv_test_size: 10, importance: true };
-      return assertSame(runMlJob, JSON.stringify({ "ML params": params }), {}, panels);
-    });
-  }
-
-  for (const settings of [
-    {},
-    { fit: "pooled", target: "relative", cross_section: true, shrinkage: "pooled" },
-  ]) {
-    test(`refits of ${JSON.stringify(settings)}, with late tickers, leave the bytes of this machine`, async () => {
-      const market = learningUntil("2021-05-15", lateListings(dirtyPanelMarket()));
-      const params = { model: "ridge", scaler: "standard", n_splits: 3, cv_test_size: 10, refit_every: 9 };
-      const config = JSON.stringify({ "ML params": { ...params, intervals: {}, ...settings } });
-      await assertSameRefits(runMlJob, config, market);
-    });
-  }
+  test("refits with late tickers leave the bytes of this machine", async () => {
+    const market = learningUntil("2021-05-15", lateListings(dirtyPanelMarket()));
+    const params = { model: "ridge", scaler: "standard", n_splits: 3, cv_test_size: 10, refit_every: 9 };
+    await assertSameRefits(runMlJob, JSON.stringify({ "ML params": { ...params, intervals: {} } }), market);
+  });
 
   for (const [option, settings, training] of [
     ["mlp", {}, { ensemble: 2 }],
-    ["portfolio_lstm", RELATIVE, {}],
     ["portfolio_lstm", { ...RELATIVE, window: 60 }, {}],
   ] as const) {
     test(`refits of ${option} ${JSON.stringify(settings)} leave the bytes of this machine`, () => {
@@ -174,13 +145,7 @@ describe("on a cluster of two nodes", { timeout: 3_600_000 }, () => {
     });
   }
 
-  test("portfolio_lstm of relative targets leaves the bytes of this machine", () => {
-    const asked = JSON.parse(networkConfig("portfolio_lstm"));
-    Object.assign(asked["NN params"]["Dot prediction"], RELATIVE);
-    return assertSame(runDlJob, JSON.stringify(asked), {}, panels);
-  });
-
-  test("a replay there of an output of this machine is identical, and the other way round", async () => {
+  test("a replay there of an output of this machine is identical, and the other way round, and shows no token", async () => {
     const config = '{"ML params": {"model": "lightgbm", "n_splits": 2}}';
     const there = ["--engine", cluster.address];
     for (const [job, replay] of [
@@ -192,6 +157,9 @@ describe("on a cluster of two nodes", { timeout: 3_600_000 }, () => {
       const output = fileURLToPath(JSON.parse(done.stdout).output_url);
       const replayed = await mucast(["replay", "--output", output, ...replay]);
       assert.equal(replayed.code, 0, replayed.stderr);
+      const written = [done, replayed].flatMap(({ stdout, stderr }) => [stdout, stderr]);
+      const token = readFileSync(cluster.tokenFile, "utf8").trim();
+      assert.ok(![...written, readFileSync(output, "utf8")].join("").includes(token));
       const { verdict, machine, versions } = JSON.parse(replayed.stdout);
       assert.deepEqual([verdict, machine, versions], ["identical", [], []]);
     }

@@ -50,22 +50,18 @@ async function outputOf(config: string): Promise<string> {
   return JSON.stringify(compared);
 }
 
-/** Of tasks, on both nodes; Ray's processes around them too. */
+/** Ray's processes with a task, on both nodes. */
 async function tasksOnNodes(): Promise<string[]> {
   const found = await Promise.all(["a", "b"].map((name) => cluster.processes(name)));
   const commands = found.flat().map(({ command }) => command);
-  return commands.filter((command) => / -m mucast_engine node|^ray::mucast/.test(command));
+  return commands.filter((command) => /^ray::mucast/.test(command));
 }
 
 describe("a service with a cluster", { timeout: 1_800_000 }, () => {
   test("names the cluster in its log, cancels a job on every node, and leaves the bytes of a service without one", async () => {
     assert.ok(serving.logs().includes(`"engine":"${cluster.address}"`), serving.logs());
     const { id } = await api.submit(payload(serving.url, "small", ENDLESS));
-    await until(async () =>
-      (await tasksOnNodes()).filter((command) => command.startsWith("ray::mucast")).length === 2
-        ? true
-        : undefined,
-    );
+    await until(async () => ((await tasksOnNodes()).length === 2 ? true : undefined));
     await api.cancel(id);
     assert.equal((await api.ended(id)).status, "Canceled");
     await until(async () => ((await tasksOnNodes()).length === 0 ? true : undefined));

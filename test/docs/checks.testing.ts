@@ -1,8 +1,7 @@
 /** How each code block of the docs is checked; a block has one entry, which names its start. */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { blobPageSchema } from "../../src/contract/api/blob-page.ts";
-import { preparedBlobsSchema } from "../../src/contract/api/prepared-blobs.ts";
+import { blobPageSchema, preparedBlobsSchema } from "../../src/contract/api/prepared-blobs.ts";
 import { parseDlSettings } from "../../src/contract/config/dl-settings.ts";
 import { parseMlSettings } from "../../src/contract/config/ml-settings.ts";
 import { auditBlobSchema } from "../../src/contract/output/audit-blob.ts";

@@ -2,10 +2,10 @@
  * A program for tests to kill during a set-up: builds the folder `made` in its first argument, unless it exists. It prints "filling" and
  * continues when its input ends.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildFolder, isBuilt, whileBuildingAlone } from "../../src/engine/environment/build-folder.ts";
-import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { STAMP } from "../../src/engine/environment/environment.ts";
+import { buildFolder, whileBuildingAlone } from "../../src/engine/environment/install-environment.ts";
 
 const parent = process.argv[2]!;
 const folder = join(parent, "made");
@@ -18,8 +18,8 @@ async function fill(unfinished: string): Promise<void> {
   for await (const _ of process.stdin);
 }
 
-await whileBuildingAlone(findEnvironment().python, parent, say, async () => {
-  const isThere = isBuilt(folder);
+await whileBuildingAlone(parent, say, async () => {
+  const isThere = existsSync(join(folder, STAMP));
   if (!isThere) await buildFolder(folder, fill);
   say(isThere ? "found" : "built");
 });

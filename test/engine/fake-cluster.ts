@@ -1,11 +1,11 @@
 /** A pool on a fake gateway: a process that sends what the test tells it to, in place of `mucast_engine cluster`. */
-import assert from "node:assert/strict";
 import { afterEach, beforeEach, type TestContext } from "node:test";
-import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { EnginePool, PoolOptions } from "../../src/engine/pool/pool.ts";
 import type { FitPredictTask } from "../../src/engine/pool/protocol.ts";
 import { FakeGateway, type GatewayProcess, type GREETING, type Request } from "./fake-gateway.ts";
 import { PoolFixture, QUICK } from "./pool-fixture.ts";
+
+export { rejection } from "./pool-fixture.ts";
 
 export const CLUSTER = { url: "ray://127.0.0.1:10001", insecure: false };
 
@@ -70,15 +70,6 @@ export function resultOf({ id, task: given }: Request): object {
 /** The fake's report of a node that is lost with the task of a slot. */
 export function lost(worker: number, name = "10.0.0.1"): object {
   return { event: "worker_exited", worker, node: name, reason: `the node ${name} was lost` };
-}
-
-export async function rejection(promise: Promise<unknown>): Promise<MucastError> {
-  const error = await promise.then(
-    () => assert.fail("it was fulfilled"),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof MucastError, String(error));
-  return error;
 }
 
 /** Sets variables of this process for one test. */

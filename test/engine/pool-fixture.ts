@@ -8,8 +8,7 @@ import { MucastError } from "../../src/contract/errors/errors.ts";
 import { isRunning } from "../../src/contract/machine/process-stat.ts";
 import type { Estimator } from "../../src/contract/model-params/resolve.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
-import { readArray } from "../../src/engine/inline-array.ts";
-import { type ArrayRef, writeNpy } from "../../src/engine/npy.ts";
+import { type ArrayRef, readArray, writeNpy } from "../../src/engine/npy.ts";
 import { EnginePool, type PoolOptions } from "../../src/engine/pool/pool.ts";
 import type { FitPredictResult, FitPredictTask, FitRows } from "../../src/engine/pool/protocol.ts";
 

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { withKeys } from "../../src/cli/keys.ts";
-import { blobPageSchema } from "../../src/contract/api/blob-page.ts";
+import { blobPageSchema } from "../../src/contract/api/prepared-blobs.ts";
 import type { Scope } from "../../src/service/auth/caller.ts";
 import type { ApiKey } from "../../src/service/auth/key-store.ts";
 import { Api, problemOf } from "./api.testing.ts";

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-if "mucast_engine" in sys.orig_argv and "node" in sys.orig_argv:
+if next((word for word in sys.orig_argv if word.endswith(".py")), "").endswith("default_worker.py"):  # Ray's.
     import numpy as np
 
     from mucast_engine import fit_predict

@@ -1,1 +1,1 @@
-"""A job on a Ray cluster: the gateway that stands in the host's place, and what it has nodes run."""
+"""A job on a Ray cluster: the gateway that replaces the host, and what it runs on nodes."""

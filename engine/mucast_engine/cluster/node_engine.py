@@ -1,94 +1,88 @@
-"""The engine process of a supervisor on a node: a local worker whose arrays come and go with the messages."""
+"""The engine in a worker process of Ray's: it computes as a worker of one machine does, on arrays in Ray's memory."""
 
-import json
-import mmap
-import os
+import hashlib
 import platform
+import sys
 import time
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
 from mucast_engine.arrays import ArrayRef, ArrayStore, Matrix, Message
-from mucast_engine.cluster.digest import engine_digest
-from mucast_engine.failure import TaskError
 from mucast_engine.libraries import import_libraries, kernel_level, library_versions
 from mucast_engine.machine import machine_facts, thread_facts
 from mucast_engine.worker import answer
 
+# Between two reports of a task's progress.
+PROGRESS_SECONDS = 0.5
+PACKAGE = Path(__file__).resolve().parent.parent
 
-class MemoryArrays(ArrayStore):
-    """The arrays of one task, by the `ref` that it names them by."""
 
-    def __init__(self) -> None:
+@cache
+def greet(libraries: tuple[str, ...]) -> Message:
+    """Imports the libraries, and describes all that decides bytes."""
+    sys.set_int_max_str_digits(0)  # As in a worker: integers of a config stay exact.
+    import_libraries(list(libraries))
+    return {
+        "versions": {"python": platform.python_version(), **library_versions(list(libraries))},
+        "threads": thread_facts(),
+        "kernel_level": kernel_level(),
+        "machine": machine_facts(list(libraries)),
+        "engine": engine_digest(),
+    }
+
+
+def engine_digest(package: Path = PACKAGE) -> str:
+    """SHA-256 of the names and bytes of the package's modules."""
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix()):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(package).as_posix()}\n{len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+class TaskArrays(ArrayStore):
+    """The arrays that came with a task and those that it writes, by their names; no file.
+
+    Ray maps the values from the node's object store, read-only and aligned to 64 bytes, as a mapped file is.
+    """
+
+    def __init__(self, refs: list[ArrayRef], values: Sequence[Matrix]) -> None:
         super().__init__(Path("/"))
-        self._given: dict[str, Matrix] = {}
+        self._values = {ref["ref"]: value for ref, value in zip(refs, values, strict=True)}
         self.written: dict[str, Matrix] = {}
 
-    def take(self, ref: ArrayRef, source: IO[bytes]) -> None:
-        """Reads the array's bytes from `source` into pages of their own, aligned as those of a mapped file."""
-        size = 8 * int(np.prod(ref["shape"]))
-        pages = mmap.mmap(-1, max(size, 1))
-        # Every binary file that a process opens has it; its type leaves it out.
-        if source.readinto(memoryview(pages)[:size]) != size:  # type: ignore[attr-defined]
-            raise EOFError
-        values = np.frombuffer(pages, dtype="<f8", count=size // 8).reshape(ref["shape"])
-        values.flags.writeable = False
-        self._given[ref["ref"]] = values
-
     def read(self, ref: ArrayRef) -> Matrix:
-        if ref["ref"] not in self._given:
-            raise TaskError("internal", f"array {ref['ref']!r} did not come with the task")
-        return self._given[ref["ref"]]
+        return self._values[ref["ref"]]
 
     def write(self, ref: str, values: Matrix) -> ArrayRef:
         self.written[ref] = np.ascontiguousarray(values, dtype="<f8")
         return {"ref": ref, "dtype": "<f8", "shape": list(values.shape), "order": "C"}
 
-    def hand_over(self, ref: str, values: Matrix) -> ArrayRef:
-        """As bytes, however few: the gateway reads what it gets from a node as arrays and holds it to the task."""
-        return self.write(ref, values)
 
+def run(
+    task: bytes,
+    refs: list[ArrayRef],
+    values: Sequence[Matrix],
+    report: Callable[[int, list[Message]], object],
+) -> Message:
+    """Returns `{"message": the worker's result or error, "arrays": those written, "updates": all of its progress}`.
 
-def serve(libraries: list[str], stdin: IO[bytes], stdout: int) -> None:
-    """Greets once the libraries are imported, then does one task after the other until `stdin` ends.
-
-    A request is a line: the ArrayRefs as JSON, a tab, the task's JSON; then the bytes of the arrays in that order. The
-    answer is a line, the event with its `arrays` (`ref`, `bytes`), then their bytes. Progress comes as lines between.
+    `report` gets progress meanwhile, as the number of the first update and the updates from there on.
     """
-    started = time.perf_counter()
-    import_libraries(libraries)
-    _send(
-        stdout,
-        {
-            "event": "ready",
-            "versions": {"python": platform.python_version(), **library_versions(libraries)},
-            "threads": thread_facts(),
-            "kernel_level": kernel_level(),
-            "machine": machine_facts(libraries),
-            "engine": engine_digest(),
-            "import_seconds": time.perf_counter() - started,
-        },
-    )
-    for line in stdin:
-        arrays_of_task, _, text = line.partition(b"\t")
-        store = MemoryArrays()
-        for ref in json.loads(arrays_of_task):
-            store.take(ref, stdin)
-        done = answer(text, store, lambda update: _send(stdout, {"event": "progress", "update": update}))
-        written = store.written if done["event"] == "result" else {}
-        arrays = [{"ref": ref, "bytes": values.nbytes} for ref, values in written.items()]
-        _send(stdout, {**done, "arrays": arrays})
-        for values in written.values():
-            _write(stdout, values.tobytes())
+    store = TaskArrays(refs, values)
+    updates: list[Message] = []
+    told, told_at = 0, time.monotonic()
 
+    def progress(update: Message) -> None:
+        nonlocal told, told_at
+        updates.append(update)
+        if time.monotonic() - told_at >= PROGRESS_SECONDS:
+            report(told, updates[told:])
+            told, told_at = len(updates), time.monotonic()
 
-def _send(descriptor: int, message: Message) -> None:
-    _write(descriptor, json.dumps(message, allow_nan=False).encode() + b"\n")
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    message = answer(task, store, progress)
+    return {"message": message, "arrays": store.written if message["event"] == "result" else {}, "updates": updates}

@@ -1,136 +1,147 @@
-"""The nodes of a cluster as Ray lists them, and which of them may get tasks."""
+"""The nodes of a cluster, as Ray lists them: which of them may get tasks, and what they can hold."""
 
 from typing import Any, NamedTuple
 
-from mucast_engine.cluster.requests import TaskRequest
+from mucast_engine.arrays import Message
 
+# The resource by which Ray marks the head.
 HEAD = "node:__internal_head__"
-# Names of nodes that are gone: messages may still name the last ones.
-MAX_GONE_NAMES = 1_000
-# Of a GPU, for the task that only asks whether there is one.
-GPU_INQUIRY = 0.01
+LISTED = 10
 
 
 class Node(NamedTuple):
     id: str
     name: str
-    """Its address, by which the user knows it; if two nodes share one, part of the id follows."""
-    is_head: bool
+    """Its address; if two nodes share one, part of the id follows."""
     cpus: float
     gpus: float
     memory_bytes: int
-    store_bytes: int
-    """Of Ray's object store on the node."""
 
     @property
     def slots(self) -> int:
         """Tasks of one thread at a time."""
         return int(self.cpus)
 
-    @property
-    def described(self) -> dict[str, Any]:
-        return {"name": self.name, "cpus": self.cpus, "gpus": self.gpus, "memory_bytes": self.memory_bytes}
+
+class Needs(NamedTuple):
+    """What a task reserves on its node."""
+
+    cpus: float
+    gpus: float
+    memory: int
+    """In bytes; 0 if that is not known."""
+    node: str | None
+    """The name of the only node that may run it."""
+
+    def __str__(self) -> str:
+        cores = "a core" if self.cpus == 1 else f"{self.cpus:g} cores"
+        gpus = [f"{self.gpus:g} GPUs"] if self.gpus else []
+        memory = [f"{self.memory / 2**20:,.0f} MiB of memory"] if self.memory else []
+        return " and ".join([cores, *gpus, *memory])
 
 
-def read_nodes(rows: list[dict[str, Any]]) -> dict[str, Node]:
-    """Those alive, by id; `rows` are Ray's."""
-    alive = [row for row in rows if row["Alive"]]
-    addresses = [row["NodeManagerAddress"] for row in alive]
-    found: dict[str, Node] = {}
-    for row in sorted(alive, key=lambda row: str(row["NodeID"])):
-        address, resources = row["NodeManagerAddress"], row["Resources"]
-        found[row["NodeID"]] = Node(
-            id=row["NodeID"],
-            name=address if addresses.count(address) == 1 else f"{address} ({row['NodeID'][:8]})",
-            is_head=HEAD in resources,
-            cpus=float(resources.get("CPU", 0)),
-            gpus=float(resources.get("GPU", 0)),
-            memory_bytes=int(resources.get("memory", 0)),
-            store_bytes=int(resources.get("object_store_memory", 0)),
-        )
-    return found
-
-
-class Membership:
-    """The members are the nodes that are alive, inspected and not excluded."""
+class Nodes:
+    """The members are the nodes that are alive and admitted."""
 
     def __init__(self) -> None:
-        self.nodes: dict[str, Node] = {}
+        self.alive: dict[str, Node] = {}
         self.admitted: set[str] = set()
         self.excluded: dict[str, str] = {}
-        """The reason by id."""
+        """The reason by id. A node with a core is admitted, excluded, or new."""
+        self.head = ""
+        """Its id."""
+        self.head_store_bytes = 0
         self._names: dict[str, str] = {}
 
     @property
     def members(self) -> list[Node]:
-        return [self.nodes[id] for id in sorted(self.admitted)]
+        return [self.alive[id] for id in sorted(self.admitted)]
 
     @property
     def slots(self) -> int:
         return sum(node.slots for node in self.members)
 
     @property
-    def head(self) -> Node | None:
-        return next((node for node in self.nodes.values() if node.is_head), None)
+    def with_cores(self) -> list[str]:
+        return [id for id, node in self.alive.items() if node.slots > 0]
 
     def name_of(self, id: str) -> str:
+        """Also of a node that is gone."""
         return self._names.get(id, f"node {id[:8]}")
 
-    def update(self, nodes: dict[str, Node]) -> list[str]:
-        """Takes Ray's list. Returns the ids of the members that are gone."""
-        gone = sorted(self.admitted - nodes.keys())
-        # A name that was told stays, also when a second node comes to the same address.
-        self.nodes = {id: node._replace(name=self._names.get(id, node.name)) for id, node in nodes.items()}
-        gone_names = {id: name for id, name in self._names.items() if id not in nodes}
-        kept = dict(list(gone_names.items())[-MAX_GONE_NAMES:])
-        self._names = {**kept, **{id: node.name for id, node in self.nodes.items()}}
-        self.admitted &= nodes.keys()
-        self.excluded = {id: why for id, why in self.excluded.items() if id in nodes}
-        return gone
+    def update(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Reads Ray's list. Returns the names of the members that are gone."""
+        rows = sorted((row for row in rows if row["Alive"]), key=lambda row: str(row["NodeID"]))
+        addresses = [row["NodeManagerAddress"] for row in rows]
+        self.alive = {}
+        for row in rows:
+            id, address, resources = row["NodeID"], row["NodeManagerAddress"], row["Resources"]
+            name = address if addresses.count(address) == 1 else f"{address} ({id[:8]})"
+            name = self._names.setdefault(id, name)
+            cpus, gpus = float(resources.get("CPU", 0)), float(resources.get("GPU", 0))
+            self.alive[id] = Node(id, name, cpus, gpus, int(resources.get("memory", 0)))
+            if HEAD in resources:
+                self.head, self.head_store_bytes = id, int(resources.get("object_store_memory", 0))
+        gone = sorted(self.admitted - self.alive.keys())
+        self.admitted &= self.alive.keys()
+        self.excluded = {id: why for id, why in self.excluded.items() if id in self.alive}
+        return [self.name_of(id) for id in gone]
 
-    def admit(self, id: str) -> None:
-        if id in self.nodes:
-            self.admitted.add(id)
-            self.excluded.pop(id, None)
-
-    def exclude(self, id: str, why: str) -> None:
+    def admit(self, id: str, why_not: str = "") -> None:
+        """Admits a node, or excludes it for a reason."""
         self.admitted.discard(id)
-        if id in self.nodes:
-            self.excluded[id] = why
+        self.excluded.pop(id, None)
+        if why_not:
+            self.excluded[id] = why_not
+        else:
+            self.admitted.add(id)
 
-    def can_hold(self, request: TaskRequest) -> bool:
+    def can_hold(self, needs: Needs) -> bool:
         """Whether a member could take the task if it were idle."""
         return any(
-            node.cpus >= request.cpus
-            and node.gpus >= request.gpus
-            and node.memory_bytes >= request.memory
-            and request.node in (None, node.name)
+            node.cpus >= needs.cpus
+            and node.gpus >= needs.gpus
+            and node.memory_bytes >= needs.memory
+            and needs.node in (None, node.name)
             for node in self.members
         )
 
-    def fitted(self, asked: TaskRequest) -> TaskRequest:
-        """No more cores than the largest member has; an inquiry about GPUs goes to a node that has one."""
-        if not self.members:
-            return asked
-        cpus = min(asked.cpus, float(max(node.slots for node in self.members)))
-        is_inquiry = asked.kind == "device" and asked.gpus == 0 and any(node.gpus for node in self.members)
-        return asked._replace(cpus=cpus, gpus=GPU_INQUIRY if is_inquiry else asked.gpus)
 
-    def options_of(self, request: TaskRequest) -> dict[str, Any]:
-        """Ray's options for the task: what it reserves, and the nodes that must not run it."""
-        options: dict[str, Any] = {"num_cpus": request.cpus}
-        if request.gpus:
-            options["num_gpus"] = request.gpus
-        if request.memory:
-            options["memory"] = request.memory
-        if avoided := sorted(id for id, node in self.nodes.items() if node.slots > 0 and id not in self.admitted):
-            options["label_selector"] = {"ray.io/node-id": f"!in({','.join(avoided)})"}
-        return options
+MACHINE_WORDS = {
+    "processor": "the processor",
+    "numpy_dispatch": "NumPy's kernels",
+    "torch_capability": "PyTorch's kernels",
+    "blas": "the BLAS",
+}
 
 
-def needs_of(request: TaskRequest) -> str:
-    """What the task reserves, in words."""
-    cores = "a core" if request.cpus == 1 else f"{request.cpus:g} cores"
-    gpus = [f"{request.gpus:g} GPUs"] if request.gpus else []
-    memory = [f"{request.memory / 2**20:,.0f} MiB of memory"] if request.memory else []
-    return " and ".join([cores, *gpus, *memory])
+def facts_of(greeting: Message) -> dict[str, str]:
+    """All that decides bytes, in words. Pinned kernels are the same on every processor."""
+    facts = {**greeting["versions"], "the engine": greeting["engine"][:12], "kernel level": greeting["kernel_level"]}
+    facts |= {f"threads of {name}": count for name, count in greeting["threads"].items()}
+    facts |= {MACHINE_WORDS[name]: value for name, value in greeting["machine"].items()}
+    if greeting["kernel_level"] is not None:
+        del facts["the processor"]
+    return {what: _in_words(value) for what, value in facts.items()}
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(str(entry) for entry in value) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_in_words(entry)}" for name, entry in value.items()) or "none"
+    return str(value)
+
+
+def differences(facts: dict[str, str], expected: dict[str, str]) -> dict[str, str]:
+    """By what differs, how."""
+    return {
+        what: f"{what} {facts.get(what, 'none')} instead of {value}"
+        for what, value in expected.items()
+        if facts.get(what) != value
+    }
+
+
+def listed(words: list[str], separator: str = ", ") -> str:
+    more = f"{separator}and {len(words) - LISTED} more" if len(words) > LISTED else ""
+    return f"{separator.join(words[:LISTED])}{more}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cluster_tasks import ENDLESS, QUICK, fit_task
-from gateway_process import GatewayProcess, Message
+from gateway_process import GatewayProcess
 from regressors import spec_of
 from started_cluster import StartedCluster
 from task_files import save
@@ -18,6 +18,7 @@ from task_files import save
 NODES = [{"name": "head", "cpus": 0}, {"name": "a"}, {"name": "b"}]
 # Of a matrix of 120 MB, which the put of is under way for a while.
 LARGE_ROWS = 3_000_000
+WRONG = "0123456789abcdef" * 4
 # A few seconds.
 SLOW = spec_of("CatBoostRegressor", iterations=1000)
 ADDRESSES = {"a": "10.77.0.3", "b": "10.77.0.4"}
@@ -40,7 +41,7 @@ def gateway(free_cluster: StartedCluster, tmp_path: Path) -> Iterator[GatewayPro
 def free_cluster(cluster: StartedCluster) -> StartedCluster:
     """Nothing of the test before is left: its server on the head may still begin tasks until it ends."""
     until_none(servers, cluster, "head")
-    until_none(supervisors, cluster, *ADDRESSES)
+    until_none(working, cluster, *ADDRESSES)
     return cluster
 
 
@@ -49,24 +50,13 @@ def servers(cluster: StartedCluster, node: str) -> list[int]:
     return [one["pid"] for one in cluster.processes(node) if "--mode=specific-server" in one["command"]]
 
 
-def engines(cluster: StartedCluster, node: str) -> list[int]:
-    """The pids of engine processes on a node, idle ones too."""
-    return [one["pid"] for one in cluster.processes(node) if "mucast_engine node" in one["command"]]
-
-
-def supervisors(cluster: StartedCluster, node: str) -> list[int]:
-    """Of tasks that run there."""
+def working(cluster: StartedCluster, node: str) -> list[int]:
+    """Ray's processes with a task there."""
     return [one["pid"] for one in cluster.processes(node) if one["command"].startswith("ray::mucast")]
 
 
-def working(cluster: StartedCluster, node: str) -> list[int]:
-    """The engine processes of tasks that run there."""
-    parents = [f"--parent {pid}" for pid in supervisors(cluster, node)]
-    return [one["pid"] for one in cluster.processes(node) if one["command"].endswith(tuple(parents))]
-
-
 def busy_node(cluster: StartedCluster, *names: str) -> str:
-    """Where an engine process has a task, once one has."""
+    """Where a task runs, once one does."""
     while True:
         for name in names or ADDRESSES:
             if working(cluster, name):
@@ -85,7 +75,6 @@ def assert_works(gateway: GatewayProcess, folder: Path, worker: int = 50) -> Non
     gateway.start(worker)
     gateway.send("task", worker, fit_task(folder, f"quick{worker}", QUICK), worker)
     assert gateway.wait_for_answer(worker)["event"] == "result"
-    assert (folder / f"quick{worker}.npy").stat().st_size == 128 + 8 * 100
 
 
 def until_none(of: Callable[[StartedCluster, str], list[int]], cluster: StartedCluster, *nodes: str) -> None:
@@ -93,39 +82,28 @@ def until_none(of: Callable[[StartedCluster, str], list[int]], cluster: StartedC
         time.sleep(0.1)
 
 
-def refusal(folder: Path, *arguments: str, **env: str) -> Message:
-    with GatewayProcess(folder, "catboost", *arguments, **env) as process:
-        return process.wait_for("failed")
-
-
-def test_a_missing_token_is_refused_at_once(cluster: StartedCluster, tmp_path: Path) -> None:
-    message = refusal(tmp_path, *cluster.arguments, HOME=str(tmp_path))
-    assert message["code"] == "engine_unavailable"
-    assert "RAY_AUTH_TOKEN" in message["message"]
-
-
-def test_a_wrong_token_is_refused_and_shown_nowhere(cluster: StartedCluster, tmp_path: Path) -> None:
-    wrong = "0123456789abcdef" * 4
-    message = refusal(tmp_path, *cluster.arguments, RAY_AUTH_TOKEN=wrong)
-    assert message["code"] == "engine_unavailable"
-    assert "refuses the token" in message["message"]
-    assert wrong not in str(message)
-
-
-def test_a_cluster_that_takes_a_token_is_not_insecure(cluster: StartedCluster, tmp_path: Path) -> None:
-    message = refusal(tmp_path, *cluster.arguments, "--insecure")
-    assert message["code"] == "engine_unavailable"
+@pytest.mark.parametrize(
+    ("arguments", "token", "words"),
+    [([], "", "set RAY_AUTH_TOKEN"), ([], WRONG, "refuses the token"), (["--insecure"], "", "wants a token")],
+)
+def test_who_has_no_token_of_the_cluster_is_refused(
+    cluster: StartedCluster, tmp_path: Path, arguments: list[str], token: str, words: str
+) -> None:
+    env = {"RAY_AUTH_TOKEN": token, "HOME": str(tmp_path)}
+    with GatewayProcess(tmp_path, "catboost", *cluster.arguments, *arguments, **env) as process:
+        failed = process.wait_for("failed")
+    assert failed["code"] == "engine_unavailable"
+    assert words in failed["message"]
+    assert WRONG not in str(failed)
 
 
 def test_a_canceled_task_leaves_nothing_that_runs(
     cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path
 ) -> None:
     node = begin_endless(cluster, gateway, tmp_path)
-    before = working(cluster, node)
     gateway.send("kill", 1)
     assert gateway.wait_for("worker_exited", worker=1)["reason"] == "it was canceled"
-    assert supervisors(cluster, node) == []
-    until_none(lambda cluster, node: [pid for pid in engines(cluster, node) if pid in before], cluster, node)
+    assert working(cluster, node) == []
     assert_works(gateway, tmp_path)
 
 
@@ -144,32 +122,19 @@ def test_a_task_that_is_canceled_before_a_node_has_it(
     # One that a busy machine ends after more than three seconds is told before it has ended.
     ends = [gateway.wait_for("worker_exited")["reason"].partition(";")[0] for _ in range(6)]
     assert ends == ["it was canceled"] * 6
-    until_none(supervisors, cluster, *ADDRESSES)
+    until_none(working, cluster, *ADDRESSES)
     assert_works(gateway, tmp_path)
-    assert [supervisors(cluster, node) for node in ADDRESSES] == [[], []]
+    assert [working(cluster, node) for node in ADDRESSES] == [[], []]
 
 
 def lose_process(cluster: StartedCluster, node: str) -> None:
-    """The process of Ray's that runs the task."""
-    for pid in supervisors(cluster, node):
-        cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
-
-
-def lose_engine(cluster: StartedCluster, node: str) -> None:
     for pid in working(cluster, node):
         cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
 
 
-def lose_power(cluster: StartedCluster, node: str) -> None:
-    cluster.do("cut", node)
-    cluster.do("kill", node)
-
-
 LOSSES: dict[str, Callable[[StartedCluster, str], object]] = {
     "its process": lose_process,
-    "its engine process": lose_engine,
     "its node": lambda cluster, node: cluster.do("kill", node),
-    "the power of its node": lose_power,
     "the network of its node": lambda cluster, node: cluster.do("cut", node),
     "a node that freezes": lambda cluster, node: cluster.do("freeze", node),
 }
@@ -181,15 +146,14 @@ def test_a_lost_task_runs_again_and_leaves_the_same_bytes(
 ) -> None:
     gateway.start(1, 2)
     gateway.send("task", 1, fit_task(tmp_path, "first", SLOW), 101)
-    assert gateway.wait_for_answer(101)["event"] == "result"
+    first = gateway.wait_for_answer(101)["result"]["predictions"]
     gateway.send("task", 2, fit_task(tmp_path, "second", SLOW), 102)
     node = busy_node(cluster)
     for pid in working(cluster, node):  # So that it cannot end before it is lost.
         cluster.do("signal", node, pid=pid, signal=signal.SIGSTOP)
     LOSSES[loss](cluster, node)
     try:
-        assert gateway.wait_for_answer(102)["event"] == "result"
-        assert (tmp_path / "second.npy").read_bytes() == (tmp_path / "first.npy").read_bytes()
+        assert gateway.wait_for_answer(102)["result"]["predictions"] == first
         told = [message for message in gateway.messages if message.get("id") == 102]
         assert [message["fit"] for message in told if "fit" in message] == [0, 1, 2]
         if "process" not in loss:
@@ -214,15 +178,8 @@ def lost_nodes(gateway: GatewayProcess) -> list[str]:
     return [node["name"].split()[0] for one in found for node in one["lost"]]
 
 
-@pytest.mark.parametrize(
-    ("loss", "reason"),
-    [
-        ("its process", "its process was killed, or its node was lost"),
-        ("its engine process", "its process was ended by SIGKILL, as happens where the memory of its node runs out"),
-    ],
-)
 def test_a_task_that_is_lost_twice_ends_its_slot(
-    cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path, loss: str, reason: str
+    cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path
 ) -> None:
     gateway.start(1)
     gateway.send("task", 1, fit_task(tmp_path, "endless", ENDLESS), 101)
@@ -231,28 +188,24 @@ def test_a_task_that_is_lost_twice_ends_its_slot(
         while not exited.done():
             for node in ADDRESSES:
                 with contextlib.suppress(RuntimeError):  # Its processes end between the list and the signal.
-                    LOSSES[loss](cluster, node)
+                    lose_process(cluster, node)
             time.sleep(0.1)
     told = exited.result()
-    assert (told["reason"], told["attempts"]) == (reason, 2)
+    assert (told["reason"], told["attempts"]) == ("its process was killed, or its node was lost", 2)
     assert_works(gateway, tmp_path)
 
 
-def test_mucast_that_is_killed_leaves_nothing_that_runs(cluster: StartedCluster, tmp_path: Path) -> None:
-    """The end of its input is all that the gateway sees of it."""
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_gateway_that_ends_leaves_nothing_that_runs(cluster: StartedCluster, tmp_path: Path, is_killed: bool) -> None:
+    """Where mucast is killed, the end of its input is all that the gateway sees of it."""
     with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as process:
         process.wait_for("ready")
         begin_endless(cluster, process, tmp_path)
-        assert process.end_input() == 0
-        until_none(engines, cluster, "a", "b")
-
-
-def test_a_gateway_that_is_killed_leaves_nothing_that_runs(cluster: StartedCluster, tmp_path: Path) -> None:
-    with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as process:
-        process.wait_for("ready")
-        begin_endless(cluster, process, tmp_path)
-        process.process.kill()
-        until_none(engines, cluster, "a", "b")
+        if is_killed:
+            process.process.kill()
+        else:
+            assert process.end_input() == 0
+        until_none(working, cluster, "a", "b")
 
 
 def test_a_short_cut_of_the_network_costs_nothing(
@@ -279,30 +232,17 @@ def test_a_node_that_comes_gives_slots_and_one_that_is_killed_takes_them(
     assert_works(gateway, tmp_path)
 
 
-def test_a_head_that_is_lost_ends_the_gateway_with_the_reason(
+def test_a_head_that_is_lost_or_cut_off_ends_the_gateway(
     start_cluster: Callable[..., StartedCluster], tmp_path: Path
 ) -> None:
-    """Its own cluster, because it does not get over that."""
-    with (
-        start_cluster([{"name": "head", "cpus": 0}, {"name": "a"}]) as lost,
-        GatewayProcess(tmp_path, "catboost", *lost.arguments, **lost.env) as process,
-    ):
-        process.wait_for("ready")
-        process.start(1)
-        process.send("task", 1, fit_task(tmp_path, "endless", ENDLESS), 101)
-        busy_node(lost, "a")
-        lost.do("kill", "head")
-        assert process.process.wait() == 3
-
-
-@pytest.mark.parametrize("loss", ["freeze", "cut"])
-def test_a_head_that_does_not_answer_ends_the_gateway(
-    start_cluster: Callable[..., StartedCluster], tmp_path: Path, loss: str
-) -> None:
-    with (
-        start_cluster([{"name": "head", "cpus": 0}, {"name": "a"}]) as lost,
-        GatewayProcess(tmp_path, "catboost", *lost.arguments, **lost.env) as process,
-    ):
-        process.wait_for("ready")
-        lost.do(loss, "head" if loss == "freeze" else "driver")
-        assert process.process.wait() == 3
+    with start_cluster([{"name": "head", "cpus": 0}, {"name": "a"}]) as lost:
+        for loss, name in [("cut", "driver"), ("kill", "head")]:
+            with GatewayProcess(tmp_path, "catboost", *lost.arguments, **lost.env) as process:
+                process.wait_for("ready")
+                process.start(1)
+                process.send("task", 1, fit_task(tmp_path, "endless", ENDLESS), 101)
+                busy_node(lost, "a")
+                lost.do(loss, name)
+                assert process.process.wait() == 3
+            if loss == "cut":
+                lost.do("restore", name)

@@ -16,11 +16,9 @@ def give(gateway: GatewayProcess, folder: Path, worker: int, estimator: Message,
     gateway.send("task", worker, fit_task(folder, name or f"p{worker}", estimator), worker)
 
 
-def busy_engines(cluster: StartedCluster, node: str) -> list[int]:
-    """The engine processes of tasks that run there."""
-    found = cluster.processes(node)
-    parents = [f"--parent {one['pid']}" for one in found if one["command"].startswith("ray::mucast")]
-    return [one["pid"] for one in found if one["command"].endswith(tuple(parents))]
+def working(cluster: StartedCluster, node: str) -> list[int]:
+    """Ray's processes with a task there."""
+    return [one["pid"] for one in cluster.processes(node) if one["command"].startswith("ray::mucast")]
 
 
 def test_a_job_begins_without_a_node_that_died_a_moment_before(
@@ -44,7 +42,7 @@ def test_a_job_whose_last_node_is_lost_ends_with_its_name(
     ):
         gateway.wait_for("ready")
         give(gateway, tmp_path, 1, ENDLESS)
-        while not busy_engines(cluster, "a"):
+        while not working(cluster, "a"):
             time.sleep(0.1)
         cluster.do("kill", "a")
         failed = gateway.wait_for("failed")
@@ -56,16 +54,16 @@ def test_a_cluster_without_a_core_is_waited_for(start_cluster: Callable[..., Sta
     with start_cluster([HEAD]) as empty:
         limits = with_limits(DELAYED_SECONDS=1, PLACEMENT_SECONDS=2)
         with GatewayProcess(tmp_path, "catboost", *empty.arguments, program=limits, **empty.env) as gateway:
-            assert "has a core for tasks yet" in gateway.wait_for("delayed")["message"]
+            assert "waits for a node that has a core" in gateway.wait_for("delayed")["message"]
             failed = gateway.wait_for("failed")
-        assert (failed["code"], failed["data"]) == ("engine_unavailable", {"cpus": 1})
-        assert failed["message"].endswith("has a core for tasks, for 2 s; it has 10.77.0.2 with 0 cores")
+        assert (failed["code"], failed["data"]["cpus"]) == ("engine_unavailable", 1)
+        assert failed["message"].endswith("can hold a task that needs a core, for 2 s")
         limits = with_limits(DELAYED_SECONDS=1)
         with GatewayProcess(tmp_path, "catboost", *empty.arguments, program=limits, **empty.env) as gateway:
-            give(gateway, tmp_path, 1, QUICK)
             gateway.wait_for("delayed")
             empty.add({"name": "a"})
             assert gateway.wait_for("ready")["slots"] == 1
+            give(gateway, tmp_path, 1, QUICK)
             assert gateway.wait_for_answer(1)["event"] == "result"
 
 
@@ -85,14 +83,14 @@ def test_as_many_tasks_with_a_gpu_run_as_there_are_gpus(
             gateway.send("task", worker, fit_task(tmp_path, f"p{worker}", ENDLESS), worker, gpus=1)
         waiting = gateway.wait_for("delayed")
         assert "a core and 1 GPUs" in waiting["message"]
-        while len(busy_engines(gpus, "a")) < 2:
+        while len(working(gpus, "a")) < 2:
             time.sleep(0.1)
-        assert busy_engines(gpus, "b") == []
+        assert working(gpus, "b") == []
         running = [worker for worker in (1, 2, 3) if worker != waiting["id"]]
         gateway.send("kill", running[0])
         gateway.wait_for("worker_exited", worker=running[0])
         give(gateway, tmp_path, 4, QUICK)
         assert gateway.wait_for_answer(4)["event"] == "result"
-        while len(busy_engines(gpus, "a")) < 2:
+        while len(working(gpus, "a")) < 2:
             time.sleep(0.1)
-        assert busy_engines(gpus, "b") == []
+        assert working(gpus, "b") == []

@@ -1,9 +1,11 @@
-"""Ray's list of nodes as the gateway reads it, and which of them take tasks."""
+"""Ray's list of nodes as the gateway reads it, which of them take tasks, and what tells their bytes apart."""
 
+import copy
 from typing import Any
 
-from mucast_engine.cluster.nodes import Membership, read_nodes
-from mucast_engine.cluster.requests import TaskRequest
+import pytest
+
+from mucast_engine.cluster.nodes import Needs, Nodes, differences, facts_of, listed
 
 
 def row(id: str, address: str, alive: bool = True, **resources: float) -> dict[str, Any]:
@@ -13,83 +15,90 @@ def row(id: str, address: str, alive: bool = True, **resources: float) -> dict[s
 HEAD = row("h" * 56, "10.0.0.1", **{"node:__internal_head__": 1.0, "object_store_memory": 2e9})
 A = row("a" * 56, "10.0.0.2", CPU=4.0, memory=8e9)
 B = row("b" * 56, "10.0.0.3", CPU=2.0, GPU=1.0)
+CORE = Needs(1, 0, 0, None)
 
 
-def task(**changes: Any) -> TaskRequest:
-    return TaskRequest(1, 1, "fit_predict", b"{}", [], [], 1.0, 0.0, None)._replace(**changes)
+def nodes_of(*rows: dict[str, Any]) -> Nodes:
+    nodes = Nodes()
+    nodes.update(list(rows))
+    for id in nodes.with_cores:
+        nodes.admit(id)
+    return nodes
 
 
-def membership(*rows: dict[str, Any]) -> Membership:
-    found = Membership()
-    found.update(read_nodes(list(rows)))
-    for one in rows:
-        if one["Resources"].get("CPU"):
-            found.admit(one["NodeID"])
-    return found
+def test_members_are_the_living_nodes_that_were_admitted() -> None:
+    nodes = nodes_of(HEAD, A, row("d" * 56, "10.0.0.9", alive=False, CPU=8.0))
+    assert ([node.name for node in nodes.members], nodes.slots) == (["10.0.0.2"], 4)
+    assert (nodes.head, nodes.head_store_bytes) == (HEAD["NodeID"], 2_000_000_000)
+    assert (nodes.update([HEAD, A, B]), nodes.slots) == ([], 4)
+    nodes.admit(B["NodeID"])
+    assert nodes.slots == 6
+    nodes.admit(A["NodeID"], "it differs")
+    assert (nodes.slots, nodes.excluded) == (2, {A["NodeID"]: "it differs"})
+    assert nodes.update([HEAD]) == ["10.0.0.3"]
+    assert (nodes.slots, nodes.excluded, nodes.name_of(A["NodeID"])) == (0, {}, "10.0.0.2")
 
 
-def test_a_node_is_named_by_its_address() -> None:
-    nodes = read_nodes([HEAD, A, row("d", "10.0.0.9", alive=False, CPU=8.0)])
-    assert [node.name for node in nodes.values()] == ["10.0.0.2", "10.0.0.1"]
-    assert [node.is_head for node in nodes.values()] == [False, True]
-    assert nodes[A["NodeID"]].described == {"name": "10.0.0.2", "cpus": 4.0, "gpus": 0.0, "memory_bytes": 8_000_000_000}
+def test_two_nodes_of_one_machine_have_different_names_and_keep_them() -> None:
+    nodes = nodes_of(row("aaaaaaaabb", "10.0.0.2", CPU=1.0))
+    nodes.update([row("aaaaaaaabb", "10.0.0.2", CPU=1.0), row("ccccccccdd", "10.0.0.2", CPU=1.0)])
+    assert [node.name for node in nodes.alive.values()] == ["10.0.0.2", "10.0.0.2 (cccccccc)"]
 
 
-def test_two_nodes_of_one_machine_have_different_names() -> None:
-    nodes = read_nodes([row("aaaaaaaabb", "10.0.0.2", CPU=1.0), row("ccccccccdd", "10.0.0.2", CPU=1.0)])
-    assert [node.name for node in nodes.values()] == ["10.0.0.2 (aaaaaaaa)", "10.0.0.2 (cccccccc)"]
+@pytest.mark.parametrize(
+    ("needs", "fits"),
+    [
+        (CORE, True),
+        (CORE._replace(cpus=4), True),
+        (CORE._replace(cpus=5), False),
+        (CORE._replace(gpus=1), True),
+        (CORE._replace(cpus=3, gpus=1), False),
+        (CORE._replace(memory=8_000_000_001), False),
+        (CORE._replace(node="10.0.0.3"), True),
+        (CORE._replace(node="10.0.0.1"), False),
+    ],
+)
+def test_one_node_has_to_have_all_that_a_task_needs(needs: Needs, fits: bool) -> None:
+    assert nodes_of(HEAD, A, B).can_hold(needs) is fits
 
 
-def test_a_name_that_was_told_stays_when_a_second_node_comes_to_the_same_machine() -> None:
-    nodes = membership(A)
-    nodes.update(read_nodes([A, row("d" * 56, "10.0.0.2", CPU=1.0)]))
-    assert [node.name for node in nodes.nodes.values()] == ["10.0.0.2", "10.0.0.2 (dddddddd)"]
-    assert nodes.name_of(A["NodeID"]) == "10.0.0.2"
+def test_needs_are_told_in_words() -> None:
+    assert str(CORE) == "a core"
+    assert str(Needs(4, 1, 2**30, None)) == "4 cores and 1 GPUs and 1,024 MiB of memory"
+    assert listed([str(number) for number in range(12)]) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, and 2 more"
 
 
-def test_a_head_without_cores_takes_no_task_and_gives_no_slot() -> None:
-    found = membership(HEAD, A, B)
-    assert found.slots == 6
-    assert [node.name for node in found.members] == ["10.0.0.2", "10.0.0.3"]
-    assert found.options_of(task()) == {"num_cpus": 1.0}
+GREETING: dict[str, Any] = {
+    "versions": {"python": "3.11.7", "numpy": "2.4.6", "lightgbm": "4.7.0"},
+    "threads": {"openmp": 1, "openblas": 1, "mkl": 1},
+    "kernel_level": None,
+    "machine": {
+        "processor": "x86_64 GenuineIntel family 6 model 85",
+        "numpy_dispatch": ["X86_V3", "X86_V4"],
+        "torch_capability": None,
+        "blas": {"numpy": {"name": "openblas", "version": "0.3.30", "kernel": "SkylakeX"}},
+    },
+    "engine": "e" * 64,
+}
 
 
-def test_a_node_gets_tasks_once_it_is_admitted() -> None:
-    found = membership(HEAD, A)
-    assert (found.update(read_nodes([HEAD, A, B])), found.slots) == ([], 4)
-    assert found.options_of(task())["label_selector"] == {"ray.io/node-id": f"!in({B['NodeID']})"}
-    found.admit(B["NodeID"])
-    assert (found.slots, found.options_of(task())) == (6, {"num_cpus": 1.0})
+def changed(part: str, name: str, value: object, **changes: Any) -> list[str]:
+    """What tells a node apart from one with GREETING, where its `part` has another `name`."""
+    first = {**GREETING, **changes}
+    other = copy.deepcopy(first)
+    other[part][name] = value
+    return list(differences(facts_of(other), facts_of(first)).values())
 
 
-def test_a_node_that_is_gone_is_told_once_and_keeps_its_name() -> None:
-    found = membership(HEAD, A, B)
-    assert found.update(read_nodes([HEAD, A])) == [B["NodeID"]]
-    assert found.update(read_nodes([HEAD, A])) == []
-    assert (found.name_of(B["NodeID"]), found.slots) == ("10.0.0.3", 4)
-
-
-def test_an_excluded_node_gives_no_slot_until_it_is_admitted_again() -> None:
-    found = membership(HEAD, A, B)
-    found.exclude(A["NodeID"], "it does not answer")
-    assert (found.slots, found.excluded) == (2, {A["NodeID"]: "it does not answer"})
-    found.admit(A["NodeID"])
-    assert (found.slots, found.excluded) == (6, {})
-
-
-def test_one_node_has_to_hold_all_that_a_task_needs() -> None:
-    found = membership(HEAD, A, B)
-    assert found.can_hold(task(cpus=4.0))
-    assert found.can_hold(task(cpus=2.0, gpus=1.0))
-    assert not found.can_hold(task(cpus=4.0, gpus=1.0))
-    assert not found.can_hold(task(gpus=2.0))
-    assert found.can_hold(task(memory=8_000_000_000))
-    assert not found.can_hold(task(memory=8_000_000_001))
-    assert not found.can_hold(task(cpus=4.0, node="10.0.0.3"))
-
-
-def test_a_task_gets_no_more_cores_than_the_largest_node_has_and_an_inquiry_a_node_with_a_gpu() -> None:
-    found = membership(HEAD, A, B)
-    assert found.fitted(task(cpus=9.0)).cpus == 4
-    assert found.fitted(task(kind="device")).gpus > 0
-    assert membership(A).fitted(task(kind="device")).gpus == 0
+def test_all_that_decides_bytes_tells_nodes_apart() -> None:
+    assert changed("versions", "lightgbm", "4.6.0") == ["lightgbm 4.6.0 instead of 4.7.0"]
+    assert changed("threads", "openmp", 2) == ["threads of openmp 2 instead of 1"]
+    assert changed("machine", "numpy_dispatch", ["X86_V3"]) == ["NumPy's kernels X86_V3 instead of X86_V3 X86_V4"]
+    assert changed("machine", "processor", "arm") == [
+        f"the processor arm instead of {GREETING['machine']['processor']}"
+    ]
+    assert changed("machine", "processor", "arm", kernel_level="x86-64-v3") == []
+    facts = facts_of(GREETING)
+    assert differences(facts_of({**GREETING, "engine": "f" * 64}), facts) == {
+        "the engine": "the engine ffffffffffff instead of eeeeeeeeeeee"
+    }

@@ -4,8 +4,11 @@ import { type Command, Option } from "commander";
 import { withoutSignature } from "../../blob/policy.ts";
 import { EXAMPLE_CONFIGS, exampleConfigText } from "../../contract/config/example-configs.ts";
 import { LIMITS } from "../../contract/config/limits.ts";
-import { requestedWindowSchema, type WindowMembers } from "../../contract/config/requested-window.ts";
-import { tagsSchema } from "../../contract/config/tags.ts";
+import {
+  requestedWindowSchema,
+  tagsSchema,
+  type WindowMembers,
+} from "../../contract/config/payload-schemas.ts";
 import {
   type ClusterEngine,
   ENGINE_VARIABLES,

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../../blob/policy.ts";
-import { requestedWindow } from "../../contract/config/requested-window.ts";
+import { requestedWindow } from "../../contract/config/payload-schemas.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { returnsText } from "../../contract/output/later-close.ts";
 import { namedFailure } from "../../contract/problems/problem.ts";
 import { type Warning, warningEntry } from "../../contract/problems/warnings.ts";
 import type {
-  ChoicePreview,
   JobPreview,
   PooledPreview,
   RefitsPreview,
@@ -86,15 +85,16 @@ export function warningLines(warnings: readonly Warning[]): string[] {
 }
 
 function asText(preview: Omit<JobPreview, "error">): string {
-  const { model, window, tickers, failures, pooled, refits, choice } = preview;
+  const { model, window, tickers, failures, pooled, refits, choice, estimate } = preview;
   const { start, end, learning_end, as_of, delay } = window;
   const lines = [
     `model   ${model.name} ${JSON.stringify(model.params)}`,
     `window  ${start} to ${end}, learning ends ${learning_end ?? "with the window"}, forecasts as of ${as_of}`,
     ...(delay === undefined ? [] : [`delay   ${delay}: ${returnsText(delay)}`]),
-    ...(pooled === undefined ? [] : [matrixLine(pooled)]),
-    ...(refits === undefined ? [] : [refitsLine(refits)]),
-    ...(choice === undefined ? [] : [choiceLine(choice)]),
+    ...(pooled ? [matrixLine(pooled)] : []),
+    ...(refits ? [refitsLine(refits)] : []),
+    ...(choice ? [`choice  ${counted(choice.candidates, "candidate")}, ${counted(choice.fits, "fit")}`] : []),
+    ...(estimate ? [`cost    about ${estimate.seconds} s, ${mb(estimate.matrix_bytes)} a matrix`] : []),
     "",
     tickerTable(tickers),
     ...failures.map((failure) => printable(`skipped: ${failure.code}: ${namedFailure(failure)}`)),
@@ -103,8 +103,10 @@ function asText(preview: Omit<JobPreview, "error">): string {
 }
 
 /** MB are 10^6 bytes. */
+const mb = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+
 function matrixLine({ rows, fit_rows, columns, bytes, fit_bytes, folds }: PooledPreview): string {
-  const size = `${rows} rows x ${columns} columns, ${(bytes / 1e6).toFixed(1)} MB`;
+  const size = `${rows} rows x ${columns} columns, ${mb(bytes)}`;
   const fits = `${fit_rows} rows to fit, ${folds} folds, about ${(fit_bytes / 1e6).toFixed(0)} MB of memory a fit`;
   return `pooled  ${size}; ${fits}`;
 }
@@ -112,11 +114,7 @@ function matrixLine({ rows, fit_rows, columns, bytes, fit_bytes, folds }: Pooled
 function refitsLine({ fits, blocks, fit_bytes }: RefitsPreview): string {
   const scored = `${counted(blocks, "block")} of score rows`;
   if (fit_bytes === undefined) return `fits    ${fits}, of folds and of ${scored}`;
-  return `fits    ${counted(fits, "network")} for ${scored}, each on up to ${(fit_bytes / 1e6).toFixed(1)} MB of data`;
-}
-
-function choiceLine({ candidates, fits }: ChoicePreview): string {
-  return `choice  ${counted(candidates, "candidate")}, ${counted(fits, "fit")}`;
+  return `fits    ${counted(fits, "network")} for ${scored}, each on up to ${mb(fit_bytes)} of data`;
 }
 
 /** Rows of the table of tickers. */

@@ -1,8 +1,7 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
-import type { OutputChoice } from "../../contract/output/choice.ts";
+import { MAX_CANDIDATES_SHOWN, type OutputChoice, rankedCandidates } from "../../contract/output/choice.ts";
 import { closeName } from "../../contract/output/later-close.ts";
 import type { LaterFigures } from "../../contract/output/metrics-schemas.ts";
-import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
 import { gainBand } from "../../report/statistics/gain-band.ts";
 import { table } from "./output-table.ts";
 

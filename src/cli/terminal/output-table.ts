@@ -1,8 +1,6 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
-import { type Band, bandFromT } from "../../contract/output/band.ts";
-import { closeName, laterOrder, orderBands } from "../../contract/output/later-close.ts";
-import { verdictFigures } from "../../contract/output/order-name.ts";
-import { datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
+import { closeName, laterOrder, orderBands, verdictFigures } from "../../contract/output/later-close.ts";
+import { type Band, bandFromT, datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
 import type { FindingState, JudgedRows, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 

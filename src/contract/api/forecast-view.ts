@@ -7,100 +7,98 @@ import {
   shrinkageSchema,
 } from "../output/metrics-schemas.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
+import {
+  count,
+  integer,
+  list,
+  named,
+  optionalNumber,
+  positive,
+  text,
+  textOrNull,
+} from "../schema/open-schema.ts";
 
 /** Maximum number of tickers in one answer, and the number if none are requested. */
 export const FORECAST_LIMITS = { tickers: 50, default: 20 } as const;
 
-/** How often intervals held, without the tables of an output. */
 const coverageViewSchema = intervalEvidenceSchema
   .omit({ by_year: true, high_volatility: true })
   .meta({ id: "CoverageView" });
 
-/** Quality of the forecasts of all tickers together. */
 const qualitySchema = modelTableSchema.omit({ by_ticker: true }).meta({ id: "ForecastQuality" });
 
-const tickerForecastSchema = z
-  .strictObject({
-    ticker: z.string(),
-    mu: z
-      .number()
-      .describe(
-        "Next-day log-return at window.as_of. With window.delay, the return that a trade that many closes later earns until the next close.",
-      ),
-    mu_date: outputBlobSchema.shape.mu_dates
-      .unwrap()
-      .valueType.optional()
-      .describe("Date of the row behind mu."),
-    mu_spread: outputBlobSchema.shape.mu_spread
-      .unwrap()
-      .valueType.optional()
-      .describe(
-        "For an ensemble of networks: standard deviation (ddof 1) of the members' mu. It shows how much the seed matters, not how far off mu may be.",
-      ),
-    factor: z.number().optional().describe("The factor of shrinkage for mu; absent without shrinkage."),
-    mu_model: z
-      .number()
-      .optional()
-      .describe("The model's own forecast, before shrinkage; present if a factor of shrinkage pooled is 0."),
-    interval: z
-      .strictObject({ lower: z.number().nullable(), upper: z.number().nullable() })
-      .optional()
-      .describe(
-        "Interval of mu, as log-returns; an end is null if it does not exist. Absent if the job had no intervals.",
-      ),
-    metrics: metricsSchema.nullable().describe("Metrics over the ticker's score rows."),
-    coverage: coverageViewSchema
-      .nullable()
-      .describe("Coverage of the ticker's intervals; null if the job had none."),
-    shrinkage: shrinkageSchema
-      .optional()
-      .describe("Whether the model's own forecasts of the ticker have the right size."),
-  })
-  .meta({ id: "TickerForecast" });
+const tickerForecastSchema = named("TickerForecast", {
+  ticker: text,
+  mu: z
+    .number()
+    .describe(
+      "Next-day log-return at window.as_of. With window.delay, the return that a trade that many closes later earns until the next close.",
+    ),
+  mu_date: outputBlobSchema.shape.mu_dates
+    .unwrap()
+    .valueType.optional()
+    .describe("Date of the row behind mu."),
+  mu_spread: outputBlobSchema.shape.mu_spread
+    .unwrap()
+    .valueType.optional()
+    .describe(
+      "For an ensemble of networks: standard deviation (ddof 1) of the members' mu. It shows how much the seed matters, not how far off mu may be.",
+    ),
+  factor: optionalNumber.describe("The factor of shrinkage for mu; absent without shrinkage."),
+  mu_model: optionalNumber.describe(
+    "The model's own forecast, before shrinkage; present if a factor of shrinkage pooled is 0.",
+  ),
+  interval: z
+    .strictObject({ lower: z.number().nullable(), upper: z.number().nullable() })
+    .optional()
+    .describe(
+      "Interval of mu, as log-returns; an end is null if it does not exist. Absent if the job had no intervals.",
+    ),
+  metrics: metricsSchema.nullable().describe("Metrics over the ticker's score rows."),
+  coverage: coverageViewSchema
+    .nullable()
+    .describe("Coverage of the ticker's intervals; null if the job had none."),
+  shrinkage: shrinkageSchema
+    .optional()
+    .describe("Whether the model's own forecasts of the ticker have the right size."),
+});
 
-const missingSchema = z
-  .strictObject({
-    ticker: z.string(),
-    code: z
-      .string()
-      .nullable()
-      .describe("Code of the ticker's failure or warning; null if the output does not name the ticker."),
-    message: z.string(),
-  })
-  .meta({ id: "MissingForecast", description: "A requested ticker that has no mu, and why." });
+const missingSchema = named("MissingForecast", "A requested ticker that has no mu, and why.", {
+  ticker: text,
+  code: textOrNull.describe(
+    "Code of the ticker's failure or warning; null if the output does not name the ticker.",
+  ),
+  message: text,
+});
 
-/** The candidates of a job with `choice`, without their settings. */
-const choiceViewSchema = z
-  .strictObject({
-    candidates: z
-      .array(
-        choiceCandidateSchema
-          .omit({ settings: true, dropped_on: true })
-          .extend({ number: z.int().nonnegative() })
-          .meta({ id: "CandidateView" }),
-      )
-      .describe("The largest gain over candidate 0 first."),
-    count: z.int().nonnegative().describe("Number of candidates in the output."),
-    measure: choiceSchema.shape.measure,
-    honest: choiceSchema.shape.honest,
-    best: choiceSchema.shape.best,
-    optimism: choiceSchema.shape.optimism,
-  })
-  .meta({ id: "ChoiceView" });
+const choiceViewSchema = named("ChoiceView", {
+  candidates: list(
+    choiceCandidateSchema
+      .omit({ settings: true, dropped_on: true })
+      .extend({ number: count })
+      .meta({ id: "CandidateView" }),
+  ).describe("The largest gain over candidate 0 first."),
+  count: count.describe("Number of candidates in the output."),
+  measure: choiceSchema.shape.measure,
+  honest: choiceSchema.shape.honest,
+  best: choiceSchema.shape.best,
+  optimism: choiceSchema.shape.optimism,
+});
 
 const { window, metrics, verdict } = outputBlobSchema.shape;
 
 /** The forecasts of some tickers of an output, and its metrics over all: small enough for an agent's conversation. */
-export const forecastViewSchema = z
-  .strictObject({
+export const forecastViewSchema = named(
+  "Forecast",
+  {
     id: outputBlobSchema.shape.id,
     operation: outputBlobSchema.shape.operation,
-    output_name: z.string().describe("Name of the blob with the whole output."),
+    output_name: text.describe("Name of the blob with the whole output."),
     window,
     verdict,
     refits: z
       .strictObject({
-        count: z.int().positive().describe("How many times models were refitted over the score rows."),
+        count: positive.describe("How many times models were refitted over the score rows."),
         last: outputBlobSchema.shape.window.shape.as_of.describe("The date of the last of these fits."),
       })
       .optional()
@@ -108,12 +106,12 @@ export const forecastViewSchema = z
     choice: choiceViewSchema
       .optional()
       .describe("With `choice`: what the candidates and choosing among them were worth."),
-    count: z.int().nonnegative().describe("Number of tickers in the output that have a mu."),
-    forecasts: z
-      .array(tickerForecastSchema)
-      .describe("The requested tickers in the requested order; otherwise, the largest |mu| first."),
+    count: count.describe("Number of tickers in the output that have a mu."),
+    forecasts: list(tickerForecastSchema).describe(
+      "The requested tickers in the requested order; otherwise, the largest |mu| first.",
+    ),
     missing: z.array(missingSchema),
-    left_out: z.int().nonnegative().describe("Number of requested tickers that did not fit into the answer."),
+    left_out: count.describe("Number of requested tickers that did not fit into the answer."),
     metrics: z.strictObject({
       score: qualitySchema,
       out_of_fold: qualitySchema.optional(),
@@ -128,8 +126,9 @@ export const forecastViewSchema = z
       .pick({ method: true, alpha: true, bound: true })
       .extend({ pooled: coverageViewSchema })
       .nullable(),
-  })
-  .meta({ id: "Forecast", title: "Forecast" });
+  },
+  { title: "Forecast" },
+);
 
 export type ForecastView = z.infer<typeof forecastViewSchema>;
 export type TickerForecast = ForecastView["forecasts"][number];
@@ -156,7 +155,6 @@ const query = {
     ),
 };
 
-/** Either `tickers` or `limit`, not both. */
 const ONE_WAY = { path: ["limit"], error: "give tickers or limit, not both" };
 const isOneWay = ({ tickers, limit }: { tickers?: unknown; limit?: unknown }) =>
   tickers === undefined || limit === undefined;
@@ -164,16 +162,12 @@ const isOneWay = ({ tickers, limit }: { tickers?: unknown; limit?: unknown }) =>
 export const forecastParams = z.strictObject(params);
 export const forecastQuery = z.strictObject(query).refine(isOneWay, ONE_WAY);
 
-/** The tickers of an operation's output that the caller requests. */
 export const forecastInput = z.strictObject({ ...params, ...query }).refine(isOneWay, ONE_WAY);
 
 export type ForecastQuery = z.infer<typeof forecastInput>;
 
 /** A number from 1 to `most`, or its decimal digits in a query. */
 export function queryCount(most: number) {
-  return z.preprocess(ofDigits, z.int().min(1).max(most));
-}
-
-function ofDigits(value: unknown): unknown {
-  return typeof value === "string" && /^[0-9]+$/.test(value) ? Number(value) : value;
+  const isDigits = (value: unknown) => typeof value === "string" && /^[0-9]+$/.test(value);
+  return z.preprocess((value) => (isDigits(value) ? Number(value) : value), integer(1, most));
 }

@@ -1,45 +1,38 @@
 import { z } from "zod";
-import { distinctEntries } from "../config/distinct-entries.ts";
 import { VERDICT_OPERATIONS } from "../config/job-operations.ts";
+import { MAX_COMPARED_OUTPUTS } from "../config/limits.ts";
+import { distinctEntries } from "../config/payload-schemas.ts";
 import { auditBlobSchema } from "../output/audit-blob.ts";
-import { MAX_COMPARED_OUTPUTS } from "../output/compared-outputs.ts";
-import { codeCountsSchema, progressSchema } from "../output/job-events.ts";
-import { submittedOperationSchema } from "../output/operation-schemas.ts";
+import { codeCountsSchema, progressSchema, runSummarySchema } from "../output/job-events.ts";
 import { replayBlobSchema } from "../output/replay-blob.ts";
-import { resultRecordSchema } from "../output/result-record.ts";
-import { runSummarySchema } from "../output/run-summary.ts";
+import { resultRecordSchema, submittedOperationSchema } from "../output/result-record.ts";
 import { failureSchema, problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
-import { mayGrow } from "../schema/open-schema.ts";
+import { list, mayGrow, named, optionalList, optionalText, text, textOrNull } from "../schema/open-schema.ts";
 
 const operationId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 
-/** The verdict of an audit or a replay that succeeded: its blob, as it is stored. */
-export const verdictViewSchema = z
-  .strictObject({
-    id: z.string(),
-    operation: mayGrow(z.enum(VERDICT_OPERATIONS)),
-    output_name: z.string().describe("Name of the blob with the verdict."),
-    audit: auditBlobSchema.optional().describe("The verdict of an audit."),
-    replay: replayBlobSchema.optional().describe("The verdict of a replay."),
-  })
-  .meta({ id: "VerdictView" });
+export const verdictViewSchema = named("VerdictView", {
+  id: text,
+  operation: mayGrow(z.enum(VERDICT_OPERATIONS)),
+  output_name: text.describe("Name of the blob with the verdict."),
+  audit: auditBlobSchema.optional().describe("The verdict of an audit."),
+  replay: replayBlobSchema.optional().describe("The verdict of a replay."),
+});
 
 export type VerdictView = z.infer<typeof verdictViewSchema>;
 
-/** A link that opens a report once. */
-export const reportLinkSchema = z
-  .strictObject({
-    url: z
-      .string()
-      .describe("Opens the report once, without credentials. Anyone who has it can read the report."),
+export const reportLinkSchema = named(
+  "ReportLink",
+  {
+    url: text.describe("Opens the report once, without credentials. Anyone who has it can read the report."),
     expires_at: z.iso.datetime().describe("One minute after the link was created."),
-  })
-  .meta({ id: "ReportLink", title: "Link to a report" });
+  },
+  { title: "Link to a report" },
+);
 
 export type ReportLink = z.infer<typeof reportLinkSchema>;
 
-/** The operations whose outputs a report compares, in the order of its columns. */
 export const comparedOperationsSchema = z.strictObject({
   id: z
     .array(operationId)
@@ -53,58 +46,39 @@ export const comparedOperationsSchema = z.strictObject({
 export const OPERATION_STATUSES = ["NotStarted", "Running", "Succeeded", "Failed", "Canceled"] as const;
 export type OperationStatus = (typeof OPERATION_STATUSES)[number];
 
-const IS_ENDED: Readonly<Record<OperationStatus, boolean>> = {
-  NotStarted: false,
-  Running: false,
-  Succeeded: true,
-  Failed: true,
-  Canceled: true,
-};
-
 export function isEnded(status: OperationStatus): boolean {
-  return IS_ENDED[status];
+  return status !== "NotStarted" && status !== "Running";
 }
 
 const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
 
-/** An operation as its caller sees it. */
-export const operationSchema = z
-  .strictObject({
+export const operationSchema = named(
+  "Operation",
+  {
     id: operationId,
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
-    model: z
-      .string()
-      .optional()
-      .describe("Name of the model or the network of the config; absent for a replay."),
-    tags: z
-      .array(z.string())
-      .optional()
-      .describe("The tags of the payload, in its order; absent if it has none."),
-    inputs: z
-      .strictObject({
-        feature: z.string().optional().describe("Absent if a replay takes it from its output."),
-        data_extractor: z.string().optional().describe("Likewise."),
-      })
-      .meta({ id: "InputNames" })
+    model: optionalText.describe("Name of the model or the network of the config; absent for a replay."),
+    tags: optionalList(text).describe("The tags of the payload, in its order; absent if it has none."),
+    inputs: named("InputNames", {
+      feature: optionalText.describe("Absent if a replay takes it from its output."),
+      data_extractor: optionalText.describe("Likewise."),
+    })
       .optional()
       .describe("Names of the input blobs, without their location; absent if the payload names none."),
     created_at: moment,
     started_at: moment.nullable().describe("Start of the first attempt."),
     finished_at: moment.nullable(),
     progress: progressSchema.nullable(),
-    warnings: z
-      .array(warningSchema)
-      .describe("The first warnings: at most 200, or as many as fit. The output lists all."),
+    warnings: list(warningSchema).describe(
+      "The first warnings: at most 200, or as many as fit. The output lists all.",
+    ),
     warning_counts: codeCountsSchema
       .optional()
       .describe("Number of warnings by code; absent if there are none."),
-    failures: z
-      .array(failureSchema)
-      .optional()
-      .describe(
-        "Tickers that the job went on without, with the same limit as for the warnings; absent if there are none.",
-      ),
+    failures: optionalList(failureSchema).describe(
+      "Tickers that the job went on without, with the same limit as for the warnings; absent if there are none.",
+    ),
     failure_counts: codeCountsSchema
       .optional()
       .describe("Number of such tickers by code; absent if there are none."),
@@ -115,24 +89,20 @@ export const operationSchema = z
       ),
     result: resultRecordSchema.nullable().describe("The result of an operation that succeeded."),
     error: problemSchema.nullable().describe("The problem of an operation that failed or was cancelled."),
-  })
-  .meta({ id: "Operation", title: "Operation", description: "At most 224 KiB of JSON." });
+  },
+  { title: "Operation", description: "At most 224 KiB of JSON." },
+);
 
 export type OperationView = z.infer<typeof operationSchema>;
 
 /** One page of operations, newest first: as many as the caller requested, or fewer if the page would be too large. */
-export const operationPageSchema = z
-  .strictObject({
+export const operationPageSchema = named(
+  "OperationPage",
+  "At most 1 MiB of JSON. Large operations can make a page shorter, and long texts are cut; the operation itself has more of them.",
+  {
     operations: z.array(operationSchema),
-    next_cursor: z
-      .string()
-      .nullable()
-      .describe("Use it as `cursor` to get the next page; null on the last page."),
-  })
-  .meta({
-    id: "OperationPage",
-    description:
-      "At most 1 MiB of JSON. Large operations can make a page shorter, and long texts are cut; the operation itself has more of them.",
-  });
+    next_cursor: textOrNull.describe("Use it as `cursor` to get the next page; null on the last page."),
+  },
+);
 
 export type OperationPage = z.infer<typeof operationPageSchema>;

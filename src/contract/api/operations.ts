@@ -1,11 +1,15 @@
 import { z } from "zod";
-import { dlConfigSchema } from "../config/dl-config.ts";
-import { SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
-import { mlConfigSchema } from "../config/ml-config.ts";
+import { dlConfigSchema } from "../config/dl-settings.ts";
+import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../config/job-operations.ts";
+import { TAG_LIMITS } from "../config/limits.ts";
+import { mlConfigSchema } from "../config/ml-settings.ts";
 import { architecturesOf } from "../config/networks/networks.ts";
-import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
-import { TAG_LIMITS } from "../config/tag-limits.ts";
-import { tagSchema } from "../config/tags.ts";
+import {
+  auditPayloadSchema,
+  payloadSchema,
+  replayPayloadSchema,
+  tagSchema,
+} from "../config/payload-schemas.ts";
 import { MODELS } from "../model-params/models.ts";
 import { forecastInput, forecastViewSchema, queryCount } from "./forecast-view.ts";
 import {
@@ -20,7 +24,6 @@ export interface ApiOperation {
   /** operationId of OpenAPI, name of the MCP tool. */
   readonly name: string;
   readonly title: string;
-  /** For agents and people who call it. */
   readonly description: string;
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -28,11 +31,9 @@ export interface ApiOperation {
   /** The fields of the path, the query and the body in one object. */
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
-  /** The schema of a job's config. */
   readonly config?: z.ZodType;
 }
 
-/** An idempotency key: the caller chooses one for each job. */
 export const idempotencyKeySchema = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
@@ -69,124 +70,112 @@ const VERDICT =
 /** The config of either job; the jobs themselves have its complete schema. */
 const anyConfigSchema = z.looseObject({});
 
-function alternatives(names: readonly string[]): string {
-  return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+function submission<N extends SubmittedOperation, I extends z.ZodObject>(
+  name: N,
+  title: string,
+  description: string,
+  input: I,
+  config: z.ZodType,
+) {
+  const path = `/v1/${name}` as const;
+  const request = { method: "POST", path, scope: "write" } as const;
+  return { name, title, description, ...request, input, output: operationSchema, config };
 }
 
-/** Every operation of the API. */
+function lookup<N extends string, P extends string, I extends z.ZodObject, O extends z.ZodObject>(
+  name: N,
+  below: P,
+  title: string,
+  description: string,
+  input: I,
+  output: O,
+) {
+  const path = `/v1/operations${below}` as const;
+  return { name, title, description, method: "GET", path, scope: "read", input, output } as const;
+}
+
 export const API_OPERATIONS = {
-  run_ml_job: {
-    name: "run_ml_job",
-    title: "Train classical regressors",
-    description:
-      `Trains regressors, one per ticker or one for all (${alternatives(MODELS.map(({ name }) => name))}) ` +
-      `and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
-    method: "POST",
-    path: "/v1/run_ml_job",
-    scope: "write",
-    input: payloadSchema,
-    output: operationSchema,
-    config: mlConfigSchema,
-  },
-  run_dl_job: {
-    name: "run_dl_job",
-    title: "Train neural networks",
-    description:
-      `Trains a network per ticker (${architecturesOf({ joint: false }).join(", ")}) or one for all tickers ` +
+  run_ml_job: submission(
+    "run_ml_job",
+    "Train classical regressors",
+    `Trains regressors, one per ticker or one for all (${MODELS.map(({ name }) => name)
+      .join(", ")
+      .replace(/, (\w+)$/, " or $1")}) ` + `and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
+    payloadSchema,
+    mlConfigSchema,
+  ),
+  run_dl_job: submission(
+    "run_dl_job",
+    "Train neural networks",
+    `Trains a network per ticker (${architecturesOf({ joint: false }).join(", ")}) or one for all tickers ` +
       `(${architecturesOf({ joint: true }).join(", ")}) and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
-    method: "POST",
-    path: "/v1/run_dl_job",
-    scope: "write",
-    input: payloadSchema,
-    output: operationSchema,
-    config: dlConfigSchema,
-  },
-  audit: {
-    name: "audit",
-    title: "Check the inputs of a job for look-ahead",
-    description:
-      "Takes the payload of a job and checks whether its features contain later information. It cuts both blobs after several " +
+    payloadSchema,
+    dlConfigSchema,
+  ),
+  audit: submission(
+    "audit",
+    "Check the inputs of a job for look-ahead",
+    "Takes the payload of a job and checks whether its features contain later information. It cuts both blobs after several " +
       "dates and runs the job on them (truncation), compares them with the blobs of an earlier day (restatement), tests each " +
       "feature against later returns (foresight), and ranks the IC among the ICs of permuted labels (skill). It takes as long as " +
       `several jobs. ${VERDICT} Findings do not make the operation fail.`,
-    method: "POST",
-    path: "/v1/audit",
-    scope: "write",
-    input: auditPayloadSchema,
-    output: operationSchema,
-    config: anyConfigSchema,
-  },
-  replay: {
-    name: "replay",
-    title: "Run the job of an output again and compare the bytes",
-    description:
-      "Reads an output of run_ml_job or run_dl_job, finds its inputs by their digests, runs its job again in a temporary " +
+    auditPayloadSchema,
+    anyConfigSchema,
+  ),
+  replay: submission(
+    "replay",
+    "Run the job of an output again and compare the bytes",
+    "Reads an output of run_ml_job or run_dl_job, finds its inputs by their digests, runs its job again in a temporary " +
       `folder, and compares both documents byte for byte. It takes as long as one job. ${VERDICT} The operation does not fail if the ` +
       "output differs or cannot be replayed.",
-    method: "POST",
-    path: "/v1/replay",
-    scope: "write",
-    input: replayPayloadSchema,
-    output: operationSchema,
-    config: anyConfigSchema,
-  },
-  get_operation: {
-    name: "get_operation",
-    title: "Get an operation",
-    description:
-      "Returns the status, progress and warnings, and at the end the result record or the problem with advice. You can poll " +
+    replayPayloadSchema,
+    anyConfigSchema,
+  ),
+  get_operation: lookup(
+    "get_operation",
+    "/{id}",
+    "Get an operation",
+    "Returns the status, progress and warnings, and at the end the result record or the problem with advice. You can poll " +
       "every few seconds.",
-    method: "GET",
-    path: "/v1/operations/{id}",
-    scope: "read",
-    input: byId,
-    output: operationSchema,
-  },
-  get_forecast: {
-    name: "get_forecast",
-    title: "Get the forecast of an operation",
-    description:
-      "For an operation that Succeeded: mu, the next-day log-return, of the named tickers or of the tickers with the largest " +
+    byId,
+    operationSchema,
+  ),
+  get_forecast: lookup(
+    "get_forecast",
+    "/{id}/forecast",
+    "Get the forecast of an operation",
+    "For an operation that Succeeded: mu, the next-day log-return, of the named tickers or of the tickers with the largest " +
       "|mu|, with the metrics and interval coverage of each ticker and of all tickers together, and the baselines to compare " +
       "them with. The whole output is the blob named `output_name`.",
-    method: "GET",
-    path: "/v1/operations/{id}/forecast",
-    scope: "read",
-    input: forecastInput,
-    output: forecastViewSchema,
-  },
-  get_verdict: {
-    name: "get_verdict",
-    title: "Get the verdict of an audit or a replay",
-    description:
-      "For an audit or a replay that Succeeded: its verdict with every finding or difference, and what to do about it. The verdict " +
+    forecastInput,
+    forecastViewSchema,
+  ),
+  get_verdict: lookup(
+    "get_verdict",
+    "/{id}/verdict",
+    "Get the verdict of an audit or a replay",
+    "For an audit or a replay that Succeeded: its verdict with every finding or difference, and what to do about it. The verdict " +
       "is the blob named `output_name`.",
-    method: "GET",
-    path: "/v1/operations/{id}/verdict",
-    scope: "read",
-    input: byId,
-    output: verdictViewSchema,
-  },
-  list_operations: {
-    name: "list_operations",
-    title: "List operations, newest first",
-    description:
-      "Returns the caller's own operations, one page at a time, optionally filtered by status, kind or tags.",
-    method: "GET",
-    path: "/v1/operations",
-    scope: "read",
-    input: listInput,
-    output: operationPageSchema,
-  },
+    byId,
+    verdictViewSchema,
+  ),
+  list_operations: lookup(
+    "list_operations",
+    "",
+    "List operations, newest first",
+    "Returns the caller's own operations, one page at a time, optionally filtered by status, kind or tags.",
+    listInput,
+    operationPageSchema,
+  ),
   cancel_operation: {
     name: "cancel_operation",
+    method: "POST",
+    path: "/v1/operations/{id}/cancel",
+    scope: "write",
     title: "Cancel an operation",
     description:
       "Cancels an operation. If it has not started, it becomes Canceled immediately. If it is running, it stays Running until " +
       "it has stopped. If it has ended, it is returned unchanged, so you can repeat the call safely.",
-    method: "POST",
-    path: "/v1/operations/{id}/cancel",
-    scope: "write",
     input: byId,
     output: operationSchema,
   },

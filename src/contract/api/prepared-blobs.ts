@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { COMPRESSIONS, DATE_FORMATS, INPUT_FORMATS } from "../config/input-formats.ts";
+import { count, list, mayGrow, named, text, textOrNull } from "../schema/open-schema.ts";
+import { queryCount } from "./forecast-view.ts";
 
-/** A flag in a query. */
 const queryFlag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
   z.boolean(),
 );
 
-/** The file parts of a multipart request. */
 export const PREPARE_PARTS = ["prices", "features"] as const;
 
 /** The parameters of `POST /v1/prepare`, which match the flags of `mucast prepare`. */
@@ -20,7 +20,7 @@ export const prepareQuery = z.strictObject({
   start: z.iso.date().optional().describe("First date; features still use earlier prices."),
   end: z.iso.date().optional().describe("Last date."),
   learning_end: z.iso.date().optional().describe("Last date whose labels may be learned."),
-  tickers: z.array(z.string()).min(1).optional().describe("All by default."),
+  tickers: z.array(text).min(1).optional().describe("All by default."),
   ticker: z.string().min(1).optional().describe("Of a file without tickers."),
   time_zone: z
     .string()
@@ -36,24 +36,68 @@ export const prepareQuery = z.strictObject({
 
 export type PrepareQuery = z.infer<typeof prepareQuery>;
 
-export const preparedBlobsSchema = z
-  .strictObject({
-    id: z.string().describe("In the names of both blobs."),
-    feature_url: z.string().describe("Submit it as `feature_url`."),
-    data_extractor_url: z.string().describe("Submit it as `data_extractor_url`."),
-    tickers: z.array(z.string()).describe("The first tickers, at most 200."),
-    ticker_count: z.int().nonnegative(),
-    dates: z.int().nonnegative().describe("Number of dates."),
-    start: z.string(),
-    end: z.string(),
-    learning_end: z.string().nullable(),
-    features: z.array(z.string()).describe("The same for each ticker."),
-    warnings: z
-      .array(z.string())
-      .describe("About data that a job may not be able to use; the first, at most 200."),
-    warning_count: z.int().nonnegative(),
+export const preparedBlobsSchema = named(
+  "PreparedBlobs",
+  {
+    id: text.describe("In the names of both blobs."),
+    feature_url: text.describe("Submit it as `feature_url`."),
+    data_extractor_url: text.describe("Submit it as `data_extractor_url`."),
+    tickers: list(text).describe("The first tickers, at most 200."),
+    ticker_count: count,
+    dates: count.describe("Number of dates."),
+    start: text,
+    end: text,
+    learning_end: textOrNull,
+    features: list(text).describe("The same for each ticker."),
+    warnings: list(text).describe("About data that a job may not be able to use; the first, at most 200."),
+    warning_count: count,
     written: z.boolean().describe("False if both blobs already existed with the same bytes."),
-  })
-  .meta({ id: "PreparedBlobs", title: "Prepared blobs" });
+  },
+  { title: "Prepared blobs" },
+);
 
 export type PreparedBlobs = z.infer<typeof preparedBlobsSchema>;
+
+export const BLOB_KINDS = ["features", "prices", "output"] as const;
+export type BlobKind = (typeof BLOB_KINDS)[number];
+
+export const blobListQuery = z.strictObject({
+  kind: z.enum(BLOB_KINDS).optional().describe("Only blobs of this kind."),
+  limit: queryCount(100).default(20).describe("Maximum number of blobs on a page."),
+  cursor: z.string().max(200).optional().describe("next_cursor of the previous page."),
+});
+
+export type BlobListQuery = z.infer<typeof blobListQuery>;
+
+export const blobContentsSchema = preparedBlobsSchema.pick({
+  ticker_count: true,
+  dates: true,
+  start: true,
+  end: true,
+});
+
+export type BlobContents = z.infer<typeof blobContentsSchema>;
+
+export const storedBlobSchema = named(
+  "StoredBlob",
+  "Blobs that `POST /v1/prepare` has stored also have their number of tickers and dates, and the first and the last date.",
+  {
+    name: text,
+    url: text.describe("To submit as an input, or to read."),
+    kind: mayGrow(z.enum(BLOB_KINDS)).describe("What the blob contains, by its name."),
+    size: count.nullable().describe("Bytes; null if unknown."),
+    created_at: z.iso
+      .datetime()
+      .describe("When the blob was stored or replaced. UTC, ISO 8601 with milliseconds."),
+    ...blobContentsSchema.partial().shape,
+  },
+);
+
+export type StoredBlobView = z.infer<typeof storedBlobSchema>;
+
+export const blobPageSchema = named("BlobPage", {
+  blobs: z.array(storedBlobSchema),
+  next_cursor: textOrNull.describe("Use it as `cursor` to get the next page; null on the last page."),
+});
+
+export type BlobPage = z.infer<typeof blobPageSchema>;

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { dlConfigSchema } from "../config/dl-config.ts";
+import { dlConfigSchema } from "../config/dl-settings.ts";
 import type { ExampleConfig } from "../config/example-configs.ts";
 import type { SubmittedOperation } from "../config/job-operations.ts";
-import { mlConfigSchema } from "../config/ml-config.ts";
+import { mlConfigSchema } from "../config/ml-settings.ts";
 import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
 import { auditBlobSchema } from "../output/audit-blob.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
@@ -37,7 +37,6 @@ export function jsonSchema(name: SchemaName): object {
   return z.toJSONSchema(PUBLISHED_SCHEMAS[name], { io: "input" });
 }
 
-/** An argument of a model's constructor that a config may give. */
 export interface ModelParameter {
   readonly name: string;
   /** A phrase such as `an integer or null`; empty if only a fit can tell. */
@@ -53,7 +52,6 @@ export interface FormSchemas {
   readonly payloads: Readonly<Record<SubmittedOperation, object>>;
   /** By every name of a model, including aliases: the name under which `parameters` lists it. */
   readonly models: Readonly<Record<string, string>>;
-  /** By model: what `model_params` may contain. */
   readonly parameters: Readonly<Record<string, readonly ModelParameter[]>>;
   readonly examples: readonly ExampleConfig[];
 }

@@ -1,15 +1,15 @@
 import { z } from "zod";
-import { mayGrow } from "../schema/open-schema.ts";
+import { count, list, mayGrow, named, positive } from "../schema/open-schema.ts";
 
-const count = z.int().nonnegative();
 const unendedSchema = z.strictObject({
   waiting: count.describe("Number of queued operations."),
   running: count.describe("Number of running operations."),
 });
 
 /** How busy the service is, and what the caller may do. About other callers it contains only totals. */
-export const queueSchema = z
-  .strictObject({
+export const queueSchema = named(
+  "Queue",
+  {
     waiting: count.describe("Number of queued operations of all callers."),
     running: count.describe(
       "Number of running operations of all callers, over all services of the same database.",
@@ -18,15 +18,16 @@ export const queueSchema = z
     service: z
       .strictObject({
         running: count.describe("Number of jobs that it runs."),
-        jobs: z.int().positive().describe("Maximum number of jobs that it runs at the same time."),
+        jobs: positive.describe("Maximum number of jobs that it runs at the same time."),
         cores: z
-          .strictObject({ used: count, of: z.int().positive() })
+          .strictObject({ used: count, of: positive })
           .nullable()
           .describe("Cores of its machine that its jobs use; null if they run elsewhere."),
       })
       .describe("The service that answers this request."),
-    scopes: z.array(mayGrow(z.enum(["read", "write", "admin"]))).describe("What the caller may do."),
-  })
-  .meta({ id: "Queue", title: "Queue" });
+    scopes: list(mayGrow(z.enum(["read", "write", "admin"]))).describe("What the caller may do."),
+  },
+  { title: "Queue" },
+);
 
 export type QueueView = z.infer<typeof queueSchema>;

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import type { z } from "zod";
 import { MODELS } from "../model-params/models.ts";
-import { dotPredictionSchema } from "./dl-config.ts";
-import { mlParamsSchema } from "./ml-config.ts";
+import { dotPredictionSchema } from "./dl-settings.ts";
+import { mlParamsSchema } from "./ml-settings.ts";
 import { LOSS_TYPES, NETWORKS } from "./networks/networks.ts";
 
 const read = (name: string) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8");

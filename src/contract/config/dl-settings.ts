@@ -1,38 +1,112 @@
-import { show } from "../errors/faults.ts";
+import { z } from "zod";
+import { show, valueAt } from "../errors/faults.ts";
+import { type RawJson, type RawObject, rawNumbers } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
-import type { Choice } from "./choice/candidates.ts";
-import { resolveDlChoice } from "./choice/dl-candidates.ts";
-import { dlConfigSchema } from "./dl-config.ts";
-import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
-import { checkNetworkSize, networkFaults } from "./networks/network-faults.ts";
-import { LOSS_TYPES, NETWORKS, type NetworkSpec, networkOf, type TrainingSpec } from "./networks/networks.ts";
-import type { PanelSettings, ShrinkageChoice } from "./panel-settings.ts";
-import { type NoField, parseConfig, SECTION_KEYS } from "./parse-config.ts";
-import { type RefitSettings, refitSettings } from "./refit-settings.ts";
+import { integer } from "../schema/open-schema.ts";
+import { type Choice, readCandidates } from "./choice/candidates.ts";
+import { dlChoiceSchema } from "./choice/choice-config.ts";
+import { LIMITS } from "./limits.ts";
+import {
+  ARCHITECTURES,
+  type Architecture,
+  architecturesOf,
+  checkNetworkSize,
+  LOSS_TYPES,
+  lookbackSchema,
+  NETWORKS,
+  type NetworkSpec,
+  networkFaults,
+  networkOf,
+  type TrainingSpec,
+  trainingParamsSchema,
+} from "./networks/networks.ts";
+import {
+  intervalsSchema,
+  panelFields,
+  SCALERS,
+  type SharedSettings,
+  sharedSettings,
+  shrinkageSchema,
+} from "./panel-settings.ts";
+import { isObject, parseConfig } from "./parse-config.ts";
+
+const modelsParamsSchema = z
+  .strictObject(
+    Object.fromEntries(
+      ARCHITECTURES.map((architecture) => [architecture, NETWORKS[architecture].entry.optional()]),
+    ) as { [A in Architecture]: z.ZodOptional<(typeof NETWORKS)[A]["entry"]> },
+  )
+  .describe("Hyperparameters by architecture; only the entry of `current option` is used.");
+
+const dataProcessingSchema = z.strictObject({
+  scaler: z.enum(SCALERS).exclude(["none"]).default("robust"),
+  lookback: lookbackSchema,
+  batch_size: integer(1, LIMITS.batchSize).default(64),
+});
+
+/** `Dot prediction` of run_dl_job's config, as the caller writes it. docs/config.md has a row for each field. */
+export const dotPredictionSchema = z.strictObject({
+  status: z.boolean().default(true).describe("If false, the job succeeds without training."),
+  "current option": z
+    .enum(ARCHITECTURES)
+    .describe(
+      `${architecturesOf({ joint: false }).join(", ")}: one network per ticker; portfolio_*: one network for all tickers.`,
+    ),
+  global_settings: z
+    .strictObject({
+      device: z
+        .string()
+        .regex(/^(auto|cpu|cuda(:\d{1,3})?)$/, "must be auto, cpu, cuda or cuda:N")
+        .default("auto")
+        .describe("auto, cpu, cuda or cuda:N."),
+      seed: integer(0, Number.MAX_SAFE_INTEGER).default(42),
+    })
+    .prefault({}),
+  data_processing: dataProcessingSchema.prefault({}),
+  training_params: trainingParamsSchema.prefault({}),
+  models_params: modelsParamsSchema.prefault({}),
+  intervals: intervalsSchema.optional(),
+  shrinkage: shrinkageSchema,
+  ...panelFields,
+  window: z
+    .int()
+    .min(LIMITS.leastNetworkWindow)
+    .max(LIMITS.window)
+    .optional()
+    .describe(
+      "Each network learns only from its last `window` label dates, including validation and calibration. Without it, each network learns from all.",
+    ),
+  choice: dlChoiceSchema.optional(),
+});
+
+/** Config of run_dl_job. Sections of other services next to `Dot prediction` are ignored, with a warning. */
+export const dlConfigSchema = z
+  .looseObject({ "NN params": z.looseObject({ "Dot prediction": dotPredictionSchema }) })
+  .meta({ id: "DlConfig", title: "Config of run_dl_job" });
+
+type DotPrediction = z.infer<typeof dotPredictionSchema>;
 
 /** A config of run_dl_job with every default filled in. */
-export interface DlSettings extends PanelSettings, RefitSettings {
-  /** False: the job succeeds without training. */
+export interface DlSettings extends SharedSettings {
   readonly enabled: boolean;
   readonly network: NetworkSpec;
   readonly training: TrainingSpec;
   /** The number of networks per ticker, or for all, whose mean is the forecast. */
   readonly ensemble: number;
-  readonly scaler: Exclude<ScalerName, "none">;
-  /** The number of rows in a window. */
+  readonly scaler: DotPrediction["data_processing"]["scaler"];
   readonly lookback: number;
   /** As in the config: auto, cpu, cuda or cuda:N. */
   readonly device: string;
   readonly seed: number;
-  /** Absent if the job makes no intervals. */
-  readonly intervals?: Intervals;
-  readonly shrinkage: ShrinkageChoice;
   /** Whether a part of the windows is set aside that neither training nor early stopping nor a choice sees. */
   readonly calibrates: boolean;
-  /** Absent if the job tries no other candidates. */
   readonly choice?: Choice<DlSettings>;
-  /** True: one network learns from all tickers. False: one network per ticker. */
   readonly joint: boolean;
+}
+
+interface Parsed {
+  readonly settings: DlSettings;
+  readonly warnings: readonly Warning[];
 }
 
 /** Minimum number of columns of a ticker: a network that is too large with these is refused before a blob is read. */
@@ -43,68 +117,102 @@ const MIN_FEATURES = 1;
  * @returns the settings; warnings `ignored_section` and `unknown_loss_type`.
  * @throws MucastError invalid_request or too_large.
  */
-export function parseDlSettings(text: string): { settings: DlSettings; warnings: readonly Warning[] } {
-  const { value, warnings } = parseConfig(text, dlConfigSchema, SECTION_KEYS.run_dl_job, networkFaults);
+export function parseDlSettings(text: string): Parsed {
+  const { value, warnings } = parseConfig(text, dlConfigSchema, "run_dl_job", networkFaults);
   const prediction = value["NN params"]["Dot prediction"];
-  const {
-    status,
-    "current option": architecture,
-    models_params: entries,
-    intervals,
-    shrinkage,
-    delay,
-    target,
-    cross_section,
-    refit_every,
-    window,
-    choice: givenChoice,
-    ...sections
-  } = prediction;
-  const { global_settings, data_processing, training_params, ...otherSections } = sections;
-  const { device, seed, ...otherGlobals } = global_settings;
-  const { scaler, lookback, batch_size, ...otherProcessing } = data_processing;
-  otherSections satisfies NoField;
-  otherGlobals satisfies NoField;
-  otherProcessing satisfies NoField;
-  const { loss_type, ensemble, ...training } = training_params;
-  const known = LOSS_TYPES.find((name) => name === loss_type);
+  const { "current option": architecture, global_settings, data_processing, choice } = prediction;
+  const { loss_type, ensemble, ...training } = prediction.training_params;
+  const loss = LOSS_TYPES.find((name) => name === loss_type);
+  const shared = sharedSettings(prediction);
   const settings: DlSettings = {
-    enabled: status,
-    network: networkOf(architecture, entries),
-    training: { ...training, batch_size, loss: known ?? "mse" },
+    enabled: prediction.status,
+    network: networkOf(architecture, prediction.models_params),
+    training: { ...training, batch_size: data_processing.batch_size, loss: loss ?? "mse" },
     ensemble,
-    scaler,
-    lookback,
-    device,
-    seed,
-    ...intervalsAskedFor(intervals),
-    shrinkage,
-    delay,
-    target,
-    crossSection: cross_section,
-    ...refitSettings(refit_every, window),
-    calibrates: intervalsAskedFor(intervals).intervals !== undefined || givenChoice !== undefined,
+    scaler: data_processing.scaler,
+    lookback: data_processing.lookback,
+    ...global_settings,
+    ...shared,
+    calibrates: shared.intervals !== undefined || choice !== undefined,
     joint: NETWORKS[architecture].joint,
   };
   checkNetworkSize(settings, MIN_FEATURES);
-  const own = known === undefined ? [...warnings, unknownLoss(loss_type)] : warnings;
-  if (givenChoice === undefined) return { settings, warnings: own };
-  const found = resolveDlChoice(givenChoice, text, settings, parseDlSettings);
-  const candidates = found.choice.candidates.map((candidate) => ({
-    ...candidate,
-    settings: { ...candidate.settings, calibrates: true },
-  }));
+  const unknownLoss: Warning = {
+    code: "unknown_loss_type",
+    message:
+      `config.NN params.Dot prediction.training_params.loss_type: ${show(loss_type)} is not known, so mse is used; ` +
+      `known: ${LOSS_TYPES.join(", ")}`,
+  };
+  const parsed = { settings, warnings: loss === undefined ? [...warnings, unknownLoss] : warnings };
+  return choice === undefined ? parsed : withChoice(parsed, choice, text);
+}
+
+const SECTIONS = ["training_params", "data_processing", "models_params"] as const;
+
+function withChoice(
+  { settings: own, warnings }: Parsed,
+  given: NonNullable<DotPrediction["choice"]>,
+  text: string,
+): Parsed {
+  const { choice, ...base } = valueAt(rawNumbers(text), ["NN params", "Dot prediction"]) as RawObject;
+  const found = readCandidates(given, (choice as RawObject).candidates as readonly RawObject[], {
+    section: "config.NN params.Dot prediction",
+    own,
+    nameOf: ({ network }) => network.architecture,
+    resolve(sets, point) {
+      const architecture = String(sets["current option"] ?? base["current option"]);
+      const searched = sectionsOf(point, architecture);
+      const merged = SECTIONS.map((name) => [name, mergeSections(base[name], sets[name], searched[name])]);
+      const prediction = { ...base, ...sets, ...Object.fromEntries(merged) };
+      const { settings, warnings } = parseDlSettings(
+        JSON.stringify({ "NN params": { "Dot prediction": prediction } }),
+      );
+      return { settings: { ...settings, calibrates: true }, warnings };
+    },
+    valuesOf: ({ training_params, data_processing, models_params }, { network: { architecture } }) => ({
+      ...training_params,
+      ...data_processing,
+      ...models_params?.[architecture],
+    }),
+    identity: ["network", "training", "ensemble", "scaler", "lookback", "target", "crossSection"],
+  });
   return {
-    settings: { ...settings, choice: { ...found.choice, candidates } },
-    warnings: [...own, ...found.warnings],
+    settings: { ...own, choice: found.choice },
+    warnings: [...warnings, ...found.warnings],
   };
 }
 
-function unknownLoss(value: unknown): Warning {
-  return {
-    code: "unknown_loss_type",
-    message:
-      `config.NN params.Dot prediction.training_params.loss_type: ${show(value)} is not known, so mse is used; ` +
-      `known: ${LOSS_TYPES.join(", ")}`,
+/** The values of a search in the sections that their names belong to: no name is in two. */
+function sectionsOf(point: ReadonlyMap<string, RawJson>, architecture: string) {
+  const sections: Record<(typeof SECTIONS)[number], Record<string, RawJson>> = {
+    training_params: {},
+    data_processing: {},
+    models_params: {},
   };
+  const size: Record<string, RawJson> = {};
+  for (const [name, value] of point) {
+    if (Object.hasOwn(trainingParamsSchema.shape, name)) sections.training_params[name] = value;
+    else if (Object.hasOwn(dataProcessingSchema.shape, name)) sections.data_processing[name] = value;
+    else {
+      size[name] = value;
+      sections.models_params[architecture] = size;
+    }
+  }
+  return sections;
+}
+
+/** Later sections replace the members of earlier ones; the entries of `models_params` are merged as well. */
+function mergeSections(...sections: readonly (RawJson | undefined)[]): RawObject {
+  const whole: Record<string, RawJson> = {};
+  for (const section of sections) {
+    for (const [name, value] of Object.entries((section ?? {}) as RawObject)) {
+      const earlier = whole[name];
+      whole[name] = isSection(value) && isSection(earlier) ? { ...earlier, ...value } : value;
+    }
+  }
+  return whole;
+}
+
+function isSection(value: RawJson | undefined): value is RawObject {
+  return isObject(value) && !("rawJSON" in value);
 }

@@ -4,7 +4,6 @@ export interface ExampleConfig {
   /** Lower-case words with hyphens: the name of its file, and the argument of `mucast examples`. */
   readonly name: string;
   readonly operation: Operation;
-  /** One sentence: what it trains. */
   readonly summary: string;
   readonly config: object;
 }
@@ -119,7 +118,6 @@ function jointNetwork(option: string, epochs: number, size: object): object {
   };
 }
 
-/** The text of a config as in its file. */
 export function exampleConfigText({ config }: ExampleConfig): string {
   return `${JSON.stringify(config, null, 2)}\n`;
 }

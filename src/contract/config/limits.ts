@@ -3,7 +3,6 @@ export const LIMITS = {
   configBytes: 32 * 1024,
   cvTestSize: 10_000,
   nSplits: 1_000,
-  /** The number of candidates of one choice. */
   candidates: 100,
   /** The number of fits per ticker before the score rows, over all candidates. */
   choiceFits: 10_000,
@@ -12,13 +11,11 @@ export const LIMITS = {
   refitEvery: 10_000,
   /** The number of blocks of score rows, each of which gets its own models. */
   refitBlocks: 1_000,
-  /** The minimum number of rows for a fit. */
   leastWindow: 30,
   /** Enough rows to leave a network 30 for training, whatever number it holds back. */
   leastNetworkWindow: 42,
   window: 100_000,
   epochs: 10_000,
-  /** The number of networks in an ensemble. */
   ensemble: 50,
   batchSize: 65_536,
   lookback: 1_000,
@@ -33,3 +30,11 @@ export const LIMITS = {
   /** The number of values in the input of one batch. */
   batchElements: 2 ** 28,
 } as const;
+
+export const TAG_LIMITS = { tags: 16, characters: 64 } as const;
+
+/** A whole tag, as a regular expression: printable ASCII characters without a space at either end. */
+export const TAG_PATTERN = "[!-~](?:[ -~]{0,62}[!-~])?";
+
+/** Maximum number of outputs in one report: more are not readable side by side. */
+export const MAX_COMPARED_OUTPUTS = 8;

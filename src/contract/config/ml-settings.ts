@@ -1,100 +1,203 @@
+import { z } from "zod";
 import { type Fault, MucastError } from "../errors/errors.ts";
-import { isRawNumber, rawNumbers } from "../json/json-text.ts";
+import { invalidRequest, valueAt } from "../errors/faults.ts";
+import { isRawNumber, type RawJson, type RawObject, rawNumbers } from "../json/json-text.ts";
 import type { ColumnDemand } from "../model-params/column-demands.ts";
-import { findModel, type Model } from "../model-params/models.ts";
-import { type Estimator, type RawJson, type RawObject, resolveModelParams } from "../model-params/resolve.ts";
+import { findModel, MODEL_NAMES, MODELS, type Model } from "../model-params/models.ts";
+import { type Estimator, resolveModelParams } from "../model-params/resolve.ts";
 import type { Warning } from "../problems/warnings.ts";
-import { type MlCandidates, resolveMlChoice } from "./choice/ml-candidates.ts";
-import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
-import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
-import type { FitKind, PanelSettings, ShrinkageChoice } from "./panel-settings.ts";
-import { type NoField, parseConfig, SECTION_KEYS } from "./parse-config.ts";
-import { type RefitSettings, refitSettings } from "./refit-settings.ts";
+import { integer } from "../schema/open-schema.ts";
+import { type Choice, readCandidates } from "./choice/candidates.ts";
+import { mlChoiceSchema } from "./choice/choice-config.ts";
+import { LIMITS } from "./limits.ts";
+import {
+  FITS,
+  intervalsSchema,
+  panelFields,
+  SCALERS,
+  type SharedSettings,
+  sharedSettings,
+  shrinkageSchema,
+} from "./panel-settings.ts";
+import { isObject, parseConfig } from "./parse-config.ts";
+
+const testSize = integer(1, LIMITS.cvTestSize).optional();
+
+/** `ML params` of run_ml_job's config, as the caller writes it. docs/config.md has a row for each field. */
+export const mlParamsSchema = z
+  .strictObject({
+    model: z
+      .string()
+      .meta({ examples: MODELS.map(({ name }) => name) })
+      .describe(`The regressor, in upper or lower case: ${MODEL_NAMES.join(", ")}.`),
+    model_params: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .describe("Keyword arguments for the library's regressor; see docs/model-params.md."),
+    cv_test_size: testSize.describe("Rows per walk-forward test fold; 15 by default."),
+    test_size: testSize.meta({ deprecated: true }).describe("Old name of cv_test_size."),
+    n_splits: integer(1, LIMITS.nSplits).default(15).describe("Number of walk-forward folds."),
+    intervals: intervalsSchema.optional(),
+    scaler: z
+      .enum(SCALERS)
+      .default("none")
+      .describe("Feature scaler, fitted only on the training rows of each fit."),
+    shrinkage: shrinkageSchema,
+    fit: z
+      .enum(FITS)
+      .default("per_ticker")
+      .describe("per_ticker: one regressor per ticker. pooled: one regressor for the rows of all tickers."),
+    ...panelFields,
+    window: z
+      .int()
+      .min(LIMITS.leastWindow)
+      .max(LIMITS.window)
+      .optional()
+      .describe(
+        "Each fit learns only from its last `window` label dates. Without it, each fit learns from all.",
+      ),
+    choice: mlChoiceSchema.optional(),
+    importance: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Measures how much order the out-of-fold forecasts lose when a feature is shuffled. Not with choice.",
+      ),
+  })
+  .refine(({ cv_test_size = 0, test_size = cv_test_size }) => [0, test_size].includes(cv_test_size), {
+    path: ["test_size"],
+    error: "test_size is the old name of cv_test_size and both are given with different values; keep one",
+  })
+  .refine(({ importance, choice }) => !importance || choice === undefined, {
+    path: ["importance"],
+    error:
+      "importance measures the features of one model, and choice has several; remove choice, and run the candidate to examine by itself",
+  });
+
+/** Config of run_ml_job. Sections of other services next to `ML params` are ignored, with a warning. */
+export const mlConfigSchema = z
+  .looseObject({ "ML params": mlParamsSchema })
+  .meta({ id: "MlConfig", title: "Config of run_ml_job" });
+
+type MlParams = z.infer<typeof mlParamsSchema>;
 
 /** A config of run_ml_job with every default filled in. */
-export interface MlSettings extends PanelSettings, RefitSettings {
+export interface MlSettings extends SharedSettings {
   readonly model: Model;
-  /** The regressor that the engine constructs. */
   readonly estimator: Estimator;
   /** The constructor's arguments with every default filled in, as the output records them. */
   readonly resolvedParams: RawObject;
-  /** The arguments' demands on the columns of every fit. */
   readonly columnDemands: readonly ColumnDemand[];
   readonly cvTestSize: number;
   readonly nSplits: number;
-  /** Absent if the job makes no intervals. */
-  readonly intervals?: Intervals;
-  readonly scaler: ScalerName;
-  readonly shrinkage: ShrinkageChoice;
-  readonly fit: FitKind;
+  readonly scaler: MlParams["scaler"];
+  readonly fit: MlParams["fit"];
   /** Whether the job measures what each group of features contributes to the order of its forecasts. Our addition. */
   readonly importance: boolean;
-  /** Absent if the job tries no other candidates. */
   readonly choice?: MlCandidates;
 }
+
+export interface MlCandidates extends Choice<MlSettings> {
+  /** The number of further folds, before the `nSplits` folds, that only serve the choice. */
+  readonly warmUp: number;
+}
+
+interface Parsed {
+  readonly settings: MlSettings;
+  readonly warnings: readonly Warning[];
+}
+
+const SECTION = "config.ML params";
 
 /**
  * Reads the config of run_ml_job from its JSON text.
  * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable or too_large.
  */
-export function parseMlSettings(text: string): { settings: MlSettings; warnings: readonly Warning[] } {
-  const { value, warnings } = parseConfig(text, mlConfigSchema, SECTION_KEYS.run_ml_job, (_config, found) =>
+export function parseMlSettings(text: string): Parsed {
+  return parseAt(text, SECTION);
+}
+
+/** @param at the path of the settings in faults about the model. */
+function parseAt(text: string, at: string): Parsed {
+  const { value, warnings } = parseConfig(text, mlConfigSchema, "run_ml_job", (_config, found) =>
     // If only the model is at fault, findModel and resolveModelParams throw their own codes.
-    found.length === 0 ? [] : modelFaults(rawNumbers(text)),
+    found.length === 0 ? [] : modelFaults(valueAt(rawNumbers(text), ["ML params"])),
   );
-  const { model: name, model_params: _, ...params } = value["ML params"];
-  const {
-    cv_test_size,
-    test_size,
-    n_splits,
-    intervals,
-    scaler,
-    shrinkage,
-    fit,
-    delay,
-    target,
-    cross_section,
-    refit_every,
-    window,
-    choice: givenChoice,
-    importance,
-    ...rest
-  } = params;
-  rest satisfies NoField;
-  const model = findModel(name);
-  const raw = ownParams(rawNumbers(text));
-  const rawParams = (raw.model_params ?? {}) as RawObject;
-  const resolved = resolveModelParams({ model, rawParams });
+  const params = value["ML params"];
+  // The schema's copy has lost the text of the numbers.
+  const raw = valueAt(rawNumbers(text), ["ML params"]) as RawObject;
+  const model = findModel(params.model, `${at}.model`);
+  const resolved = resolveModelParams({
+    model,
+    rawParams: raw.model_params ?? {},
+    path: `${at}.model_params`,
+  });
   const settings: MlSettings = {
     model,
     estimator: resolved.estimator,
     resolvedParams: resolved.resolved,
     columnDemands: resolved.columnDemands,
-    cvTestSize: cv_test_size ?? test_size ?? DEFAULT_CV_TEST_SIZE,
-    nSplits: n_splits,
-    ...intervalsAskedFor(intervals),
-    scaler,
-    shrinkage,
-    fit,
-    delay,
-    target,
-    crossSection: cross_section,
-    ...refitSettings(refit_every, window),
-    importance,
+    cvTestSize: params.cv_test_size ?? params.test_size ?? 15,
+    nSplits: params.n_splits,
+    scaler: params.scaler,
+    fit: params.fit,
+    ...sharedSettings(params),
+    importance: params.importance,
   };
-  const own = [...warnings, ...resolved.warnings];
-  if (givenChoice === undefined) return { settings, warnings: own };
-  const found = resolveMlChoice(givenChoice, raw.choice, { settings, rawParams });
-  return { settings: { ...settings, choice: found.choice }, warnings: [...own, ...found.warnings] };
+  const parsed = { settings, warnings: [...warnings, ...resolved.warnings] };
+  return params.choice === undefined ? parsed : withChoice(parsed, params.choice, raw);
 }
 
-/** The faults of the model and its parameters in a config that has other faults too. */
-function modelFaults(config: unknown): readonly Fault[] {
-  const params = isObject(config) ? config["ML params"] : undefined;
-  if (!isObject(params) || typeof params.model !== "string") return [];
-  const { model, model_params } = params;
+function withChoice(
+  { settings: own, warnings }: Parsed,
+  choice: NonNullable<MlParams["choice"]>,
+  { choice: rawChoice, ...base }: RawObject,
+): Parsed {
+  const path = `${SECTION}.choice`;
+  const found = readCandidates(choice, (rawChoice as RawObject).candidates as readonly RawObject[], {
+    section: SECTION,
+    own,
+    nameOf: ({ model }) => model.name,
+    resolve(sets, point, at) {
+      const inherited = sets.model === undefined ? base.model_params : {};
+      const model_params = {
+        ...((sets.model_params ?? inherited) as RawObject),
+        ...Object.fromEntries(point),
+      };
+      return parseAt(JSON.stringify({ "ML params": { ...base, ...sets, model_params } }), at);
+    },
+    searchedIn: "model_params",
+    valuesOf({ model_params = {} }, { model }) {
+      const inherited = model === own.model ? base.model_params : undefined;
+      // As JavaScript writes the numbers, like the schema's copy.
+      const before: unknown = JSON.parse(JSON.stringify(inherited ?? {}));
+      const isNew = ([name, value]: [string, unknown]) =>
+        JSON.stringify(value) !== JSON.stringify(valueAt(before, [name]));
+      return Object.fromEntries(Object.entries(model_params).filter(isNew));
+    },
+    identity: ["model", "resolvedParams", "scaler", "fit", "target", "crossSection"],
+  });
+  const { warm_up: warmUp } = choice;
+  const folds = warmUp + own.nSplits;
+  const fits = found.choice.candidates.length * (folds + 1);
+  if (fits > LIMITS.choiceFits) {
+    const message = `needs ${fits} fits per ticker (${found.choice.candidates.length} candidates, ${folds} folds each); at most ${LIMITS.choiceFits} are accepted: try fewer candidates, or lower warm_up or n_splits`;
+    throw invalidRequest([{ path, message }]);
+  }
+  return {
+    settings: { ...own, choice: { ...found.choice, warmUp } },
+    warnings: [...warnings, ...found.warnings],
+  };
+}
+
+function modelFaults(params: unknown): readonly Fault[] {
+  const [model, rawParams] = [valueAt(params, ["model"]), valueAt(params, ["model_params"])];
+  if (typeof model !== "string") return [];
   try {
-    resolveModelParams({ model: findModel(model), rawParams: isObject(model_params) ? model_params : {} });
+    resolveModelParams({
+      model: findModel(model),
+      rawParams: isObject(rawParams) && !isRawNumber(rawParams) ? rawParams : {},
+    });
     return [];
   } catch (error) {
     if (error instanceof MucastError) return error.data.faults ?? [];
@@ -102,16 +205,7 @@ function modelFaults(config: unknown): readonly Fault[] {
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawNumber(value);
-}
-
 /** The regressor's seed; null if it has none. */
 export function seedOf({ resolvedParams }: MlSettings): RawJson {
   return resolvedParams.random_state ?? resolvedParams.random_seed ?? null;
-}
-
-/** `ML params` in the tree of a checked config; the schema's copy has lost the text of the numbers. */
-function ownParams(config: unknown): RawObject {
-  return (config as Record<string, RawObject>)["ML params"]!;
 }

@@ -3,17 +3,20 @@ import { test } from "node:test";
 import type { z } from "zod";
 import type { ErrorCode } from "../errors/error-codes.ts";
 import { type Fault, MucastError } from "../errors/errors.ts";
-import { dlConfigSchema } from "./dl-config.ts";
-import { mlConfigSchema } from "./ml-config.ts";
-import { ownSection, parseConfig } from "./parse-config.ts";
+import { valueAt } from "../errors/faults.ts";
+import { dlConfigSchema, parseDlSettings } from "./dl-settings.ts";
+import type { Operation } from "./job-operations.ts";
+import { mlConfigSchema, parseMlSettings } from "./ml-settings.ts";
+import { ownSection, parseConfig, REMOVED_SETTINGS } from "./parse-config.ts";
 
 const ml = (params: object, beside: object = {}) =>
-  parseConfig(JSON.stringify({ "ML params": params, ...beside }), mlConfigSchema, ["ML params"]);
+  parseConfig(JSON.stringify({ "ML params": params, ...beside }), mlConfigSchema, "run_ml_job");
 const dl = (prediction: object, beside: object = {}) =>
-  parseConfig(JSON.stringify({ "NN params": { "Dot prediction": prediction }, ...beside }), dlConfigSchema, [
-    "NN params",
-    "Dot prediction",
-  ]);
+  parseConfig(
+    JSON.stringify({ "NN params": { "Dot prediction": prediction }, ...beside }),
+    dlConfigSchema,
+    "run_dl_job",
+  );
 
 function faults(body: () => unknown, code: ErrorCode = "invalid_request"): readonly Fault[] {
   try {
@@ -40,32 +43,6 @@ test("fills in every default of run_ml_job", () => {
     target: "return",
     cross_section: false,
     importance: false,
-  });
-});
-
-test("fills in every default of run_dl_job", () => {
-  const prediction = dl({ "current option": "lstm" }).value["NN params"]["Dot prediction"];
-  assert.deepEqual(prediction, {
-    status: true,
-    "current option": "lstm",
-    global_settings: { device: "auto", seed: 42 },
-    data_processing: { scaler: "robust", lookback: 10, batch_size: 64 },
-    training_params: {
-      epochs: 20,
-      learning_rate: 0.001,
-      patience: 5,
-      optimizer: "adam",
-      weight_decay: 0,
-      grad_clip: 1,
-      loss_type: "r2",
-      ensemble: 1,
-      monitor: "loss",
-    },
-    models_params: {},
-    shrinkage: "none",
-    delay: 0,
-    target: "return",
-    cross_section: false,
   });
 });
 
@@ -107,33 +84,32 @@ test("a section of another service is ignored with a warning, a stray value is a
 });
 
 test("a misspelt section is reported as the missing one", () => {
-  const found = faults(() => parseConfig('{"ML parms": {"model": "rf"}}', mlConfigSchema, ["ML params"]));
+  const found = faults(() => parseConfig('{"ML parms": {"model": "rf"}}', mlConfigSchema, "run_ml_job"));
   assert.deepEqual(found, [
     { path: "config.ML params", message: 'is required, and "ML parms" was given', suggestion: "ML params" },
   ]);
 });
 
 test("the fault of keys outside their section says where they belong, and the error contains their own faults", () => {
-  const found = (text: string, wanted: readonly string[], schema: z.ZodType) =>
+  const found = (text: string, wanted: Operation, schema: z.ZodType) =>
     faults(() => parseConfig(text, schema, wanted)).map(({ path, message }) => `${path}: ${message}`);
-  assert.deepEqual(found('{"model": "ridge"}', ["ML params"], mlConfigSchema), [
+  assert.deepEqual(found('{"model": "ridge"}', "run_ml_job", mlConfigSchema), [
     'config.ML params: is required; put "model" inside it: {"ML params": {…}}',
   ]);
   assert.match(
-    found('{"model": "ridge", "n_split": 3}', ["ML params"], mlConfigSchema).join("\n"),
+    found('{"model": "ridge", "n_split": 3}', "run_ml_job", mlConfigSchema).join("\n"),
     /put "model", "n_split" inside it.*\nconfig\.ML params\.n_split: unknown key/,
   );
-  const dot = ["NN params", "Dot prediction"];
-  assert.deepEqual(found('{"current option": "lstm"}', dot, dlConfigSchema), [
+  assert.deepEqual(found('{"current option": "lstm"}', "run_dl_job", dlConfigSchema), [
     'config.NN params: is required; put "current option" inside it: {"NN params": {"Dot prediction": {…}}}',
   ]);
-  assert.deepEqual(found('{"Dot prediction": {"current option": "lstm"}}', dot, dlConfigSchema), [
+  assert.deepEqual(found('{"Dot prediction": {"current option": "lstm"}}', "run_dl_job", dlConfigSchema), [
     'config.NN params: is required; put "Dot prediction" inside it: {"NN params": {…}}',
   ]);
 });
 
 test("the fault of the other job's section names that job", () => {
-  const [fault] = faults(() => parseConfig('{"NN params": {}}', mlConfigSchema, ["ML params"]));
+  const [fault] = faults(() => parseConfig('{"NN params": {}}', mlConfigSchema, "run_ml_job"));
   assert.deepEqual(fault, {
     path: "config.ML params",
     message: 'is required; "NN params" is the section of run_dl_job',
@@ -175,28 +151,42 @@ test("loss_type is the only field that never fails", () => {
 
 test("refuses a config that is not an object, over 32 KiB, or broken", () => {
   for (const text of ["[]", "3", '"x"', "null"]) {
-    assert.ok(faults(() => parseConfig(text, mlConfigSchema, ["ML params"])).length > 0);
+    assert.ok(faults(() => parseConfig(text, mlConfigSchema, "run_ml_job")).length > 0);
   }
   const long = JSON.stringify({ "ML params": { model: "rf", model_params: { a: "x".repeat(33_000) } } });
-  faults(() => parseConfig(long, mlConfigSchema, ["ML params"]), "too_large");
-  faults(() => parseConfig('{"ML params": ', mlConfigSchema, ["ML params"]));
+  faults(() => parseConfig(long, mlConfigSchema, "run_ml_job"), "too_large");
+  faults(() => parseConfig('{"ML params": ', mlConfigSchema, "run_ml_job"));
 });
 
 const ML = '{\n  "model": "ridge", "model_params": {"alpha": 1.0, "tol": 1e-04}\n}';
 
-test("keeps only run_ml_job's own section, as it was written", () => {
-  const config = `\uFEFF {"keys": {"password": "hunter2"}, "\\u004dL params": ${ML} , "NN params": {"a": 1}}`;
-  assert.equal(ownSection(config, "run_ml_job"), ML);
-});
-
-test("keeps run_dl_job's own section as it was written if it contains only Dot prediction", () => {
-  const section = '{ "Dot prediction": { "current option" : "lstm" } }';
-  assert.equal(ownSection(`{"ML params": ${ML}, "NN params":${section}}`, "run_dl_job"), section);
-});
-
-test("keeps only the names of sections next to Dot prediction", () => {
+test("keeps only the job's own section, as it was written, and the names of those next to Dot prediction", () => {
+  const beside = `\uFEFF {"keys": {"password": "hunter2"}, "\\u004dL params": ${ML} , "NN params": {"a": 1}}`;
+  assert.equal(ownSection(beside, "run_ml_job"), ML);
   const own = '{ "current option" : "lstm" }';
+  const section = `{ "Dot prediction": ${own} }`;
+  assert.equal(ownSection(`{"ML params": ${ML}, "NN params":${section}}`, "run_dl_job"), section);
   const config = `{"NN params": {"Portfolio \\"x\\"": {"token": "hunter2"}, "Dot prediction": ${own}, "b": {}}}`;
-  const kept = ownSection(config, "run_dl_job");
-  assert.equal(kept, `{"Portfolio \\"x\\"": {}, "Dot prediction": ${own}, "b": {}}`);
+  const kept = `{"Portfolio \\"x\\"": {}, "Dot prediction": ${own}, "b": {}}`;
+  assert.equal(ownSection(config, "run_dl_job"), kept);
 });
+
+const CONFIGS = {
+  "ML params": { model: "ridge", choice: { candidates: [{ model: "lasso" }] } },
+  "NN params": { "Dot prediction": { "current option": "mlp", refit_every: 21 } },
+};
+
+for (const { path, harmless, instead } of REMOVED_SETTINGS) {
+  const name = `config.${path.join(".")}`;
+
+  test(`${name} is refused with what to do instead, except the value that changes nothing`, () => {
+    const settingsWith = (value: unknown) => {
+      const config = structuredClone(CONFIGS);
+      (valueAt(config, path.slice(0, -1)) as Record<string, unknown>)[path.at(-1)!] = value;
+      return (path[0] === "ML params" ? parseMlSettings : parseDlSettings)(JSON.stringify(config)).settings;
+    };
+    assert.deepEqual(settingsWith(harmless), settingsWith(undefined));
+    const message = `${name}: "other" was removed in 0.3.0 (see CHANGELOG.md); ${instead}`;
+    assert.throws(() => settingsWith("other"), { code: "invalid_request", message });
+  });
+}

@@ -1,20 +1,24 @@
 import type { z } from "zod";
-import { type Fault, MucastError } from "../errors/errors.ts";
-import { faultsOf, invalidRequest, joinPath, knownKeys, show, unknownKey } from "../errors/faults.ts";
-import { scanJson } from "../json/json-scan.ts";
-import { MAX_JSON_DEPTH, parseJson, withoutByteOrderMark } from "../json/json-text.ts";
+import { type Fault, fault, MucastError } from "../errors/errors.ts";
+import {
+  faultsOf,
+  invalidRequest,
+  joinPath,
+  knownKeys,
+  show,
+  unknownKey,
+  valueAt,
+} from "../errors/faults.ts";
+import { MAX_JSON_DEPTH, parseJson, scanJson, withoutByteOrderMark } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
 import type { Operation } from "./job-operations.ts";
 import { LIMITS } from "./limits.ts";
-import { deleteRemoved } from "./removed-settings.ts";
 
-/**
- * The fields of a config section that its settings do not use. A field that the schema has and the settings do not name is a compile error
- * at `satisfies NoField`.
- */
-export type NoField = Readonly<Record<string, never>>;
+export const SECTION_KEYS = {
+  run_ml_job: ["ML params"],
+  run_dl_job: ["NN params", "Dot prediction"],
+} as const satisfies Record<Operation, readonly [string, ...string[]]>;
 
-/** A config that passed its schema, and the warnings of sections that belong to other services. */
 interface CheckedConfig<T> {
   readonly value: T;
   readonly warnings: readonly Warning[];
@@ -23,8 +27,8 @@ interface CheckedConfig<T> {
 /**
  * Reads a config's JSON text and checks it against its schema. One error contains every fault.
  *
- * @param wanted keys on the way to the job's own section: `["ML params"]` or `["NN params", "Dot prediction"]`. An object next to these is
- * another service's section and causes the warning `ignored_section`; any other value is an unknown key.
+ * An object next to the job's section is another service's section and causes the warning `ignored_section`; any other value there is an
+ * unknown key.
  * @param more finds faults that no schema can express. It gets the unchecked config, so that one error contains these faults too, and the
  * faults found so far.
  * @throws MucastError `too_large` over 32 KiB, `invalid_request` with every fault otherwise.
@@ -32,22 +36,17 @@ interface CheckedConfig<T> {
 export function parseConfig<T>(
   text: string,
   schema: z.ZodType<T>,
-  wanted: readonly string[],
+  operation: Operation,
   more: (config: unknown, found: readonly Fault[]) => readonly Fault[] = () => [],
 ): CheckedConfig<T> {
   const bytes = Buffer.byteLength(text);
   if (bytes > LIMITS.configBytes) {
-    throw new MucastError(
-      "too_large",
-      `config has ${bytes} bytes; at most ${LIMITS.configBytes} are accepted`,
-      {
-        path: "config",
-        value: bytes,
-      },
-    );
+    const message = `config has ${bytes} bytes; at most ${LIMITS.configBytes} are accepted`;
+    throw new MucastError("too_large", message, { path: "config", value: bytes });
   }
   const given = parseJson(text);
   deleteRemoved(given);
+  const wanted = SECTION_KEYS[operation];
   const lacking = lackingSection(given, schema, wanted);
   const plain = lacking?.wrapped ?? given;
   const beside = sectionsBeside(plain, wanted);
@@ -62,6 +61,50 @@ export function parseConfig<T>(
   return { value: parsed.data, warnings: beside.warnings };
 }
 
+interface RemovedSetting {
+  /** Its keys, from the top of the config. */
+  readonly path: readonly [string, ...string[]];
+  /** The value that asked for what happens without the setting: it is still accepted. */
+  readonly harmless: unknown;
+  readonly instead: string;
+}
+
+export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
+  {
+    path: ["ML params", "choice", "racing"],
+    harmless: false,
+    instead: "leave it out: every candidate is fitted on all folds",
+  },
+  {
+    path: ["ML params", "choice", "over"],
+    harmless: "all",
+    instead: "leave it out: the members are common to all tickers",
+  },
+  {
+    path: ["NN params", "Dot prediction", "refit_start"],
+    harmless: "cold",
+    instead: "leave it out: each network starts from random weights",
+  },
+];
+
+/** Deletes the settings of earlier versions that are harmless. @throws MucastError invalid_request for the others. */
+function deleteRemoved(config: unknown): void {
+  const faults: Fault[] = [];
+  for (const { path, harmless, instead } of REMOVED_SETTINGS) {
+    const value = valueAt(config, path);
+    if (value === undefined) continue;
+    const section = valueAt(config, path.slice(0, -1)) as Record<string, unknown>;
+    if (value === harmless) delete section[path.at(-1)!];
+    else {
+      const message = `${show(value)} was removed in 0.3.0 (see CHANGELOG.md); ${instead}`;
+      faults.push(fault(joinPath("config", path), message));
+    }
+  }
+  if (faults.length > 0) throw invalidRequest(faults);
+}
+
+const NAMES_SHOWN = 5;
+
 /**
  * The fault of a config that has the keys of an inner section at its top, and the config with these keys moved into their section, so that
  * the error includes their faults too.
@@ -73,60 +116,43 @@ function lackingSection(
 ): { readonly fault: Fault; readonly wrapped: unknown } | undefined {
   if (!isObject(plain) || Object.hasOwn(plain, wanted[0]!)) return undefined;
   const names = Object.keys(plain);
-  const outer = wanted.map((_, i) => wanted.slice(0, i + 1)).find((path) => knownIn(schema, path, names));
+  const outer = wanted
+    .map((_, i) => wanted.slice(0, i + 1))
+    .find((path) => knownKeys(schema, path).some((key) => names.includes(key)));
   if (outer === undefined) return undefined;
   const text = outer.reduceRight((inner, key) => `{${JSON.stringify(key)}: ${inner}}`, "{…}");
-  const message = `is required; put ${listed(names)} inside it: ${text}`;
-  const wrapped = outer.reduceRight<unknown>((inner, key) => ({ [key]: inner }), plain);
-  return { fault: { path: joinPath("config", [wanted[0]!]), message }, wrapped };
-}
-
-/** Whether one of these names is a key of the section at `path`. */
-function knownIn(schema: z.ZodType, path: readonly string[], names: readonly string[]): boolean {
-  const known = knownKeys(schema, path);
-  return names.some((name) => known.includes(name));
-}
-
-const NAMES_SHOWN = 5;
-
-function listed(names: readonly string[]): string {
-  const text = names.slice(0, NAMES_SHOWN).map(show).join(", ");
-  return names.length > NAMES_SHOWN ? `${text} and ${names.length - NAMES_SHOWN} more` : text;
+  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : "";
+  const listed = names.slice(0, NAMES_SHOWN).map(show).join(", ") + more;
+  return {
+    fault: fault(joinPath("config", [wanted[0]!]), `is required; put ${listed} inside it: ${text}`),
+    wrapped: outer.reduceRight<unknown>((inner, key) => ({ [key]: inner }), plain),
+  };
 }
 
 function sectionsBeside(plain: unknown, wanted: readonly string[]): { warnings: Warning[]; faults: Fault[] } {
   const warnings: Warning[] = [];
   const faults: Fault[] = [];
-  let here = plain;
   for (const [depth, key] of wanted.entries()) {
+    const here = valueAt(plain, wanted.slice(0, depth));
     if (!isObject(here)) break;
     for (const [name, value] of Object.entries(here)) {
       if (name === key) continue;
       const path = joinPath("config", [...wanted.slice(0, depth), name]);
-      if (isObject(value) && Object.hasOwn(here, key)) {
-        warnings.push({
-          code: "ignored_section",
-          message: `${path} belongs to another service and was ignored`,
-        });
-      } else if (!isObject(value)) {
+      if (!isObject(value)) {
         const { message, ...rest } = unknownKey(path, name, [key]);
         faults.push({ ...rest, message: `${message}; its value is ${show(value)}` });
+      } else if (Object.hasOwn(here, key)) {
+        const message = `${path} belongs to another service and was ignored`;
+        warnings.push({ code: "ignored_section", message });
       }
     }
-    here = here[key];
   }
   return { warnings, faults };
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
-
-/** The keys on the way to a job's section in its config. */
-export const SECTION_KEYS = {
-  run_ml_job: ["ML params"],
-  run_dl_job: ["NN params", "Dot prediction"],
-} as const satisfies Record<Operation, readonly [string, ...string[]]>;
 
 /**
  * The text of the job's own section in its config: the value of `ML params` or `NN params`, as the caller wrote it. Sections next to `Dot
@@ -135,20 +161,14 @@ export const SECTION_KEYS = {
  * @param text of a config that the job's parser accepted.
  */
 export function ownSection(text: string, operation: Operation): string {
-  const [section, ...inner] = SECTION_KEYS[operation];
-  const value = membersOf(withoutByteOrderMark(text)).get(section)!;
-  return withoutForeign(value, inner);
-}
-
-function withoutForeign(text: string, [own]: readonly string[]): string {
-  if (own === undefined) return text;
-  const members = membersOf(text);
-  if (members.size === 1) return text;
-  const kept = [...members].map(([key, value]) => `${JSON.stringify(key)}: ${key === own ? value : "{}"}`);
+  const [section, inner]: readonly string[] = SECTION_KEYS[operation];
+  const value = membersOf(withoutByteOrderMark(text)).get(section!)!;
+  const members = membersOf(value);
+  if (inner === undefined || members.size === 1) return value;
+  const kept = [...members].map(([key, held]) => `${JSON.stringify(key)}: ${key === inner ? held : "{}"}`);
   return `{${kept.join(", ")}}`;
 }
 
-/** The text of each member of an object by its key. */
 function membersOf(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   scanJson(text, "config", MAX_JSON_DEPTH, members);

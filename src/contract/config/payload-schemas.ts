@@ -1,11 +1,58 @@
 import { z } from "zod";
+import { parseDay } from "../market/dates.ts";
+import type { RequestedWindow } from "../market/ticker-series.ts";
+import { integer, named } from "../schema/open-schema.ts";
 import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
-import { requestedWindowSchema } from "./requested-window.ts";
-import { tagsSchema } from "./tags.ts";
+import { TAG_LIMITS, TAG_PATTERN } from "./limits.ts";
 
 /** The parts of an audit, in the order in which they run. */
 export const AUDIT_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
 export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
+
+function bound(what: string) {
+  return z.iso.date().optional().describe(`${what}, if the data-extraction blob does not say it.`);
+}
+
+/** The window of a job, for a data-extraction blob that does not have one, such as a Parquet table. */
+export const requestedWindowSchema = z.strictObject({
+  start: bound("First date of the window"),
+  end: bound("Last date of the window"),
+  learning_end: bound("Last date whose labels may be learned"),
+});
+export type WindowMembers = z.infer<typeof requestedWindowSchema>;
+
+export function requestedWindow({ start, end, learning_end }: WindowMembers): RequestedWindow | undefined {
+  const window = {
+    ...(start && { start: parseDay(start)! }),
+    ...(end && { end: parseDay(end)! }),
+    ...(learning_end && { learningEnd: parseDay(learning_end)! }),
+  };
+  return Object.keys(window).length === 0 ? undefined : window;
+}
+
+/** A check for a list of zod: each entry that equals an earlier one is a fault. */
+export function distinctEntries({ value, issues }: z.core.ParsePayload<string[]>): void {
+  for (const [i, entry] of value.entries()) {
+    if (value.indexOf(entry) < i)
+      issues.push({ code: "custom", path: [i], message: "must not appear twice", input: entry });
+  }
+}
+
+export const tagSchema = z
+  .string()
+  .regex(
+    new RegExp(`^${TAG_PATTERN}$`),
+    `must be 1 to ${TAG_LIMITS.characters} printable ASCII characters without a space at either end`,
+  );
+
+export const tagsSchema = z
+  .array(tagSchema)
+  .max(TAG_LIMITS.tags)
+  .check(distinctEntries)
+  .meta({ uniqueItems: true })
+  .describe(
+    `Labels to find and group runs by: at most ${TAG_LIMITS.tags} different ones of 1 to ${TAG_LIMITS.characters} printable ASCII characters. They change no number.`,
+  );
 
 const featureUrl = z
   .string()
@@ -23,21 +70,22 @@ const portable = z
     "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
   );
 
-/** What every submitted operation accepts. */
 const tags = tagsSchema.optional();
 
 /** What the jobs accept besides the three inputs. All of it is our addition, and optional. */
 const jobOptionsSchema = z.strictObject({ ...requestedWindowSchema.shape, portable, tags });
 
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
-export const payloadSchema = z
-  .strictObject({
+export const payloadSchema = named(
+  "Payload",
+  {
     feature_url: featureUrl,
     data_extractor_url: dataExtractorUrl,
     config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
     ...jobOptionsSchema.shape,
-  })
-  .meta({ id: "Payload", title: "Payload of run_ml_job and run_dl_job" });
+  },
+  { title: "Payload of run_ml_job and run_dl_job" },
+);
 
 /** The largest options of an audit. Each cut costs a job; with 999 permutations, the smallest p-value is 0.001. */
 export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200, featureName: 200 } as const;
@@ -58,16 +106,10 @@ export const auditOptionsSchema = z.strictObject({
     .boolean()
     .optional()
     .describe("Pins the kernels of the jobs that the audit runs, as `portable` does for a job. Slower."),
-  truncations: z
-    .int()
-    .min(1)
-    .max(AUDIT_LIMITS.truncations)
+  truncations: integer(1, AUDIT_LIMITS.truncations)
     .optional()
     .describe("Number of dates after which both blobs are cut; 5 by default. Each one runs a job."),
-  permutations: z
-    .int()
-    .min(1)
-    .max(AUDIT_LIMITS.permutations)
+  permutations: integer(1, AUDIT_LIMITS.permutations)
     .optional()
     .describe("Number of label permutations; 19 by default."),
   accept: z
@@ -85,20 +127,19 @@ export const auditOptionsSchema = z.strictObject({
 });
 export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 
-/** The members that `auditOptionsSchema` omits. */
 export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
 
-/** The payload of an audit: the job's payload, and how to examine it. */
-export const auditPayloadSchema = z
-  .strictObject({
+export const auditPayloadSchema = named(
+  "AuditPayload",
+  {
     feature_url: featureUrl,
     data_extractor_url: dataExtractorUrl,
     config: z.looseObject({}).describe("The job's config; at most 32 KiB as JSON text."),
     ...auditOptionsSchema.shape,
-  })
-  .meta({ id: "AuditPayload", title: "Payload of audit" });
+  },
+  { title: "Payload of audit" },
+);
 
-/** Inputs that a replay uses in place of the recorded ones. */
 const replayOptionsSchema = z.strictObject({
   output_url: z
     .string()
@@ -113,8 +154,9 @@ const replayOptionsSchema = z.strictObject({
 
 export type ReplayOptions = z.infer<typeof replayOptionsSchema>;
 
-export const replayPayloadSchema = z
-  .strictObject({
+export const replayPayloadSchema = named(
+  "ReplayPayload",
+  {
     ...replayOptionsSchema.shape,
     feature_url: featureUrl
       .optional()
@@ -126,8 +168,9 @@ export const replayPayloadSchema = z
       .looseObject({})
       .optional()
       .describe("The job's config, byte for byte, for an output of an older version that did not record it."),
-  })
-  .meta({ id: "ReplayPayload", title: "Payload of replay" });
+  },
+  { title: "Payload of replay" },
+);
 
 export const PAYLOAD_SCHEMAS = {
   run_ml_job: payloadSchema,
@@ -136,7 +179,6 @@ export const PAYLOAD_SCHEMAS = {
   replay: replayPayloadSchema,
 } as const satisfies Record<SubmittedOperation, z.ZodObject>;
 
-/** The members of each payload beside `feature_url`, `data_extractor_url` and `config`. */
 export const OPTION_SCHEMAS = {
   run_ml_job: jobOptionsSchema,
   run_dl_job: jobOptionsSchema,
@@ -144,7 +186,6 @@ export const OPTION_SCHEMAS = {
   replay: replayOptionsSchema,
 } as const satisfies Record<SubmittedOperation, z.ZodObject>;
 
-/** The options of an operation on its way to the process that runs it, in the form that its schema reads. */
 export type PayloadOptions = Readonly<Record<string, unknown>>;
 
 /** Members of payloads that name a blob, and the kind of blob. */

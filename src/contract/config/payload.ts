@@ -1,17 +1,18 @@
-import { type ErrorData, type Fault, MucastError } from "../errors/errors.ts";
+import { type ErrorData, type Fault, fault, MucastError } from "../errors/errors.ts";
 import { faultsOf, invalidRequest } from "../errors/faults.ts";
 import { hasMoreValues } from "../json/bounded-json.ts";
-import { scanJson } from "../json/json-scan.ts";
 import {
   canonicalJson,
   MAX_JSON_DEPTH,
   parseJson,
   rawNumbersOf,
+  scanJson,
   withoutByteOrderMark,
 } from "../json/json-text.ts";
 import { parseDlSettings } from "./dl-settings.ts";
 import { JOB_OPERATIONS, type Operation, type SubmittedOperation } from "./job-operations.ts";
 import { parseMlSettings } from "./ml-settings.ts";
+import { isObject, SECTION_KEYS } from "./parse-config.ts";
 import {
   OPTION_SCHEMAS,
   PAYLOAD_SCHEMAS,
@@ -42,12 +43,12 @@ export interface UrlFault {
 }
 
 export interface PayloadChecks {
-  /** Undefined if the URL is allowed. parsePayload adds the path. */
   readonly checkUrl?: (url: string, names: (typeof URL_MEMBERS)[UrlMember]) => UrlFault | undefined;
 }
 
-/** The prefix of paths during the scan, which is removed from the paths of faults. */
 const ROOT = "payload";
+
+const MAX_VALUES = 2_000;
 
 /**
  * Reads the JSON text of a payload and checks its members, every URL, and the config as its job does. The config of a
@@ -60,101 +61,66 @@ const ROOT = "payload";
 export function parsePayload(
   operation: SubmittedOperation,
   text: string,
-  checks: PayloadChecks = {},
+  { checkUrl }: PayloadChecks = {},
 ): ParsedPayload {
   const body = withoutByteOrderMark(text);
   const members = new Map<string, string>();
   // The config is one level down.
-  const duplicates = scanJson(body, ROOT, MAX_JSON_DEPTH + 1, members).map(asTwice);
+  const duplicates = scanJson(body, ROOT, MAX_JSON_DEPTH + 1, members);
   const plain: unknown = JSON.parse(body);
   const payload = isObject(plain) ? plain : {};
-  checkValues(isObject(plain) ? { ...plain, config: undefined } : plain);
+  // Keeps a small body from causing thousands of fault messages.
+  if (hasMoreValues(isObject(plain) ? { ...plain, config: undefined } : plain, MAX_VALUES)) {
+    const message = `the payload has more than ${MAX_VALUES} values outside its config`;
+    throw new MucastError("too_large", message, { path: ROOT, limit: MAX_VALUES });
+  }
+  const schema = PAYLOAD_SCHEMAS[operation];
+  const checked = schema.safeParse(plain);
+  const shape = [
+    ...duplicates.map(({ path }) => fault(path, "appears twice; keep one of them")),
+    ...(checked.success ? [] : faultsOf(checked.error, schema, ROOT, plain)),
+  ].map((found) => ({ ...found, path: found.path.replace(`${ROOT}.`, "") }));
+  const urls = (Object.keys(URL_MEMBERS) as UrlMember[]).flatMap((path) => {
+    const url = Object.hasOwn(schema.shape, path) ? payload[path] : "";
+    const found = typeof url === "string" && url !== "" ? checkUrl?.(url, URL_MEMBERS[path]) : undefined;
+    return found === undefined ? [] : [{ ...found, path }];
+  });
   const config = isObject(payload.config) ? members.get("config")! : undefined;
-  const shape = [...duplicates, ...shapeFaults(operation, plain)];
-  const urls = urlFaults(operation, payload, checks);
-  const read = readConfig(operation, payload, config, duplicates.length > 0);
-  throwWhereWrong(shape, urls, read.refused);
+  // The scan has already found the duplicates; a parse error for them would hide the other faults.
+  const readable = config && duplicates.length > 0 ? JSON.stringify(rawNumbersOf(config)) : config;
+  const read = readable === undefined ? {} : readConfig(operation, payload, readable);
+  throwFaults(shape, urls, read.refused);
+  const options = Object.keys(OPTION_SCHEMAS[operation].shape).filter((name) => Object.hasOwn(payload, name));
   return {
     featureUrl: (payload.feature_url ?? "") as string,
     dataExtractorUrl: (payload.data_extractor_url ?? "") as string,
     config: config ?? "",
-    options: { ...optionsIn(operation, payload), ...read.found },
+    options: { ...Object.fromEntries(options.map((name) => [name, payload[name]])), ...read.found },
     model: read.model,
     canonical: canonicalJson(rawNumbersOf(body)),
   };
 }
 
-/** Far more than the members of a payload can have. */
-const MAX_VALUES = 2_000;
-
-/** Keeps a small body from causing thousands of fault messages. @throws MucastError too_large. */
-function checkValues(withoutConfig: unknown): void {
-  if (!hasMoreValues(withoutConfig, MAX_VALUES)) return;
-  const message = `the payload has more than ${MAX_VALUES} values outside its config`;
-  throw new MucastError("too_large", message, { path: ROOT, limit: MAX_VALUES });
-}
-
-function optionsIn(operation: SubmittedOperation, payload: Record<string, unknown>): PayloadOptions {
-  const names = Object.keys(OPTION_SCHEMAS[operation].shape);
-  return Object.fromEntries(
-    names.filter((name) => Object.hasOwn(payload, name)).map((name) => [name, payload[name]]),
-  );
-}
-
-function throwWhereWrong(shape: Fault[], urls: PlacedUrlFault[], refused: MucastError | undefined): void {
-  const ofUrls = urls.map(({ path, message }) => ({ path, message }));
+function throwFaults(
+  shape: readonly Fault[],
+  urls: readonly (UrlFault & { readonly path: string })[],
+  refused: MucastError | undefined,
+): void {
+  const others = shape.length + urls.length;
+  if (refused !== undefined && others === 0) throw refused;
+  const ofUrls = urls.map(({ path, message }) => fault(path, message));
   const faults = [...shape, ...ofUrls, ...(refused === undefined ? [] : faultsIn(refused))];
   if (faults.length === 0) return;
-  if (refused !== undefined && shape.length + urls.length === 0) throw refused;
   const error = invalidRequest(faults);
   if (urls.length < faults.length) throw error;
-  const [first, ...others] = urls.map(({ heading }) => heading);
-  const isShared = others.every((heading) => heading?.advice === first?.advice);
+  const [first, ...rest] = urls.map(({ heading }) => heading);
+  const isShared = rest.every((heading) => heading?.advice === first?.advice);
   throw new MucastError("url_not_allowed", error.message, { ...error.data, ...(isShared ? first : {}) });
 }
 
-function asTwice({ path }: Fault): Fault {
-  return { path: withoutRoot(path), message: "appears twice; keep one of them" };
-}
-
-function shapeFaults(operation: SubmittedOperation, plain: unknown): Fault[] {
-  const schema = PAYLOAD_SCHEMAS[operation];
-  const checked = schema.safeParse(plain);
-  if (checked.success) return [];
-  const faults = faultsOf(checked.error, schema, ROOT, plain);
-  return faults.map((fault) => ({ ...fault, path: withoutRoot(fault.path) }));
-}
-
-type PlacedUrlFault = UrlFault & Pick<Fault, "path">;
-
-function urlFaults(
-  operation: SubmittedOperation,
-  payload: Record<string, unknown>,
-  { checkUrl }: PayloadChecks,
-): PlacedUrlFault[] {
-  return urlMembersOf(operation).flatMap((path) => {
-    const url = payload[path];
-    const found = typeof url === "string" && url !== "" ? checkUrl?.(url, URL_MEMBERS[path]) : undefined;
-    return found === undefined ? [] : [{ ...found, path }];
-  });
-}
-
-function urlMembersOf(operation: SubmittedOperation): UrlMember[] {
-  const known = PAYLOAD_SCHEMAS[operation].shape;
-  return (Object.keys(URL_MEMBERS) as UrlMember[]).filter((name) => Object.hasOwn(known, name));
-}
-
-/** Checks a config as its job does, and names its model or network. */
-const READ_CONFIG: Readonly<Record<Operation, (text: string) => string>> = {
-  run_ml_job: (text) => parseMlSettings(text).settings.model.name,
-  run_dl_job: (text) => parseDlSettings(text).settings.network.architecture,
-};
-
-/** What an operation reads from its config before it runs. */
 interface ReadConfig {
   /** The error with which the job itself would refuse the config. */
   readonly refused?: MucastError;
-  /** For an audit, the job that it examines. */
   readonly found?: { readonly operation: Operation };
   readonly model?: string;
 }
@@ -162,17 +128,17 @@ interface ReadConfig {
 function readConfig(
   operation: SubmittedOperation,
   payload: Record<string, unknown>,
-  config: string | undefined,
-  hasDuplicates: boolean,
+  text: string,
 ): ReadConfig {
-  if (config === undefined || operation === "replay") return {};
-  // The scan has already found the duplicates; a parse error for them would hide the other faults.
-  const text = hasDuplicates ? JSON.stringify(rawNumbersOf(config)) : config;
+  if (operation === "replay") return {};
   try {
-    if (operation !== "audit") return { model: READ_CONFIG[operation](text) };
     const given = JOB_OPERATIONS.find((name) => name === payload.operation);
-    const job = auditedJob(text, given);
-    return { model: READ_CONFIG[job](text), found: { operation: job } };
+    const job = operation === "audit" ? auditedJob(text, given) : operation;
+    const model =
+      job === "run_ml_job"
+        ? parseMlSettings(text).settings.model.name
+        : parseDlSettings(text).settings.network.architecture;
+    return operation === "audit" ? { model, found: { operation: job } } : { model };
   } catch (error) {
     if (error instanceof MucastError) return { refused: error };
     throw error;
@@ -180,30 +146,15 @@ function readConfig(
 }
 
 function faultsIn({ message, data }: MucastError): readonly Fault[] {
-  if (data.faults !== undefined) return data.faults;
   const path = data.path ?? "config";
-  return [
-    { path, message: message.startsWith(path) ? message.slice(path.length).replace(/^:? /, "") : message },
-  ];
-}
-
-function withoutRoot(path: string): string {
-  return path.startsWith(`${ROOT}.`) ? path.slice(ROOT.length + 1) : path;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const rest = message.startsWith(path) ? message.slice(path.length).replace(/^:? /, "") : message;
+  return data.faults ?? [fault(path, rest)];
 }
 
 /** The jobs whose sections a config has, judged by its keys alone. @throws MucastError invalid_request if it is not JSON. */
 export function operationsOf(text: string): Operation[] {
   const config = parseJson(text);
-  const has = (section: string) =>
-    typeof config === "object" && config !== null && Object.hasOwn(config, section);
-  return [
-    ...(has("ML params") ? (["run_ml_job"] as const) : []),
-    ...(has("NN params") ? (["run_dl_job"] as const) : []),
-  ];
+  return JOB_OPERATIONS.filter((job) => isObject(config) && Object.hasOwn(config, SECTION_KEYS[job][0]));
 }
 
 /**
@@ -218,7 +169,7 @@ export function auditedJob(config: string, given: Operation | undefined, path = 
   if (found !== undefined) return found;
   if (held.length === 2) {
     const message = `must be ${JOB_OPERATIONS.join(" or ")}, because the config contains both sections`;
-    throw invalidRequest([{ path, message } satisfies Fault]);
+    throw invalidRequest([fault(path, message)]);
   }
   const message =
     held.length === 0

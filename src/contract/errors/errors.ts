@@ -2,10 +2,13 @@ import { ERROR_TABLE, type ErrorCode, type ErrorEntry } from "./error-codes.ts";
 
 /** One fault of a payload: its path, the problem, and the nearest valid name if there is one. */
 export interface Fault {
-  /** Such as `config.ML params.n_splits`. */
   readonly path: string;
   readonly message: string;
   readonly suggestion?: string | undefined;
+}
+
+export function fault(path: string, message: string, suggestion?: string): Fault {
+  return suggestion === undefined ? { path, message } : { path, message, suggestion };
 }
 
 /** Structured facts that accompany the message. They may hold no secret, because problems are displayed and logged. */

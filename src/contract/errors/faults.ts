@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { type Fault, MucastError } from "./errors.ts";
+import { type Fault, fault, MucastError } from "./errors.ts";
 import { nearestName } from "./nearest-name.ts";
 import { printable } from "./wording.ts";
 
@@ -44,36 +44,34 @@ export function cut(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-/** A fault as part of a message: its path, the problem, and the nearest valid name. */
 export function faultLine({ path, message, suggestion }: Fault): string {
   return `${path}: ${message}${suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`}`;
 }
 
-function fault(path: string, message: string, suggestion: string | undefined): Fault {
-  return suggestion === undefined ? { path, message } : { path, message, suggestion };
-}
+const JOB_OF_SECTION: Readonly<Record<string, string>> = {
+  "ML params": "run_ml_job",
+  "NN params": "run_dl_job",
+};
 
 function valueFault(path: string, issue: z.core.$ZodIssue, input: unknown): Fault {
   const value = valueAt(input, issue.path);
   if (value === undefined) {
-    const other = otherSection(input, issue.path);
+    const key = String(issue.path.at(-1));
+    const parent = valueAt(input, issue.path.slice(0, -1));
+    const keys = typeof parent === "object" && parent !== null ? Object.keys(parent) : [];
+    const isSection = issue.path.length === 1 && Object.hasOwn(JOB_OF_SECTION, key);
+    const other = isSection ? keys.find((name) => Object.hasOwn(JOB_OF_SECTION, name)) : undefined;
     if (other !== undefined)
-      return fault(path, `is required; ${show(other)} is the section of ${JOB_OF_SECTION[other]}`, undefined);
-    const given = misspelt(input, issue.path);
-    if (given === undefined) return fault(path, "is required", undefined);
-    return fault(path, `is required, and ${show(given)} was given`, String(issue.path.at(-1)));
+      return fault(path, `is required; ${show(other)} is the section of ${JOB_OF_SECTION[other]}`);
+    const misspelt = nearestName(key, keys);
+    if (misspelt === undefined) return fault(path, "is required");
+    return fault(path, `is required, and ${show(misspelt)} was given`, key);
   }
   const accepted = issue.code === "invalid_value" ? issue.values.map(String) : [];
-  return fault(path, `${rule(issue)}, got ${show(value)}`, nearestName(textOf(value), accepted));
-}
-
-/**
- * The text of a value that may be meant as a name, possibly as the only one of a list. Objects are excluded, because their `toString` may
- * be data.
- */
-function textOf(value: unknown): string {
+  // The value may be meant as a name, possibly as the only one of a list. The `toString` of an object may be data.
   const only = Array.isArray(value) && value.length === 1 ? value[0] : value;
-  return typeof only === "object" && only !== null ? "" : String(only);
+  const name = typeof only === "object" && only !== null ? "" : String(only);
+  return fault(path, `${rule(issue)}, got ${show(value)}`, nearestName(name, accepted));
 }
 
 /** The noun that a bound applies to, if that is not the value itself. */
@@ -86,36 +84,17 @@ function rule(issue: z.core.$ZodIssue): string {
   const measured = "origin" in issue ? (LENGTHS[issue.origin] ?? "") : "";
   const bound = (relation: string, limit: unknown, inclusive: boolean | undefined) =>
     `must be ${measured}${relation}${inclusive ? "=" : ""} ${limit}`;
-  if (issue.code === "invalid_type") return `must be ${withArticle(issue.expected)}`;
+  if (issue.code === "invalid_type") {
+    const { expected } = issue;
+    if (expected === "int") return "must be an integer";
+    if (expected === "record") return "must be an object";
+    return `must be ${/^[aeio]/.test(expected) ? "an" : "a"} ${expected}`;
+  }
   if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
   if (issue.code === "too_small" && issue.origin === "string") return "must not be empty";
   if (issue.code === "too_small") return bound(">", issue.minimum, issue.inclusive);
   if (issue.code === "too_big") return bound("<", issue.maximum, issue.inclusive);
   return issue.message;
-}
-
-function withArticle(type: string): string {
-  if (type === "int") return "an integer";
-  if (type === "record") return "an object";
-  return `${/^[aeio]/.test(type) ? "an" : "a"} ${type}`;
-}
-
-const JOB_OF_SECTION: Readonly<Record<string, string>> = {
-  "ML params": "run_ml_job",
-  "NN params": "run_dl_job",
-};
-
-/** The section of the other job, if the section of this one is missing. */
-function otherSection(input: unknown, path: readonly PropertyKey[]): string | undefined {
-  if (path.length !== 1 || !Object.hasOwn(JOB_OF_SECTION, path[0]!)) return undefined;
-  return Object.keys(input as object).find((name) => Object.hasOwn(JOB_OF_SECTION, name));
-}
-
-/** An existing key that its author probably meant instead of the missing one. */
-function misspelt(input: unknown, path: readonly PropertyKey[]): string | undefined {
-  const parent = valueAt(input, path.slice(0, -1));
-  if (typeof parent !== "object" || parent === null) return undefined;
-  return nearestName(String(path.at(-1)), Object.keys(parent));
 }
 
 const MAX_SHOWN_LENGTH = 80;
@@ -132,7 +111,7 @@ export function joinPath(root: string, path: readonly PropertyKey[]): string {
   );
 }
 
-function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+export function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (value, part) =>
       typeof value === "object" && value !== null && Object.hasOwn(value, part)
@@ -146,20 +125,18 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let here: z.ZodType | undefined = unwrap(schema);
   for (const part of path) {
-    here = unwrap(typeof part === "number" ? elementOf(here) : shapeOf(here)?.[String(part)]);
+    const isEntry = typeof part === "number" && here !== undefined && "element" in here.def;
+    here = unwrap(
+      isEntry ? ((here!.def as { element?: unknown }).element as z.ZodType) : shapeOf(here)[String(part)],
+    );
   }
-  return Object.keys(shapeOf(here) ?? {});
+  return Object.keys(shapeOf(here));
 }
 
-function elementOf(schema: z.ZodType | undefined): z.ZodType | undefined {
-  return schema !== undefined && "element" in schema.def ? (schema.def.element as z.ZodType) : undefined;
+function shapeOf(schema: z.ZodType | undefined): Record<string, z.ZodType> {
+  return (schema as z.ZodObject<Record<string, z.ZodType>> | undefined)?.shape ?? {};
 }
 
-function shapeOf(schema: z.ZodType | undefined): Record<string, z.ZodType> | undefined {
-  return schema === undefined ? undefined : (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
-}
-
-/** Unwraps optional, default and prefault to the schema inside. */
 function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   let inner = schema;
   while (inner !== undefined && "innerType" in inner.def) inner = inner.def.innerType as z.ZodType;

@@ -8,9 +8,6 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
  * start a new line, even for a program that treats U+2028 as one, is written as `\uXXXX`.
  */
 export function printable(text: string): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => character.split("").map(escaped).join(""));
-}
-
-function escaped(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -1,5 +1,4 @@
 import { type Fault, MucastError } from "../errors/errors.ts";
-import { scanJson } from "./json-scan.ts";
 
 /**
  * Reads JSON that people wrote, strictly, without losing the text of its numbers. Python distinguishes `1` from `1.0` and keeps integers
@@ -17,7 +16,8 @@ interface JsonWithSource {
   isRawJSON(value: unknown): value is RawNumber;
 }
 
-/** A number as the caller wrote it. */
+const json = JSON as unknown as JsonWithSource;
+
 export interface RawNumber {
   readonly rawJSON: string;
 }
@@ -27,8 +27,6 @@ export type RawJson = null | boolean | string | number | RawNumber | readonly Ra
 export interface RawObject {
   readonly [key: string]: RawJson;
 }
-
-const json = JSON as unknown as JsonWithSource;
 
 /** Maximum depth of arrays and objects: more than any config needs, and little enough for every stack. */
 export const MAX_JSON_DEPTH = 64;
@@ -42,9 +40,7 @@ export const MAX_JSON_DEPTH = 64;
  *   NaN, Infinity or a number beyond float64, or more than MAX_JSON_DEPTH levels.
  */
 export function parseJson(text: string, root = "config"): unknown {
-  const body = withoutByteOrderMark(text);
-  refuseDuplicates(scanJson(body, root, MAX_JSON_DEPTH), root);
-  return JSON.parse(body);
+  return JSON.parse(withoutDuplicates(text, root));
 }
 
 /**
@@ -54,9 +50,7 @@ export function parseJson(text: string, root = "config"): unknown {
  * @throws MucastError like parseJson.
  */
 export function rawNumbers(text: string, root = "config"): unknown {
-  const body = withoutByteOrderMark(text);
-  refuseDuplicates(scanJson(body, root, MAX_JSON_DEPTH), root);
-  return rawNumbersOf(body);
+  return rawNumbersOf(withoutDuplicates(text, root));
 }
 
 /** The tree of `rawNumbers` for a text that a scan has found to be JSON; for a key that occurs twice, the last one counts. */
@@ -66,27 +60,22 @@ export function rawNumbersOf(scanned: string): unknown {
   );
 }
 
-/** Whether a value of a `rawNumbers` tree is a number's text. */
-export function isRawNumber(value: unknown): value is RawNumber {
-  return json.isRawJSON(value);
-}
+export const isRawNumber = json.isRawJSON;
 
 /** A number that JSON.stringify prints as `text`, to add to a `rawNumbers` tree. */
-export function rawNumber(text: string): RawNumber {
-  return json.rawJSON(text);
-}
+export const rawNumber = json.rawJSON;
 
 export function withoutByteOrderMark(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
 
-function refuseDuplicates(duplicates: readonly Fault[], root: string): void {
-  if (duplicates.length === 0) return;
-  const names = duplicates.map((fault) => fault.path).join(", ");
-  throw new MucastError("invalid_request", `A key appears twice in one object: ${names}`, {
-    path: duplicates[0]?.path ?? root,
-    faults: duplicates,
-  });
+function withoutDuplicates(text: string, root: string): string {
+  const body = withoutByteOrderMark(text);
+  const faults = scanJson(body, root, MAX_JSON_DEPTH);
+  if (faults.length === 0) return body;
+  const names = faults.map(({ path }) => path);
+  const message = `A key appears twice in one object: ${names.join(", ")}`;
+  throw new MucastError("invalid_request", message, { path: names[0], faults });
 }
 
 /**
@@ -100,4 +89,149 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${members.map(([key, held]) => `${JSON.stringify(key)}:${canonicalJson(held)}`).join(",")}}`;
+}
+
+/** In UTF-16 units. A long key with thousands of duplicates below it would fill the memory with their paths. */
+const MAX_PATH_LENGTH = 400;
+
+const SPACE = /[ \t\n\r]*/y;
+/** Pieces of a string, since a pattern for all of a long one would exhaust the matcher's stack. Control characters must be escaped. */
+const STRING_PIECE = /[ !#-[\]-\uffff]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const WORD = /[+-]?[A-Za-z]+/y;
+
+/**
+ * One strict pass over JSON text (RFC 8259). It finds what JSON.parse does not report: duplicate keys, the line and column of a fault,
+ * numbers beyond float64.
+ * @param root prefix of paths.
+ * @param deepest maximum depth of arrays and objects.
+ * @param members if the value is an object, receives the text of each of its values by key, byte for byte; for a key that occurs twice, the
+ *   last one. @returns a fault for every key that its object already has. @throws MucastError `invalid_request` at the first fault of
+ *   syntax; lines and columns count from 1, columns in UTF-16 units.
+ */
+export function scanJson(
+  text: string,
+  root: string,
+  deepest: number,
+  members = new Map<string, string>(),
+): Fault[] {
+  const duplicates: Fault[] = [];
+  let at = 0;
+
+  function scanValue(path: string, depth: number): void {
+    match(SPACE);
+    const start = text[at];
+    if (start === "{" || start === "[") {
+      if (depth >= deepest) fail(`more than ${deepest} levels inside one another`);
+      at += 1;
+      if (start === "{") scanObject(path, depth);
+      else scanArray(path, depth);
+    } else if (start === '"') scanString();
+    else scanNumberOrWord();
+  }
+
+  function scanObject(path: string, depth: number): void {
+    const seen = new Set<string>();
+    if (accept("}")) return;
+    do {
+      match(SPACE);
+      if (text[at] !== '"') fail("a key in double quotes is expected here");
+      const key = scanString();
+      const below = `${path}.${key}`.slice(0, MAX_PATH_LENGTH);
+      if (seen.has(key))
+        duplicates.push({ path: below, message: `${below} appears twice; keep one of them` });
+      seen.add(key);
+      if (!accept(":")) fail("a colon is expected after the key");
+      match(SPACE);
+      const start = at;
+      scanValue(below, depth + 1);
+      if (depth === 0) members.set(key, text.slice(start, at));
+    } while (accept(","));
+    if (!accept("}")) fail("a comma or a closing brace is expected here");
+  }
+
+  function scanArray(path: string, depth: number): void {
+    if (accept("]")) return;
+    let index = 0;
+    do scanValue(`${path}[${index++}]`, depth + 1);
+    while (accept(","));
+    if (!accept("]")) fail("a comma or a closing bracket is expected here");
+  }
+
+  function scanString(): string {
+    const start = at++;
+    while (match(STRING_PIECE) !== "");
+    if (text[at++] === '"') return JSON.parse(text.slice(start, at)) as string;
+    at = start;
+    return fail("a string that is not closed, or contains a bad escape or a raw line break");
+  }
+
+  function scanNumberOrWord(): void {
+    const start = at;
+    const number = match(NUMBER);
+    if (number !== "" && Number.isFinite(Number(number))) return;
+    const word = match(WORD);
+    if (number === "" && ["true", "false", "null"].includes(word)) return;
+    at = start;
+    if (number !== "") fail(`the number ${number.slice(0, 40)} is beyond the range of a float64`);
+    if (/^[+-]?(nan|inf|infinity)$/i.test(word))
+      fail(`${word} is not JSON and no parameter accepts it; omit the key or write a finite number`);
+    if (word !== "") fail(`${word.slice(0, 40)} is not a JSON value; put text in double quotes`);
+    fail(start >= text.length ? "the text ends too early" : "a JSON value is expected here");
+  }
+
+  function match(pattern: RegExp): string {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text)?.[0] ?? "";
+    at += found.length;
+    return found;
+  }
+
+  function accept(mark: string): boolean {
+    match(SPACE);
+    if (text[at] !== mark) return false;
+    at += 1;
+    return true;
+  }
+
+  function fail(reason: string): never {
+    const before = text.slice(0, at);
+    const line = before.split("\n").length;
+    const column = at - before.lastIndexOf("\n");
+    const message = `${root} is not valid JSON at line ${line}, column ${column}: ${reason}`;
+    throw new MucastError("invalid_request", message, {
+      path: root,
+      line,
+      column,
+      faults: [{ path: root, message }],
+    });
+  }
+
+  scanValue(root, 0);
+  match(SPACE);
+  if (at < text.length) fail("text after the end of the value");
+  return duplicates;
+}
+
+/**
+ * Reads a JSON document into memory as a whole.
+ * @param maxBytes stops reading above it.
+ * @returns its value, or why it cannot be read: the message of the parser, or that it is too large. @throws errors of `chunks`.
+ */
+export async function readWholeJson(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<{ readonly value: unknown } | { readonly fault: string } | { readonly isTooLarge: true }> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of chunks) {
+    bytes += piece.length;
+    if (bytes > maxBytes) return { isTooLarge: true };
+    pieces.push(piece);
+  }
+  try {
+    return { value: JSON.parse(Buffer.concat(pieces).toString("utf8")) };
+  } catch (error) {
+    return { fault: (error as SyntaxError).message };
+  }
 }

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,20 +24,11 @@ test("makeFolder creates missing folders, and returns the topmost of them", () =
   assert.equal(makeFolder(join(root, "a/b/c")), undefined);
 });
 
-test("a folder that cannot be created, such as below a file, is an error", () => {
+test("a folder that cannot be created, such as below a file or in /proc, is an error", () => {
+  for (const path of ["/proc/x", "/proc/x/y/z"]) assert.throws(() => makeFolder(path), { code: "ENOENT" });
   writeFileSync(join(root, "file"), "");
   assert.throws(() => makeFolder(join(root, "file/x")), { code: "ENOTDIR" });
   assert.throws(() => makeFolder(join(root, "file")), { code: "EEXIST" });
-});
-
-// In a separate process, which can be killed if it never returns.
-test("a file system without folder creation is an error, and makeFolder returns", () => {
-  const program = `import { makeFolder, userFolder } from ${JSON.stringify(new URL("./folders.ts", import.meta.url))};
-    for (const path of ["/proc/x", "/proc/x/y/z"])
-      try { makeFolder(path); } catch ({ code }) { console.log(path, code); }`;
-  const args = ["--input-type=module", "-e", program];
-  const { stdout, signal } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 600_000 });
-  assert.deepEqual([stdout, signal], ["/proc/x ENOENT\n/proc/x/y/z ENOENT\n", null]);
 });
 
 const listed = () => "/home/listed";

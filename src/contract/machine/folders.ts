@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { MucastError } from "../errors/errors.ts";
@@ -11,25 +11,15 @@ import { MucastError } from "../errors/errors.ts";
  * @returns the topmost folder that was created; undefined if the folder existed.
  */
 export function makeFolder(path: string, mode = 0o777, root?: string): string | undefined {
-  if (path === root && isFolder(path)) return undefined;
+  if (isFolder(path)) return undefined;
   if (path === root) throw Object.assign(new Error(`${path} is not there`), { code: "ENOENT" });
-  const code = tried(path, mode);
-  if (code === undefined) return path;
-  if (code === "EEXIST") return undefined;
-  const made = makeFolder(dirname(path), mode, root);
-  mkdirSync(path, { mode });
-  return made ?? path;
-}
-
-/** @returns undefined if it was created; EEXIST if it exists; ENOENT if its parent is missing. */
-function tried(path: string, mode: number): "EEXIST" | "ENOENT" | undefined {
+  const made = existsSync(dirname(path)) ? undefined : makeFolder(dirname(path), mode, root);
   try {
     mkdirSync(path, { mode });
-    return undefined;
+    return made ?? path;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" && dirname(path) !== path) return code;
-    if (isFolder(path)) return "EEXIST";
+    // Another process may have created it.
+    if (isFolder(path)) return made;
     throw error;
   }
 }
@@ -58,17 +48,16 @@ export function userFolder(
   const { below, instead } = FOLDERS[variable];
   const named = env[variable];
   if (named !== undefined && isAbsolute(named)) return named;
-  const parent = env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : listed(home);
-  if (parent !== undefined) return join(parent, ...below);
+  const parent = env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : listedHome(home);
+  if (isAbsolute(parent)) return join(parent, ...below);
   const message = `this user has no home folder: HOME is not set to an absolute path; set it, or ${instead}`;
   throw new MucastError("invalid_request", message, { path: "HOME" });
 }
 
-function listed(home: () => string): string | undefined {
+function listedHome(home: () => string): string {
   try {
-    const found = home();
-    return isAbsolute(found) ? found : undefined;
+    return home();
   } catch {
-    return undefined;
+    return "";
   }
 }

@@ -12,29 +12,15 @@ export const COMMIT_PATTERN = /^(?:[0-9a-f]{40}|[0-9a-f]{64})(?:-dirty)?$/;
 export function headCommit(folder: string): string | undefined {
   const place = join(folder, ".git");
   // In a worktree or a submodule, `.git` is a file that names the folder.
-  const linked = match(textOf(place), /^gitdir: (.+)$/m);
+  const linked = /^gitdir: (.+)$/m.exec(textOf(place) ?? "")?.[1];
   const gitDir = linked === undefined ? place : resolve(folder, linked);
-  const head = textOf(join(gitDir, "HEAD"));
-  const ref = match(head, /^ref: (refs\/\S+)$/m);
-  if (ref === undefined) return hash(head);
-  const common = textOf(join(gitDir, "commondir"))?.trim();
-  const refsDir = common === undefined ? gitDir : resolve(gitDir, common);
-  return hash(textOf(join(refsDir, ref))) ?? packedHash(textOf(join(refsDir, "packed-refs")), ref);
-}
-
-/** A line of packed-refs is a hash and a ref. */
-function packedHash(packed: string | undefined, ref: string): string | undefined {
-  const line = packed?.split("\n").find((entry) => entry.endsWith(` ${ref}`));
-  return hash(line?.split(" ")[0]);
-}
-
-function hash(text: string | undefined): string | undefined {
-  const trimmed = text?.trim();
-  return trimmed !== undefined && COMMIT_PATTERN.test(trimmed) ? trimmed : undefined;
-}
-
-function match(text: string | undefined, pattern: RegExp): string | undefined {
-  return text === undefined ? undefined : pattern.exec(text)?.[1];
+  const head = textOf(join(gitDir, "HEAD"))?.trim();
+  const ref = /^ref: (refs\/\S+)$/.exec(head ?? "")?.[1];
+  const refsDir = resolve(gitDir, textOf(join(gitDir, "commondir"))?.trim() ?? "");
+  const refs = textOf(join(refsDir, "packed-refs"))?.split("\n") ?? [];
+  const packed = refs.find((line) => line.endsWith(` ${ref}`))?.split(" ")[0];
+  const found = ref === undefined ? [head] : [textOf(join(refsDir, ref))?.trim(), packed];
+  return found.find((text) => text !== undefined && COMMIT_PATTERN.test(text));
 }
 
 /** Undefined if the file does not exist or cannot be read: a commit is good to know, and no reason to stop. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isGone, processMark } from "./process-mark.ts";
+import { isGone, processMark } from "./process-stat.ts";
 
 test("a mark distinguishes a living process from one that ended, even if its pid was reused", () => {
   const [machine, pid, start] = processMark().split("-");

@@ -1,8 +1,6 @@
 import { isStopped } from "./process-stat.ts";
 
-/** A watched process. */
 interface WatchedProcess {
-  /** Undefined if the process has not started. */
   readonly pid: number | undefined;
   /** Called at each check after the process has been stopped for the whole limit. @param why text for an error. */
   readonly onStopped: (why: string) => void;

@@ -3,7 +3,6 @@
  * that order and distance are integer arithmetic. In blobs and answers it is `YYYY-MM-DD`.
  */
 
-/** Whole days since 1970-01-01. */
 export type Day = number;
 
 export const MILLISECONDS_PER_DAY = 86_400_000;

@@ -57,7 +57,6 @@ function inWords(jump: number): string {
   return jump > 0 ? `rises to ${Math.round(ratio)} times` : `falls to 1/${Math.round(ratio)}`;
 }
 
-/** Dates before and after a jump. */
 const NEIGHBOURS = 5;
 
 /**

@@ -17,7 +17,6 @@ export interface TickerPrices {
 
 /** What is known of a ticker's price at the close of each of its price dates. */
 export interface TickerExposures {
-  /** Shape (n), ascending. */
   readonly days: Int32Array;
   /** Shape (n, EXPOSURES), row-major; NaN if the history is too short. */
   readonly values: Float64Array;
@@ -26,9 +25,7 @@ export interface TickerExposures {
 /** Columns of one ticker on the same days; days and missing values as in `TickerPrices`. */
 export interface TickerSeries {
   readonly ticker: string;
-  /** Shape (n). */
   readonly days: Int32Array;
-  /** k names. */
   readonly columns: readonly string[];
   /** Shape (k, n), one column after the other: column c on day i is `values[c * n + i]`. */
   readonly values: Float64Array;
@@ -50,7 +47,6 @@ export interface RequestedWindow {
   readonly learningEnd?: Day;
 }
 
-/** A blob's decompressed bytes, as a stream that can be read once. */
 export interface ByteSource {
   /** Its name in errors: a path, or a URL without its query string. */
   readonly name: string;
@@ -91,7 +87,6 @@ export function sparseGapDays(days: Int32Array): number | undefined {
   return median > MAX_GAP_DAYS ? median : undefined;
 }
 
-/** The clause about prices that are this far apart; the name of their ticker precedes it. */
 export function sparsePrices(gapDays: number): string {
   return `has prices ${counted(gapDays, "calendar day")} apart (median), and a label needs the next one within ${MAX_GAP_DAYS}`;
 }

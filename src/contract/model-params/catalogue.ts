@@ -12,7 +12,6 @@ export interface Parameter {
   readonly aliases: readonly string[];
   /** Absent if the type is not known before a fit. */
   readonly types?: readonly AcceptedType[];
-  /** The strings that it accepts, if the library lists them. */
   readonly choices?: readonly string[];
   /** The library's default; a float without a fraction is `1.0`. Null if it has no JSON form or no single value. */
   readonly default: RawJson;
@@ -21,87 +20,39 @@ export interface Parameter {
 }
 
 export interface ConstructorParameters {
-  /** By the constructor's own name. */
   readonly byName: ReadonlyMap<string, Parameter>;
   /** By every name that the library knows, including aliases. */
   readonly byAnyName: ReadonlyMap<string, Parameter>;
 }
 
-/** The parameters of a model's constructor. */
-export function parametersOf(model: ModelName): ConstructorParameters {
-  let known = cache.get(model);
-  if (known === undefined) {
-    known = index(catalogue.models[model]);
-    cache.set(model, known);
-  }
-  return known;
-}
+/** A parameter in catalogue.json, which omits empty fields. `float` marks a default that is a float in Python and has no fraction. */
+type Entry = Partial<Omit<Parameter, "name">> & { readonly float?: boolean };
 
 const cache = new Map<ModelName, ConstructorParameters>();
 
-/** A parameter in catalogue.json, which omits empty fields. */
-interface Entry extends Partial<Omit<Parameter, "name">> {
-  /** Marks a default that is a float in Python and has no fraction. */
-  readonly float?: boolean;
-}
-
-function defaultOf({ default: value, float }: Entry): RawJson {
-  if (value === undefined) return null;
-  return float ? rawNumber(`${value}.0`) : value;
-}
-
-function index(entries: object): ConstructorParameters {
+export function parametersOf(model: ModelName): ConstructorParameters {
+  const known = cache.get(model);
+  if (known !== undefined) return known;
   const byName = new Map<string, Parameter>();
   const byAnyName = new Map<string, Parameter>();
-  for (const [name, entry] of Object.entries(entries) as [string, Entry][]) {
-    const parameter = { aliases: [], native: false, ...entry, name, default: defaultOf(entry) };
+  for (const [name, entry] of Object.entries(catalogue.models[model]) as [string, Entry][]) {
+    const { default: value = null, float, ...rest } = entry;
+    const parameter = {
+      aliases: [],
+      native: false,
+      ...rest,
+      name,
+      default: float ? rawNumber(`${value}.0`) : value,
+    };
     byName.set(name, parameter);
     for (const known of [name, ...parameter.aliases]) byAnyName.set(known, parameter);
   }
+  cache.set(model, { byName, byAnyName });
   return { byName, byAnyName };
 }
 
-/** Type of a JSON value as Python reads its text: `1` is an int, `1.0` and `1e3` are floats. */
-type JsonType = "null" | "bool" | "int" | "float" | "string" | "list" | "object";
-
-/** What a parameter accepts: a type, or one of two special cases that libraries accept. */
-export type AcceptedType =
-  | JsonType
-  /** A float without a fraction, such as `6.0`, if an integer is meant. */
-  | "whole"
-  /** A string that holds a number. */
-  | "number_text";
-
-const INTEGER = /^-?\d+$/;
-const NUMBER_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-
-/** @param raw a value of a `rawNumbers` tree. */
-export function jsonType(raw: unknown): JsonType {
-  if (raw === null) return "null";
-  if (isRawNumber(raw)) return INTEGER.test(raw.rawJSON) ? "int" : "float";
-  if (Array.isArray(raw)) return "list";
-  if (typeof raw === "boolean") return "bool";
-  return typeof raw === "string" ? "string" : "object";
-}
-
-/** Whether a parameter with these types accepts this value of a `rawNumbers` tree. */
-export function hasType(raw: unknown, accepted: readonly AcceptedType[]): boolean {
-  const type = jsonType(raw);
-  if (accepted.includes(type)) return true;
-  if (accepted.includes("number_text") && typeof raw === "string") return NUMBER_TEXT.test(raw);
-  return accepted.includes("whole") && isRawNumber(raw) && Number.isInteger(Number(raw.rawJSON));
-}
-
-/** Every string inside a value of a `rawNumbers` tree, keys included. */
-export function stringsOf(raw: unknown): string[] {
-  if (typeof raw === "string") return [raw];
-  const type = jsonType(raw);
-  if (type === "list") return (raw as unknown[]).flatMap(stringsOf);
-  if (type !== "object") return [];
-  return Object.entries(raw as object).flatMap(([key, value]) => [key, ...stringsOf(value)]);
-}
-
-const WORDS: Record<AcceptedType, string> = {
+/** The types of JSON values as Python reads their texts (`1` is an int, `1.0` and `1e3` are floats), and two cases that libraries accept. */
+const WORDS = {
   null: "null",
   bool: "true or false",
   int: "an integer",
@@ -109,18 +60,44 @@ const WORDS: Record<AcceptedType, string> = {
   string: "a string",
   list: "a list",
   object: "an object",
-  whole: "an integer",
-  number_text: "a number in a string",
+  /** A float without a fraction, such as `6.0`, if an integer is meant. */
+  whole: "",
+  /** A string that holds a number. */
+  number_text: "",
 };
+
+export type AcceptedType = keyof typeof WORDS;
+
+const NUMBER_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** @param raw a value of a `rawNumbers` tree. */
+export function jsonType(raw: unknown): AcceptedType {
+  if (raw === null) return "null";
+  if (isRawNumber(raw)) return /^-?\d+$/.test(raw.rawJSON) ? "int" : "float";
+  if (Array.isArray(raw)) return "list";
+  if (typeof raw === "boolean") return "bool";
+  return typeof raw === "string" ? "string" : "object";
+}
+
+/** Whether a parameter with these types accepts this value of a `rawNumbers` tree. */
+export function hasType(raw: unknown, accepted: readonly AcceptedType[]): boolean {
+  if (accepted.includes(jsonType(raw))) return true;
+  if (accepted.includes("number_text") && typeof raw === "string") return NUMBER_TEXT.test(raw);
+  return accepted.includes("whole") && isRawNumber(raw) && Number.isInteger(Number(raw.rawJSON));
+}
+
+/** Every string inside a value of a `rawNumbers` tree, keys included. */
+export function stringsOf(raw: unknown): string[] {
+  if (typeof raw === "string") return [raw];
+  if (jsonType(raw) === "list") return (raw as unknown[]).flatMap(stringsOf);
+  if (jsonType(raw) !== "object") return [];
+  return Object.entries(raw as object).flatMap(([key, value]) => [key, ...stringsOf(value)]);
+}
 
 /** The accepted types as text for a message, without those that Python accepts only leniently. */
 export function typesText(accepted: readonly AcceptedType[]): string {
-  const advertised = accepted.filter(
-    (type) =>
-      type !== "whole" &&
-      type !== "number_text" &&
-      !(type === "int" && accepted.includes("float")) &&
-      !(type === "bool" && accepted.includes("int")),
-  );
-  return advertised.map((type) => WORDS[type]).join(" or ");
+  const isLenient = (type: AcceptedType) =>
+    (type === "int" && accepted.includes("float")) || (type === "bool" && accepted.includes("int"));
+  const words = accepted.filter((type) => !isLenient(type)).map((type) => WORDS[type]);
+  return words.filter((word) => word !== "").join(" or ");
 }

@@ -1,12 +1,11 @@
-import type { Fault } from "../errors/errors.ts";
+import { type Fault, fault } from "../errors/errors.ts";
 import { show } from "../errors/faults.ts";
-import { type ColumnNeed, needFault } from "./column-forms.ts";
+import { MAX_COLUMNS } from "../market/ticker-series.ts";
+import type { ColumnNeed } from "./column-forms.ts";
 import type { Library } from "./models.ts";
 import { valueRule } from "./value-rules.ts";
 
-/** An argument's requirement on the columns of every fit. */
 export interface ColumnDemand extends ColumnNeed {
-  /** The argument's path in the config. */
   readonly path: string;
   /** The argument's value, shortened. */
   readonly value: string;
@@ -27,39 +26,31 @@ export function columnDemands(
   for (const [own, raw] of params) {
     const rule = valueRule(library, own);
     if (raw === null || rule?.kind !== "columns") continue;
-    const path = pathOf(own);
+    const [path, value] = [pathOf(own), show(raw)];
     const need = rule.forms.map(({ read }) => read(raw)).find((found) => found !== undefined);
     if (need === undefined) {
       const examples = rule.forms.map(({ example }) => example).join(" or ");
-      faults.push({ path, message: `takes ${rule.inWords}, such as ${examples}; got ${show(raw)}` });
-      continue;
-    }
-    const message = needFault(need, raw);
-    if (message !== undefined) faults.push({ path, message });
-    else if (need.count > 0) demands.push({ ...need, path, value: show(raw) });
+      faults.push(fault(path, `takes ${rule.inWords}, such as ${examples}; got ${value}`));
+    } else if (need.count > MAX_COLUMNS) {
+      const limit = `a ticker has at most ${MAX_COLUMNS} columns, numbered from 0`;
+      faults.push(fault(path, `${says(need)}, and ${limit}; got ${value}`));
+    } else if (need.count > 0) demands.push({ ...need, path, value });
   }
-  return { demands, faults: faults.length > 0 ? faults : contradictions(demands) };
-}
-
-/** The faults of requirements that no number of columns meets together. */
-function contradictions(demands: readonly ColumnDemand[]): Fault[] {
+  // Requirements that no number of columns meets together.
   const each = demands.find(({ kind }) => kind === "each");
-  if (each === undefined) return [];
-  return demands
-    .filter((demand) => !isMet(demand, each.count))
-    .map((demand) => ({
-      path: demand.path,
-      message: `${says(demand)}, but ${each.path} holds ${each.count}`,
-    }));
+  const unmet = each === undefined ? [] : demands.filter((demand) => !isMet(demand, each.count));
+  const contradictions = unmet.map((demand) =>
+    fault(demand.path, `${demand.value} ${says(demand)}, but ${each!.path} holds ${each!.count}`),
+  );
+  return { demands, faults: faults.length > 0 ? faults : contradictions };
 }
 
 function isMet({ kind, count }: ColumnNeed, columns: number): boolean {
   return kind === "each" ? count === columns : count <= columns;
 }
 
-function says({ kind, count, value }: ColumnDemand): string {
-  if (kind === "named") return `${value} names column ${count - 1}`;
-  return `${value} holds ${count} values, one a column`;
+function says({ kind, count }: ColumnNeed): string {
+  return kind === "named" ? `names column ${count - 1}` : `holds ${count} values, one a column`;
 }
 
 const NAMES_SHOWN = 10;
@@ -70,15 +61,12 @@ const NAMES_SHOWN = 10;
  * @returns one sentence for each requirement that is not met.
  */
 export function unmetDemands(demands: readonly ColumnDemand[], columns: readonly string[]): string[] {
+  const names = columns.slice(0, NAMES_SHOWN).map((name, number) => `${number} ${show(name)}`);
+  const more = columns.length > NAMES_SHOWN ? ` and ${columns.length - NAMES_SHOWN} more` : "";
+  const has = `the ticker has ${columns.length} columns: ${names.join(", ")}${more}`;
   return demands
     .filter((demand) => !isMet(demand, columns.length))
-    .map((demand) => `${demand.path}: ${says(demand)}, but the ticker has ${inWords(columns)}`);
-}
-
-function inWords(columns: readonly string[]): string {
-  const names = columns.slice(0, NAMES_SHOWN).map((name, number) => `${number} ${show(name)}`);
-  const more = columns.length - names.length;
-  return `${columns.length} columns: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+    .map((demand) => `${demand.path}: ${demand.value} ${says(demand)}, but ${has}`);
 }
 
 const USUAL_COLUMNS = 8;

@@ -1,18 +1,6 @@
-import { MucastError } from "../errors/errors.ts";
+import { fault, MucastError } from "../errors/errors.ts";
 import { faultLine, show } from "../errors/faults.ts";
 import { nearestName } from "../errors/nearest-name.ts";
-
-/** The library of a model, by the name of its Python module. */
-export type Library = "sklearn" | "xgboost" | "lightgbm" | "catboost";
-
-/** A regressor. */
-export interface Model {
-  /** The name in configs and outputs. */
-  readonly name: ModelName;
-  readonly library: Library;
-  /** The class in that library. */
-  readonly className: string;
-}
 
 /** Every regressor with its library and class, in the order of the docs. */
 const CLASSES = {
@@ -25,9 +13,7 @@ const CLASSES = {
   lasso: ["sklearn", "Lasso"],
   elastic_net: ["sklearn", "ElasticNet"],
   quantile: ["sklearn", "QuantileRegressor"],
-} as const satisfies Record<string, readonly [Library, string]>;
-
-export type ModelName = keyof typeof CLASSES;
+} as const;
 
 const ALIASES: Readonly<Record<string, ModelName>> = {
   rf: "random_forest",
@@ -36,15 +22,24 @@ const ALIASES: Readonly<Record<string, ModelName>> = {
   linear_regression: "linear",
 };
 
-/** The name of a library in messages. */
-export const LIBRARY_TITLES: Readonly<Record<Library, string>> = {
+/** The name of a library in messages, by the name of its Python module. */
+export const LIBRARY_TITLES = {
   sklearn: "scikit-learn",
   xgboost: "xgboost",
   lightgbm: "lightgbm",
   catboost: "catboost",
-};
+} as const;
 
-/** Every regressor, in the order of the docs. */
+export type ModelName = keyof typeof CLASSES;
+export type Library = keyof typeof LIBRARY_TITLES;
+
+/** A regressor: its name in configs and outputs, and the class in its library. */
+export interface Model {
+  readonly name: ModelName;
+  readonly library: Library;
+  readonly className: string;
+}
+
 export const MODELS: readonly Model[] = Object.entries(CLASSES).map(([name, [library, className]]) => ({
   name: name as ModelName,
   library,
@@ -63,15 +58,13 @@ export function findModel(name: string, path = "config.ML params.model"): Model 
   const known = Object.hasOwn(ALIASES, lower) ? ALIASES[lower] : lower;
   const model = MODELS.find((candidate) => candidate.name === known);
   if (model !== undefined) return model;
-  const suggestion = nearestName(name, MODEL_NAMES);
-  const near = suggestion === undefined ? {} : { suggestion };
   const message = `no model is called ${show(name)}; the models are ${MODEL_NAMES.join(", ")}`;
-  const fault = { path, message, ...near };
-  throw new MucastError("unknown_model", faultLine(fault), {
+  const found = fault(path, message, nearestName(name, MODEL_NAMES));
+  throw new MucastError("unknown_model", faultLine(found), {
     path,
     value: name,
     accepted: MODEL_NAMES,
-    ...near,
-    faults: [fault],
+    ...(found.suggestion && { suggestion: found.suggestion }),
+    faults: [found],
   });
 }

@@ -1,5 +1,6 @@
 import { stringsOf } from "./catalogue.ts";
 import type { Library } from "./models.ts";
+import { wordsIn } from "./value-rules.ts";
 
 /**
  * Parameters that mucast refuses, and why: those that reach outside the model (files, sockets, code), that need an evaluation set, that are
@@ -10,7 +11,8 @@ import type { Library } from "./models.ts";
  */
 interface Refusal {
   readonly reason: string;
-  readonly names: readonly string[];
+  /** Separated by white space. */
+  readonly names?: string;
   readonly pattern?: RegExp;
   /** Null, an empty list and the library's own default change nothing, so they are accepted: callers paste full configurations. */
   readonly unlessDefault?: boolean;
@@ -24,137 +26,89 @@ const CODE = "accepts code, which a config cannot contain";
 const EVALUATION =
   "needs an evaluation set, and every fit learns from all of its training rows; choose the number of rounds instead";
 
-const LIGHTGBM: readonly Refusal[] = [
-  {
-    reason: FILES,
-    // task decides what the command-line program does with files; snapshot_freq writes models while training.
-    names: [
-      "config",
-      "convert_model",
-      "convert_model_language",
-      "data",
-      "forcedbins_filename",
-      "forcedsplits_filename",
-      "input_model",
-      "output_model",
-      "output_result",
-      "parser_config_file",
-      "save_binary",
-      "snapshot_freq",
-      "task",
-      "valid",
-    ],
-    pattern: /^(?:init_model|.*_?filename|.*_file)$/,
-  },
-  {
-    reason: NETWORK,
-    names: ["local_listen_port", "machine_list_filename", "machines", "num_machines", "time_out"],
-  },
-  { reason: CODE, names: [], pattern: /^(?:callbacks?|fobj|feval)$/ },
-  {
-    reason: EVALUATION,
-    names: ["early_stopping_min_delta", "early_stopping_round", "first_metric_only"],
-    unlessDefault: true,
-  },
-  {
-    // lightgbm ignores these for a matrix in memory, so ignore_column would have no effect.
-    reason: "describes the columns of a data file, and the features come as a matrix",
-    names: [
-      "group_column",
-      "header",
-      "ignore_column",
-      "label_column",
-      "precise_float_parser",
-      "two_round",
-      "weight_column",
-    ],
-    unlessDefault: true,
-  },
-  {
-    // A trial fit with a large value would exhaust the memory before lightgbm refuses it.
-    reason: "counts classes, and only regression is allowed",
-    names: ["num_class"],
-    unlessDefault: true,
-  },
-  {
-    // lightgbm treats each label as a separate class.
-    reason: "weighs classes, and only regression is allowed",
-    names: ["class_weight"],
-    unlessDefault: true,
-    inRecord: true,
-  },
-];
+const REFUSALS: Readonly<Record<Library, readonly Refusal[]>> = {
+  // No scikit-learn model here has such an argument. The patterns give the caller the reason instead of `no such parameter`.
+  sklearn: [
+    { reason: FILES, pattern: /^(?:memory|.*_(?:file|path|dir))$/ },
+    { reason: CODE, pattern: /^(?:callbacks?|estimator|base_estimator)$/ },
+  ],
+  xgboost: [
+    {
+      reason: FILES,
 
-const XGBOOST: readonly Refusal[] = [
-  {
-    reason: FILES,
-    names: [],
-    pattern: /^(?:xgb_model|model_(?:in|out|dir|file)|save_period|name_(?:dump|pred)|.*_path)$/,
-  },
-  { reason: NETWORK, names: [], pattern: /^(?:dmlc|rabit|federated)_/ },
-  { reason: CODE, names: ["callbacks"], pattern: /^(?:callbacks?|obj|feval|custom_metric)$/ },
-  { reason: EVALUATION, names: ["early_stopping_rounds"], unlessDefault: true },
-];
-
-const CATBOOST: readonly Refusal[] = [
-  {
-    reason: FILES,
-    names: [
-      "input_borders",
-      "output_borders",
-      "save_snapshot",
-      "snapshot_file",
-      "snapshot_interval",
-      "train_dir",
-    ],
-    pattern: /^(?:init_model|snapshot_.*|.*_(?:file|log|dir|path))$/,
-    unlessDefault: true,
-  },
-  { reason: NETWORK, names: [], pattern: /^(?:node_type|node_port|file_with_hosts)$/ },
-  { reason: CODE, names: [], pattern: /^callbacks?$/ },
-  {
-    // eval_fraction takes its evaluation set from the rows that the fit should learn from.
-    reason: EVALUATION,
-    names: ["best_model_min_trees", "eval_fraction", "od_pval", "od_type", "od_wait", "use_best_model"],
-    unlessDefault: true,
-  },
-  {
-    // The regressor accepts it and then learns 0 and 1 instead of returns, without an error.
-    reason: "turns the returns into two classes, and only regression is allowed",
-    names: ["target_border"],
-    unlessDefault: true,
-  },
-  {
-    reason: "is about categorical, text or embedding features, and every feature is a number",
-    names: [
-      "cat_features",
-      "combinations_ctr",
-      "ctr_description",
-      "dictionaries",
-      "embedding_features",
-      "feature_calcers",
-      "per_feature_ctr",
-      "simple_ctr",
-      "text_features",
-      "text_processing",
-      "tokenizers",
-    ],
-    unlessDefault: true,
-    inRecord: true,
-  },
-];
-
-// No scikit-learn model here has such an argument. The patterns give the caller the reason instead of `no such parameter`.
-const SKLEARN: readonly Refusal[] = [
-  { reason: FILES, names: [], pattern: /^(?:memory|.*_(?:file|path|dir))$/ },
-  { reason: CODE, names: [], pattern: /^(?:callbacks?|estimator|base_estimator)$/ },
-];
-
-const REFUSALS: Record<Library, readonly Refusal[]> = {
-  sklearn: SKLEARN,
-  xgboost: XGBOOST,
-  lightgbm: LIGHTGBM,
-  catboost: CATBOOST,
+      pattern: /^(?:xgb_model|model_(?:in|out|dir|file)|save_period|name_(?:dump|pred)|.*_path)$/,
+    },
+    { reason: NETWORK, pattern: /^(?:dmlc|rabit|federated)_/ },
+    { reason: CODE, names: "callbacks", pattern: /^(?:callbacks?|obj|feval|custom_metric)$/ },
+    { reason: EVALUATION, names: "early_stopping_rounds", unlessDefault: true },
+  ],
+  lightgbm: [
+    {
+      reason: FILES,
+      // task decides what the command-line program does with files; snapshot_freq writes models while training.
+      names: `config convert_model convert_model_language data forcedbins_filename forcedsplits_filename
+      input_model output_model output_result parser_config_file save_binary snapshot_freq task valid`,
+      pattern: /^(?:init_model|.*_?filename|.*_file)$/,
+    },
+    {
+      reason: NETWORK,
+      names: "local_listen_port machine_list_filename machines num_machines time_out",
+    },
+    { reason: CODE, pattern: /^(?:callbacks?|fobj|feval)$/ },
+    {
+      reason: EVALUATION,
+      names: "early_stopping_min_delta early_stopping_round first_metric_only",
+      unlessDefault: true,
+    },
+    {
+      // lightgbm ignores these for a matrix in memory, so ignore_column would have no effect.
+      reason: "describes the columns of a data file, and the features come as a matrix",
+      names: "group_column header ignore_column label_column precise_float_parser two_round weight_column",
+      unlessDefault: true,
+    },
+    {
+      // A trial fit with a large value would exhaust the memory before lightgbm refuses it.
+      reason: "counts classes, and only regression is allowed",
+      names: "num_class",
+      unlessDefault: true,
+    },
+    {
+      // lightgbm treats each label as a separate class.
+      reason: "weighs classes, and only regression is allowed",
+      names: "class_weight",
+      unlessDefault: true,
+      inRecord: true,
+    },
+  ],
+  catboost: [
+    {
+      reason: FILES,
+      names: "input_borders output_borders save_snapshot snapshot_file snapshot_interval train_dir",
+      pattern: /^(?:init_model|snapshot_.*|.*_(?:file|log|dir|path))$/,
+      unlessDefault: true,
+    },
+    { reason: NETWORK, pattern: /^(?:node_type|node_port|file_with_hosts)$/ },
+    { reason: CODE, pattern: /^callbacks?$/ },
+    {
+      // eval_fraction takes its evaluation set from the rows that the fit should learn from.
+      reason: EVALUATION,
+      names: "best_model_min_trees eval_fraction od_pval od_type od_wait use_best_model",
+      unlessDefault: true,
+    },
+    {
+      // The regressor accepts it and then learns 0 and 1 instead of returns, without an error.
+      reason: "turns the returns into two classes, and only regression is allowed",
+      names: "target_border",
+      unlessDefault: true,
+    },
+    {
+      reason: "is about categorical, text or embedding features, and every feature is a number",
+      names: `cat_features combinations_ctr ctr_description dictionaries embedding_features feature_calcers
+      per_feature_ctr simple_ctr text_features text_processing tokenizers`,
+      unlessDefault: true,
+      inRecord: true,
+    },
+  ],
 };
 
 /**
@@ -171,8 +125,7 @@ export function refusalReason(
   isDefault: boolean,
 ): string | undefined {
   const refusal = refusalOf(library, given, own);
-  if (refusal === undefined || (refusal.unlessDefault && own !== undefined && isDefault)) return undefined;
-  return refusal.reason;
+  return refusal?.unlessDefault && own !== undefined && isDefault ? undefined : refusal?.reason;
 }
 
 /** Whether the output records a parameter of the constructor that the caller does not give. */
@@ -183,8 +136,8 @@ export function isRecorded(library: Library, own: string): boolean {
 
 function refusalOf(library: Library, given: string, own: string | undefined): Refusal | undefined {
   return REFUSALS[library].find(
-    ({ names, pattern }) =>
-      names.includes(own ?? given) || (own === undefined && pattern?.test(given.toLowerCase())),
+    ({ names = "", pattern }) =>
+      wordsIn(names).includes(own ?? given) || (own === undefined && pattern?.test(given.toLowerCase())),
   );
 }
 

@@ -1,70 +1,57 @@
 import { z } from "zod";
 import { AUDIT_CHECKS, type AuditCheckName } from "../config/payload-schemas.ts";
-import { mayGrow } from "../schema/open-schema.ts";
-import { jobOperationSchema } from "./operation-schemas.ts";
+import { count, digest, list, mayGrow, named, optionalText, positive, text } from "../schema/open-schema.ts";
+import { jobOperationSchema } from "./result-record.ts";
 
 /** With a `high` or `medium` finding, an audit exits with its code for findings; with notes only, it does not. */
 export const SEVERITIES = ["high", "medium", "note"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Maximum number of findings that an audit lists; `finding_counts` counts all. */
 export const LISTED_FINDINGS = 200;
 
-const count = z.int().nonnegative();
-const digest = z.string().regex(/^[0-9a-f]{64}$/);
+const factsSchema = z.record(text, z.unknown());
 
-/** The figures of a check: plain JSON of bounded size. */
-const factsSchema = z.record(z.string(), z.unknown());
+const findingSchema = named("Finding", {
+  number: positive.describe("Counted from 1, the most severe first."),
+  check: mayGrow(z.enum(AUDIT_CHECKS)),
+  code: text,
+  severity: mayGrow(z.enum(SEVERITIES)),
+  feature: optionalText,
+  ticker: optionalText,
+  message: text,
+  evidence: factsSchema,
+  advice: text,
+});
 
-const findingSchema = z
-  .strictObject({
-    number: z.int().positive().describe("Counted from 1, the most severe first."),
-    check: mayGrow(z.enum(AUDIT_CHECKS)),
-    code: z.string(),
-    severity: mayGrow(z.enum(SEVERITIES)),
-    feature: z.string().optional(),
-    ticker: z.string().optional(),
-    message: z.string(),
-    evidence: factsSchema,
-    advice: z.string(),
-  })
-  .meta({ id: "Finding" });
+const checkSchema = named("AuditCheck", {
+  status: mayGrow(z.enum(["clean", "found", "not_run"])),
+  reason: optionalText.describe("Why the check did not run."),
+  cost: text.describe("Cost of the check, in jobs or in readings of the blobs."),
+  tests: count.describe("Number of comparisons or statistical tests."),
+  facts: factsSchema,
+});
 
-const checkSchema = z
-  .strictObject({
-    status: mayGrow(z.enum(["clean", "found", "not_run"])),
-    reason: z.string().optional().describe("Why the check did not run."),
-    cost: z.string().describe("Cost of the check, in jobs or in readings of the blobs."),
-    tests: count.describe("Number of comparisons or statistical tests."),
-    facts: factsSchema,
-  })
-  .meta({ id: "AuditCheck" });
-
-const inputSchema = z
-  .strictObject({
-    url: z.string().describe("Without secrets; for a local file, its name."),
-    sha256: digest,
-  })
-  .meta({ id: "AuditInput" });
+const inputSchema = named("AuditInput", {
+  url: text.describe("Without secrets; for a local file, its name."),
+  sha256: digest,
+});
 
 export const AUDIT_SCHEMA_NAME = "mucast.audit/1";
 
 /** The verdict of an audit. The same request gives the same bytes, apart from `id`. */
-export const auditBlobSchema = z
-  .strictObject({
+export const auditBlobSchema = named(
+  "AuditBlob",
+  {
     schema: z.literal(AUDIT_SCHEMA_NAME),
-    id: z.string(),
+    id: text,
     operation: jobOperationSchema,
     verdict: mayGrow(z.enum(["clean", "found"])).describe(
       "`found` if a finding is high or medium. Notes and accepted findings leave it clean.",
     ),
-    sentence: z
-      .string()
-      .optional()
-      .describe(
-        "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
-      ),
-    blind_spots: z.array(z.string()).describe("What no check of this audit can see."),
+    sentence: optionalText.describe(
+      "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
+    ),
+    blind_spots: list(text).describe("What no check of this audit can see."),
     checks: z
       .strictObject({
         preparation: checkSchema.optional().describe("Only in verdicts of 0.2.0."),
@@ -75,8 +62,8 @@ export const auditBlobSchema = z
       } satisfies Record<AuditCheckName | "preparation", unknown>)
       .describe("Each requested check."),
     findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first findings, by severity."),
-    finding_counts: z.record(z.string(), z.int().positive()).describe("All findings, by code."),
-    accepted: z.array(z.string()).describe("Accepted features and codes of accepted findings."),
+    finding_counts: z.record(text, positive).describe("All findings, by code."),
+    accepted: list(text).describe("Accepted features and codes of accepted findings."),
     inputs: z.strictObject({
       feature: inputSchema,
       data_extractor: inputSchema,
@@ -85,15 +72,13 @@ export const auditBlobSchema = z
       prices: inputSchema.optional().describe("The price CSV of `preparation`."),
       config_sha256: digest,
     }),
-    versions: z.record(z.string(), z.string()),
-    kernel_level: z
-      .string()
-      .optional()
-      .describe(
-        "Processor level that the kernels of the audit's jobs were pinned to; absent if they were not pinned.",
-      ),
-  })
-  .meta({ id: "AuditBlob", title: "Audit blob" });
+    versions: z.record(text, text),
+    kernel_level: optionalText.describe(
+      "Processor level that the kernels of the audit's jobs were pinned to; absent if they were not pinned.",
+    ),
+  },
+  { title: "Audit blob" },
+);
 
 export type AuditBlob = z.infer<typeof auditBlobSchema>;
 /** Plain JSON from a check: its own figures, or the evidence of a finding. */

@@ -1,12 +1,20 @@
 import { z } from "zod";
 import { CHOICE_MEASURES, CHOICE_RULES } from "../config/choice/choice-config.ts";
-import { mayGrow } from "../schema/open-schema.ts";
-import { type TestMethod, testMethodSchema } from "./test-method.ts";
+import {
+  count,
+  date,
+  list,
+  maybe,
+  maybeAbsent,
+  mayGrow,
+  named,
+  optionalList,
+  optionalText,
+  text,
+} from "../schema/open-schema.ts";
+import { laterFiguresSchema, type TestMethod, testMethodSchema } from "./metrics-schemas.ts";
 
-const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
-const count = z.int().nonnegative();
-const maybe = z.number().nullable();
-const members = z.array(count).describe("Numbers of candidates, ascending.");
+const members = list(count).describe("Numbers of candidates, ascending.");
 
 /** The name of the forecasts of a choice, in place of a model's. @param count of candidates. */
 export function nameOfChoice(count: number): string {
@@ -21,32 +29,30 @@ export const gainFields = {
   r2: maybe.describe(
     "1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit.",
   ),
-  ic: maybe
-    .optional()
-    .describe(
-      "Mean IC over label dates with at least 5 tickers on the published out-of-fold rows. Null without such a date; absent in older outputs.",
-    ),
+  ic: maybeAbsent.describe(
+    "Mean IC over label dates with at least 5 tickers on the published out-of-fold rows. Null without such a date; absent in older outputs.",
+  ),
   gain: maybe.describe(
     "Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; with measure ic, of this one's IC less candidate 0's. Positive is better. Null with fewer than 30 dates.",
   ),
   gain_t: maybe.describe("Its t over dates; `method` names the error."),
 };
 
-export const choiceCandidateSchema = z
-  .strictObject({
-    label: z.string(),
-    ...gainFields,
-    tickers: count.describe("Tickers that the candidate could fit."),
-    member: z.boolean().describe("Whether it is a member for the score rows of all tickers."),
-    dropped_on: date.optional().describe("Outputs of 0.2.0 with racing: the date from which it has no fits."),
-    settings: z.looseObject({}).describe("Its resolved settings, with every default filled in."),
-  })
-  .meta({ id: "ChoiceCandidate" });
+export const choiceCandidateSchema = named("ChoiceCandidate", {
+  label: text,
+  ...gainFields,
+  tickers: count.describe("Tickers that the candidate could fit."),
+  member: z.boolean().describe("Whether it is a member for the score rows of all tickers."),
+  dropped_on: date.optional().describe("Outputs of 0.2.0 with racing: the date from which it has no fits."),
+  settings: z.looseObject({}).describe("Its resolved settings, with every default filled in."),
+});
 
-export const choiceSchema = z
-  .strictObject({
+export const choiceSchema = named(
+  "OutputChoice",
+  "With `choice`: the candidates, and what choosing was worth.",
+  {
     rule: mayGrow(z.enum(CHOICE_RULES)),
-    over: z.string().optional().describe("Outputs of 0.2.0: whether members were chosen per ticker."),
+    over: optionalText.describe("Outputs of 0.2.0: whether members were chosen per ticker."),
     measure: mayGrow(z.enum(CHOICE_MEASURES))
       .optional()
       .describe("What compares candidates; absent in older outputs, which used squared_error."),
@@ -56,36 +62,77 @@ export const choiceSchema = z
     seed: count,
     warm_up: count.optional().describe("run_ml_job: further folds that only served the choice."),
     racing: z.boolean().optional().describe("Outputs of 0.2.0: candidates that fell behind were dropped."),
-    candidates: z.array(choiceCandidateSchema).describe("The first is the config itself."),
+    candidates: list(choiceCandidateSchema).describe("The first is the config itself."),
     members: members.describe("Members for the score rows of all tickers, and so for mu."),
     by_ticker: z
-      .record(z.string(), members)
+      .record(text, members)
       .optional()
       .describe("Outputs of 0.2.0: members for the score rows by ticker, if these were chosen per ticker."),
-    changes: z
-      .array(z.strictObject({ date, members }))
-      .describe("The members for folds that begin at or after the date, by losses known at its close."),
+    changes: list(z.strictObject({ date, members })).describe(
+      "The members for folds that begin at or after the date, by losses known at its close.",
+    ),
     honest: z.strictObject(gainFields).describe("The published out-of-fold forecasts themselves."),
     best: count.describe("The candidate with the smallest mean loss over all out-of-fold rows."),
     optimism: maybe.describe("The r2 of `best` minus the r2 of `honest`; with measure ic, their ic."),
     losses: z
       .strictObject({
         reference: count.describe("The candidate that the others are compared with."),
-        dates: z.array(date).describe("Label dates, ascending."),
-        excess: z
-          .array(z.array(maybe))
-          .describe(
-            "By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit; with measure ic, the reference's IC less its own. Null without common rows.",
-          ),
-        gains: z
-          .array(maybe)
-          .optional()
-          .describe(
-            "By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; with measure ic, the IC of the published forecasts minus candidate 0's; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts.",
-          ),
+        dates: list(date).describe("Label dates, ascending."),
+        excess: list(z.array(maybe)).describe(
+          "By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit; with measure ic, the reference's IC less its own. Null without common rows.",
+        ),
+        gains: optionalList(maybe).describe(
+          "By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; with measure ic, the IC of the published forecasts minus candidate 0's; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts.",
+        ),
       })
       .describe("What the choice was made from."),
-  })
-  .meta({ id: "OutputChoice", description: "With `choice`: the candidates, and what choosing was worth." });
+  },
+);
 
 export type OutputChoice = z.infer<typeof choiceSchema>;
+
+export const CHOSEN_ROWS = ["out_of_fold", "score"] as const;
+export type ChosenRows = (typeof CHOSEN_ROWS)[number];
+
+/** What `mucast choose --json` prints: members as in an output's `choice`, with outputs as candidates. */
+export const chosenOutputsSchema = z.strictObject({
+  rows: z.enum(CHOSEN_ROWS),
+  ...choiceSchema.pick({
+    rule: true,
+    measure: true,
+    method: true,
+    members: true,
+    changes: true,
+    honest: true,
+    best: true,
+    optimism: true,
+    losses: true,
+  }).shape,
+  candidates: z.array(
+    choiceCandidateSchema.omit({ settings: true, dropped_on: true }).extend({
+      output: text.describe("The path, or the URL without a secret."),
+      later: laterFiguresSchema
+        .optional()
+        .describe(
+          "What the output's own order is worth on these rows at the first close after its forecasts.",
+        ),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    }),
+  ),
+});
+
+export type ChosenOutputs = z.infer<typeof chosenOutputsSchema>;
+
+export const MAX_CANDIDATES_SHOWN = 20;
+
+/** Candidates with their numbers, the largest gain over candidate 0 first; those without a gain come last, by number. */
+export function rankedCandidates<T extends { readonly gain: number | null }>(
+  candidates: readonly T[],
+): (T & { readonly number: number })[] {
+  return candidates
+    .map((candidate, number) => ({ ...candidate, number }))
+    .sort((a, b) => {
+      const isNumber = Number(b.gain !== null) - Number(a.gain !== null);
+      return isNumber || (b.gain ?? 0) - (a.gain ?? 0) || a.number - b.number;
+    });
+}

@@ -1,9 +1,51 @@
 import { z } from "zod";
 import { AUDIT_CHECKS } from "../config/payload-schemas.ts";
-import { type Failure, failureSchema } from "../problems/problem.ts";
+import { type Failure, failureSchema, problemSchema } from "../problems/problem.ts";
 import { type Warning, warningSchema } from "../problems/warnings.ts";
-import { mayGrow } from "../schema/open-schema.ts";
-import { type RunSummary, runSummarySchema } from "./run-summary.ts";
+import { count, maybe, mayGrow, named, optionalList, positive, text } from "../schema/open-schema.ts";
+import { laterFiguresSchema } from "./metrics-schemas.ts";
+import { resultRecordSchema } from "./result-record.ts";
+import { judgedRowsSchema, verdictStateSchema } from "./verdict.ts";
+
+/** How the models of a job relate to tickers: one for each, or one for all (`pooled` for a regressor, `joint` for a network). */
+export const FITS = ["per_ticker", "pooled", "joint"] as const;
+
+/** The figures by which runs are compared. The job computes them once, from its verdict, and reports them before it writes its output. */
+export const runSummarySchema = named(
+  "RunSummary",
+  "What the forecasts of a job are worth, in a few figures.",
+  {
+    model: text.describe(
+      "Name of the model, the network or the choice, such as `choice among 7 candidates`.",
+    ),
+    fit: mayGrow(z.enum(FITS)),
+    as_of: text.describe("The date of the forecasts, YYYY-MM-DD."),
+    tickers: count.describe("Number of tickers with a forecast."),
+    failed: count.describe("Number of tickers that the job went on without."),
+    verdict: z
+      .strictObject({
+        state: verdictStateSchema,
+        title: text,
+        rows: judgedRowsSchema,
+        dates: count,
+        ic: maybe.describe(
+          "The verdict's mean IC; null with fewer than 5 tickers, whose order is measured over time.",
+        ),
+        ic_low: maybe.describe("Lower end of its 95 % band; null if it has no error, as with too few dates."),
+        ic_high: maybe.describe("Upper end of its 95 % band."),
+        later: laterFiguresSchema
+          .optional()
+          .describe("What the order of these rows is worth at the first close after the forecasts."),
+        r2: maybe.describe("R² against the zero forecast, with equal weight for each ticker."),
+        coverage: maybe.describe("Actual coverage of the intervals; null without intervals."),
+        nominal_coverage: maybe.describe("1 - alpha; null without intervals."),
+      })
+      .nullable()
+      .describe("The headline of the output's verdict; null if no ticker has a forecast to judge."),
+  },
+);
+
+export type RunSummary = z.infer<typeof runSummarySchema>;
 
 /** The steps of a job, in the order in which they start, and the checks of an audit. */
 export const STAGES = ["read", "fit", "evaluate", "write", ...AUDIT_CHECKS] as const;
@@ -23,9 +65,7 @@ export interface Progress {
   readonly total?: number;
   /** The ticker whose network has finished an epoch; `portfolio` for a joint network. */
   readonly ticker?: string;
-  /** Index of the network in its ensemble, from 0. */
   readonly member?: number;
-  /** Counted from 1. */
   readonly epoch?: number;
   /** Losses of that epoch, on scaled returns. */
   readonly train_loss?: number;
@@ -43,15 +83,13 @@ export type Report = (event: JobEvent) => void;
 
 const loss = z.number().nullable().describe("On scaled returns; null if it is not finite.");
 
-const epochPointSchema = z
-  .strictObject({
-    ticker: z.string().describe("Ticker of the network; `portfolio` for a joint network."),
-    member: z.int().nonnegative().optional().describe("Index of the network in its ensemble, from 0."),
-    epoch: z.int().positive().describe("Counted from 1."),
-    train_loss: loss,
-    validation_loss: loss,
-  })
-  .meta({ id: "EpochPoint" });
+const epochPointSchema = named("EpochPoint", {
+  ticker: text.describe("Ticker of the network; `portfolio` for a joint network."),
+  member: count.optional().describe("Index of the network in its ensemble, from 0."),
+  epoch: positive.describe("Counted from 1."),
+  train_loss: loss,
+  validation_loss: loss,
+});
 
 export type EpochPoint = z.infer<typeof epochPointSchema>;
 
@@ -59,31 +97,23 @@ export type EpochPoint = z.infer<typeof epochPointSchema>;
  * Epochs in the order in which they ended. If there are very many, an executor drops some evenly, but never the best or the last epoch of a
  * network.
  */
-export const epochsSchema = z
-  .strictObject({
-    points: z.array(epochPointSchema).min(1),
-    left_out: z
-      .int()
-      .positive()
-      .optional()
-      .describe("Number of epochs that ended in this time and are not listed."),
-  })
-  .meta({ id: "Epochs" });
+export const epochsSchema = named("Epochs", {
+  points: z.array(epochPointSchema).min(1),
+  left_out: positive.optional().describe("Number of epochs that ended in this time and are not listed."),
+});
 
 export type Epochs = z.infer<typeof epochsSchema>;
 
 /** How far a running operation is, in the units of its stage (bytes, fits or epochs; for an audit those of its check). */
-export const progressSchema = z
-  .strictObject({
-    stage: mayGrow(z.enum(STAGES)),
-    done: z.int().nonnegative(),
-    total: z.int().nonnegative().nullable(),
-    percent: z.number().min(0).max(100).optional(),
-    seconds_left: z.int().nonnegative().optional().describe("At the stage's pace, once that is known."),
-  })
-  .meta({ id: "Progress" });
+export const progressSchema = named("Progress", {
+  stage: mayGrow(z.enum(STAGES)),
+  done: count,
+  total: count.nullable(),
+  percent: z.number().min(0).max(100).optional(),
+  seconds_left: count.optional().describe("At the stage's pace, once that is known."),
+});
 
-export const codeCountsSchema = z.record(z.string(), z.int().positive());
+export const codeCountsSchema = z.record(text, positive);
 
 /** What an executor reports about a job since the last batch; empty parts are absent. */
 export const eventBatchSchema = z.strictObject({
@@ -98,3 +128,45 @@ export const eventBatchSchema = z.strictObject({
 });
 
 export type EventBatch = Readonly<z.infer<typeof eventBatchSchema>>;
+
+export const timingSchema = z.strictObject({
+  name: text,
+  /** Milliseconds since 1970. */
+  start: z.number(),
+  end: z.number(),
+});
+
+export type Timing = z.infer<typeof timingSchema>;
+
+/**
+ * `status/<id>.<attempt>.json`: the state of one attempt at a job, written by the job itself. The job rewrites all of it at most every few
+ * seconds, and one last time when it ends.
+ */
+export const statusBlobSchema = named("StatusBlob", {
+  schema: z.literal("mucast.status/1"),
+  id: text,
+  attempt: positive,
+  config_sha256: text,
+  updated_at: z.iso.datetime(),
+  progress: progressSchema.nullable(),
+  /** The first warnings; `failures` likewise. The counts include all, by code. */
+  warnings: z.array(warningSchema),
+  warning_counts: codeCountsSchema.optional(),
+  failures: optionalList(failureSchema),
+  failure_counts: codeCountsSchema.optional(),
+  /** Counts of the attempt so far. */
+  epochs: epochsSchema.optional(),
+  summary: runSummarySchema.optional(),
+  timings: z.array(timingSchema),
+  /** Null while the attempt is running. */
+  end: z
+    .union([z.strictObject({ record: resultRecordSchema }), z.strictObject({ problem: problemSchema })])
+    .nullable(),
+});
+
+export type StatusBlob = z.infer<typeof statusBlobSchema>;
+
+/** @returns the key of an attempt's status blob beside `data/`. */
+export function statusKey(id: string, attempt: number): string {
+  return `status/${id}.${attempt}.json`;
+}

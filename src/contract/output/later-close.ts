@@ -1,6 +1,7 @@
-import { type Band, bandFromT } from "./band.ts";
+import type { RunSummary } from "./job-events.ts";
 import type { DelayedOrder, LaterFigures } from "./metrics-schemas.ts";
-import { datesQuantile, MIN_DATES, meanMethod } from "./test-quantile.ts";
+import { type Band, bandFromT, datesQuantile, MIN_DATES, meanMethod } from "./test-quantile.ts";
+import type { RowsVerdict } from "./verdict.ts";
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven"];
 
@@ -37,7 +38,6 @@ export function orderBands(order: DelayedOrder): { readonly order: Band | null; 
   };
 }
 
-/** @returns undefined where `laterOrder` is. */
 export function laterFigures(orders: readonly DelayedOrder[] | undefined): LaterFigures | undefined {
   const order = laterOrder(orders);
   if (order === undefined) return undefined;
@@ -50,4 +50,23 @@ export function laterFigures(orders: readonly DelayedOrder[] | undefined): Later
 export function returnsText(delay = 0, unit = ""): string {
   if (delay === 0) return `next-day log-returns${unit}`;
   return `log-returns${unit}${unit && ","} of the one day that begins ${delay} ${delay === 1 ? "close" : "closes"} after the forecast`;
+}
+
+/** Fewer tickers on a date hardly have an order. */
+export const MIN_ORDER_TICKERS = 5;
+
+export interface VerdictFigures {
+  /** Mean over dates with at least MIN_ORDER_TICKERS tickers; null if the order is measured over time. */
+  readonly ic: number | null;
+  /** Against a forecast of zero, with equal weight for each ticker. */
+  readonly r2: number | null;
+}
+
+export function verdictFigures({ order, sizes }: Pick<RowsVerdict, "order" | "sizes">): VerdictFigures {
+  return { ic: order.form === "cross_section" ? order.figure : null, r2: sizes.against.zero.r2 };
+}
+
+/** The IC of a run. Summaries of 0.2.0 have a correlation over time in its place, for few tickers. */
+export function summaryIc({ tickers, verdict }: Pick<RunSummary, "tickers" | "verdict">): number | null {
+  return verdict === null || tickers < MIN_ORDER_TICKERS ? null : verdict.ic;
 }

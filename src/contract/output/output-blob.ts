@@ -1,105 +1,102 @@
 import { z } from "zod";
 import { failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
+import {
+  count,
+  date,
+  digest,
+  list,
+  maybe,
+  maybeAbsent,
+  named,
+  optionalList,
+  optionalNumber,
+  positive,
+  text,
+  textOrNull,
+} from "../schema/open-schema.ts";
 import { choiceSchema } from "./choice.ts";
-import { permutationImportanceSchema } from "./importance.ts";
-import { byTicker, count, date, forecastTablesSchema, maybe, metricsSchema } from "./metrics-schemas.ts";
-import { jobOperationSchema } from "./operation-schemas.ts";
+import {
+  byTicker,
+  forecastTablesSchema,
+  metricsSchema,
+  permutationImportanceSchema,
+} from "./metrics-schemas.ts";
+import { jobOperationSchema } from "./result-record.ts";
 import { verdictSchema } from "./verdict.ts";
 
 const forecastSchema = z.strictObject({
   dates: z.array(date),
-  predicted: z
-    .array(z.number())
-    .describe(
-      "Forecast of the next-day log-return, made at the close of the date. With window.delay, of the return that a trade that many closes later earns until the next close.",
-    ),
+  predicted: list(z.number()).describe(
+    "Forecast of the next-day log-return, made at the close of the date. With window.delay, of the return that a trade that many closes later earns until the next close.",
+  ),
   realised: z.array(maybe),
   lower: z.array(maybe),
   upper: z.array(maybe),
-  model: z
-    .array(z.number())
-    .optional()
-    .describe(
-      "The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any score row of the job.",
-    ),
+  model: optionalList(z.number()).describe(
+    "The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any score row of the job.",
+  ),
 });
 
-const dateSpanSchema = z.strictObject({ start: date, end: date }).meta({ id: "DateSpan" });
+const dateSpanSchema = named("DateSpan", { start: date, end: date });
 
-const importanceSchema = z
-  .strictObject({ feature: z.string(), importance: z.number() })
-  .meta({ id: "Importance" });
+const importanceSchema = named("Importance", { feature: text, importance: z.number() });
 
-const fitSchema = z
-  .strictObject({
-    fit_rows: count,
-    features: count.describe("Features with a value on the training dates."),
-    label_mean: z.number().describe("Mean label of the fit rows, as a log-return."),
-    label_deviation: z
-      .number()
-      .optional()
-      .describe("Standard deviation (ddof 0) of these labels, as a log-return; absent in outputs of 0.2.0."),
-    importances: z
-      .array(importanceSchema)
-      .optional()
-      .describe(
-        "Importances in the final fit, by the measure of its library: the 50 largest absolute values, in descending order.",
-      ),
-    splits: z
-      .strictObject({
-        train: dateSpanSchema.nullable(),
-        validate: dateSpanSchema.nullable(),
-        calibrate: dateSpanSchema.nullable(),
-      })
-      .optional()
-      .describe("run_dl_job: the first and last date of the ticker's windows in each part."),
-  })
-  .meta({ id: "Fit", description: "What a ticker's model was fitted on." });
+const fitSchema = named("Fit", "What a ticker's model was fitted on.", {
+  fit_rows: count,
+  features: count.describe("Features with a value on the training dates."),
+  label_mean: z.number().describe("Mean label of the fit rows, as a log-return."),
+  label_deviation: optionalNumber.describe(
+    "Standard deviation (ddof 0) of these labels, as a log-return; absent in outputs of 0.2.0.",
+  ),
+  importances: optionalList(importanceSchema).describe(
+    "Importances in the final fit, by the measure of its library: the 50 largest absolute values, in descending order.",
+  ),
+  splits: z
+    .strictObject({
+      train: dateSpanSchema.nullable(),
+      validate: dateSpanSchema.nullable(),
+      calibrate: dateSpanSchema.nullable(),
+    })
+    .optional()
+    .describe("run_dl_job: the first and last date of the ticker's windows in each part."),
+});
 
-const pooledFitSchema = z
-  .strictObject({
+const pooledFitSchema = named(
+  "PooledFit",
+  "run_ml_job with fit pooled: what the shared regressor was fitted on.",
+  {
     fit_rows: count.describe("Fit rows of all tickers."),
     features: count.describe("Columns of the matrix: all features that any ticker has."),
     label_mean: z.number().describe("Mean label of the fit rows of all tickers, as a log-return."),
-    fold_rows: z.array(count).describe("Training rows of each fold, over all tickers."),
+    fold_rows: list(count).describe("Training rows of each fold, over all tickers."),
     importances: fitSchema.shape.importances,
-  })
-  .meta({
-    id: "PooledFit",
-    description: "run_ml_job with fit pooled: what the shared regressor was fitted on.",
-  });
+  },
+);
 
-const refitBlockSchema = z
-  .strictObject({
-    start: date,
-    end: date.describe("The last date with a score row."),
-    fit_rows: count.describe("Rows that its models learned from, over all tickers."),
-    tickers: count.describe("Tickers with a forecast in the block."),
-    stand_ins: count.describe(
-      "Tickers forecast by an earlier block's model because the fit for this block failed.",
+const refitBlockSchema = named("RefitBlock", {
+  start: date,
+  end: date.describe("The last date with a score row."),
+  fit_rows: count.describe("Rows that its models learned from, over all tickers."),
+  tickers: count.describe("Tickers with a forecast in the block."),
+  stand_ins: count.describe(
+    "Tickers forecast by an earlier block's model because the fit for this block failed.",
+  ),
+  n: count.describe("Score rows with a label."),
+  r2_zero: maybe,
+  hit_rate: maybe,
+  dates: count.describe("Dates with an IC."),
+  ic_mean: maybe,
+  rank_ic_mean: maybe,
+});
+
+const spreadImportancesSchema = optionalList(
+  importanceSchema.extend({
+    spread: optionalNumber.describe(
+      "Standard deviation (ddof 1) over the fits of all blocks; absent where one does not list the feature.",
     ),
-    n: count.describe("Score rows with a label."),
-    r2_zero: maybe,
-    hit_rate: maybe,
-    dates: count.describe("Dates with an IC."),
-    ic_mean: maybe,
-    rank_ic_mean: maybe,
-  })
-  .meta({ id: "RefitBlock" });
-
-const spreadImportancesSchema = z
-  .array(
-    importanceSchema.extend({
-      spread: z
-        .number()
-        .optional()
-        .describe(
-          "Standard deviation (ddof 1) over the fits of all blocks; absent where one does not list the feature.",
-        ),
-    }),
-  )
-  .optional();
+  }),
+);
 
 const byBlock = z.array(maybe);
 
@@ -115,11 +112,13 @@ const blockTrainingSchema = z
     "By block, over an ensemble the mean of its members; null if no network was trained for the block, or its training failed.",
   );
 
-const refitsSchema = z
-  .strictObject({
-    blocks: z
-      .array(refitBlockSchema)
-      .describe("In time order; the models of the first block learned from the fit rows."),
+const refitsSchema = named(
+  "Refits",
+  "With refit_every or window: the blocks of score rows, and the fits that forecast them.",
+  {
+    blocks: list(refitBlockSchema).describe(
+      "In time order; the models of the first block learned from the fit rows.",
+    ),
     by_ticker: byTicker(
       z.strictObject({
         joins: date
@@ -127,17 +126,12 @@ const refitsSchema = z
           .describe(
             "Of a ticker with too few fit rows at Learning_end: the first date of the block from which it has forecasts.",
           ),
-        label_means: z
-          .array(maybe)
-          .describe(
-            "By block: the mean of the ticker's labels that its model learned from, as a log-return; null if the ticker has no row in the block.",
-          ),
-        factors: z
-          .array(maybe)
-          .optional()
-          .describe(
-            "By block: the factor of shrinkage for the ticker's forecasts; absent without shrinkage.",
-          ),
+        label_means: list(maybe).describe(
+          "By block: the mean of the ticker's labels that its model learned from, as a log-return; null if the ticker has no row in the block.",
+        ),
+        factors: optionalList(maybe).describe(
+          "By block: the factor of shrinkage for the ticker's forecasts; absent without shrinkage.",
+        ),
         importances: spreadImportancesSchema.describe(
           "Importances in the ticker's last fit; absent with fit pooled.",
         ),
@@ -149,11 +143,8 @@ const refitsSchema = z
     training: byTicker(blockTrainingSchema)
       .optional()
       .describe("Of run_dl_job: how the networks of each block were trained, by ticker or `portfolio`."),
-  })
-  .meta({
-    id: "Refits",
-    description: "With refit_every or window: the blocks of score rows, and the fits that forecast them.",
-  });
+  },
+);
 
 const foldSchema = z.strictObject({
   train_start: date,
@@ -161,10 +152,9 @@ const foldSchema = z.strictObject({
   test_start: date,
   test_end: date,
   train_rows: count,
-  label_mean: z
-    .number()
-    .optional()
-    .describe("Mean label of the training rows, as a log-return; absent in outputs of 0.2.0."),
+  label_mean: optionalNumber.describe(
+    "Mean label of the training rows, as a log-return; absent in outputs of 0.2.0.",
+  ),
   ...metricsSchema.shape,
 });
 
@@ -180,81 +170,68 @@ const epochsSchema = z.array(
   z.strictObject({
     train_loss: z.number(),
     validation_loss: z.number(),
-    validation_ic: z
-      .number()
-      .optional()
-      .describe(
-        "With monitor ic: mean correlation between forecasts and targets across tickers, over the validation dates.",
-      ),
+    validation_ic: optionalNumber.describe(
+      "With monitor ic: mean correlation between forecasts and targets across tickers, over the validation dates.",
+    ),
   }),
 );
-const bestEpochSchema = z
-  .int()
-  .positive()
-  .describe("Counted from 1. The forecasts use the average of the weights up to the end of this epoch.");
-const predictionScaleSchema = z
-  .number()
-  .optional()
-  .describe("Only with the loss directional: the factor of the network's raw predictions.");
+const bestEpochSchema = positive.describe(
+  "Counted from 1. The forecasts use the average of the weights up to the end of this epoch.",
+);
+const predictionScaleSchema = optionalNumber.describe(
+  "Only with the loss directional: the factor of the network's raw predictions.",
+);
 
 const trainingSchema = z.strictObject({
   epochs: epochsSchema,
   best_epoch: bestEpochSchema,
-  zero_validation_loss: z
-    .number()
-    .optional()
-    .describe("Validation loss of the zero forecast; absent in outputs of older versions."),
+  zero_validation_loss: optionalNumber.describe(
+    "Validation loss of the zero forecast; absent in outputs of older versions.",
+  ),
   parameters: count.describe("Number of parameters of the network."),
   prediction_scale: predictionScaleSchema,
-  members: z
-    .array(
-      z.strictObject({
-        member: z.int().positive(),
-        epochs: epochsSchema,
-        best_epoch: bestEpochSchema,
-        zero_validation_loss: z.number(),
-        prediction_scale: predictionScaleSchema,
-      }),
-    )
-    .optional()
-    .describe("The networks of an ensemble from member 1 on; the members beside this one describe member 0."),
+  members: optionalList(
+    z.strictObject({
+      member: positive,
+      epochs: epochsSchema,
+      best_epoch: bestEpochSchema,
+      zero_validation_loss: z.number(),
+      prediction_scale: predictionScaleSchema,
+    }),
+  ).describe("The networks of an ensemble from member 1 on; the members beside this one describe member 0."),
 });
 
 const blasSchema = z.strictObject({
-  name: z.string(),
-  version: z.string().nullable(),
-  kernel: z.string().nullable().describe("The processor that its kernels were written for, such as Haswell."),
+  name: text,
+  version: textOrNull,
+  kernel: textOrNull.describe("The processor that its kernels were written for, such as Haswell."),
 });
 
 /** The facts by which the libraries choose kernels, which determine the last digits. */
-export const machineSchema = z
-  .strictObject({
-    processor: z
-      .string()
-      .describe("Architecture, vendor, family and model: `x86_64 AuthenticAMD family 25 model 17`."),
-    numpy_dispatch: z
-      .array(z.string())
-      .describe("Instruction sets beyond its baseline that NumPy chooses kernels for."),
-    torch_capability: z
-      .string()
-      .nullable()
-      .describe("Instruction set that PyTorch chooses kernels for; null if the job does not use PyTorch."),
-    blas: z.record(z.string(), blasSchema).describe("The BLAS of numpy, and of scipy if the job uses it."),
-  })
-  .meta({ id: "Machine" });
+export const machineSchema = named("Machine", {
+  processor: text.describe(
+    "Architecture, vendor, family and model: `x86_64 AuthenticAMD family 25 model 17`.",
+  ),
+  numpy_dispatch: list(text).describe("Instruction sets beyond its baseline that NumPy chooses kernels for."),
+  torch_capability: textOrNull.describe(
+    "Instruction set that PyTorch chooses kernels for; null if the job does not use PyTorch.",
+  ),
+  blas: z.record(text, blasSchema).describe("The BLAS of numpy, and of scipy if the job uses it."),
+});
 
 const threadsSchema = z
-  .record(z.string(), z.int().positive().nullable())
+  .record(text, positive.nullable())
   .describe("Threads of one fit, by library, for each library that would otherwise start more.");
 
 export const OUTPUT_SCHEMA_NAME = "mucast.forecast/1";
 
 /** The blob that a job writes. The portfolio optimizer reads its `mu`. */
-export const outputBlobSchema = z
-  .strictObject({
+export const outputBlobSchema = named(
+  "OutputBlob",
+  {
     schema: z.literal(OUTPUT_SCHEMA_NAME),
     operation: jobOperationSchema,
-    id: z.string(),
+    id: text,
     created_at: z.iso.datetime(),
     machine: machineSchema
       .nullable()
@@ -267,14 +244,10 @@ export const outputBlobSchema = z
       end: date,
       learning_end: date.nullable(),
       as_of: date,
-      median_spacing_days: maybe
-        .optional()
-        .describe(
-          "Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices.",
-        ),
-      delay: z
-        .int()
-        .positive()
+      median_spacing_days: maybeAbsent.describe(
+        "Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices.",
+      ),
+      delay: positive
         .optional()
         .describe(
           "The number of closes after its date at which the return of a forecast begins; it ends at the next close. Absent for 0: the return begins at the close of the date itself.",
@@ -309,32 +282,27 @@ export const outputBlobSchema = z
     model: z.looseObject({}).describe("The resolved configuration, with every default filled in."),
     warnings: z.array(warningSchema),
     failures: z.array(failureSchema),
-    tags: z
-      .array(z.string())
-      .optional()
-      .describe("The tags of the payload, in its order; absent if it has none."),
+    tags: optionalList(text).describe("The tags of the payload, in its order; absent if it has none."),
     provenance: z.strictObject({
-      feature_url: z.string(),
-      data_extractor_url: z.string(),
-      feature_sha256: z.string().regex(/^[0-9a-f]{64}$/),
-      data_extractor_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      feature_url: text,
+      data_extractor_url: text,
+      feature_sha256: digest,
+      data_extractor_sha256: digest,
       requested_window: z
         .strictObject({
-          start: z.string().nullable(),
-          end: z.string().nullable(),
-          learning_end: z.string().nullable(),
+          start: textOrNull,
+          end: textOrNull,
+          learning_end: textOrNull,
         })
         .optional()
         .describe("The bounds of the window that the payload gave; absent if it gave none."),
-      config: z
-        .string()
-        .nullable()
+      config: textOrNull
         .optional()
         .describe(
           "The JSON text of the config's section `ML params` or `NN params`, as the caller wrote it; null if it contains a signed URL.",
         ),
-      config_sha256: z.string().regex(/^[0-9a-f]{64}$/),
-      versions: z.record(z.string(), z.string()),
+      config_sha256: digest,
+      versions: z.record(text, text),
       commit: z
         .string()
         .regex(/^([0-9a-f]{40}|[0-9a-f]{64})(-dirty)?$/)
@@ -351,19 +319,18 @@ export const outputBlobSchema = z
           "SHA-256 of the lock file of the Python environment; null if MUCAST_PYTHON names the interpreter.",
         ),
       seed: z.unknown(),
-      threads_per_fit: z.int().positive(),
+      threads_per_fit: positive,
       threads: threadsSchema.nullable().optional(),
-      kernel_level: z
-        .string()
-        .nullable()
+      kernel_level: textOrNull
         .optional()
         .describe(
           "Processor level that the kernels were pinned to, such as x86-64-v3; null if they were not pinned.",
         ),
-      device: z.string(),
+      device: text,
     }),
-  })
-  .meta({ id: "OutputBlob", title: "Output blob" });
+  },
+  { title: "Output blob" },
+);
 
 export type Machine = z.infer<typeof machineSchema>;
 export type Threads = z.infer<typeof threadsSchema>;

@@ -1,97 +1,89 @@
 import { z } from "zod";
-import { mayGrow } from "../schema/open-schema.ts";
-import { jobOperationSchema } from "./operation-schemas.ts";
+import {
+  count,
+  date,
+  digest,
+  list,
+  mayGrow,
+  named,
+  optionalNumber,
+  text,
+  textOrNull,
+} from "../schema/open-schema.ts";
+import { jobOperationSchema } from "./result-record.ts";
 
 /** The exit code of the command line by verdict. */
 export const REPLAY_EXITS = { identical: 0, differs: 6, cannot_replay: 7 } as const;
 export type ReplayVerdict = keyof typeof REPLAY_EXITS;
 
+function differs(advice: string) {
+  return { verdict: "differs", advice } as const;
+}
+
+function cannotReplay(advice: string) {
+  return { verdict: "cannot_replay", advice } as const;
+}
+
 /** Why a replay differs or cannot run, and what to do about it; docs/replay.md has a row for each reason. */
 export const REPLAY_REASONS = {
-  inputs: {
-    verdict: "differs",
-    advice:
-      "Provide the blobs that the output was made from. If only changed blobs are left, the output cannot be verified.",
-  },
-  spelling: {
-    verdict: "differs",
-    advice:
-      "Every value is verified, but a program read the output and wrote it again, so the bytes differ from those that the job wrote. If the bytes matter, use the job's own file.",
-  },
-  versions: {
-    verdict: "differs",
-    advice:
-      "Install the version and commit of mucast that the output records, run its `mucast setup`, and replay there. Another version may compute other last digits.",
-  },
-  instruction_set: {
-    verdict: "differs",
-    advice:
-      "Replay on the kind of processor that `machine` in the output names, or run the job with `portable` (--portable): such outputs agree on all x86-64-v3 machines.",
-  },
-  device: {
-    verdict: "differs",
-    advice: "Networks trained on a GPU do not promise the same bytes. If that matters, train on the CPU.",
-  },
-  engine_crashed: {
-    verdict: "differs",
-    advice:
-      "The recorded job went on without these tickers, for example because the machine was short of memory. Run the job again and keep the new output.",
-  },
-  defect: {
-    verdict: "differs",
-    advice:
-      "Inputs, versions and processor are the same, so either the output was changed after the job, or mucast has a defect. Compare the output with its first copy, and if they are equal, report this verdict.",
-  },
-  another_schema: {
-    verdict: "cannot_replay",
-    advice:
-      "Provide an output of run_ml_job or run_dl_job: a JSON document with the schema mucast.forecast/1.",
-  },
-  config_missing: {
-    verdict: "cannot_replay",
-    advice:
-      "The output comes from a version that did not keep the config, or the config contains a signed URL. Provide the job's config as `config` (--config).",
-  },
-  config_differs: {
-    verdict: "cannot_replay",
-    advice:
-      "Provide the config byte for byte as the job received it, or omit `config` (--config) if the output has its own.",
-  },
-  inputs_gone: {
-    verdict: "cannot_replay",
-    advice:
-      "Provide both blobs as `feature_url` and `data_extractor_url` (--feature-url, --data-extractor-url), or put them beside the output under the recorded names. An output does not keep the signature of a URL: if the storage needs one, provide the URL with a new signature.",
-  },
-  job_refused: {
-    verdict: "cannot_replay",
-    advice:
-      "This version does not run the recorded job on this machine; the problem says why. Replay with the version that `provenance` in the output names.",
-  },
-} as const satisfies Record<string, { verdict: ReplayVerdict; advice: string }>;
+  inputs: differs(
+    "Provide the blobs that the output was made from. If only changed blobs are left, the output cannot be verified.",
+  ),
+  spelling: differs(
+    "Every value is verified, but a program read the output and wrote it again, so the bytes differ from those that the job wrote. If the bytes matter, use the job's own file.",
+  ),
+  versions: differs(
+    "Install the version and commit of mucast that the output records, run its `mucast setup`, and replay there. Another version may compute other last digits.",
+  ),
+  instruction_set: differs(
+    "Replay on the kind of processor that `machine` in the output names, or run the job with `portable` (--portable): such outputs agree on all x86-64-v3 machines.",
+  ),
+  device: differs(
+    "Networks trained on a GPU do not promise the same bytes. If that matters, train on the CPU.",
+  ),
+  engine_crashed: differs(
+    "The recorded job went on without these tickers, for example because the machine was short of memory. Run the job again and keep the new output.",
+  ),
+  defect: differs(
+    "Inputs, versions and processor are the same, so either the output was changed after the job, or mucast has a defect. Compare the output with its first copy, and if they are equal, report this verdict.",
+  ),
+  another_schema: cannotReplay(
+    "Provide an output of run_ml_job or run_dl_job: a JSON document with the schema mucast.forecast/1.",
+  ),
+  config_missing: cannotReplay(
+    "The output comes from a version that did not keep the config, or the config contains a signed URL. Provide the job's config as `config` (--config).",
+  ),
+  config_differs: cannotReplay(
+    "Provide the config byte for byte as the job received it, or omit `config` (--config) if the output has its own.",
+  ),
+  inputs_gone: cannotReplay(
+    "Provide both blobs as `feature_url` and `data_extractor_url` (--feature-url, --data-extractor-url), or put them beside the output under the recorded names. An output does not keep the signature of a URL: if the storage needs one, provide the URL with a new signature.",
+  ),
+  job_refused: cannotReplay(
+    "This version does not run the recorded job on this machine; the problem says why. Replay with the version that `provenance` in the output names.",
+  ),
+} satisfies Record<string, { verdict: ReplayVerdict; advice: string }>;
 
 export type ReplayReason = keyof typeof REPLAY_REASONS;
 
 /** The largest sizes of what a verdict lists. */
 export const REPLAY_LISTS = { names: 20, facts: 50, lacks: 100 } as const;
 
-const count = z.int().nonnegative();
-const digest = z.string().regex(/^[0-9a-f]{64}$/);
-const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const names = z.strictObject({
   count,
-  first: z.array(z.string()).max(REPLAY_LISTS.names),
+  first: z.array(text).max(REPLAY_LISTS.names),
 });
 
-const reasonSchema = z
-  .strictObject({
-    code: mayGrow(z.enum(Object.keys(REPLAY_REASONS) as [ReplayReason, ...ReplayReason[]])),
-    message: z.string(),
-    advice: z.string(),
-  })
-  .meta({ id: "ReplayReason" });
+const reasonSchema = named("ReplayReason", {
+  code: mayGrow(z.enum(Object.keys(REPLAY_REASONS) as [ReplayReason, ...ReplayReason[]])),
+  message: text,
+  advice: text,
+});
 
-const changeSchema = z
-  .strictObject({
+const changeSchema = named(
+  "InputChange",
+  "How the found blob differs from the one that the output was made from.",
+  {
     values: count.describe("Values that differ, of a ticker, date and column that both blobs have."),
     tickers: names.describe("Tickers with a changed value, or with a date or column in only one blob."),
     columns: names.describe("Columns with a changed value, or in only one blob."),
@@ -101,91 +93,85 @@ const changeSchema = z
       .describe("Dates with a changed value, or in only one blob."),
     only_recorded: names.describe("Tickers that only the recorded blob has."),
     only_found: names.describe("Tickers that only the found blob has."),
-  })
-  .meta({
-    id: "InputChange",
-    description: "How the found blob differs from the one that the output was made from.",
-  });
+  },
+);
 
-const inputSchema = z
-  .strictObject({
-    url: z.string().describe("The URL in the output."),
-    sha256: digest,
-    found: z
-      .strictObject({ url: z.string(), sha256: digest })
-      .nullable()
-      .describe(
-        "The blob with that digest, or else the first one that could be read; null if none could be read.",
-      ),
-    tried: z
-      .array(z.strictObject({ url: z.string(), problem: z.string() }))
-      .describe("Places without a blob of that digest, and why."),
-    change: changeSchema
-      .optional()
-      .describe("Present if both the recorded blob and another one are available."),
-  })
-  .meta({ id: "ReplayInput" });
+const inputSchema = named("ReplayInput", {
+  url: text.describe("The URL in the output."),
+  sha256: digest,
+  found: z
+    .strictObject({ url: text, sha256: digest })
+    .nullable()
+    .describe(
+      "The blob with that digest, or else the first one that could be read; null if none could be read.",
+    ),
+  tried: list(z.strictObject({ url: text, problem: z.string() })).describe(
+    "Places without a blob of that digest, and why.",
+  ),
+  change: changeSchema
+    .optional()
+    .describe("Present if both the recorded blob and another one are available."),
+});
 
 /** A value as a difference shows it: absent if the document has no such member, and cut if it is long. */
 const shown = z.unknown().optional();
 
-const differenceSchema = z
-  .strictObject({
-    path: z.string().describe("For example, forecasts.AAA.predicted[3]."),
-    recorded: shown,
-    replayed: shown,
-    absolute: z.number().optional(),
-    relative: z
-      .number()
-      .nullable()
-      .optional()
-      .describe("Relative to the recorded number; null if that is 0, or too small for a quotient."),
-  })
-  .meta({ id: "Difference" });
+const differenceSchema = named("Difference", {
+  path: text.describe("For example, forecasts.AAA.predicted[3]."),
+  recorded: shown,
+  replayed: shown,
+  absolute: optionalNumber,
+  relative: z
+    .number()
+    .nullable()
+    .optional()
+    .describe("Relative to the recorded number; null if that is 0, or too small for a quotient."),
+});
 
-const differencesSchema = z
-  .strictObject({
-    numbers: count.describe("Numbers in both documents that differ."),
-    others: count.describe("Texts, nulls and lengths that differ, and members of only one document."),
-    spellings: count
-      .optional()
-      .describe("Equal values that are written differently, such as 1.0 for 1; absent if there are none."),
-    first: differenceSchema,
-    largest: differenceSchema.nullable().describe("The difference with the largest absolute value."),
-    largest_relative: differenceSchema.nullable(),
-    members: z
-      .array(
-        z.strictObject({
-          name: z.string(),
-          numbers: count,
-          others: count,
-          largest: z.number().nullable().describe("Largest absolute difference."),
-        }),
-      )
-      .max(REPLAY_LISTS.facts)
-      .describe("Top-level members that differ."),
-  })
-  .meta({ id: "Differences" });
+const differencesSchema = named("Differences", {
+  numbers: count.describe("Numbers in both documents that differ."),
+  others: count.describe("Texts, nulls and lengths that differ, and members of only one document."),
+  spellings: count
+    .optional()
+    .describe("Equal values that are written differently, such as 1.0 for 1; absent if there are none."),
+  first: differenceSchema,
+  largest: differenceSchema.nullable().describe("The difference with the largest absolute value."),
+  largest_relative: differenceSchema.nullable(),
+  members: z
+    .array(
+      z.strictObject({
+        name: text,
+        numbers: count,
+        others: count,
+        largest: z.number().nullable().describe("Largest absolute difference."),
+      }),
+    )
+    .max(REPLAY_LISTS.facts)
+    .describe("Top-level members that differ."),
+});
 
-const factSchema = z
-  .strictObject({ name: z.string(), recorded: z.string().nullable(), replayed: z.string().nullable() })
-  .meta({ id: "ChangedFact", description: "Null if that side does not have it." });
+const factSchema = named("ChangedFact", "Null if that side does not have it.", {
+  name: text,
+  recorded: textOrNull,
+  replayed: textOrNull,
+});
 
 export const REPLAY_SCHEMA_NAME = "mucast.replay/1";
 
 /** The verdict of a replay. The same request on the same kind of machine gives the same bytes, apart from `id`. */
-export const replayBlobSchema = z
-  .strictObject({
+export const replayBlobSchema = named(
+  "ReplayBlob",
+  {
     schema: z.literal(REPLAY_SCHEMA_NAME),
-    id: z.string(),
+    id: text,
     verdict: mayGrow(z.enum(Object.keys(REPLAY_EXITS) as [ReplayVerdict, ...ReplayVerdict[]])),
     reason: reasonSchema.optional().describe("The likely reason; absent if the replay is identical."),
     output: z.strictObject({
-      url: z.string().describe("Without secrets; for a local file, its name."),
+      url: text.describe("Without secrets; for a local file, its name."),
       sha256: digest.describe("SHA-256 of the output as stored."),
       operation: jobOperationSchema.nullable(),
-      id: z.string().nullable(),
-      created_at: z.string().nullable(),
+      id: textOrNull,
+      created_at: textOrNull,
     }),
     compared: z
       .strictObject({
@@ -201,7 +187,7 @@ export const replayBlobSchema = z
       .describe("Present if the job ran."),
     differences: differencesSchema.optional(),
     lacks: z
-      .array(z.string())
+      .array(text)
       .max(REPLAY_LISTS.lacks)
       .describe("Members that the older version of the output did not write; they were not compared."),
     inputs: z
@@ -211,11 +197,12 @@ export const replayBlobSchema = z
     versions: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Versions that differ."),
     machine: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Facts about the machine that differ."),
     problem: z
-      .strictObject({ code: z.string(), detail: z.string() })
+      .strictObject({ code: text, detail: z.string() })
       .optional()
       .describe("The problem that ended the job."),
-  })
-  .meta({ id: "ReplayBlob", title: "Replay blob" });
+  },
+  { title: "Replay blob" },
+);
 
 export type ReplayBlob = z.infer<typeof replayBlobSchema>;
 export type InputChange = z.infer<typeof changeSchema>;

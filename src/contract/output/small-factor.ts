@@ -1,4 +1,4 @@
-import { bandFromT } from "./band.ts";
+import { bandFromT } from "./test-quantile.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Forecasts with a smaller factor are as good as 0 beside costs, so a reader needs the order and a next step. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { studentQuantile } from "./student.ts";
+import { studentQuantile } from "./test-quantile.ts";
 
 test("quantiles of Student's t agree with those of scipy", () => {
   const expected: readonly (readonly [number, number, number])[] = [

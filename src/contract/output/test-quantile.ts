@@ -1,5 +1,4 @@
-import { studentQuantile } from "./student.ts";
-import type { TestMethod } from "./test-method.ts";
+import type { TestMethod } from "./metrics-schemas.ts";
 
 /** Values a day apart correlate over about a week. */
 export const NEWEY_WEST_LAG = 5;
@@ -13,7 +12,6 @@ export const EWC_TERMS = 8;
 /** From this many values on, cosine sums hold their size better than a lag of 5; below, they have too few values a term. */
 export const MIN_EWC_VALUES = 60;
 
-/** How the error of a mean over dates is estimated. */
 export type MeanMethod = Exclude<TestMethod, "student">;
 
 export function meanMethod(n: number): MeanMethod {
@@ -72,4 +70,51 @@ export function datesQuantile(
   probability: FixedBProbability,
 ): number | null {
   return dates < MIN_DATES ? null : testQuantile(method, dates, probability);
+}
+
+/**
+ * The quantile of Student's t, to about 1e-12: found by halving, from the finite sums that its distribution is for a whole number of degrees
+ * of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
+ * @param freedom a whole number, at least 1. @param probability above 0.5 and below 1.
+ */
+export function studentQuantile(freedom: number, probability: number): number {
+  // In angles, since t = sqrt(freedom) tan(angle) has no end.
+  let [low, high] = [0, Math.PI / 2];
+  for (let i = 0; i < 60; i++) {
+    const middle = (low + high) / 2;
+    if (inside(middle, freedom) < 2 * probability - 1) low = middle;
+    else high = middle;
+  }
+  return Math.sqrt(freedom) * Math.tan((low + high) / 2);
+}
+
+function inside(angle: number, freedom: number): number {
+  const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
+  const isOdd = freedom % 2 === 1;
+  let term = isOdd ? cosine : 1;
+  let sum = freedom === 1 ? 0 : term;
+  for (let k = isOdd ? 2 : 1; k <= freedom - 3; k += 2) {
+    term *= (k / (k + 1)) * cosine * cosine;
+    sum += term;
+  }
+  return isOdd ? (2 / Math.PI) * (angle + sine * sum) : sine * sum;
+}
+
+export interface Band {
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * A figure plus and minus the quantile times its error, which is the figure divided by its t.
+ * @param quantile of a one-sided test; null if there are too few dates. @returns null without an error.
+ */
+export function bandFromT(
+  figure: number | null | undefined,
+  t: number | null | undefined,
+  quantile: number | null | undefined,
+): Band | null {
+  if (figure == null || !t || !Number.isFinite(t) || quantile == null) return null;
+  const half = quantile * Math.abs(figure / t);
+  return { low: figure - half, high: figure + half };
 }

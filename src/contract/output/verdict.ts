@@ -1,9 +1,15 @@
 import { z } from "zod";
-import { mayGrow } from "../schema/open-schema.ts";
-import { testMethodSchema } from "./test-method.ts";
-
-const count = z.int().nonnegative();
-const maybe = z.number().nullable();
+import {
+  count,
+  list,
+  maybe,
+  maybeAbsent,
+  mayGrow,
+  named,
+  optionalText,
+  text,
+} from "../schema/open-schema.ts";
+import { testMethodSchema } from "./metrics-schemas.ts";
 
 /** Rows on which forecasts are judged; the models did not learn from any of them. */
 const JUDGED_ROWS = ["score", "out_of_fold", "calibration", "validation"] as const;
@@ -32,91 +38,74 @@ const findingFields = {
   ),
   quantile: maybe.describe("The t that evidence needs; null if there are too few dates."),
   method: testMethodSchema,
-  sentence: z.string().describe("The finding in words."),
+  sentence: text.describe("The finding in words."),
 };
 
-const orderFindingSchema = z
-  .strictObject({
-    ...findingFields,
-    figure: maybe.describe(
-      "Mean IC over dates with at least 5 tickers; with fewer than 30 such dates (form time_series), the mean over dates of the return on the side of the forecast, in deviations of each ticker's fit labels.",
-    ),
-    form: mayGrow(z.enum(["cross_section", "time_series"])),
-    mean_figure: maybe.describe(
-      "The same figure for the training mean, the best baseline that has an order; null over time, where it has none.",
-    ),
-    added_figure: maybe
-      .optional()
-      .describe(
-        "The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing; absent over time.",
-      ),
-    added_t: maybe.optional().describe("The t of added_figure; evidence needs it too."),
-  })
-  .meta({ id: "OrderFinding" });
+const orderFindingSchema = named("OrderFinding", {
+  ...findingFields,
+  figure: maybe.describe(
+    "Mean IC over dates with at least 5 tickers; with fewer than 30 such dates (form time_series), the mean over dates of the return on the side of the forecast, in deviations of each ticker's fit labels.",
+  ),
+  form: mayGrow(z.enum(["cross_section", "time_series"])),
+  mean_figure: maybe.describe(
+    "The same figure for the training mean, the best baseline that has an order; null over time, where it has none.",
+  ),
+  added_figure: maybeAbsent.describe(
+    "The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing; absent over time.",
+  ),
+  added_t: maybeAbsent.describe("The t of added_figure; evidence needs it too."),
+});
 
-const sizeTestSchema = z
-  .strictObject({
-    r2: maybe.describe("1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."),
-    clark_west_t: maybe.describe(
-      "Clark and West (2007), on the forecasts whose order is judged (with shrinkage `pooled` the model's own): whether they contain information that the baseline does not, apart from their noise.",
+const sizeTestSchema = named("SizeTest", {
+  r2: maybe.describe("1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."),
+  clark_west_t: maybe.describe(
+    "Clark and West (2007), on the forecasts whose order is judged (with shrinkage `pooled` the model's own): whether they contain information that the baseline does not, apart from their noise.",
+  ),
+  squared_error_t: maybe.describe(
+    "Whether the squared error of the forecasts as published is smaller than the baseline's; on held-out rows, of the forecasts before shrinkage.",
+  ),
+});
+
+const sizesFindingSchema = named("SizesFinding", {
+  ...findingFields,
+  figure: maybe.describe("`r2` against the best baseline."),
+  informative: z
+    .boolean()
+    .describe(
+      "Whether both Clark-West tests pass, so that the model knows something about sizes, whatever its noise costs. `state` is evidence only if the squared error is smaller than those of both baselines, too.",
     ),
-    squared_error_t: maybe.describe(
-      "Whether the squared error of the forecasts as published is smaller than the baseline's; on held-out rows, of the forecasts before shrinkage.",
-    ),
-  })
-  .meta({ id: "SizeTest" });
+  best_baseline: mayGrow(z.enum(["zero", "mean"])).describe("The baseline with the smaller squared error."),
+  against: z.strictObject({ zero: sizeTestSchema, mean: sizeTestSchema }),
+});
 
-const sizesFindingSchema = z
-  .strictObject({
-    ...findingFields,
-    figure: maybe.describe("`r2` against the best baseline."),
-    informative: z
-      .boolean()
-      .describe(
-        "Whether both Clark-West tests pass, so that the model knows something about sizes, whatever its noise costs. `state` is evidence only if the squared error is smaller than those of both baselines, too.",
-      ),
-    best_baseline: mayGrow(z.enum(["zero", "mean"])).describe("The baseline with the smaller squared error."),
-    against: z.strictObject({ zero: sizeTestSchema, mean: sizeTestSchema }),
-  })
-  .meta({ id: "SizesFinding" });
+const intervalsFindingSchema = named("IntervalsFinding", {
+  ...findingFields,
+  figure: maybe.describe("Coverage."),
+  asked: z.number().describe("1 - alpha."),
+  quiet: maybeAbsent.describe("Coverage on the tenth of days with the lowest volatility."),
+  wild: maybeAbsent.describe("Coverage on the tenth of days with the highest volatility."),
+});
 
-const intervalsFindingSchema = z
-  .strictObject({
-    ...findingFields,
-    figure: maybe.describe("Coverage."),
-    asked: z.number().describe("1 - alpha."),
-    quiet: maybe.optional().describe("Coverage on the tenth of days with the lowest volatility."),
-    wild: maybe.optional().describe("Coverage on the tenth of days with the highest volatility."),
-  })
-  .meta({ id: "IntervalsFinding" });
-
-const rowsVerdictSchema = z
-  .strictObject({
-    rows: judgedRowsSchema,
-    order: orderFindingSchema,
-    sizes: sizesFindingSchema,
-    intervals: intervalsFindingSchema.nullable(),
-  })
-  .meta({ id: "RowsVerdict" });
+const rowsVerdictSchema = named("RowsVerdict", {
+  rows: judgedRowsSchema,
+  order: orderFindingSchema,
+  sizes: sizesFindingSchema,
+  intervals: intervalsFindingSchema.nullable(),
+});
 
 /** How good forecasts are. The job judges them once, and everything that displays an output displays this verdict. */
-export const verdictSchema = z
-  .strictObject({
-    state: verdictStateSchema.describe(
-      "Judged by the order and the sizes on `rows`: the score rows if they have labels on at least 250 dates.",
-    ),
-    rows: judgedRowsSchema,
-    title: z.string(),
-    sentence: z.string(),
-    later: z
-      .string()
-      .optional()
-      .describe(
-        "What the order is worth if the trades are made at the first close after the forecasts, in a sentence; absent with fewer than 30 dates.",
-      ),
-    judged: z.array(rowsVerdictSchema).describe("Each set of rows; the one behind the headline comes first."),
-  })
-  .meta({ id: "Verdict" });
+export const verdictSchema = named("Verdict", {
+  state: verdictStateSchema.describe(
+    "Judged by the order and the sizes on `rows`: the score rows if they have labels on at least 250 dates.",
+  ),
+  rows: judgedRowsSchema,
+  title: text,
+  sentence: text,
+  later: optionalText.describe(
+    "What the order is worth if the trades are made at the first close after the forecasts, in a sentence; absent with fewer than 30 dates.",
+  ),
+  judged: list(rowsVerdictSchema).describe("Each set of rows; the one behind the headline comes first."),
+});
 
 export type JudgedRows = (typeof JUDGED_ROWS)[number];
 export type FindingState = (typeof FINDING_STATES)[number];

@@ -3,12 +3,13 @@ import { ERROR_TABLE, type ErrorCode } from "../errors/error-codes.ts";
 import { MucastError } from "../errors/errors.ts";
 import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
 import { type CodeCounts, countCodes, MAX_LISTED, SIZES } from "../schema/answer-limits.ts";
-import { mayGrow } from "../schema/open-schema.ts";
+import { mayGrow, named, optionalList } from "../schema/open-schema.ts";
 
-/** A ticker that failed while its job continued. */
-export const failureSchema = z
-  .strictObject({ ticker: z.string(), code: z.string(), message: z.string() })
-  .meta({ id: "Failure", description: "A ticker without forecasts, and why; the others are not affected." });
+export const failureSchema = named(
+  "Failure",
+  "A ticker without forecasts, and why; the others are not affected.",
+  { ticker: z.string(), code: z.string(), message: z.string() },
+);
 
 export type Failure = z.infer<typeof failureSchema>;
 
@@ -28,13 +29,11 @@ export function crashIn(error: unknown): Failure | undefined {
   return error instanceof MucastError ? error.data.failures?.find(isCrash) : undefined;
 }
 
-const faultSchema = z
-  .strictObject({
-    path: z.string(),
-    message: z.string(),
-    suggestion: z.string().optional(),
-  })
-  .meta({ id: "Fault", description: "One fault of a payload." });
+const faultSchema = named("Fault", "One fault of a payload.", {
+  path: z.string(),
+  message: z.string(),
+  suggestion: z.string().optional(),
+});
 
 /**
  * RFC 9457 problem details of a failed operation or a refused request. `ErrorData` lists the members that may be added.
@@ -49,10 +48,10 @@ export const problemSchema = z
     detail: z.string(),
     advice: z.string(),
     path: z.string().optional(),
-    faults: z.array(faultSchema).optional().describe("Every fault of a payload."),
+    faults: optionalList(faultSchema).describe("Every fault of a payload."),
     suggestion: z.string().optional(),
-    accepted: z.array(z.string()).optional(),
-    failures: z.array(failureSchema).optional().describe("Why tickers failed; of many, the first."),
+    accepted: optionalList(z.string()),
+    failures: optionalList(failureSchema).describe("Why tickers failed; of many, the first."),
     failure_counts: z
       .record(z.string(), z.int().nonnegative())
       .optional()

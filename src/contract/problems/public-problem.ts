@@ -5,7 +5,6 @@ import { type Problem, problemOf } from "./problem.ts";
 
 /** What the log contains about an error and the caller's problem does not. */
 export interface PrivateDetails {
-  /** The problem contains it too. */
   readonly id: string;
   readonly what: "defect" | "engine";
   /** The error with its stack, its causes, and the engine's last output. */
@@ -25,36 +24,28 @@ const OF_THE_ENGINE: Partial<Record<ErrorCode, string>> = {
  * @param log receives what the problem omits.
  */
 export function publicProblem(error: unknown, log: (withheld: PrivateDetails) => void): Problem {
-  const engine = engineProblem(error);
-  if (engine === undefined && error instanceof MucastError && error.code !== "internal")
-    return problemOf(error);
-  const id = randomUUID();
-  log({ id, what: engine === undefined ? "defect" : "engine", text: textOf(error) });
-  const { code, sentence, ...advice } = engine ?? { code: "internal", sentence: "a defect of mucast" };
-  const source = engine === undefined ? "its log" : "the log of mucast";
-  return problemOf(new MucastError(code, `${sentence}; see ${id} in ${source}`, { id, ...advice }));
-}
-
-/** The caller's view of the error; with its own advice, which names no path of the machine. */
-interface EngineProblem {
-  readonly code: ErrorCode;
-  readonly sentence: string;
-  readonly advice?: string;
-}
-
-function engineProblem(error: unknown): EngineProblem | undefined {
-  if (!(error instanceof MucastError)) return undefined;
-  const { code, data } = error;
-  const sentence = OF_THE_ENGINE[code];
+  const known = error instanceof MucastError && error.code !== "internal" ? error : undefined;
+  const { code = "internal", data = {} } = known ?? {};
+  // Without its last output, and if it has no source, the message about a crash names no path of the machine.
   const isPlain = code === "engine_crashed" && data.source === undefined && data.stderr === undefined;
-  if (sentence === undefined || isPlain) return undefined;
-  return { code, sentence, ...(data.advice === undefined ? {} : { advice: data.advice }) };
+  const sentence = isPlain ? undefined : OF_THE_ENGINE[code];
+  if (known !== undefined && sentence === undefined) return problemOf(known);
+  const id = randomUUID();
+  log({ id, what: sentence === undefined ? "defect" : "engine", text: textOf(error) });
+  const message =
+    sentence === undefined
+      ? `a defect of mucast; see ${id} in its log`
+      : `${sentence}; see ${id} in the log of mucast`;
+  return problemOf(new MucastError(code, message, { id, ...(data.advice && { advice: data.advice }) }));
 }
 
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const stderr =
-    error instanceof MucastError && typeof error.data.stderr === "string" ? error.data.stderr : "";
-  const text = [error.stack ?? error.message, ...(stderr === "" ? [] : [stderr])].join("\n");
-  return error.cause === undefined ? text : `${text}\ncaused by ${textOf(error.cause)}`;
+  const stderr = error instanceof MucastError ? error.data.stderr : undefined;
+  const text = [
+    error.stack ?? error.message,
+    ...(typeof stderr === "string" && stderr !== "" ? [stderr] : []),
+  ];
+  if (error.cause !== undefined) text.push(`caused by ${textOf(error.cause)}`);
+  return text.join("\n");
 }

@@ -9,11 +9,9 @@ export const SIZES = {
   text: 4 * 2 ** 10,
   /** `detail` of a problem, which may contain all faults of a request. */
   detail: 16 * 2 ** 10,
-  /** The warnings, or the failures, of an operation. */
   list: 48 * 2 ** 10,
   problem: 96 * 2 ** 10,
   operation: 224 * 2 ** 10,
-  /** The epochs of one event. */
   epochs: 192 * 2 ** 10,
   /** All lists in the answer of get_forecast together. */
   forecast: 64 * 2 ** 10,
@@ -35,7 +33,6 @@ export const SIZES = {
 /** Maximum number of warnings, and of failures, in an answer; the output lists all. */
 export const MAX_LISTED = 200;
 
-/** The number of entries with each code. */
 export type CodeCounts = Readonly<Record<string, number>>;
 
 /** @returns counts by code, in the order in which the codes first appear. */
@@ -53,7 +50,6 @@ export class CappedList<T extends { readonly code: string }> {
   readonly counts: Record<string, number> = {};
   #room = SIZES.list - 2;
 
-  /** @param first the initial entries. */
   constructor(first: Iterable<T> = []) {
     for (const entry of first) this.add(entry);
   }

@@ -1,5 +1,45 @@
 import { z } from "zod";
 
+export const text = z.string();
+export const optionalText = text.optional();
+export const textOrNull = text.nullable();
+export const count = z.int().nonnegative();
+export const positive = z.int().positive();
+export const optionalNumber = z.number().optional();
+export const maybe = z.number().nullable();
+export const maybeAbsent = maybe.optional();
+export const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+/** SHA-256 in hexadecimal digits. */
+export const digest = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const list = z.array;
+
+export function optionalList<S extends z.ZodType>(entry: S) {
+  return z.array(entry).optional();
+}
+
+export function integer(least: number, most: number) {
+  return z.int().min(least).max(most);
+}
+
+/** A strict object with its name in the published schemas. */
+export function named<S extends z.core.$ZodLooseShape>(
+  id: string,
+  shape: S,
+  about?: { readonly title: string; readonly description?: string },
+): z.ZodObject<z.core.util.Writeable<S>, z.core.$strict>;
+export function named<S extends z.core.$ZodLooseShape>(
+  id: string,
+  description: string,
+  shape: S,
+): z.ZodObject<z.core.util.Writeable<S>, z.core.$strict>;
+export function named(id: string, first: string | z.core.$ZodLooseShape, last?: object) {
+  const isDescribed = typeof first === "string";
+  return isDescribed
+    ? z.strictObject(last as z.core.$ZodLooseShape).meta({ id, description: first })
+    : z.strictObject(first).meta({ id, ...last });
+}
+
 const growing = z.registry<{ readonly grows: true }>();
 
 /**

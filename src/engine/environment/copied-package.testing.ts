@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, afterEach, before, beforeEach } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type CommandEnd, runCommand } from "./run-command.ts";
+import { type CommandEnd, runCommand } from "../process-output.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 

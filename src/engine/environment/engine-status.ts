@@ -1,7 +1,8 @@
-import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { TrainingSpec } from "../../contract/config/networks/networks.ts";
+import type { ScalerName } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { LIBRARY_TITLES, type Library } from "../../contract/model-params/models.ts";
+import { type CommandEnd, parseAnswer, runCommand } from "../process-output.ts";
 import { engineEnvironment } from "./engine-variables.ts";
 import {
   type EnvironmentFlavour,
@@ -11,49 +12,42 @@ import {
   SETUP_COMMANDS,
   type UserEnvironment,
 } from "./environment.ts";
-import { answerIn, type CommandEnd, runCommand } from "./run-command.ts";
 
-interface EngineStatus {
-  /** Whether the jobs of the environment can run. */
-  readonly ready: boolean;
-  /** A sentence for people: where the engine is, which libraries it has and which are missing. */
-  readonly lines: readonly string[];
-}
-
-/** Imports every library of an environment, and reports which can be imported. Never rejects. */
-export async function engineStatus(flavour: UserEnvironment): Promise<EngineStatus> {
+/**
+ * Imports every library of an environment, and reports which can be imported. Never rejects.
+ * @returns whether the jobs of the environment can run, and lines for people: where the engine is, which libraries it has, which are missing.
+ */
+export async function engineStatus(
+  flavour: UserEnvironment,
+): Promise<{ readonly ready: boolean; readonly lines: readonly string[] }> {
+  let python: string;
   try {
-    const { python } = findEnvironment(flavour);
-    const from = namedPython() === undefined ? "" : `, named by ${PYTHON_VARIABLE}`;
-    const { code, stdout, stderr } = await importLibraries(python, flavour);
-    const answer = code === 0 ? answerIn(stdout, "python") : undefined;
-    if (answer !== undefined) return statusOf(python + from, answer as ImportedLibraries, flavour);
-    const reason = stderr.trim().split("\n").at(-1) || "the interpreter printed no answer";
-    return { ready: false, lines: [`engine  ${python}${from}`, missing(reason, flavour)] };
+    python = findEnvironment(flavour).python;
   } catch (error) {
     if (!(error instanceof MucastError)) throw error;
     return { ready: false, lines: [`engine  none: ${error.message}`] };
   }
-}
-
-function statusOf(where: string, imported: ImportedLibraries, flavour: UserEnvironment): EngineStatus {
-  const lines = [`engine  ${where}`, `python  ${imported.python}`];
+  const lines = [`engine  ${python}${namedPython() === undefined ? "" : `, named by ${PYTHON_VARIABLE}`}`];
+  const missing = (what: string) => `missing: ${what}; ${remedy(flavour)}`;
+  const { code, stdout, stderr } = await importLibraries(python, flavour);
+  const imported = code === 0 ? (parseAnswer(stdout, "python") as ImportedLibraries | undefined) : undefined;
+  if (imported === undefined) {
+    const reason = stderr.trim().split("\n").at(-1) || "the interpreter printed no answer";
+    return { ready: false, lines: [...lines, missing(reason)] };
+  }
+  lines.push(`python  ${imported.python}`);
   const faults: string[] = [];
   for (const [name, { version, fault }] of Object.entries(imported.libraries)) {
     lines.push(`        ${name} ${version ?? "missing"}`);
-    if (fault !== undefined) faults.push(missing(`${name}: ${fault}`, flavour));
+    if (fault !== undefined) faults.push(missing(`${name}: ${fault}`));
   }
-  if (flavour !== "ml") lines.push(`        CUDA devices: ${devicesOf(imported)}`);
+  if (flavour !== "ml") {
+    const devices = imported.cpu_only
+      ? `none, this environment is for CPUs only; for GPUs, ${remedy("dl")}`
+      : imported.devices.join(", ") || "none";
+    lines.push(`        CUDA devices: ${devices}`);
+  }
   return { ready: faults.length === 0, lines: [...lines, ...faults] };
-}
-
-function devicesOf({ devices, cpu_only }: ImportedLibraries): string {
-  if (cpu_only) return `none, this environment is for CPUs only; for GPUs, ${remedy("dl")}`;
-  return devices.join(", ") || "none";
-}
-
-function missing(what: string, flavour: UserEnvironment): string {
-  return `missing: ${what}; ${remedy(flavour)}`;
 }
 
 /** The interpreter of every image; its Dockerfile names it in MUCAST_PYTHON. */

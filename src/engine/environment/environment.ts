@@ -4,7 +4,6 @@ import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { userFolder } from "../../contract/machine/folders.ts";
-import { isBuilt } from "./build-folder.ts";
 
 /**
  * `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `dl-cpu` is `dl` without what only a GPU needs, `ray` adds Ray to
@@ -51,10 +50,14 @@ export function lockFile(name: EnvironmentName): string {
 
 /**
  * The path of an environment, whether it exists or not. Its name contains the hash of its lock, so another version of mucast makes another
- * one. It is in the checkout, or, for an installed package, in the user's cache.
+ * one. It is in the checkout, or, for an installed package, which has no tsconfig.json, in the user's cache.
  */
 export function environmentFolder(name: EnvironmentName): string {
-  return join(environmentsFolder(), `${name}-${digestOf(name).slice(0, 16)}`);
+  const isCheckout = existsSync(join(PACKAGE_FOLDER, "tsconfig.json"));
+  const parent = isCheckout
+    ? join(PACKAGE_FOLDER, ".mucast")
+    : join(userFolder("XDG_CACHE_HOME", process.env), "mucast");
+  return join(parent, "env", `${name}-${digestOf(name).slice(0, 16)}`);
 }
 
 function digestOf(name: EnvironmentName): string {
@@ -71,11 +74,8 @@ export function lockSha256(flavour: EnvironmentFlavour): string | null {
   return namedPython() === undefined ? digestOf(flavour) : null;
 }
 
-function environmentsFolder(): string {
-  // The published package carries no tsconfig.json.
-  if (existsSync(join(PACKAGE_FOLDER, "tsconfig.json"))) return join(PACKAGE_FOLDER, ".mucast", "env");
-  return join(userFolder("XDG_CACHE_HOME", process.env), "mucast", "env");
-}
+/** A file in an environment that was built completely. */
+export const STAMP = "mucast-environment.json";
 
 /** The interpreter named in MUCAST_PYTHON. A relative path starts here; a bare name is looked up in PATH. */
 export function namedPython(): string | undefined {
@@ -88,7 +88,7 @@ export function namedPython(): string | undefined {
 export function installedEnvironment(flavour: EnvironmentFlavour): Environment | undefined {
   const folder = environmentFolder(flavour);
   const python = join(folder, "bin", "python");
-  return isBuilt(folder) && existsSync(python) ? { python } : undefined;
+  return existsSync(join(folder, STAMP)) && existsSync(python) ? { python } : undefined;
 }
 
 /** The flavour whose environment is used: `dl-cpu` for `dl` if only that is installed. */
@@ -113,4 +113,12 @@ export function findEnvironment(flavour: EnvironmentFlavour = "ml"): Environment
       `or ${PYTHON_VARIABLE} names a ready interpreter`,
     { path: environmentFolder(flavour) },
   );
+}
+
+/** Files of NVIDIA's driver, of a container that was given a device, and of WSL, which passes on the device of Windows. */
+const NVIDIA_FILES = ["/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg"];
+
+/** Whether this machine has, or may have, a GPU that PyTorch can use. PyTorch's package has CUDA only on Linux. */
+export function mayHaveNvidiaDevice(): boolean {
+  return process.platform !== "linux" || NVIDIA_FILES.some((path) => existsSync(path));
 }

@@ -7,19 +7,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { CopiedPackage } from "./copied-package.testing.ts";
 import { findEnvironment } from "./environment.ts";
-import { runCommand } from "./run-command.ts";
 
 const copied = CopiedPackage.forTests();
 
 const OLD = { ml: "ml-0123456789abcdef", dl: "dl-0123456789abcdef", uv: "uv-fedcba9876543210" };
 const MEGABYTE = 1_000_000;
 
-let base: string;
-beforeEach(async () => {
-  mkdirSync(copied.environments, { recursive: true });
-  const program = "import os, sys; print(os.path.dirname(os.path.realpath(sys.executable)))";
-  base = (await runCommand("python3", ["-I", "-c", program])).stdout.trim();
-});
+beforeEach(() => mkdirSync(copied.environments, { recursive: true }));
 
 const started: ReturnType<typeof spawn>[] = [];
 afterEach(async () => {
@@ -48,7 +42,7 @@ function environment(name: string): string {
 }
 
 /** The lines of a prune. */
-async function prune(named = "", path = base): Promise<string[]> {
+async function prune(named = "", path = "/nowhere"): Promise<string[]> {
   const lines =
     "(async () => { const lines = []; await m.pruneEnvironments((line) => lines.push(line)); return lines; })()";
   const { stdout, stderr } = await copied.evaluate(lines, path, named);
@@ -68,32 +62,30 @@ describe("removing environments of other locks", { timeout: 600_000 }, () => {
     writeFileSync(join(copied.environments, "notes.txt"), "");
     for (const name of Object.values(OLD)) environment(name);
     assert.deepEqual(await prune(), [
-      "setup: removed dl-0123456789abcdef, 1 MB",
-      "setup: removed ml-0123456789abcdef, 1 MB",
-      "setup: removed uv-fedcba9876543210, 1 MB",
-      "setup: 3 MB freed",
+      "setup: removed dl-0123456789abcdef, which freed 1 MB",
+      "setup: removed ml-0123456789abcdef, which freed 1 MB",
+      "setup: removed uv-fedcba9876543210, which freed 1 MB",
     ]);
     const left = readdirSync(copied.environments).sort();
-    assert.deepEqual(left.slice(0, 1), [".lock"]);
+    assert.deepEqual(left.slice(0, 1), [".set-up-lock"]);
     assert.deepEqual(
       left.slice(1).map((name) => name.replace(/[0-9a-f]{16}$/, "")),
       ["ml-", "ml-backup", "notes.txt", "uv-"],
     );
   });
 
-  test("counts a file with several links once, and as freed only if no link is left", async () => {
-    const [first, second] = [environment(OLD.ml), environment(OLD.dl)];
-    for (let index = 0; index < 19; index++) {
+  test("counts only what no other link keeps", async () => {
+    const [first, second] = [environment(OLD.dl), environment(OLD.ml)];
+    for (let index = 0; index < 9; index++) {
       const library = join(first, "lib", `${index}.so`);
       writeFileSync(library, randomBytes(MEGABYTE));
       linkSync(library, join(second, "lib", `${index}.so`));
-      if (index < 9) linkSync(library, join(copied.folder, `cached-${index}`));
     }
-    linkSync(join(first, "lib", "library.so"), join(copied.folder, "cached"));
+    linkSync(join(second, "lib", "library.so"), join(copied.folder, "cached"));
+    const rest = "; uv's cache or another environment has the rest (`uv cache prune`)";
     assert.deepEqual(await prune(), [
-      `setup: removed ${OLD.dl}, 20 MB`,
-      `setup: removed ${OLD.ml}, 1 MB`,
-      "setup: 11 MB freed; 10 MB more are shared with other environments or uv's cache (`uv cache prune`)",
+      `setup: removed ${OLD.dl}, which freed 1 MB${rest}`,
+      `setup: removed ${OLD.ml}, which freed 9 MB${rest}`,
     ]);
   });
 
@@ -112,38 +104,24 @@ describe("removing environments of other locks", { timeout: 600_000 }, () => {
       `setup: kept ${OLD.dl}, which process ${reader} uses`,
       `setup: kept ${OLD.ml}, which process ${pid} uses`,
       `setup: kept ${OLD.uv}, which MUCAST_PYTHON uses`,
-      "setup: 0 MB freed",
     ]);
     for (const name of Object.values(OLD)) assert.ok(existsSync(join(copied.environments, name)));
   });
 
-  test("keeps an environment that MUCAST_PYTHON or a process reaches through links", async () => {
-    const links = join(copied.folder, "links");
-    mkdirSync(links);
+  test("keeps an environment that MUCAST_PYTHON or a process reaches through a linked folder", async () => {
     for (const name of [OLD.ml, OLD.dl]) {
       symlinkSync(findEnvironment("ml").python, join(environment(name), "bin", "python"));
+      symlinkSync(join(copied.environments, name), join(copied.folder, name));
     }
-    symlinkSync(join(copied.environments, OLD.ml), join(links, "env"));
-    symlinkSync("env/bin/python", join(links, "twice"));
-    symlinkSync("twice", join(links, "mucast-python"));
-    symlinkSync(join(copied.environments, OLD.dl), join(links, "running"));
+    const linked = (name: string) => join(copied.folder, name, "bin");
     const wait = "import sys; print(flush=True); sys.stdin.read()";
-    const pid = await run(join(links, "running", "bin", "python"), ["-I", "-S", "-c", wait]);
+    const pid = await run(join(linked(OLD.dl), "python"), ["-I", "-S", "-c", wait]);
     const kept = [
       `setup: kept ${OLD.dl}, which process ${pid} uses`,
       `setup: kept ${OLD.ml}, which MUCAST_PYTHON uses`,
-      "setup: 0 MB freed",
     ];
-    for (const named of [join(links, "env", "bin", "python"), join(links, "mucast-python")])
-      assert.deepEqual(await prune(named), kept, named);
-    assert.deepEqual(await prune("mucast-python", `${base}:${links}`), kept, "a name in PATH");
-    // A link to where the environment's own interpreter leads is not the environment.
-    symlinkSync(findEnvironment("ml").python, join(links, "other"));
-    assert.deepEqual(await prune(join(links, "other")), [
-      `setup: kept ${OLD.dl}, which process ${pid} uses`,
-      `setup: removed ${OLD.ml}, 1 MB`,
-      "setup: 1 MB freed",
-    ]);
+    assert.deepEqual(await prune(join(linked(OLD.ml), "python")), kept);
+    assert.deepEqual(await prune("python", linked(OLD.ml)), kept, "a name in PATH");
   });
 
   test("says so if there is nothing to remove, and changes nothing", async () => {

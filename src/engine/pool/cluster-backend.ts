@@ -2,9 +2,7 @@ import type { ClusterEngine } from "../../contract/engine-url.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { type Capacity, capacityOf, resourcesOf, tasksAtGateway } from "./cluster-capacity.ts";
-import { changedClusterError, clusterError, crashError, lostClusterError } from "./engine-errors.ts";
-import type { PendingTask } from "./engine-task.ts";
-import type { PoolBackend } from "./pool-backend.ts";
+import { changedClusterError, clusterError, lostClusterError } from "./engine-errors.ts";
 import {
   areAlike,
   type ChangedSlots,
@@ -12,40 +10,35 @@ import {
   type Greeting,
   type TaskResources,
 } from "./protocol.ts";
-import { resultFault } from "./task-results.ts";
+import type { PendingTask } from "./workers.ts";
 
 interface ClusterBackendOptions {
   readonly cluster: ClusterEngine;
   /** Maximum number of tasks at a time, however many slots the cluster has. */
   readonly workers?: number | undefined;
-  readonly killGraceMilliseconds?: number | undefined;
   /** The first greeting of a gateway. */
   readonly greeting: Promise<Greeting>;
   readonly notice?: ((line: string) => void) | undefined;
 }
 
-/** Time for a gateway to cancel a task; its node may answer late. */
-const KILL_GRACE_MILLISECONDS = 15_000;
 /** Maximum number of lines per job; a cluster whose nodes come and go all day would fill a log. */
 const MAX_LINES = 200;
 /** The number of nodes that a line names. */
 const MAX_NAMED = 5;
 
 /** The gateway to a cluster, whose slots are the workers. They change with the nodes. */
-export class ClusterBackend implements PoolBackend {
+export class ClusterBackend {
   readonly capacity: Promise<Capacity>;
-  readonly hostName = "the gateway to the cluster";
-  readonly killGraceMilliseconds: number;
   readonly #cluster: ClusterEngine;
   readonly #most: number;
-  readonly #notices: ClusterNotices;
+  readonly #notice: (line: string) => void;
+  #lines = 0;
   #limit = 0;
 
-  constructor({ cluster, workers, killGraceMilliseconds, greeting, notice }: ClusterBackendOptions) {
+  constructor({ cluster, workers, greeting, notice }: ClusterBackendOptions) {
     this.#cluster = cluster;
     this.#most = Math.max(1, workers ?? Number.POSITIVE_INFINITY);
-    this.#notices = new ClusterNotices(notice ?? (() => undefined));
-    this.killGraceMilliseconds = killGraceMilliseconds ?? KILL_GRACE_MILLISECONDS;
+    this.#notice = notice ?? (() => undefined);
     this.capacity = greeting.then((first) => capacityOf(first, this.#most));
     this.capacity.catch(() => undefined); // The promise of every task rejects as well.
   }
@@ -54,14 +47,7 @@ export class ClusterBackend implements PoolBackend {
     return this.#limit;
   }
 
-  watch(): void {
-    // The heartbeat of a gateway shows that it runs, and no task runs on this machine.
-  }
-
-  stop(): void {
-    // There is no watch.
-  }
-
+  /** What a task reserves beyond its slot. */
   resources({ task, node, memoryBytes }: PendingTask): TaskResources {
     return {
       ...resourcesOf(task),
@@ -70,73 +56,45 @@ export class ClusterBackend implements PoolBackend {
     };
   }
 
-  setWorkers(): void {
-    // The cluster decides how many tasks run.
-  }
-
+  /**
+   * The gateway accepts tasks.
+   * @param before the greeting of the gateway before it.
+   * @returns why the pool cannot continue with this one.
+   */
   onGreeting(greeting: Greeting, before: Greeting | undefined): MucastError | undefined {
     this.#limit = tasksAtGateway(greeting.slots ?? 0, this.#most);
     return before && !areAlike(before, greeting) ? changedClusterError(this.#cluster) : undefined;
   }
 
+  /** The number of slots has changed. */
   onSlots(change: ChangedSlots): void {
     this.#limit = tasksAtGateway(change.slots, this.#most);
-    this.#notices.changed(change);
+    const lost = change.lost.map(({ name, reason }) => `${name} (${reason})`);
+    const parts = [...named("came", change.added), ...named("lost", lost)];
+    this.#say(`the cluster runs ${counted(change.slots, "task")} at a time now: ${parts.join(", ")}`);
   }
 
+  /** A task, or all of them, wait for resources. */
   onDelayed(message: string, task: PendingTask | undefined): void {
     const label = task?.task.label;
-    this.#notices.say(label === undefined ? message : `${label}: ${message}`);
+    this.#say(label === undefined ? message : `${label}: ${message}`);
   }
 
+  /** The slot of a task has ended without having been killed by this process. */
   onLost({ task }: PendingTask, why: string): void {
-    this.#notices.say(`${task.label ?? "a task"} was lost: ${why}`);
+    this.#say(`${task.label ?? "a task"} was lost: ${why}`);
   }
 
+  /** The error of a gateway that has given a reason for its end. @param isLater whether an earlier one had accepted tasks. */
   faultError(fault: EngineFault, isLater: boolean): MucastError {
     const error = clusterError(this.#cluster, fault);
     return isLater ? lostClusterError(this.#cluster, error) : error;
   }
 
-  crashError(task: PendingTask): MucastError {
-    return crashError(task, this.#cluster);
-  }
-
-  /** Another node may give a good answer where one gave a wrong one, so the attempt counts as lost. */
-  answerFault({ task }: PendingTask, result: unknown): { lost: string } | undefined {
-    const fault = resultFault(task, result);
-    return fault === undefined
-      ? undefined
-      : { lost: `its node answered with something else than a result: ${fault}` };
-  }
-}
-
-/** The lines about a cluster in a job's log: nodes that come and go, tasks that wait or are lost. */
-class ClusterNotices {
-  readonly #write: (line: string) => void;
-  #lines = 0;
-
-  constructor(write: (line: string) => void) {
-    this.#write = write;
-  }
-
-  say(line: string): void {
+  #say(line: string): void {
     this.#lines++;
-    if (this.#lines <= MAX_LINES) this.#write(line);
-    else if (this.#lines === MAX_LINES + 1) this.#write("further events of the cluster are not logged");
-  }
-
-  /** Reports nodes that have come or gone. */
-  changed({ slots, added, lost }: ChangedSlots): void {
-    const parts = [
-      ...named("came", added),
-      ...named(
-        "lost",
-        lost.map(({ name, reason }) => (reason === "" ? name : `${name} (${reason})`)),
-      ),
-    ];
-    if (parts.length > 0)
-      this.say(`the cluster runs ${counted(slots, "task")} at a time now: ${parts.join(", ")}`);
+    if (this.#lines <= MAX_LINES) this.#notice(line);
+    else if (this.#lines === MAX_LINES + 1) this.#notice("further events of the cluster are not logged");
   }
 }
 

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import {
   CLUSTER,
@@ -39,19 +37,6 @@ describe("a gateway that ends", options, () => {
     assert.equal(data.engine, CLUSTER.url);
   });
 
-  test("is started again with the earlier nodes, so that others are ignored and not refused", async () => {
-    const fingerprint = "0f".repeat(32);
-    const { pool, process: started } = await cluster.connected({}, { fingerprint });
-    const running = pool.run(cluster.task("A"));
-    await started.started();
-    started.kill();
-    const second = await cluster.gateway.started();
-    assert.deepEqual(second.args.slice(-2), ["--fingerprint", fingerprint]);
-    second.greet({ fingerprint });
-    second.say(resultOf(await second.started()));
-    await running;
-  });
-
   test("and cannot reconnect fails as engine_crashed, with the reason", async () => {
     for (const end of ["told", "silent"]) {
       const { pool, process: started } = await cluster.connected();
@@ -59,6 +44,7 @@ describe("a gateway that ends", options, () => {
       await started.started();
       started.kill();
       const second = await cluster.gateway.started();
+      assert.deepEqual(second.args.slice(-2), ["--seconds", "300"]);
       const message = `${CLUSTER.url} does not answer`;
       if (end === "told") second.say({ event: "failed", code: "engine_unavailable", message, data: {} });
       else second.kill();
@@ -107,17 +93,6 @@ describe("a gateway that ends", options, () => {
     assert.match(message, /^the gateway to \S+ ended before it was connected \(signal SIGKILL\)/);
   });
 
-  test("because it has not connected in time fails as engine_crashed, and no task waits forever", async () => {
-    const pool = cluster.fixture.start({
-      python: cluster.gateway.python,
-      cluster: CLUSTER,
-      connectMilliseconds: 50,
-    });
-    const { code, message } = await rejection(pool.run(cluster.task("A")));
-    assert.equal(code, "engine_crashed");
-    assert.match(message, /ended before it was connected \(it had not connected after 0\.05 s\)/);
-  });
-
   test("because it has written half a message is started again, and its task is retried", async () => {
     const { pool, process: started, notices } = await cluster.connected();
     const running = pool.run(cluster.task("A"));
@@ -130,29 +105,20 @@ describe("a gateway that ends", options, () => {
     assert.deepEqual(notices, []);
   });
 
-  test("because it was stopped and silent for two minutes is started again once", async (t) => {
+  test("because it was stopped for two minutes is started again", async (t) => {
     t.mock.timers.enable({ apis: ["setInterval"] });
-    const lines: string[] = [];
-    const { pool, process: started } = await cluster.connected({ log: (line) => lines.push(line) });
+    const { pool, process: started } = await cluster.connected();
     const running = pool.run(cluster.task("A"));
     await started.started();
-    // A gateway that reports at least every two minutes is not killed.
-    for (const past of [1, 2, 3]) {
-      t.mock.timers.tick(104_999);
-      started.say({ event: "heartbeat" }, { event: "weather" });
-      await until(() => (lines.length === past ? true : undefined));
-    }
     started.kill("SIGSTOP");
-    t.mock.timers.tick(120_000);
+    await until(() => {
+      t.mock.timers.tick(15_000);
+      return isRunning(started.pid) ? undefined : true;
+    });
     const second = await cluster.gateway.started();
-    assert.equal(isRunning(started.pid), false);
     second.greet();
     second.say(resultOf(await second.started()));
     await running;
-    const error = rejection(pool.run(cluster.task("B")));
-    await second.expect("task");
-    t.mock.timers.tick(120_000);
-    assert.match((await error).message, /ended twice \(it wrote nothing for 120 s, like a stopped process\)/);
   });
 
   test("when the pool is closed leaves no task and no process", async () => {
@@ -202,74 +168,5 @@ describe("a cluster that cannot be used", options, () => {
     assert.match(error.message, /: <token> is wrong$/);
     await pool.close();
     assert.deepEqual(lines, ["printed <token>"]);
-  });
-
-  for (const [where, variables] of [
-    ["the file that is named", (file: string) => ({ RAY_AUTH_TOKEN_PATH: file })],
-    ["Ray's own file of it", (file: string) => ({ HOME: dirname(dirname(file)) })],
-  ] as const) {
-    test(`shows no token from ${where}`, async (t) => {
-      const file = join(cluster.fixture.folder, ".ray", "auth_token");
-      mkdirSync(dirname(file));
-      writeFileSync(file, "0123456789abcdef\n");
-      setVariables(t, variables(file));
-      const lines: string[] = [];
-      const pool = cluster.fixture.start({
-        python: cluster.gateway.python,
-        cluster: CLUSTER,
-        log: (line) => lines.push(line),
-      });
-      const started = await cluster.gateway.started();
-      started.sayLine("printed 0123456789abcdef");
-      started.say({ event: "failed", code: "engine_unavailable", message: "it is wrong", data: {} });
-      await rejection(pool.run(cluster.task("A")));
-      await pool.close();
-      assert.deepEqual(lines, ["printed <token>"]);
-    });
-  }
-
-  test("shows nothing of an answer that is no result", async (t) => {
-    setVariables(t, { RAY_AUTH_TOKEN: "0123456789abcdef" });
-    const { pool, process: started } = await cluster.connected();
-    const running = rejection(pool.run(cluster.task("A")));
-    const { id } = await started.started();
-    started.say({ event: "result", id, result: "0123456789abcdef" });
-    const again = await started.expect("task");
-    started.say({ event: "result", id: again.id, result: "0123456789abcdef".repeat(99) });
-    assert.doesNotMatch((await running).message, /0123456789abcdef/);
-  });
-
-  for (const [what, message] of [
-    ["slots that are no number", { event: "slots", slots: "many" }],
-    ["an answer without its attempt", { event: "result", result: {} }],
-    ["an end without a reason", { event: "worker_exited", worker: 1, pid: 77, signal: 9 }],
-    [
-      "a fingerprint that would be an argument of its own",
-      { event: "ready", ...GREETING, fingerprint: "--insecure" },
-    ],
-    ["a greeting without slots", { event: "ready", ...GREETING, slots: undefined }],
-  ] as const) {
-    test(`because its gateway sends ${what} fails as engine_crashed, and no task waits forever`, async () => {
-      const { pool, process: started } = await cluster.connected();
-      const running = rejection(pool.run(cluster.task("A")));
-      await started.started();
-      started.say(message);
-      const error = await running;
-      assert.equal(error.code, "engine_crashed");
-      assert.match(error.message, /its message ".*" is not of the protocol/);
-    });
-  }
-
-  test("is not one whose gateway sends an unknown event, or prints before its greeting", async () => {
-    const pool = cluster.fixture.start({ python: cluster.gateway.python, cluster: CLUSTER });
-    const started = await cluster.gateway.started();
-    started.sayLine("", "null", "[]", "3", "{", '{"event":', '{"event":{"a":1}}', "a wrapper's words");
-    started.greet();
-    const running = pool.run(cluster.task("A"));
-    const given = await started.started();
-    started.sayLine('{"event":"toString"}');
-    started.say({ event: "weather" }, { event: "error", id: 4_711, code: "x", message: "y", data: {} });
-    started.say({ event: "progress", id: -1 }, resultOf(given));
-    await running;
   });
 });

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -8,7 +8,7 @@ export const CLUSTER_VARIABLES = /^RAY_(AUTH_\w+|TLS_\w+|USE_TLS)$/;
 /** Those that name a file. */
 const FILES = ["RAY_AUTH_TOKEN_PATH", "RAY_TLS_CA_CERT", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY"];
 /** Minimum length in characters; a shorter value may be part of any word. */
-const TOKEN_LENGTH = { least: 8, most: 16_384 };
+const MIN_TOKEN_LENGTH = 8;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -27,29 +27,14 @@ export function clusterEnvironment(env: Env): Record<string, string> {
 
 /** Removes the token from a text, wherever a library may have printed it. */
 export function tokenRedactor(env: Env): (text: string) => string {
-  const given = tokensOf(env).map((text) => text?.trim() ?? "");
-  const tokens = given.filter(({ length }) => length >= TOKEN_LENGTH.least);
-  return (text) => tokens.reduce((shown, token) => shown.replaceAll(token, "<token>"), text);
-}
-
-/** The contents of each place where Ray looks for its token. */
-function tokensOf(env: Env): (string | undefined)[] {
-  const files = [env.RAY_AUTH_TOKEN_PATH, join(env.HOME ?? homedir(), ".ray", "auth_token")];
-  return [env.RAY_AUTH_TOKEN, ...files.map((file) => (file ? contentOf(file) : undefined))];
-}
-
-/** Undefined if the gateway will not read it either. */
-function contentOf(path: string): string | undefined {
+  const file = env.RAY_AUTH_TOKEN_PATH || join(env.HOME ?? homedir(), ".ray", "auth_token");
+  let content = "";
   try {
-    if (!statSync(path).isFile()) return undefined; // A pipe would block this process.
-    const file = openSync(path, "r");
-    try {
-      const bytes = Buffer.alloc(TOKEN_LENGTH.most);
-      return bytes.toString("utf8", 0, readSync(file, bytes));
-    } finally {
-      closeSync(file);
-    }
+    content = readFileSync(file, "utf8");
   } catch {
-    return undefined;
+    // The gateway cannot read it either, and says so.
   }
+  const tokens = [env.RAY_AUTH_TOKEN ?? "", content].map((text) => text.trim());
+  const long = tokens.filter(({ length }) => length >= MIN_TOKEN_LENGTH);
+  return (text) => long.reduce((shown, token) => shown.replaceAll(token, "<token>"), text);
 }

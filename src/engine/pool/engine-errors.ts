@@ -3,33 +3,38 @@ import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
 import { type ErrorData, MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
-import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { IMAGE_PYTHON } from "../environment/engine-status.ts";
-import type { PendingTask } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
-import type { EngineFault, SlotEnd, TaskFault, WorkerEnd } from "./protocol.ts";
+import type { TaskFault } from "./network-protocol.ts";
+import type { EngineFault, SlotEnd, WorkerEnd } from "./protocol.ts";
+import type { PendingTask } from "./workers.ts";
 
 /** The error that the engine ends a task with. */
 export function taskError(pending: PendingTask, { code, message, data }: TaskFault): MucastError {
-  const known: ErrorCode = Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : "internal";
-  return new MucastError(known, about(pending, message), { ...data, ...tickerOf(pending) });
+  return errorOf(pending, Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : "internal", message, data);
 }
 
-/** This machine's engine answered a task with something that is not its result. @param fault the reason, with the member. */
+/** The engine answered a task with something that is not its result. @param fault the reason, with the member. */
 export function resultError(pending: PendingTask, fault: string): MucastError {
   const { task } = pending.task;
-  const message = `the engine's answer is not a result of a ${task} task: ${fault}`;
-  return new MucastError("internal", about(pending, message), { ...tickerOf(pending), task });
+  return errorOf(pending, "internal", `the engine's answer is not a result of a ${task} task: ${fault}`, {
+    task,
+  });
 }
 
 /** The error of a task on which every attempt ended with the death of its worker. */
-export function crashError(pending: PendingTask, cluster: ClusterEngine | undefined): MucastError {
-  const lost = cluster === undefined ? "the worker died" : "the cluster lost the task";
-  const message = `${lost} ${counted(pending.attempts, "time")}: ${pending.deaths.join("; ")}`;
-  return new MucastError("engine_crashed", about(pending, message), {
-    ...tickerOf(pending),
-    deaths: pending.deaths,
-  });
+export function crashError(pending: PendingTask, isOnCluster: boolean): MucastError {
+  const { attempts, deaths } = pending;
+  const lost = isOnCluster ? "the cluster lost the task" : "the worker died";
+  const message = `${lost} ${counted(attempts, "time")}: ${deaths.join("; ")}`;
+  return errorOf(pending, "engine_crashed", message, { deaths });
+}
+
+function errorOf({ task }: PendingTask, code: ErrorCode, message: string, data: ErrorData): MucastError {
+  const ticker = task.task === "train_network" ? task.ticker : task.label;
+  const isOfTicker = ticker !== undefined && task.task !== "train_joint";
+  const text = task.label === undefined ? message : `${task.label}: ${message}`;
+  return new MucastError(code, text, isOfTicker ? { ...data, ticker } : data);
 }
 
 /** A host that ended before its greeting. */
@@ -54,17 +59,18 @@ export function gatewayStartError({ url }: ClusterEngine, python: string, end: H
   return new MucastError(code, message, { engine: url, source: python, stderr: end.stderrTail });
 }
 
-/** A gateway that ended while it had tasks, more than once. */
-export function gatewayError({ url }: ClusterEngine, { reason, stderrTail }: HostEnd): MucastError {
-  const message = `the gateway to ${url} ended twice (${reason})`;
-  return new MucastError("engine_crashed", message, { engine: url, stderr: stderrTail });
+/** A host or gateway that ended while it had tasks, more than once. */
+export function hostError(cluster: ClusterEngine | undefined, { reason, stderrTail }: HostEnd): MucastError {
+  const name = cluster ? `the gateway to ${cluster.url}` : "the process that owns the workers";
+  const data = { ...(cluster ? { engine: cluster.url } : {}), stderr: stderrTail };
+  return new MucastError("engine_crashed", `${name} ended twice (${reason})`, data);
 }
 
 /** Why a cluster cannot be used, in its gateway's words. */
 export function clusterError({ url }: ClusterEngine, { code = "", message, data }: EngineFault): MucastError {
   const known = code === "engine_crashed" ? code : "engine_unavailable";
   const text = message.includes(url) ? message : `${url}: ${message}`;
-  return new MucastError(known, text, { ...boundedCopy(data, DATA_LIMIT), engine: url });
+  return new MucastError(known, text, { ...data, engine: url });
 }
 
 /** A job was already computing there when its second gateway failed to connect. */
@@ -79,45 +85,31 @@ export function changedClusterError({ url }: ClusterEngine): MucastError {
   return new MucastError("engine_crashed", message, { engine: url });
 }
 
-const DATA_LIMIT = { bytes: 16_384, text: 2_000 };
-
 /** A worker that could not import a library. */
 export function importError(python: string, message: string): MucastError {
   return unavailable(python, `the engine did not start with ${python}: ${message}`, { source: python });
 }
 
 function unavailable(python: string, message: string, data: ErrorData): MucastError {
+  // Nothing can be installed in an image.
   const isImage = python === IMAGE_PYTHON && message.includes("No module named 'torch'");
-  return new MucastError(
-    "engine_unavailable",
-    message,
-    isImage ? { ...data, advice: ADVICE_OF_IMAGE } : data,
-  );
-}
-
-/** Nothing can be installed in an image. */
-const ADVICE_OF_IMAGE =
-  "This image has no PyTorch. Run the service, or the job, from the image `dl` of the Dockerfile, or from `dl-cpu` without a GPU (docs/deploying.md).";
-
-/** A host that ended while it had workers, more than once. */
-export function hostError({ reason, stderrTail }: HostEnd): MucastError {
-  return new MucastError("engine_crashed", `the process that owns the workers ended twice (${reason})`, {
-    stderr: stderrTail,
-  });
+  const advice =
+    "This image has no PyTorch. Run the service, or the job, from the image `dl` of the Dockerfile, or from `dl-cpu` without a GPU (docs/deploying.md).";
+  return new MucastError("engine_unavailable", message, isImage ? { ...data, advice } : data);
 }
 
 /** A phrase that says how a worker ended. */
 export function endOf(end: WorkerEnd | SlotEnd): string {
-  if ("reason" in end) return endOfSlot(end);
+  if ("reason" in end) {
+    const { node, reason } = end;
+    // The reason of a lost node names it.
+    return node === null || reason.includes(node) ? reason : `${reason} (on the node ${node})`;
+  }
   const { signal, exit_code } = end;
   if (signal === null) return `it ended with exit code ${exit_code}`;
-  const name = signalName(signal);
+  const names = Object.entries(constants.signals);
+  const name = names.find(([, number]) => number === signal)?.[0] ?? `signal ${signal}`;
   return `it was ended by ${name}${signalHint(name)}`;
-}
-
-/** The reason of a lost node names it. */
-function endOfSlot({ node, reason }: SlotEnd): string {
-  return node === null || reason.includes(node) ? reason : `${reason} (on the node ${node})`;
 }
 
 /** What is known about a process that this signal ended, as a clause to follow its name; signal(7). */
@@ -132,18 +124,4 @@ const SIGNAL_HINTS: Readonly<Record<string, string>> = {
 function signalHint(signal: string): string {
   const hint = Object.hasOwn(SIGNAL_HINTS, signal) ? SIGNAL_HINTS[signal] : undefined;
   return hint === undefined ? "" : `, ${hint}`;
-}
-
-function signalName(signal: number): string {
-  const named = Object.entries(constants.signals).find(([, number]) => number === signal);
-  return named?.[0] ?? `signal ${signal}`;
-}
-
-function about({ task }: PendingTask, message: string): string {
-  return task.label === undefined ? message : `${task.label}: ${message}`;
-}
-
-function tickerOf({ task }: PendingTask): { readonly ticker?: string } {
-  if (task.task === "train_network") return { ticker: task.ticker };
-  return task.label === undefined || task.task === "train_joint" ? {} : { ticker: task.label };
 }

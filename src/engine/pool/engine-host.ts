@@ -1,26 +1,16 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { ClusterEngine } from "../../contract/engine-url.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
-import { isRunning } from "../../contract/machine/process-stat.ts";
-import type { KernelLevel } from "../environment/kernel-level.ts";
-import { gatewayError, gatewayStartError, hostError, lostClusterError, startError } from "./engine-errors.ts";
-import { type HostEnd, HostProcess } from "./host-process.ts";
+import { gatewayStartError, hostError, lostClusterError, startError } from "./engine-errors.ts";
+import {
+  type HostEnd,
+  type HostListener,
+  type HostOptions,
+  HostProcess,
+  type WarmHost,
+} from "./host-process.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
-import { SILENCE_SECONDS, SilenceWatch } from "./silence-watch.ts";
-import type { WarmHost } from "./warm-host.ts";
 
-interface EngineHostOptions {
-  readonly python: string;
-  readonly libraries: readonly string[];
-  readonly workFolder: string;
-  readonly start?: "fork" | "spawn";
-  readonly kernelLevel?: KernelLevel | undefined;
-  /** With a cluster, its gateway is the host. */
-  readonly cluster?: ClusterEngine | undefined;
-  readonly connectMilliseconds?: number | undefined;
+interface EngineHostOptions extends HostOptions, HostListener {
   readonly warmHost?: WarmHost | undefined;
-  readonly log: (line: string) => void;
-  readonly onMessage: (message: EngineMessage) => void;
   /**
    * Called when a host has ended together with its workers.
    * @param error why the pool cannot continue with another host.
@@ -33,12 +23,6 @@ interface EngineHostOptions {
 const HOSTS = 2;
 /** Time limit for a host that is asked to end; a gateway first cancels its tasks on every node. */
 const GRACE_MILLISECONDS = { host: 5_000, gateway: 15_000 };
-/**
- * The gateway gives up earlier: it waits 5 minutes for a head that a job has computed on, as long for a first core, and 10.5 minutes for
- * the first node that starts the engine.
- */
-const CONNECT_MILLISECONDS = 1_800_000;
-const POLL_MILLISECONDS = 10;
 
 /**
  * The current host of a pool: the warm one that it was given, or its own, and another when that one ends. There is one at a time, and
@@ -46,26 +30,19 @@ const POLL_MILLISECONDS = 10;
  */
 export class EngineHost {
   readonly #options: EngineHostOptions;
-  /** Pids of the workers that the current host has started. The kernel kills those that a killed host leaves. */
-  readonly #workerPids = new Set<number>();
   #process: HostProcess;
   /** The number of hosts started, without a warm one that ended before it was ready. */
   #started = 0;
   #isReady = false;
-  /** Whether any was started. */
+  /** Whether any host was ready. */
   #wasReady = false;
   #isWarm = false;
-  /** The capacity of the current gateway, once it is ready. */
-  #silence: SilenceWatch | undefined;
-  /** The nodes that the first gateway found. */
-  #fingerprint: string | undefined;
 
   constructor(options: EngineHostOptions) {
     this.#options = options;
     this.#process = this.#begin(options.warmHost);
   }
 
-  /** Undefined if the system could not start the process. */
   get pid(): number | undefined {
     return this.#process.pid;
   }
@@ -83,7 +60,7 @@ export class EngineHost {
   stop(): void {
     const stopped = this.#process;
     stopped.stop();
-    const impatience = setTimeout(() => stopped.kill(), this.#grace);
+    const impatience = setTimeout(() => stopped.kill(), this.graceMilliseconds);
     void stopped.ended.then(() => clearTimeout(impatience));
   }
 
@@ -94,76 +71,46 @@ export class EngineHost {
 
   /**
    * Releases a warm host for another pool, once `idle` has shown that it has no worker.
-   * @returns false if the host is the pool's own, has ended, takes too long or is not taken back; `close` it then.
+   * @returns false if the host is the pool's own, has ended or is not taken back; `close` it then.
    */
   async release(idle: () => Promise<void>): Promise<boolean> {
     if (!this.#isWarm || !this.#isReady) return false;
-    const { promise: impatient, resolve } = Promise.withResolvers<false>();
-    const impatience = setTimeout(() => resolve(false), this.#grace);
     const ended = this.#process.ended.then(() => false);
-    const isIdle = await Promise.race([idle().then(() => true), ended, impatient]);
-    clearTimeout(impatience);
+    // A host that does not end its workers in time is killed, and ends as well.
+    const isIdle = await Promise.race([idle().then(() => true), ended]);
     return isIdle && this.#options.warmHost!.release();
   }
 
-  /** Stops the process, or kills it if it takes too long. Returns once it and its workers have ended. */
+  /** Stops the process, or kills it if it takes too long. Returns once it has ended. */
   async close(): Promise<void> {
     // While it imports, the host has no workers and does not read its stdin.
     if (this.#isReady) this.stop();
     else this.#process.kill();
-    const { orderly } = await this.#process.ended;
-    if (!orderly) await untilGone([...this.#workerPids]);
+    await this.#process.ended;
   }
 
-  get #grace(): number {
+  get graceMilliseconds(): number {
     return GRACE_MILLISECONDS[this.#options.cluster ? "gateway" : "host"];
   }
 
   #begin(warmHost?: WarmHost): HostProcess {
     this.#started++;
     this.#isReady = false;
-    this.#workerPids.clear();
-    const listener = {
-      onMessage: (message: EngineMessage) => this.#onMessage(message),
-      log: this.#options.log,
-    };
-    const warm = warmHost?.acquire(this.#options.libraries, listener);
-    const host = warm ?? new HostProcess({ ...this.#options, fingerprint: this.#fingerprint, listener });
+    const { libraries, log } = this.#options;
+    const listener = { onMessage: (message: EngineMessage) => this.#onMessage(message), log };
+    const warm = warmHost?.acquire(libraries, listener);
+    const host = warm ?? new HostProcess(this.#options, listener, this.#wasReady);
     this.#isWarm = warm !== undefined;
     void host.ended.then((end) => this.#onEnd(end));
-    if (this.#options.cluster) this.#killUnlessReady(host);
     return host;
   }
 
-  #killUnlessReady(gateway: HostProcess): void {
-    const { connectMilliseconds = CONNECT_MILLISECONDS } = this.#options;
-    const timer = setTimeout(() => {
-      if (!this.#isReady) gateway.kill(`it had not connected after ${connectMilliseconds / 1_000} s`);
-    }, connectMilliseconds).unref();
-    void gateway.ended.then(() => clearTimeout(timer));
-  }
-
-  #killIfSilent(gateway: HostProcess): SilenceWatch {
-    const why = `it wrote nothing for ${SILENCE_SECONDS} s, like a stopped process`;
-    const watch = new SilenceWatch(() => gateway.kill(why));
-    void gateway.ended.then(() => watch.stop());
-    return watch;
-  }
-
   #onMessage(message: EngineMessage): void {
-    this.#silence?.note();
     if (message.event === "ready") {
       this.#isReady = true;
       this.#wasReady = true;
-      this.#fingerprint ??= message.fingerprint;
-      if (this.#options.cluster) this.#silence = this.#killIfSilent(this.#process);
-    } else if (message.event === "worker_started") this.#notePid(message.pid);
-    else if (message.event === "worker_exited" && "pid" in message) this.#workerPids.delete(message.pid);
+    }
     this.#options.onMessage(message);
-  }
-
-  #notePid(pid: number | undefined): void {
-    if (pid !== undefined) this.#workerPids.add(pid);
   }
 
   #onEnd(end: HostEnd): void {
@@ -185,13 +132,6 @@ export class EngineHost {
       const error = gatewayStartError(cluster, python, end);
       return this.#wasReady ? lostClusterError(cluster, error) : error;
     }
-    if (this.#started < HOSTS) return undefined;
-    return cluster ? gatewayError(cluster, end) : hostError(end);
+    return this.#started < HOSTS ? undefined : hostError(cluster, end);
   }
-}
-
-/** Waits until none of these processes is running; they are being killed, and are not children of this process. */
-async function untilGone(pids: readonly number[]): Promise<void> {
-  const deadline = performance.now() + GRACE_MILLISECONDS.host;
-  while (pids.some(isRunning) && performance.now() < deadline) await sleep(POLL_MILLISECONDS);
 }

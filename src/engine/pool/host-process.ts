@@ -1,40 +1,33 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
-import { engineEnvironment } from "../environment/engine-variables.ts";
-import type { KernelLevel } from "../environment/kernel-level.ts";
-import { closeHeldPipes } from "../held-pipes.ts";
-import { onLines } from "../lines.ts";
-import { gatewayMessage } from "./cluster-protocol.ts";
+import { engineEnvironment, type KernelLevel } from "../environment/engine-variables.ts";
+import { closeHeldPipes, readLines } from "../process-output.ts";
 import { clusterEnvironment, tokenRedactor } from "./cluster-secrets.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
-/** How a host ended. */
 export interface HostEnd {
   /** Why it could not start, how it ended, or why this process killed it. */
   readonly reason: string;
   /** The signal that killed it; null if it exited by itself or never started. */
   readonly signal: NodeJS.Signals | null;
-  /** The last part of what it wrote to stderr. */
   readonly stderrTail: string;
-  /** Whether this process killed it for that reason. */
+  /** Whether this process killed it. */
   readonly wasKilled: boolean;
-  /** Whether it waited for its workers, as it does when its stdin ends. */
-  readonly orderly: boolean;
 }
 
-interface HostOptions {
+export interface HostOptions {
+  /** Interpreter of an environment that has the libraries. */
   readonly python: string;
+  /** Modules to import: sklearn, xgboost, lightgbm, catboost, torch. Only those that the job's tasks need. */
   readonly libraries: readonly string[];
+  /** Folder of the arrays that tasks name. Tasks neither read nor write outside it. */
   readonly workFolder: string;
   /** `spawn` gives every worker its own interpreter, as on macOS; by default the engine decides. */
   readonly start?: "fork" | "spawn";
   /** The level to which the libraries' kernels are pinned; by default each library chooses by the processor. */
   readonly kernelLevel?: KernelLevel | undefined;
-  /** Starts the gateway to this cluster in place of a host; excludes `start`. */
+  /** The cluster to compute on, in place of this machine; `python` must then have Ray. Excludes `start`. */
   readonly cluster?: ClusterEngine | undefined;
-  /** The nodes that the job started on; the gateway ignores all others. */
-  readonly fingerprint?: string | undefined;
-  readonly listener: HostListener;
 }
 
 /** Receives what a host writes. */
@@ -45,6 +38,8 @@ export interface HostListener {
 }
 
 const TAIL_LENGTH = 4_096;
+/** Time for a head that a job has computed on to come back. */
+const RECONNECT_SECONDS = 300;
 /** The beginning of each message of the engine. */
 const MESSAGE_BEGIN = '{"event"';
 /** In characters. The engine's longest message is the result of a stack of networks: a hundred for each of their epochs. */
@@ -65,17 +60,32 @@ export class HostProcess {
   /** Why this process killed it. */
   #killedBecause: string | undefined;
 
-  constructor(options: HostOptions) {
-    const { python, libraries, workFolder, start, kernelLevel, cluster, fingerprint, listener } = options;
+  /** @param isLater whether a gateway before this one had connected, so that the cluster is worth waiting for. */
+  constructor(options: HostOptions, listener: HostListener, isLater = false) {
+    const { python, libraries, workFolder, start, kernelLevel, cluster } = options;
     this.#cluster = cluster;
     const args = ["-s", "-P", "-m", "mucast_engine", cluster ? "cluster" : "host"];
     args.push("--libraries", libraries.join(","), "--folder", workFolder);
     if (start) args.push("--start", start);
-    if (cluster) args.push(...clusterArguments(cluster));
-    if (cluster && fingerprint !== undefined) args.push("--fingerprint", fingerprint);
+    // They contain no secret: a gateway reads the token from its environment.
+    if (cluster) args.push("--engine", cluster.url, ...(cluster.insecure ? ["--insecure"] : []));
+    if (cluster && isLater) args.push("--seconds", String(RECONNECT_SECONDS));
     const env = { ...engineEnvironment(kernelLevel), ...(cluster ? clusterEnvironment(process.env) : {}) };
     this.#child = spawn(python, args, { cwd: workFolder, env, stdio: "pipe" });
-    this.ended = this.#watchEnd();
+    this.ended = new Promise((resolve) => {
+      const end = (reason: string, signal: NodeJS.Signals | null) =>
+        resolve({
+          reason: this.#killedBecause ?? reason,
+          signal,
+          wasKilled: this.#killedBecause !== undefined,
+          stderrTail: this.#stderrTail.trim(),
+        });
+      this.#child.once("error", (error) => end(error.message, null));
+      this.#child.once("close", (code, signal) =>
+        end(signal === null ? `exit code ${code}` : `signal ${signal}`, signal),
+      );
+    });
+    closeHeldPipes(this.#child);
     // A write to a process that has just died fails; `ended` reports that it died.
     this.#child.stdin!.on("error", () => undefined);
     this.#read(listener);
@@ -108,6 +118,10 @@ export class HostProcess {
     const shown = this.#cluster ? tokenRedactor(process.env) : (text: string) => text;
     const log = (line: string) => write(shown(line));
     const take = (line: string) => {
+      if (line.length > MAX_LINE_LENGTH.message) {
+        this.kill(`it wrote a line of more than ${MAX_LINE_LENGTH.message} characters`);
+        return;
+      }
       const begin = this.#hasGreeted ? 0 : line.indexOf(MESSAGE_BEGIN);
       if (begin > 0) {
         // Text that an interpreter's wrapper printed without a line feed.
@@ -115,63 +129,103 @@ export class HostProcess {
         take(line.slice(begin));
         return;
       }
-      const message = parseMessage(line);
-      const read = message && this.#cluster ? gatewayMessage(redacted(message, line, shown)) : message;
-      if (read !== undefined) {
-        this.#hasGreeted ||= read.event === "ready";
-        onMessage(read);
+      const message = parseMessage(shown(line));
+      if (message !== undefined) {
+        this.#hasGreeted ||= message.event === "ready";
+        onMessage(message);
         return;
       }
       log(line.slice(0, MAX_LINE_LENGTH.print));
       // It may have been the answer to a task, which would then never end.
-      if (!message && this.#hasGreeted) this.kill("it wrote a line that is not a message of the engine");
+      if (this.#hasGreeted) this.kill("it wrote a line that is not a message of the engine");
     };
-    const onLonger = () => this.kill(`it wrote a line of more than ${MAX_LINE_LENGTH.message} characters`);
-    onLines(this.#child.stdout!, take, { longest: MAX_LINE_LENGTH.message, onLonger });
+    readLines(this.#child.stdout!, take, MAX_LINE_LENGTH.message);
     const print = (line: string) => {
       this.#stderrTail = `${this.#stderrTail}${shown(line)}\n`.slice(-TAIL_LENGTH);
       log(line);
     };
-    onLines(this.#child.stderr!, print, { longest: MAX_LINE_LENGTH.print });
+    readLines(this.#child.stderr!, print, MAX_LINE_LENGTH.print);
   }
-
-  #watchEnd(): Promise<HostEnd> {
-    return new Promise((resolve) => {
-      const end = (reason: string, signal: NodeJS.Signals | null, orderly: boolean) =>
-        resolve({
-          reason: this.#killedBecause ?? reason,
-          signal,
-          wasKilled: this.#killedBecause !== undefined,
-          orderly,
-          stderrTail: this.#stderrTail.trim(),
-        });
-      this.#child.once("error", (error) => end(error.message, null, true));
-      closeHeldPipes(this.#child);
-      this.#child.once("close", (code, signal) => {
-        end(signal === null ? `exit code ${code}` : `signal ${signal}`, signal, code === 0);
-      });
-    });
-  }
-}
-
-/** They contain no secret: a gateway reads the token from its environment. */
-function clusterArguments({ url, insecure }: ClusterEngine): string[] {
-  return ["--engine", url, ...(insecure ? ["--insecure"] : [])];
-}
-
-/** The message in `line`, without the token, because an error may quote any part. */
-function redacted(message: EngineMessage, line: string, shown: (text: string) => string): EngineMessage {
-  const text = shown(line);
-  return text === line ? message : (parseMessage(text) ?? message);
 }
 
 /** Undefined for a line that is not a message: an interpreter's wrapper may print before the engine claims stdout. */
 function parseMessage(line: string): EngineMessage | undefined {
   try {
-    const message: unknown = JSON.parse(line);
-    const isMessage = typeof message === "object" && message !== null && "event" in message;
-    return isMessage && typeof message.event === "string" ? (message as EngineMessage) : undefined;
+    const message = JSON.parse(line) as EngineMessage | null;
+    return typeof message?.event === "string" ? message : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Discards messages between two pools. */
+const NO_LISTENER: HostListener = { onMessage: () => undefined, log: () => undefined };
+
+/**
+ * A host that starts before its job is known, so that its libraries are imported when the job comes. One pool after the other may acquire
+ * it.
+ */
+export class WarmHost {
+  /** Settles once the libraries are imported, or the host has ended; never rejects. */
+  readonly ready: Promise<unknown>;
+  readonly #host: HostProcess;
+  #imported = false;
+  #ended = false;
+  #acquired = false;
+  #closed = false;
+  #listener = NO_LISTENER;
+
+  /** @param options.libraries modules to import now; a pool that acquires the host may need others. */
+  constructor(options: Pick<HostOptions, "python" | "libraries" | "workFolder">) {
+    const imported = Promise.withResolvers<void>();
+    this.#host = new HostProcess(options, {
+      log: (line) => this.#listener.log(line),
+      onMessage: (message) => {
+        // Its first greeting lists the libraries imported ahead; a pool waits for the answer to its own import.
+        if (this.#imported || message.event !== "ready") this.#listener.onMessage(message);
+        this.#imported = true;
+        imported.resolve();
+      },
+    });
+    this.ready = Promise.race([imported.promise, this.#host.ended]);
+    void this.#host.ended.then(() => {
+      this.#ended = true;
+    });
+  }
+
+  /** Whether a pool may acquire it. */
+  get waits(): boolean {
+    return !this.#ended && !this.#acquired;
+  }
+
+  /**
+   * Lends the host to a pool. The host imports what is missing of `libraries` and then greets `listener`.
+   * @returns undefined if it has ended, or another pool has it.
+   */
+  acquire(libraries: readonly string[], listener: HostListener): HostProcess | undefined {
+    if (!this.waits) return undefined;
+    this.#acquired = true;
+    this.#listener = listener;
+    this.#host.send({ op: "import", libraries });
+    return this.#host;
+  }
+
+  /** Called by the pool that has it, once all workers have ended. @returns false if that pool has to close it. */
+  release(): boolean {
+    if (this.#closed) return false;
+    this.#listener = NO_LISTENER;
+    this.#acquired = false;
+    return true;
+  }
+
+  /** Stops the host if no pool has it; a pool that has it closes it after its job. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#acquired) return;
+    this.#acquired = true;
+    // While it imports, it does not read its stdin.
+    if (this.#imported) this.#host.stop();
+    else this.#host.kill();
+    await this.#host.ended;
   }
 }

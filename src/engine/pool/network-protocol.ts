@@ -1,5 +1,6 @@
-import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { NetworkSpec, TrainingSpec } from "../../contract/config/networks/networks.ts";
+import type { ScalerName } from "../../contract/config/panel-settings.ts";
+import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { ArrayRef } from "../npy.ts";
 
 /** The fields of every task that trains a network. */
@@ -128,14 +129,14 @@ export interface TrainResult {
 
 export interface TrainStackResult {
   /** In the order of `networks`: the result of a network, or the error that ended only this one. */
-  readonly results: readonly (TrainResult | StackFault)[];
+  readonly results: readonly (TrainResult | TaskFault)[];
 }
 
-/** An error of one network of a stack: `diverged` or `constant_target`. */
-interface StackFault {
+/** The error of a task; of one network of a stack, `diverged` or `constant_target`. */
+export interface TaskFault {
   readonly code: string;
   readonly message: string;
-  readonly data: Readonly<Record<string, unknown>>;
+  readonly data: ErrorData;
 }
 
 /** One epoch has ended. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, test } from "node:test";
+import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   bytesOf,
@@ -43,31 +43,18 @@ describe("a worker that is killed during a fit", LINUX_ONLY, () => {
   });
 
   test("twice fails as engine_crashed with its ticker, and the others go on", async () => {
-    const pool = fixture.start({ workers: 2 });
+    const pool = fixture.start({ workers: 1 });
     const doomed = rejection(pool.run(fixture.task(ENDLESS, { label: "DOOM" })));
+    const other = pool.run(fixture.task(QUICK));
     const first = await fixture.worker();
     process.kill(first, "SIGKILL");
-    const others = [fixture.task(QUICK), fixture.task(QUICK)].map((task) => pool.run(task));
-    await Promise.all(others);
-    // Any busy worker now has the doomed task: nothing else is left.
-    const killed = new Set([first]);
-    const ended = doomed.then(() => true);
-    let over = false;
-    void ended.then(() => {
-      over = true;
-    });
-    await until(() => {
-      for (const pid of engineProcesses(fixture.folder).workers) {
-        if (!killed.has(pid)) process.kill(pid, "SIGKILL");
-        killed.add(pid);
-      }
-      return over || undefined;
-    });
+    const second = await until(() => engineProcesses(fixture.folder).workers.find((pid) => pid !== first));
+    process.kill(second, "SIGKILL");
     const error = await doomed;
     assert.equal(error.code, "engine_crashed");
     assert.equal(error.data.ticker, "DOOM");
     assert.match(error.message, /^DOOM: the worker died 2 times: it was ended by SIGKILL/);
-    await pool.run(fixture.task(QUICK));
+    await other;
   });
 });
 
@@ -102,29 +89,21 @@ describe("a host that is killed", LINUX_ONLY, () => {
 });
 
 describe("a host that is killed before it has imported its libraries", LINUX_ONLY, () => {
-  /** An interpreter whose first `deaths` processes a signal kills, and the number of its processes. */
-  function dying(deaths: number): { python: string; starts: () => number } {
-    const python = join(fixture.folder, "python");
-    const starts = join(fixture.folder, "starts");
-    const isDoomed = `[ $(wc -l < '${starts}') -le ${deaths} ]`;
-    const engine = `exec '${findEnvironment().python}' "$@"`;
-    writeFileSync(
-      python,
-      `#!/bin/sh\necho >> '${starts}'\nif ${isDoomed}; then kill -KILL $$; fi\n${engine}\n`,
-    );
-    chmodSync(python, 0o755);
-    return { python, starts: () => readFileSync(starts, "utf8").length };
+  /** An interpreter whose first `deaths` processes a signal kills. */
+  function dying(deaths: number): string {
+    const [python, starts] = [join(fixture.folder, "python"), join(fixture.folder, "starts")];
+    const dies = `echo >> '${starts}'\nif [ $(wc -l < '${starts}') -le ${deaths} ]; then kill -KILL $$; fi`;
+    const script = `#!/bin/sh\n${dies}\nexec '${findEnvironment().python}' "$@"\n`;
+    writeFileSync(python, script, { mode: 0o755 });
+    return python;
   }
 
   test("once is started again", async () => {
-    const { python, starts } = dying(1);
-    await fixture.start({ python }).run(fixture.task(QUICK));
-    assert.equal(starts(), 2);
+    await fixture.start({ python: dying(1) }).run(fixture.task(QUICK));
   });
 
   test("twice fails every task as engine_crashed, with the signal and no advice to install", async () => {
-    const { python, starts } = dying(2);
-    const pool = fixture.start({ python });
+    const pool = fixture.start({ python: dying(2) });
     const failing = [QUICK, QUICK].map((task) => rejection(pool.run(fixture.task(task))));
     for (const error of await Promise.all(failing)) {
       assert.equal(error.code, "engine_crashed");
@@ -132,22 +111,25 @@ describe("a host that is killed before it has imported its libraries", LINUX_ONL
         "the engine was ended by SIGKILL while it started, as happens where the machine's memory runs out";
       assert.equal(error.message, message);
     }
-    assert.equal(starts(), 2);
   });
 });
 
-describe("a process that is stopped", LINUX_ONLY, () => {
-  const stoppedMilliseconds = 80;
+describe("a process that is stopped for two minutes", LINUX_ONLY, () => {
+  const pass = (t: TestContext) => t.mock.timers.tick(15_000);
 
-  test("is killed if it is the host, and its tasks are retried with another host", async () => {
-    const pool = fixture.start({ workers: 1, stoppedMilliseconds });
+  test("is killed if it is the host, and its tasks are retried with another host", async (t) => {
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    const pool = fixture.start({ workers: 1 });
     const stop = new AbortController();
     const endless = assert.rejects(pool.run(fixture.task(ENDLESS), { signal: stop.signal }), /enough/);
     const quick = pool.run(fixture.task(QUICK));
     await fixture.worker();
     const [stopped] = engineProcesses(fixture.folder).hosts;
     process.kill(stopped!, "SIGSTOP");
-    await until(() => !isRunning(stopped!) || undefined);
+    await until(() => {
+      pass(t);
+      return !isRunning(stopped!) || undefined;
+    });
     await until(() => {
       const { hosts, workers } = engineProcesses(fixture.folder);
       return (hosts.length === 1 && workers.length === 1) || undefined;
@@ -157,18 +139,26 @@ describe("a process that is stopped", LINUX_ONLY, () => {
     await quick;
   });
 
-  test("is killed if it is a worker, and its task is retried; the second time fails it with a clear message", async () => {
+  test("is killed if it is a worker, and its task is retried; the second time fails it with a clear message", async (t) => {
+    t.mock.timers.enable({ apis: ["setInterval"] });
     const lines: string[] = [];
-    const pool = fixture.start({ workers: 1, stoppedMilliseconds, log: (line) => lines.push(line) });
+    const pool = fixture.start({ workers: 1, log: (line) => lines.push(line) });
     const [host] = await Promise.all([until(() => engineProcesses(fixture.folder).hosts[0]), pool.greeting]);
     const doomed = rejection(pool.run(fixture.task(ENDLESS, { label: "DOOM" })));
     const first = await fixture.worker();
     process.kill(first, "SIGSTOP");
-    const second = await until(() => engineProcesses(fixture.folder).workers.find((pid) => pid !== first));
+    const second = await until(() => {
+      pass(t);
+      return engineProcesses(fixture.folder).workers.find((pid) => pid !== first);
+    });
     process.kill(second, "SIGSTOP");
+    await until(() => {
+      pass(t);
+      return !isRunning(second) || undefined;
+    });
     const { code, message } = await doomed;
     assert.equal(code, "engine_crashed");
-    const why = String.raw`it was stopped \(SIGSTOP\) for 0\.08 s`;
+    const why = String.raw`it was stopped \(SIGSTOP\) for 120 s`;
     assert.match(message, new RegExp(`^DOOM: the worker died 2 times: ${why}; ${why}$`));
     assert.match(lines.join("\n"), new RegExp(`a worker died at its task: ${why}`));
     await pool.run(fixture.task(QUICK));

@@ -12,7 +12,7 @@ import {
   until,
 } from "../../../test/engine/pool-fixture.ts";
 import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
-import { readArray } from "../inline-array.ts";
+import { readArray } from "../npy.ts";
 import type { EnginePool } from "./pool.ts";
 
 let fixture: PoolFixture;
@@ -54,34 +54,16 @@ describe("a pool", { timeout: 600_000 }, () => {
     assert.deepEqual(runs[0], runs[1]);
   });
 
-  test("never runs more workers than its limit", LINUX_ONLY, async () => {
+  test("runs as many workers as its limit says, also after a change", LINUX_ONLY, async () => {
     let most = 0;
     const onProgress = () => {
-      most = Math.max(most, engineProcesses(shared.folder).workers.length);
+      most = Math.max(most, engineProcesses(fixture.folder).workers.length);
     };
-    await Promise.all(Array.from({ length: 8 }, () => three.run(shared.task(QUICK), { onProgress })));
-    assert.equal(most, 3);
-  });
-
-  test("runs as many tasks at a time as its limit says, also after a change", LINUX_ONLY, async () => {
-    const running = new Set<number>();
-    let most = 0;
-    const runs = (numbers: readonly number[]) =>
-      numbers.map(async (number) => {
-        const onProgress = () => {
-          most = Math.max(most, running.add(number).size);
-        };
-        await three.run(shared.task(QUICK), { onProgress });
-        running.delete(number);
-      });
-    three.setWorkers(1);
-    await Promise.all(runs([1, 2, 3, 4]));
-    three.setWorkers(3);
-    assert.equal(most, 1);
     const pool = fixture.start({ workers: 1 });
-    for (const _ of [1, 2, 3]) pool.run(fixture.task(ENDLESS)).catch(() => undefined);
-    await fixture.worker();
+    await Promise.all([1, 2, 3, 4].map(() => pool.run(fixture.task(QUICK), { onProgress })));
+    assert.equal(most, 1);
     pool.setWorkers(3);
+    for (const _ of [1, 2, 3, 4]) pool.run(fixture.task(ENDLESS)).catch(() => undefined);
     await until(() => engineProcesses(fixture.folder).workers.length === 3 || undefined);
   });
 
@@ -93,13 +75,6 @@ describe("a pool", { timeout: 600_000 }, () => {
     assert.match(error.message, /^AAPL: /);
     assert.equal(error.data.ticker, "AAPL");
     await three.run(shared.task(QUICK));
-  });
-
-  test("refuses wrong argument values in a trial", async () => {
-    const estimator = { ...QUICK, params: { ...QUICK.params, depth: 99 } } as unknown as typeof QUICK;
-    const error = await rejection(three.run({ task: "trial", estimator, scaler: "none", columns: 8 }));
-    assert.equal(error.code, "invalid_model_params");
-    assert.deepEqual([error.data.parameter, error.data.value], ["depth", 99]);
   });
 
   test("logs what libraries print, and takes none of it for a message", async () => {

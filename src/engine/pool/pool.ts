@@ -1,55 +1,31 @@
-import type { ClusterEngine } from "../../contract/engine-url.ts";
+import { availableParallelism } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { KernelLevel } from "../environment/kernel-level.ts";
+import { isRunning } from "../../contract/machine/process-stat.ts";
+import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import { memoryOf } from "../process-memory.ts";
-import { AbortListeners } from "./abort-listeners.ts";
 import { ClusterBackend } from "./cluster-backend.ts";
 import type { Capacity } from "./cluster-capacity.ts";
-import { endOf, taskError } from "./engine-errors.ts";
+import { crashError, endOf, importError, resultError, taskError } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
-import { type PendingTask, TaskQueue } from "./engine-task.ts";
-import type { HostEnd } from "./host-process.ts";
-import { LocalBackend } from "./local-backend.ts";
-import { MemoryWatch } from "./memory-watch.ts";
-import type { PoolBackend } from "./pool-backend.ts";
+import type { HostEnd, HostOptions, WarmHost } from "./host-process.ts";
 import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf } from "./protocol.ts";
-import type { WarmHost } from "./warm-host.ts";
-import { type Worker, Workers } from "./workers.ts";
+import { resultFault } from "./task-results.ts";
+import { type PendingTask, type Worker, Workers, watchMemory } from "./workers.ts";
 
-export interface PoolOptions {
-  /** Interpreter of an environment that has the libraries. */
-  readonly python: string;
-  /** Modules to import: sklearn, xgboost, lightgbm, catboost, torch. Only those that the job's tasks need. */
-  readonly libraries: readonly string[];
+export interface PoolOptions extends HostOptions {
   /** Tasks at a time, with one thread each; by default the cores this process may use, or all slots of the cluster. */
   readonly workers?: number | undefined;
-  /** Folder of the arrays that tasks name. Tasks neither read nor write outside it. */
-  readonly workFolder: string;
   /**
-   * Memory limit of this process, the host and all workers together, without mapped files. Beyond it, the largest worker is killed, or the
-   * pool fails (Linux).
+   * Memory limit of this process, the host and all workers together, without mapped files; by default 80 % of the machine's memory. Beyond
+   * it, the largest worker is killed, or the pool fails (Linux).
    */
   readonly memoryLimitBytes?: number;
-  /**
-   * Time for the host to kill a worker before this process does it, and again as long for the host; 4 s. A gateway that takes longer than
-   * 15 s to cancel a task is killed.
-   */
-  readonly killGraceMilliseconds?: number;
-  /** How long the host or a worker may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
-  readonly stoppedMilliseconds?: number;
-  /** Time for a gateway to accept tasks before it is killed; 30 minutes. */
-  readonly connectMilliseconds?: number;
-  /** How the host starts workers, unless the engine should decide. */
-  readonly start?: "fork" | "spawn";
-  /** The level to which the libraries' kernels are pinned; by default each library chooses by the processor. */
-  readonly kernelLevel?: KernelLevel | undefined;
   /**
    * A host with the same interpreter and work folder, not pinned, to start with; `close` releases it if it suits another pool. If it has
    * ended, the pool starts its own.
    */
   readonly warmHost?: WarmHost | undefined;
-  /** The cluster to compute on, in place of this machine; `python` must then have Ray. */
-  readonly cluster?: ClusterEngine | undefined;
   /** Receives the output of the libraries, line by line, and a line for each worker that died during a task. */
   readonly log?: (line: string) => void;
   /** Receives a line for each event of a cluster: nodes that come and go, tasks that wait or are lost. Their number is bounded. */
@@ -69,6 +45,7 @@ export interface RunOptions<T extends EngineTask = EngineTask> {
 /** The beginning of the pool's log line about a worker's death. */
 export const WORKER_DIED = "a worker died at its task";
 const ATTEMPTS = 2;
+const POLL_MILLISECONDS = 10;
 
 /**
  * The Python workers of one job: a host process that imports the libraries once and forks workers, or the gateway to a cluster, whose slots
@@ -81,52 +58,52 @@ export class EnginePool {
   /** How much it can do at a time: known at once, or for a cluster once it is connected; rejects as `greeting` does. */
   readonly capacity: Promise<Capacity>;
   readonly #greeted: PromiseWithResolvers<Greeting> = Promise.withResolvers();
-  readonly #log: (line: string) => void;
-  readonly #queue = new TaskQueue();
-  readonly #aborts = new AbortListeners();
-  readonly #backend: PoolBackend;
+  readonly #options: PoolOptions;
+  /** First come, first served. A task here is never running at the same time. */
+  readonly #queue: PendingTask[] = [];
+  /**
+   * The unsettled tasks of each signal, which has a single listener: a signal searches all its listeners whenever it gets another one, which
+   * takes longer than the fits if ten thousand tasks wait.
+   */
+  readonly #bySignal = new WeakMap<AbortSignal, Set<PendingTask>>();
+  /** Tasks at a time on this machine. */
+  #limit: number;
+  readonly #cluster: ClusterBackend | undefined;
   readonly #workers: Workers;
   readonly #host: EngineHost;
-  readonly #memory: MemoryWatch;
+  readonly #memoryWatch: NodeJS.Timeout;
+  readonly #stoppedWatch: StoppedWatch;
   #greetedBy: Greeting | undefined;
   /** Set once the pool accepts no more tasks. */
   #failure: MucastError | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(given: PoolOptions) {
-    const { memoryLimitBytes, log = () => undefined, ...options } = given;
-    const { cluster } = options;
-    this.#log = log;
+  private constructor(options: PoolOptions) {
+    const { cluster, log = () => undefined } = options;
+    this.#options = options;
     this.greeting = this.#greeted.promise;
     this.greeting.catch(() => undefined); // The promise of every task rejects as well.
-    this.#backend = cluster
-      ? new ClusterBackend({ ...options, cluster, greeting: this.greeting })
-      : new LocalBackend(options);
-    this.capacity = this.#backend.capacity;
-    this.#workers = new Workers({
-      limit: this.#backend.limit,
-      send: (request, task) => this.#host.send(request, task),
-      killHost: () => this.#host.kill(),
-      killGraceMilliseconds: this.#backend.killGraceMilliseconds,
-      resources: (task) => this.#backend.resources(task),
-    });
+    this.#cluster = cluster && new ClusterBackend({ ...options, cluster, greeting: this.greeting });
+    this.#limit = Math.max(1, options.workers ?? availableParallelism());
+    const local = { slots: this.#limit, cpus: this.#limit, gpus: 1 };
+    this.capacity = this.#cluster?.capacity ?? Promise.resolve(local);
+    this.#workers = new Workers(() => this.#host);
     this.#host = new EngineHost({
       ...options,
       log,
       onMessage: (message) => this.#onMessage(message),
       onEnd: (end, error) => this.#onHostEnd(end, error),
     });
-    this.#memory = new MemoryWatch({
-      limitBytes: memoryLimitBytes,
-      base: () => this.#base(),
+    this.#memoryWatch = watchMemory({
+      limitBytes: options.memoryLimitBytes,
+      base: () => this.#basePids(),
       workers: this.#workers,
-      kill: (worker, reason) => this.#workers.kill(worker, reason),
       fail: (error) => this.#failAll(error),
     });
-    this.#backend.watch(this.#host, this.#workers);
+    this.#stoppedWatch = new StoppedWatch(() => this.#processes());
   }
 
-  /** Starts the host and returns at once; tasks may be submitted while it imports. */
+  /** Returns at once; tasks may be submitted while the host imports. */
   static start(options: PoolOptions): EnginePool {
     return new EnginePool(options);
   }
@@ -139,46 +116,77 @@ export class EnginePool {
    */
   run<T extends EngineTask>(
     task: T,
-    { signal, onProgress, node, memoryBytes }: RunOptions<T> = {},
+    { signal, onProgress, ...needs }: RunOptions<T> = {},
   ): Promise<ResultOf<T>> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#failure) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
-      const onAbort = () => this.#abort(pending, signal?.reason);
       const pending: PendingTask = {
+        ...needs,
         task,
-        node,
-        memoryBytes,
         // The engine's reports for a task are those that the protocol defines for its kind.
         onProgress: onProgress as PendingTask["onProgress"],
         deaths: [],
         attempts: 0,
         settle: (outcome) => {
-          if (signal) this.#aborts.remove(signal, onAbort);
+          if (signal) this.#bySignal.get(signal)?.delete(pending);
           if ("error" in outcome) reject(outcome.error);
           else resolve(outcome.result as ResultOf<T>);
         },
       };
-      if (signal) this.#aborts.add(signal, onAbort);
-      this.#queue.add(pending);
+      if (signal) this.#tasksOf(signal).add(pending);
+      this.#queue.push(pending);
       this.#dispatch();
     });
   }
 
+  #tasksOf(signal: AbortSignal): Set<PendingTask> {
+    const known = this.#bySignal.get(signal);
+    if (known) return known;
+    const tasks = new Set<PendingTask>();
+    this.#bySignal.set(signal, tasks);
+    const onAbort = () => {
+      for (const task of tasks) this.#abort(task, signal.reason);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    return tasks;
+  }
+
+  #abort(task: PendingTask, reason: unknown): void {
+    const at = this.#queue.indexOf(task);
+    if (at >= 0) {
+      this.#queue.splice(at, 1);
+      task.settle({ error: reason });
+      return;
+    }
+    task.aborted = { reason };
+    const worker = this.#workers.find(({ busy }) => busy?.task === task);
+    if (worker) this.#workers.kill(worker);
+  }
+
   /** Changes how many tasks run at a time on this machine; running tasks continue. No effect with a cluster. */
   setWorkers(workers: number): void {
-    this.#backend.setWorkers(workers);
-    this.#workers.limit = this.#backend.limit;
+    this.#limit = Math.max(1, workers);
     this.#dispatch();
   }
 
   /** Bytes that this process and the host hold, without those of the workers; 0 if there is no /proc (macOS). */
   heldBytes(): number {
-    return memoryOf(this.#base(), 0);
+    return memoryOf(this.#basePids(), 0);
   }
 
-  #base(): readonly number[] {
+  #basePids(): readonly number[] {
     return [process.pid, this.#host.pid ?? []].flat();
+  }
+
+  /** The slots of a cluster have no process here. */
+  *#processes() {
+    yield { pid: this.#host.pid, onStopped: (why: string) => this.#host.kill(why) };
+    for (const worker of this.#workers) {
+      const onStopped = (reason: string) =>
+        this.#workers.kill(worker, { details: reason, mayEndBetter: true });
+      if (!worker.killed) yield { pid: worker.pid, onStopped };
+    }
   }
 
   /** Kills the workers, fails the tasks, and returns when every process of the pool has ended, except a warm host that it releases. */
@@ -190,41 +198,37 @@ export class EnginePool {
   async #close(): Promise<void> {
     const isSound = this.#failure === undefined;
     this.#fail(new MucastError("canceled", "the engine was closed before the task ended"));
-    const isReleased = isSound && (await this.#host.release(() => this.#killWorkers()));
+    const endWorkers = () => {
+      this.#workers.killAll();
+      return this.#workers.untilNone();
+    };
+    const pids = [...this.#workers].flatMap(({ pid }) => pid ?? []);
+    const isReleased = isSound && (await this.#host.release(endWorkers));
     if (!isReleased) await this.#host.close();
-    this.#memory.stop();
-    this.#backend.stop();
-  }
-
-  #killWorkers(): Promise<void> {
-    this.#workers.killAll();
-    return this.#workers.untilNone();
+    // The kernel kills the workers that a killed host leaves; they are no children of this process.
+    for (let looks = 0; looks < 500 && pids.some(isRunning); looks++) await pause(POLL_MILLISECONDS);
+    clearInterval(this.#memoryWatch);
+    this.#stoppedWatch.stop();
   }
 
   /** Assigns waiting tasks to free workers, as long as there are both. */
   #dispatch(): void {
-    if (!this.#host.isReady) return;
-    while (!this.#queue.isEmpty) {
-      const worker = this.#workers.free();
+    while (this.#host.isReady && this.#queue.length > 0) {
+      const worker = this.#workers.findFree(this.#cluster?.limit ?? this.#limit);
       if (worker === undefined) return;
-      this.#workers.give(worker, this.#queue.take()!);
+      const task = this.#queue.shift()!;
+      this.#workers.assign(worker, task, this.#cluster?.resources(task));
     }
-  }
-
-  #abort(task: PendingTask, reason: unknown): void {
-    if (this.#queue.remove(task)) {
-      task.settle({ error: reason });
-      return;
-    }
-    task.aborted = { reason };
-    this.#workers.killAt(task);
   }
 
   #onMessage(message: EngineMessage): void {
     switch (message.event) {
       case "ready": {
         const { event: _, ...greeting } = message;
-        this.#onGreeting(greeting);
+        const fault = this.#cluster?.onGreeting(greeting, this.#greetedBy);
+        this.#greetedBy = greeting;
+        this.#greeted.resolve(greeting);
+        if (fault) this.#failAll(fault);
         break;
       }
       case "worker_started":
@@ -237,28 +241,32 @@ export class EnginePool {
           "attempts" in message ? message.attempts : 1,
         );
         break;
-      case "failed":
-        this.#fail(this.#backend.faultError(message, this.#greetedBy !== undefined && !this.#host.isReady));
+      case "failed": {
+        const isLater = this.#greetedBy !== undefined && !this.#host.isReady;
+        this.#fail(
+          this.#cluster?.faultError(message, isLater) ?? importError(this.#options.python, message.message),
+        );
         this.#host.stop();
         return;
+      }
       case "slots":
-        this.#backend.onSlots(message);
-        this.#workers.limit = this.#backend.limit;
+        this.#cluster?.onSlots(message);
         break;
       case "delayed":
-        this.#backend.onDelayed(
+        this.#cluster?.onDelayed(
           message.message,
-          message.id === undefined ? undefined : this.#workers.taskOf(message.id),
+          message.id === undefined ? undefined : this.#workers.at(message.id)?.busy?.task,
         );
         return;
-      case "heartbeat":
-        return;
       case "progress":
-        this.#workers.taskOf(message.id)?.onProgress?.(message);
+        this.#workers.at(message.id)?.busy?.task.onProgress?.(message);
         return;
-      case "result":
-        this.#onResult(this.#workers.finish(message.id), message.result);
+      case "result": {
+        const task = this.#workers.finish(message.id);
+        const fault = task && resultFault(task.task, message.result);
+        task?.settle(fault === undefined ? { result: message.result } : { error: resultError(task, fault) });
         break;
+      }
       case "error": {
         const task = this.#workers.finish(message.id);
         task?.settle({ error: taskError(task, message) });
@@ -270,48 +278,30 @@ export class EnginePool {
     this.#dispatch();
   }
 
-  /** Also the greeting of a gateway that replaced one that ended. */
-  #onGreeting(greeting: Greeting): void {
-    const before = this.#greetedBy;
-    this.#greetedBy = greeting;
-    this.#greeted.resolve(greeting);
-    const fault = this.#backend.onGreeting(greeting, before);
-    this.#workers.limit = this.#backend.limit;
-    if (fault) this.#failAll(fault);
-  }
-
   #onWorkerEnd(worker: Worker | undefined, reason: string, attempts: number): void {
     if (!worker?.busy) return;
     const { killReason, killed, busy } = worker;
     const why = killReason?.details ?? reason;
-    if (!killed || killReason) this.#log(`${WORKER_DIED}: ${why}`);
-    if (!killed) this.#backend.onLost(busy.task, why);
+    if (!killed || killReason) this.#options.log?.(`${WORKER_DIED}: ${why}`);
+    if (!killed) this.#cluster?.onLost(busy.task, why);
     this.#retry(busy.task, why, killReason?.mayEndBetter, attempts);
   }
 
-  #onResult(task: PendingTask | undefined, result: unknown): void {
-    if (!task) return;
-    const fault = this.#backend.answerFault(task, result);
-    if (fault === undefined) task.settle({ result });
-    else if ("lost" in fault) this.#retry(task, fault.lost);
-    else task.settle(fault);
-  }
-
-  /** Handles the death of a task's worker. */
   #retry(task: PendingTask, reason: string, mayEndBetter = true, attempts = 1): void {
     task.deaths.push(reason);
     task.attempts += attempts;
     if (task.aborted) task.settle({ error: task.aborted.reason });
     else if (this.#failure) task.settle({ error: this.#failure });
-    else if (mayEndBetter && task.attempts < ATTEMPTS) this.#queue.addFirst(task);
-    else task.settle({ error: this.#backend.crashError(task) });
+    else if (mayEndBetter && task.attempts < ATTEMPTS) this.#queue.unshift(task);
+    else task.settle({ error: crashError(task, this.#cluster !== undefined) });
   }
 
   /** @returns whether to start another host. */
   #onHostEnd(end: HostEnd, error: MucastError | undefined): boolean {
     const running = this.#workers.onHostEnd();
     if (error) this.#fail(error);
-    for (const task of running) this.#retry(task, `${this.#backend.hostName} ended (${end.reason})`);
+    const name = this.#cluster ? "the gateway to the cluster" : "its host";
+    for (const task of running) this.#retry(task, `${name} ended (${end.reason})`);
     return this.#failure === undefined;
   }
 
@@ -326,6 +316,6 @@ export class EnginePool {
   #fail(error: MucastError): void {
     this.#failure ??= error;
     this.#greeted.reject(this.#failure);
-    this.#queue.fail(this.#failure);
+    for (const task of this.#queue.splice(0)) task.settle({ error: this.#failure });
   }
 }

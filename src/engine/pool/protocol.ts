@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ScalerName } from "../../contract/config/intervals.ts";
+import type { ScalerName } from "../../contract/config/panel-settings.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { Estimator } from "../../contract/model-params/resolve.ts";
 import type { Machine, Threads } from "../../contract/output/output-blob.ts";
-import type { InlineArray } from "../inline-array.ts";
-import type { ArrayRef } from "../npy.ts";
+import type { ArrayRef, InlineArray } from "../npy.ts";
 import type {
   DeviceResult,
   DeviceTask,
   EpochProgress,
   StackProgress,
+  TaskFault,
   TrainJointTask,
   TrainNetworkTask,
   TrainResult,
@@ -18,17 +18,14 @@ import type {
 } from "./network-protocol.ts";
 
 /** Each kind of task: the engine's input, the worker's answer, and its progress reports. */
-type TaskKinds = Consistent<{
+interface TaskKinds {
   fit_predict: { task: FitPredictTask; result: FitPredictResult; progress: FitProgress };
-  trial: { task: TrialTask; result: TrialResult; progress: never };
+  trial: { task: TrialTask; result: Record<string, never>; progress: never };
   device: { task: DeviceTask; result: DeviceResult; progress: never };
   train_network: { task: TrainNetworkTask; result: TrainResult; progress: EpochProgress };
   train_stack: { task: TrainStackTask; result: TrainStackResult; progress: StackProgress };
   train_joint: { task: TrainJointTask; result: TrainResult; progress: EpochProgress };
-}>;
-
-/** Compiles only if each kind of task carries its own name. */
-type Consistent<T extends { [K in keyof T]: { task: { task: K }; result: unknown; progress: unknown } }> = T;
+}
 
 export type TaskKind = keyof TaskKinds;
 
@@ -115,7 +112,7 @@ export interface ConstantDescription {
 }
 
 export interface FitPredictResult {
-  /** Shape (sum of the predicted rows, times the number of `tree_counts`; then those of `permutation`). Up to 1,024 of them lie in the message, except from a cluster. */
+  /** Shape (sum of the predicted rows, times the number of `tree_counts`; then those of `permutation`). Up to 1,024 of them are in the message. */
   readonly predictions: ArrayRef | InlineArray;
   /** For each fit, with its prediction. */
   readonly seconds: readonly number[];
@@ -131,8 +128,6 @@ export interface Diagnosis {
   /** The 50 largest by absolute value, largest first; absent if the library has none. */
   readonly importances?: readonly (readonly [column: number, importance: number])[];
 }
-
-type TrialResult = Record<string, never>;
 
 /** One fit of a task has ended. */
 export interface FitProgress {
@@ -172,8 +167,6 @@ export interface Greeting {
   readonly cluster?: ClusterFacts;
   /** For a gateway: the number of tasks with one thread at a time. */
   readonly slots?: number;
-  /** For a gateway: a digest of everything that decides bytes, which the nodes share. */
-  readonly fingerprint?: string | undefined;
 }
 
 /** Why there is no engine. Only a gateway sends code and data. */
@@ -191,8 +184,6 @@ export type EngineMessage =
   | { readonly event: "worker_started"; readonly worker: number; readonly pid?: number }
   | ({ readonly event: "worker_exited"; readonly worker: number } & (WorkerEnd | SlotEnd))
   | ({ readonly event: "slots" } & ChangedSlots)
-  /** The gateway's loop is running. */
-  | { readonly event: "heartbeat" }
   /** A task waits for something that the cluster does not have free; without an id, the job waits for any core at all. */
   | { readonly event: "delayed"; readonly id?: number | undefined; readonly message: string }
   | ({ readonly event: "progress"; readonly id: number } & TaskProgress)
@@ -232,12 +223,6 @@ export interface TaskResources {
   readonly node?: string;
   /** Bytes that Ray reserves on its node. */
   readonly memory?: number;
-}
-
-export interface TaskFault {
-  readonly code: string;
-  readonly message: string;
-  readonly data: ErrorData;
 }
 
 /** What the host reads, one per line: the request, and after a tab the task, which the host passes to the worker unread. */

@@ -1,5 +1,4 @@
-import type { InlineArray } from "../inline-array.ts";
-import type { ArrayRef } from "../npy.ts";
+import type { ArrayRef, InlineArray } from "../npy.ts";
 import type { TrainJointTask, TrainNetworkTask, TrainResult } from "./network-protocol.ts";
 import type { EngineTask, ResultOf, TaskKind } from "./protocol.ts";
 

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, test } from "node:test";
 import { bytesOf, engineProcesses, PoolFixture, QUICK, until } from "../../../test/engine/pool-fixture.ts";
 import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { findEnvironment } from "../environment/environment.ts";
+import { WarmHost } from "./host-process.ts";
 import type { EnginePool } from "./pool.ts";
-import { WarmHost } from "./warm-host.ts";
 
 const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
 const { python } = findEnvironment();

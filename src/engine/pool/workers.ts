@@ -1,100 +1,83 @@
-import type { PendingTask } from "./engine-task.ts";
-import type { EngineRequest, TaskResources } from "./protocol.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
+import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
+import { memoryOf, mib, outOfMemory, privateMemory } from "../process-memory.ts";
+import type { EngineHost } from "./engine-host.ts";
+import type { EngineTask, TaskProgress, TaskResources } from "./protocol.ts";
+
+/** A task that a caller of the pool waits for. Each attempt at it is a separate request to the engine, with a new id. */
+export interface PendingTask {
+  readonly task: EngineTask;
+  /** The cluster node that it has to run on. */
+  readonly node?: string | undefined;
+  /** Bytes that it reserves there. */
+  readonly memoryBytes?: number | undefined;
+  readonly onProgress: ((progress: TaskProgress) => void) | undefined;
+  readonly settle: (outcome: { readonly result: unknown } | { readonly error: unknown }) => void;
+  /** How failed attempts ended, if the worker died; of those that a cluster made by itself, the last one. */
+  readonly deaths: string[];
+  attempts: number;
+  aborted?: { readonly reason: unknown };
+}
 
 /** A worker process, or a slot of a cluster, from the request to start it until the host reports its end. */
 export interface Worker {
   readonly number: number;
   /** Known once the host has started it; a slot has none. */
-  pid?: number;
+  pid?: number | undefined;
   /** The attempt that it works on. */
   busy?: { readonly id: number; readonly task: PendingTask };
-  /** The host has been asked to kill it. */
-  killed?: true;
-  /** Runs until the host reports the end of a worker that it was asked to kill. */
-  impatience?: NodeJS.Timeout;
-  /** Set if a watch had it killed, and not its caller. */
-  killReason?: KillReason;
+  /** The host has been asked to kill it; runs until the host reports its end. */
+  killed?: NodeJS.Timeout;
+  /** Why a watch, and not its caller, had it killed, and whether a second attempt at its task may end better. */
+  killReason?: { readonly details: string; readonly mayEndBetter: boolean } | undefined;
 }
 
-/** Why a watch had a worker killed. */
-export interface KillReason {
-  /** Details, such as how much memory the worker and all processes of the job held. */
-  readonly details: string;
-  /** False if a second attempt at its task would end in the same way. */
-  readonly mayEndBetter: boolean;
-}
-
-interface WorkersOptions {
-  readonly limit: number;
-  /** Writes a request to the current host. */
-  readonly send: (request: EngineRequest, task?: object) => void;
-  /** Kills the current host. */
-  readonly killHost: () => void;
-  /** Time for the host to report the end of a worker that it was asked to kill. */
-  readonly killGraceMilliseconds?: number | undefined;
-  /** What a task needs of a cluster; on this machine every worker has one core. */
-  readonly resources?: ((task: PendingTask) => TaskResources) | undefined;
-}
-
-const KILL_GRACE_MILLISECONDS = 4_000;
-
-/**
- * The workers of the current host and their tasks. A worker has one task at a time, and no task is sent while the limit of workers is busy.
- * The limit of a cluster changes with its nodes.
- */
+/** The workers of the current host and their tasks. A worker has one task at a time. */
 export class Workers {
-  limit: number;
-  readonly #send: WorkersOptions["send"];
-  readonly #killHost: () => void;
-  readonly #killGrace: number;
-  readonly #resources: WorkersOptions["resources"];
+  readonly #host: () => EngineHost;
   readonly #byNumber = new Map<number, Worker>();
   /** The last number of a worker, or id of an attempt, that was assigned. */
   #counter = 0;
   #onNone: (() => void) | undefined;
 
-  constructor({ limit, send, killHost, killGraceMilliseconds, resources }: WorkersOptions) {
-    this.limit = limit;
-    this.#send = send;
-    this.#killHost = killHost;
-    this.#killGrace = killGraceMilliseconds ?? KILL_GRACE_MILLISECONDS;
-    this.#resources = resources;
+  constructor(host: () => EngineHost) {
+    this.#host = host;
   }
 
   [Symbol.iterator](): IterableIterator<Worker> {
     return this.#byNumber.values();
   }
 
-  /** A worker without a task, newly started if there is none; undefined if as many as allowed are busy. */
-  free(): Worker | undefined {
+  find(isWanted: (worker: Worker) => boolean): Worker | undefined {
+    return this.#byNumber.values().find(isWanted);
+  }
+
+  /** The worker of attempt `id`. */
+  at(id: number): Worker | undefined {
+    return this.find(({ busy }) => busy?.id === id);
+  }
+
+  /** A worker without a task, newly started if there is none; undefined if `limit` workers are busy. */
+  findFree(limit: number): Worker | undefined {
     let free: Worker | undefined;
     let busy = 0;
     for (const worker of this) {
       if (worker.busy || worker.killed) busy++;
       else free = worker;
     }
-    return busy >= this.limit ? undefined : (free ?? this.#start());
-  }
-
-  #start(): Worker | undefined {
-    if (this.#byNumber.size >= this.limit) return undefined;
+    if (busy >= limit) return undefined;
+    if (free || this.#byNumber.size >= limit) return free;
     const worker: Worker = { number: ++this.#counter };
     this.#byNumber.set(worker.number, worker);
-    this.#send({ op: "start", worker: worker.number });
+    this.#host().send({ op: "start", worker: worker.number });
     return worker;
   }
 
-  /** Sends `task` to a worker that has none. */
-  give(worker: Worker, task: PendingTask): void {
+  assign(worker: Worker, task: PendingTask, resources?: TaskResources): void {
     const id = ++this.#counter;
     worker.busy = { id, task };
     const { label: _, ...sent } = task.task;
-    this.#send({ op: "task", worker: worker.number, id, ...this.#resources?.(task) }, sent);
-  }
-
-  /** The task of attempt `id`. */
-  taskOf(id: number): PendingTask | undefined {
-    return this.#find((worker) => worker.busy?.id === id)?.busy?.task;
+    this.#host().send({ op: "task", worker: worker.number, id, ...resources }, sent);
   }
 
   /**
@@ -102,7 +85,7 @@ export class Workers {
    * @returns undefined if the worker is being killed: its end is then the answer, so that no work on the task continues once it is settled.
    */
   finish(id: number): PendingTask | undefined {
-    const worker = this.#find((candidate) => candidate.busy?.id === id);
+    const worker = this.at(id);
     if (!worker?.busy || worker.killed) return undefined;
     const { task } = worker.busy;
     delete worker.busy;
@@ -111,54 +94,33 @@ export class Workers {
 
   /**
    * Has the host kill a worker and whatever it started. If the host does not report its end within the grace period, for example because it
-   * was stopped, this process kills the worker itself, and the host after another such period; if the host has not reported a pid, it kills
-   * the host at once.
+   * was stopped, this process kills the host, and with it all of its workers.
    */
-  kill(worker: Worker, reason?: KillReason): void {
-    worker.killed = true;
-    if (reason !== undefined) worker.killReason = reason;
-    this.#send({ op: "kill", worker: worker.number });
-    worker.impatience ??= this.#unlessEnded(worker, () => {
-      if (worker.pid === undefined) {
-        this.#killHost();
-        return;
-      }
-      killGroup(worker.pid);
-      worker.impatience = this.#unlessEnded(worker, this.#killHost);
-    });
-  }
-
-  /** Calls `act` after the grace period, unless the host has reported the end of the worker by then. */
-  #unlessEnded(worker: Worker, act: () => void): NodeJS.Timeout {
+  kill(worker: Worker, reason?: Worker["killReason"]): void {
+    worker.killReason ??= reason;
+    const host = this.#host();
+    host.send({ op: "kill", worker: worker.number });
+    const killHost = () => {
+      if (this.#byNumber.get(worker.number) === worker) host.kill();
+    };
     // What the host wrote while this process was not running is read before the next immediate.
-    const later = () =>
-      setImmediate(() => {
-        if (this.#byNumber.get(worker.number) === worker) act();
-      });
-    return setTimeout(later, this.#killGrace);
+    worker.killed ??= setTimeout(() => setImmediate(killHost), host.graceMilliseconds);
   }
 
   killAll(): void {
     for (const worker of this) this.kill(worker);
   }
 
-  /** Kills the worker that works on `task`, if there is one. */
-  killAt(task: PendingTask): void {
-    const worker = this.#find((candidate) => candidate.busy?.task === task);
-    if (worker) this.kill(worker);
-  }
-
-  /** The host has started a worker. */
   onStarted(number: number, pid: number | undefined): void {
     const worker = this.#byNumber.get(number);
-    if (worker && pid !== undefined) worker.pid = pid;
+    if (worker) worker.pid = pid;
   }
 
-  /** The host has reported the end of a worker. @returns the worker in its last state. */
+  /** @returns the worker in its last state. */
   onExited(number: number): Worker | undefined {
     const worker = this.#byNumber.get(number);
     this.#byNumber.delete(number);
-    clearTimeout(worker?.impatience);
+    clearTimeout(worker?.killed);
     if (this.#byNumber.size === 0) this.#onNone?.();
     return worker;
   }
@@ -166,7 +128,7 @@ export class Workers {
   /** The host has ended together with its workers. @returns the tasks that they worked on. */
   onHostEnd(): PendingTask[] {
     const tasks = [...this].flatMap(({ busy }) => busy?.task ?? []);
-    for (const { impatience } of this) clearTimeout(impatience);
+    for (const { killed } of this) clearTimeout(killed);
     this.#byNumber.clear();
     return tasks;
   }
@@ -178,18 +140,42 @@ export class Workers {
       if (this.#byNumber.size === 0) resolve();
     });
   }
-
-  #find(wanted: (worker: Worker) => boolean): Worker | undefined {
-    for (const worker of this) if (wanted(worker)) return worker;
-    return undefined;
-  }
 }
 
-/** Workers lead process groups of their own. */
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // It has ended.
-  }
+const MEMORY_INTERVAL_MILLISECONDS = 200;
+
+/**
+ * Kills the largest worker when the processes of a job together exceed the limit, before the system's out-of-memory killer picks a process
+ * by its own rules. If this process and the host hold more than any worker, no ticker is to blame, and the job fails.
+ * @param options.base pids of this process and the host.
+ * @param options.fail called if the job would exceed the limit even without its largest worker.
+ * @returns the timer that ends the watch when it is cleared.
+ */
+export function watchMemory(options: {
+  readonly limitBytes: number | undefined;
+  readonly base: () => readonly number[];
+  readonly workers: Workers;
+  readonly fail: (error: MucastError) => void;
+}): NodeJS.Timeout {
+  const { limitBytes: limit = defaultMemoryBytes(), workers } = options;
+  const look = () => {
+    const base = options.base();
+    const living = [...workers].flatMap((worker) =>
+      worker.killed || worker.pid === undefined ? [] : { worker, pid: worker.pid },
+    );
+    const together = memoryOf([...base, ...living.map(({ pid }) => pid)], limit);
+    if (together <= limit) return;
+    const sized = living.map((entry) => ({ ...entry, bytes: privateMemory(entry.pid) }));
+    const largest = sized.toSorted((a, b) => b.bytes - a.bytes)[0];
+    const ours = memoryOf(base, 0);
+    if (largest === undefined || largest.bytes < ours) {
+      options.fail(outOfMemory({ held: together, together, limit, share: limit, jobs: 1 }));
+      return;
+    }
+    const details =
+      `it held ${mib(largest.bytes)} of memory when the processes of the job together held ${mib(together)}, ` +
+      `over the limit of ${mib(limit)}`;
+    workers.kill(largest.worker, { details, mayEndBetter: largest.bytes + ours <= limit });
+  };
+  return setInterval(look, MEMORY_INTERVAL_MILLISECONDS).unref();
 }

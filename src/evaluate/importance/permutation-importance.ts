@@ -1,4 +1,4 @@
-import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { type MeanMethod, MIN_DATES, meanMethod, meanQuantile } from "../../contract/output/test-quantile.ts";
 import { crossSection } from "../cross-section.ts";
 import type { ForecastRows } from "../forecast-rows.ts";

@@ -1,4 +1,4 @@
-import type { Intervals } from "../../contract/config/intervals.ts";
+import type { Intervals } from "../../contract/config/panel-settings.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 

@@ -1,4 +1,8 @@
-import { INTERVAL_METHODS, type IntervalMethod, type Intervals } from "../../contract/config/intervals.ts";
+import {
+  INTERVAL_METHODS,
+  type IntervalMethod,
+  type Intervals,
+} from "../../contract/config/panel-settings.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
 import {

@@ -1,8 +1,7 @@
-import type { Intervals } from "../../contract/config/intervals.ts";
-import { bandFromT } from "../../contract/output/band.ts";
-import type { Coverage } from "../../contract/output/metrics-schemas.ts";
-import type { TestMethod } from "../../contract/output/test-method.ts";
+import type { Intervals } from "../../contract/config/panel-settings.ts";
+import type { Coverage, TestMethod } from "../../contract/output/metrics-schemas.ts";
 import {
+  bandFromT,
   datesQuantile,
   type FixedBProbability,
   MIN_DATES,

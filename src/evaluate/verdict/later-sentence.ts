@@ -1,6 +1,6 @@
-import type { Band } from "../../contract/output/band.ts";
 import { closeTitle, laterOrder, orderBands } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
+import type { Band } from "../../contract/output/test-quantile.ts";
 import type { JudgedRows } from "../../contract/output/verdict.ts";
 
 /** The orders of the rows of a verdict; of the score rows if there are none, as for calibration rows. */

@@ -1,5 +1,5 @@
 import type { Day } from "../../contract/market/dates.ts";
-import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { asRanked, type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
 import { type DateLayout, dateLayout, datesWith, valuesByDate } from "../rows-by-date.ts";

@@ -1,4 +1,4 @@
-import type { Intervals } from "../../contract/config/intervals.ts";
+import type { Intervals } from "../../contract/config/panel-settings.ts";
 import type { JudgedRows, RowsVerdict, Verdict, VerdictState } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ForecastRows } from "../forecast-rows.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { StatusBlob } from "../../contract/output/job-events.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ExecutionEnd, JobOrder } from "../executor.ts";

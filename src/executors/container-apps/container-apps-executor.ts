@@ -3,7 +3,7 @@ import type { ContainerAppsAPIClientOptionalParams, JobExecution } from "@azure/
 import type { TokenCredential } from "@azure/identity";
 import { containerJob, jobName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { StatusBlob } from "../../contract/output/job-events.ts";
 import { type Problem, problemOf } from "../../contract/problems/problem.ts";
 import type {
   Execution,

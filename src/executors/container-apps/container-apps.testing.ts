@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { StatusBlob } from "../../contract/output/job-events.ts";
 import type { JobOrder } from "../executor.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";
 import { ContainerAppsExecutor, type ContainerAppsOptions } from "./container-apps-executor.ts";

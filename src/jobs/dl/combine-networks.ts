@@ -11,6 +11,7 @@ import {
   type PrequentialChoice,
 } from "../../evaluate/choice/prequential.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
+import type { FirstOutcome, FitOutcome } from "../plan.ts";
 import type { ChoiceResult } from "../shared/choice/choice-result.ts";
 import {
   type CandidateFits,
@@ -18,8 +19,7 @@ import {
   combineCandidates,
   type TestedFolds,
 } from "../shared/choice/combine-candidates.ts";
-import type { TrainedTicker } from "./planned-network.ts";
-import type { TrainOutcome } from "./trained-blocks.ts";
+import { judgedBy, type TrainedTicker } from "./trained-ticker.ts";
 
 /** The rows of a ticker that test its candidates. */
 export function testedParts({ validation, calibration }: TrainedTicker) {
@@ -33,10 +33,10 @@ export function testedParts({ validation, calibration }: TrainedTicker) {
  */
 export function combineNetworks(
   fits: CandidateFits<DlSettings, TrainedTicker>,
-  first: Omit<TrainOutcome, "trained">,
+  first: FirstOutcome,
   choice: Choice<DlSettings>,
-): TrainOutcome & { readonly choice: ChoiceResult } {
-  const { fitted: trained, ...combined } = combineCandidates(
+): FitOutcome<TrainedTicker> & { readonly choice: ChoiceResult } {
+  const combined = combineCandidates(
     fits,
     choice,
     testedFolds,
@@ -44,10 +44,11 @@ export function combineNetworks(
     (ticker, { heldOut, score }, { members }) => {
       const { spread: _, ...own } = ticker.base.fits;
       const apart = spreadOf(ticker, members);
-      return { ...own, calibration: heldOut, score, ...(apart === undefined ? {} : { spread: apart }) };
+      const judged = judgedBy(own.validation, heldOut);
+      return { ...own, ...judged, score, ...(apart === undefined ? {} : { spread: apart }) };
     },
   );
-  return { ...first, ...combined, trained };
+  return { training: new Map(), blockTraining: new Map(), ...first, ...combined };
 }
 
 /** The validation part, which only serves the choice, and the calibration part. */

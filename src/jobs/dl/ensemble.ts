@@ -1,35 +1,25 @@
-import { rmSync } from "node:fs";
+/** The members of an ensemble: their tasks, the mean of their forecasts, and the records of their training. */
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
-import { sampleDeviation } from "../../evaluate/statistics.ts";
-import {
-  forecastsOf,
-  type PlannedNetwork,
-  type TickerForecasts,
-  type TrainedTicker,
-} from "./planned-network.ts";
+import { mean, sampleDeviation } from "../../evaluate/statistics.ts";
+import type { OrderedJson } from "../shared/ordered-json.ts";
+import type { WrittenNetwork } from "./network-plan.ts";
+import type { BlockForecasts } from "./trained-ticker.ts";
 
 /** How one network was trained, as the output records it. */
 type NetworkRecord = Omit<TrainResult, "predictions" | "seconds">;
 
-/** The record of a further network of an ensemble. */
-type MemberRecord = Omit<NetworkRecord, "parameters"> & {
-  /** From 1: member 0 is the record that contains them. */
-  readonly member: number;
-};
-
-/** How a network was trained: member 0's record, with the records of its ensemble's other members. */
+/** How a network was trained: member 0's record, with the records of its ensemble's other members, from 1. */
 export type TrainingRecord = NetworkRecord & {
-  /** Absent for a single network. */
-  readonly members?: readonly MemberRecord[];
+  readonly members?: readonly (Omit<NetworkRecord, "parameters"> & { readonly member: number })[];
 };
 
-/** A trained ensemble or single network. */
-export interface TrainedNetwork {
-  /** From a ticker's first network, with all facts about the ticker; from later ones, only the forecasts. */
-  readonly tickers: readonly (TrainedTicker | TickerForecasts)[];
-  readonly record: TrainingRecord;
-  /** The record's `prediction_scale`, for a single network or an ensemble whose members all have one. */
+/** The forecasts of a ticker in one block, by a trained network. */
+export interface TrainedBlock extends BlockForecasts {
+  /** For an ensemble, the standard deviation (ddof 1) of its members' forecasts of the last score row, log-return. */
+  readonly spread?: number;
+  /** Of the network, if it has one: the factor that turned raw predictions into returns. */
   readonly predictionScale: number | undefined;
 }
 
@@ -43,88 +33,78 @@ export function memberName(name: string, member: number, ensemble: number): stri
  * @param first the task of member 0, which is also the task of a single network.
  * @param name of the network; the label starts with it.
  */
-export function memberTask(
-  first: TrainNetworkTask | TrainJointTask,
+export function memberTask<T extends TrainNetworkTask | TrainJointTask>(
+  first: T,
   name: string,
   member: number,
   ensemble: number,
-): TrainNetworkTask | TrainJointTask {
+): T {
   if (ensemble === 1) return first;
-  const predictions = predictionsOf(first, member, ensemble);
+  const predictions = { ref: first.predictions.ref.replace(/(?=\.npy$)/, `-${member}`) };
   return { ...first, label: memberName(name, member, ensemble), member, predictions };
 }
 
-/** The file of a member's predictions. @param first the task of member 0. */
-export function predictionsOf(
-  { predictions }: Pick<TrainNetworkTask, "predictions">,
-  member: number,
-  ensemble: number,
-): { readonly ref: string } {
-  return ensemble === 1 ? predictions : { ref: predictions.ref.replace(/(?=\.npy$)/, `-${member}`) };
-}
-
 /**
- * Reads the forecasts of all members of a trained network and averages them.
+ * Reads the predictions of all members and averages them, one member's in memory at a time: summed in their order, then divided once.
+ * NaN if a ticker has no window. For an ensemble, `spread` is the deviation of the members at each ticker's last score row.
  * @param results of members 0, 1, ...
  */
-export function trainedNetwork(network: PlannedNetwork, results: readonly TrainResult[]): TrainedNetwork {
-  const [first, ...further] = results;
-  const { mean, spreads } = meanForecast(results, network);
-  const tickers = network.forecasts(mean);
+export function meanForecasts(network: WrittenNetwork, results: readonly TrainResult[]): TrainedBlock[] {
+  const [first, ...further] = results as [TrainResult, ...TrainResult[]];
+  const whole = readNpy(first.predictions);
+  const last = network.latest.map((at) => [whole[at]!]);
+  for (const { predictions } of further) {
+    const own = readNpy(predictions);
+    for (let i = 0; i < whole.length; i++) whole[i]! += own[i]!;
+    for (const [j, at] of network.latest.entries()) last[j]!.push(own[at]!);
+  }
+  if (further.length > 0) for (let i = 0; i < whole.length; i++) whole[i]! /= results.length;
+  const isCommon = results.every(({ prediction_scale }) => prediction_scale === first.prediction_scale);
+  return network.collect(whole).map((ticker, j) => ({
+    ...ticker,
+    predictionScale: isCommon ? first.prediction_scale : undefined,
+    ...(further.length === 0
+      ? {}
+      : { spread: ticker.predictionUnit * sampleDeviation(Float64Array.from(last[j]!)) }),
+  }));
+}
+
+/** @param results of members 0, 1, ... */
+export function recordTraining(results: readonly TrainResult[]): TrainingRecord {
+  const [first, ...members] = results.map(
+    ({ epochs, best_epoch, zero_validation_loss, parameters, prediction_scale }): NetworkRecord => ({
+      ...{ epochs, best_epoch, zero_validation_loss, parameters },
+      ...(prediction_scale === undefined ? {} : { prediction_scale }),
+    }),
+  ) as [NetworkRecord, ...NetworkRecord[]];
+  if (members.length === 0) return first;
   return {
-    tickers: tickers.map((ticker, i) => ({
-      // Keeping those of all blocks would take too much memory.
-      ...(network.begins.has(ticker.ticker) ? ticker : forecastsOf(ticker)),
-      ...(spreads === undefined ? {} : { spread: ticker.predictionUnit * spreads[i]! }),
-    })),
-    record: {
-      ...recordOf(first!),
-      ...(further.length === 0 ? {} : { members: further.map(memberRecord) }),
-    },
-    predictionScale: commonScale(results),
+    ...first,
+    members: members.map(({ parameters: _, ...record }, i) => ({ member: i + 1, ...record })),
   };
 }
 
+type Training = NonNullable<NonNullable<OutputBlob["refits"]>["training"]>[string];
+
 /**
- * The mean of the predictions, element by element: summed in the order of the members, then divided once. NaN if a ticker has no
- * window. One member's predictions are in memory at a time.
- * @returns for an ensemble also `spreads`: the standard deviation (ddof 1) of the members at each ticker's last score row, log-return.
+ * The entry of a network in the output's `refits.training`: for each block the means over its members, null without its own network.
+ * @param records by block.
  */
-function meanForecast(
-  results: readonly Pick<TrainResult, "predictions">[],
-  network: Pick<PlannedNetwork, "latest">,
-): { readonly mean: Float64Array; readonly spreads?: readonly number[] } {
-  const [first, ...further] = results;
-  const mean = readNpy(first!.predictions);
-  if (further.length === 0) return { mean };
-  const latest = network.latest();
-  const told = latest.map((at) => [mean[at]!]);
-  for (const { predictions } of further) {
-    const own = readNpy(predictions);
-    for (let i = 0; i < mean.length; i++) mean[i]! += own[i]!;
-    for (const [j, at] of latest.entries()) told[j]!.push(own[at]!);
-  }
-  for (let i = 0; i < mean.length; i++) mean[i]! /= results.length;
-  return { mean, spreads: told.map((values) => sampleDeviation(Float64Array.from(values))) };
-}
-
-function recordOf(result: TrainResult): NetworkRecord {
-  const { epochs, best_epoch, zero_validation_loss, parameters, prediction_scale } = result;
-  const scale = prediction_scale === undefined ? {} : { prediction_scale };
-  return { epochs, best_epoch, zero_validation_loss, parameters, ...scale };
-}
-
-function memberRecord(result: TrainResult, index: number): MemberRecord {
-  const { parameters: _, ...record } = recordOf(result);
-  return { member: index + 1, ...record };
-}
-
-function commonScale(results: readonly TrainResult[]): number | undefined {
-  const scales = new Set(results.map(({ prediction_scale }) => prediction_scale));
-  return scales.size === 1 ? results[0]!.prediction_scale : undefined;
-}
-
-/** Removes files of the work folder; ignores one that a failed task has not written. */
-export function removeFiles(files: readonly string[]): void {
-  for (const file of files) rmSync(file, { force: true });
+export function recordBlocks(records: ReadonlyMap<number, TrainingRecord>, blocks: number) {
+  const byBlock = Array.from({ length: blocks }, (_, b) => {
+    const record = records.get(b);
+    return record === undefined ? undefined : [record, ...(record.members ?? [])];
+  });
+  type Member = Omit<NetworkRecord, "parameters">;
+  const meansOf = (value: (member: Member) => number): (number | null)[] =>
+    byBlock.map((members) => (members === undefined ? null : mean(Float64Array.from(members, value))));
+  const best = ({ epochs, best_epoch }: Member) => epochs[best_epoch - 1]!;
+  const ics = meansOf((member) => best(member).validation_ic ?? Number.NaN);
+  return {
+    epochs: meansOf(({ epochs }) => epochs.length),
+    best_epochs: meansOf(({ best_epoch }) => best_epoch),
+    validation_losses: meansOf((member) => best(member).validation_loss),
+    zero_validation_losses: meansOf(({ zero_validation_loss }) => zero_validation_loss),
+    ...(ics.some((ic) => ic !== null && !Number.isNaN(ic)) ? { validation_ics: ics } : {}),
+  } satisfies Readonly<Record<keyof Omit<Training, "validation_ics">, OrderedJson>>;
 }

@@ -3,15 +3,7 @@ import { type ArrayRef, NpyWriter, readNpyRows, writeNpy } from "../../engine/np
 import type { FeatureUnion } from "../../panel/feature-union.ts";
 import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
 import { targetsOf } from "../../panel/ticker-panel.ts";
-import type { PanelOnDisk } from "../shared/panel-files.ts";
-
-/** The rows of all tickers as the engine maps them: those that some fit learns from, followed by the score rows. */
-export interface PooledMatrix {
-  /** Shape (learn + score, features of all): NaN if a ticker lacks the feature. */
-  readonly x: ArrayRef;
-  /** Shape (learn): targets. */
-  readonly y: ArrayRef;
-}
+import type { FitPanel } from "../shared/panels.ts";
 
 /** Rows are assembled in memory in pieces of this many bytes. */
 const PIECE_BYTES = 32 * 2 ** 20;
@@ -22,54 +14,52 @@ export function matrixBytes(plan: Pick<PooledPlan, "learnRows" | "scoreRows">, c
 }
 
 /**
- * Writes the matrix of a pooled fit, piece by piece, from the files of its tickers.
+ * Writes the matrix of a pooled fit, piece by piece, from the files of its tickers: the rows that some fit learns from, followed by the score
+ * rows, as `x`, shape (learn + score, features of all), NaN if a ticker lacks the feature; and targets as `y`, shape (learn).
  * @throws MucastError output_failed if the work folder's disk is full.
  */
 export function writePooledMatrix(
-  plan: PooledPlan<PanelOnDisk>,
+  plan: PooledPlan<FitPanel>,
   union: FeatureUnion,
   workFolder: string,
-): PooledMatrix {
+): { readonly x: ArrayRef; readonly y: ArrayRef } {
+  const { members, learnRows } = plan;
   const k = union.names.length;
-  const rows = plan.learnRows + plan.scoreRows;
+  const rows = learnRows + plan.scoreRows;
   const writer = new NpyWriter(join(workFolder, "pooled-x.npy"), [rows, k]);
-  const cursors = plan.members.map(() => 0);
+  const cursors = members.map(() => 0);
   const step = Math.max(1, Math.floor(PIECE_BYTES / (8 * Math.max(1, k))));
   const buffer = new Float64Array(Math.min(step, rows) * k);
   for (let from = 0; from < rows; from += step) {
     const to = Math.min(rows, from + step);
-    const piece = buffer.subarray(0, (to - from) * k).fill(Number.NaN);
-    for (const [j, member] of plan.members.entries()) {
-      const end = countBelow(member.places, to, cursors[j]!);
+    const piece = { values: buffer.subarray(0, (to - from) * k).fill(Number.NaN), from, k };
+    for (const [j, member] of members.entries()) {
+      const begin = cursors[j]!;
+      let end = begin;
+      while (end < member.places.length && member.places[end]! < to) end++;
       // Score rows that a later block learns from are in both parts.
-      const part = Math.max(cursors[j]!, Math.min(end, member.learn.length));
-      placeRows(member, [cursors[j]!, part], union.columns[j]!, piece, from, k);
-      placeRows(member, [part, end], union.columns[j]!, piece, from, k);
+      const part = Math.max(begin, Math.min(end, member.learn.length));
+      placeRows(member, begin, part, union.columns[j]!, piece);
+      placeRows(member, part, end, union.columns[j]!, piece);
       cursors[j] = end;
     }
-    writer.append(piece);
+    writer.append(piece.values);
   }
-  return { x: writer.close(), y: writeTargets(plan, workFolder) };
+  const y = new Float64Array(learnRows);
+  for (const { panel, learn, places } of members) {
+    const targets = targetsOf(panel);
+    for (const [position, row] of learn.entries()) y[places[position]!] = targets[row]!;
+  }
+  return { x: writer.close(), y: writeNpy(join(workFolder, "pooled-y.npy"), y, [learnRows]) };
 }
 
-/** How many places from index `from` on are below `limit`, including those before. */
-function countBelow(places: Float64Array, limit: number, from: number): number {
-  let end = from;
-  while (end < places.length && places[end]! < limit) end++;
-  return end;
-}
-
-/**
- * Copies some rows of a ticker to their places.
- * @param range positions, either all among its rows to learn from or all among its score rows.
- */
+/** Copies the rows of a ticker at positions [begin, end) to their places: all are rows to learn from, or all score rows. */
 function placeRows(
-  { panel, learn, places }: PooledMember<PanelOnDisk>,
-  [begin, end]: readonly [number, number],
+  { panel, learn, places }: PooledMember<FitPanel>,
+  begin: number,
+  end: number,
   columns: readonly number[],
-  piece: Float64Array,
-  first: number,
-  k: number,
+  piece: { readonly values: Float64Array; readonly from: number; readonly k: number },
 ): void {
   if (begin === end) return;
   const rowOf = (position: number) =>
@@ -78,16 +68,8 @@ function placeRows(
   const x = readNpyRows(panel.x, from, rowOf(end - 1) + 1);
   for (let position = begin; position < end; position++) {
     const source = (rowOf(position) - from) * columns.length;
-    const target = (places[position]! - first) * k;
-    for (let c = 0; c < columns.length; c++) piece[target + columns[c]!] = x[source + c]!;
+    const target = (places[position]! - piece.from) * piece.k;
+    for (let c = 0; c < columns.length; c++)
+      if (columns[c]! >= 0) piece.values[target + columns[c]!] = x[source + c]!;
   }
-}
-
-function writeTargets({ members, learnRows }: PooledPlan<PanelOnDisk>, workFolder: string): ArrayRef {
-  const y = new Float64Array(learnRows);
-  for (const { panel, learn, places } of members) {
-    const targets = targetsOf(panel);
-    for (const [position, row] of learn.entries()) y[places[position]!] = targets[row]!;
-  }
-  return writeNpy(join(workFolder, "pooled-y.npy"), y, [learnRows]);
 }

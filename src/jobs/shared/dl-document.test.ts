@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import type { TrainingRecord } from "../dl/ensemble.ts";
-import { modelledOf, type TrainedTicker } from "../dl/planned-network.ts";
+import { judgedBy, type TrainedTicker } from "../dl/trained-ticker.ts";
 import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
 import { jobDocument, plain } from "./job-document.ts";
 import { orderedPieces } from "./ordered-json.ts";
@@ -12,8 +12,10 @@ import { recordedDl } from "./recorded-settings.ts";
 
 function evaluateDl(trained: readonly TrainedTicker[], settings: ScoreSettings, asOf: number) {
   const rows = settings.intervals === undefined ? "validation" : "calibration";
-  return evaluateForecasts(trained.map(modelledOf), rows, settings, asOf);
+  return evaluateForecasts(trained.map(judged), rows, settings, asOf);
 }
+
+const judged = (ticker: TrainedTicker) => ({ ...ticker, ...judgedBy(ticker.validation, ticker.calibration) });
 
 const SHA = "0".repeat(64);
 
@@ -32,7 +34,7 @@ function outputOf(
     createdAt: new Date(0),
     window: { start: 0, end: 100, cut: 100 },
     asOf: 100,
-    fits: { tickers: trained.map(modelledOf), failures: [], training: plain(training) },
+    fits: { tickers: trained.map(judged), failures: [], training: plain(training) },
     evaluation: evaluateDl(trained, settings, 100),
     intervals: settings.intervals,
     shrinkage: settings.shrinkage,
@@ -68,11 +70,8 @@ const TICKER: TrainedTicker = {
   ticker: "10",
   dates: { ticker: "10", days: Int32Array.of(97, 98, 99, 100), lastPriceDay: 100, lastFeatureDay: 100 },
   fitLabels: Float64Array.of(0.2, 0.4),
-  predictions: Float64Array.of(0.45, 0.1, 0.2, 0.3),
-  predictionUnit: 1,
   models: [{ block: 0, from: 0, to: 4, fitRows: 2, labelMean: (0.2 + 0.4) / 2, isStandIn: false }],
-  validation: rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]),
-  calibration: rows([90, 91], [0.1, 0.2], [0, 0.1]),
+  ...judgedBy(rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]), rows([90, 91], [0.1, 0.2], [0, 0.1])),
   labelSquare: 0.1,
   score: {
     days: Int32Array.of(97, 98, 99, 100),
@@ -148,132 +147,6 @@ test("forecasts are listed with their training, and no table is out of fold", ()
   // The mean forecast is the mean of all fit labels, 0.3.
   assert.ok(Math.abs(output.metrics.baselines.mean.score.pooled.mae! - 0.4 / 3) < 1e-12);
   assert.deepEqual([output.provenance.device, output.provenance.seed], ["cuda:1", 42]);
-});
-
-test("intervals come from the calibration part, and their coverage from labelled score rows", () => {
-  const { metrics, forecasts } = outputOf(
-    { "current option": "mlp", intervals: { alpha: 0.4, method: "split" } },
-    [TICKER],
-  );
-  const { lower, upper } = forecasts["10"]!;
-  assert.ok(Math.abs(upper[3]! - 0.4) < 1e-12 && Math.abs(lower[3]! - 0.2) < 1e-12);
-  assert.equal(metrics.intervals!.pooled.n, 3);
-  assert.equal(metrics.intervals!.pooled.coverage, 2 / 3);
-});
-
-test("a ticker without a row in the calibration part has no interval and the warning interval_unsupported", () => {
-  const alone = [{ ...TICKER, calibration: rows([], [], []) }];
-  const unsupported = (settings: ScoreSettings) =>
-    evaluateDl(alone, settings, 100).warnings.filter(({ code }) => code === "interval_unsupported");
-  const intervals = { method: "split", alpha: 0.1, bound: "both" } as const;
-  assert.deepEqual(
-    unsupported({ intervals, shrinkage: "none" }).map(({ ticker, count }) => [ticker, count]),
-    [["10", 0]],
-  );
-  const { tickers } = evaluateDl(alone, { intervals, shrinkage: "none" }, 100);
-  assert.ok(tickers[0]!.bounds.lower.every(Number.isNaN));
-  assert.deepEqual(unsupported({ shrinkage: "none" }), []);
-});
-
-test("the quality of forecasts is judged on the calibration part, and without one on the validation part", () => {
-  const worth = (prediction: object, ticker: TrainedTicker) =>
-    outputOf({ "current option": "mlp", ...prediction }, [ticker]).metrics.shrinkage!;
-  const calibrated = worth({ intervals: {} }, TICKER);
-  assert.deepEqual(calibrated.by_ticker["10"], { n: 2, b: 2, se: 0, s: 1 });
-  assert.deepEqual(calibrated.pooled, calibrated.by_ticker["10"]);
-  const validated = worth({}, { ...TICKER, calibration: rows([], [], []) });
-  assert.equal(validated.pooled.n, 3);
-  // y p sums to 0.08 and p² to 0.08; the residuals of y are 0.1, 0.1 and 0.2, for forecasts of 0.2, -0.2 and 0.
-  assert.ok(Math.abs(validated.pooled.b! - 1) < 1e-12);
-  assert.ok(Math.abs(validated.pooled.se! - Math.sqrt(2 * 0.02 ** 2) / 0.08) < 1e-12);
-});
-
-/** Sixty dates whose labels alternate around a drift of 0.01. */
-const DRIFTING = (() => {
-  const days = Array.from({ length: 60 }, (_, i) => i + 30);
-  return { days, realised: days.map((day) => 0.01 + 0.003 * Math.sin(day) + 0.003 * Math.cos(day * day)) };
-})();
-
-function noSkillMessages(trained: readonly TrainedTicker[]): string[] {
-  const rows = trained.some(({ calibration }) => calibration.days.length > 0) ? "calibration" : "validation";
-  const { warnings } = evaluateForecasts(trained.map(modelledOf), rows, { shrinkage: "none" }, 100);
-  return warnings.filter(({ code }) => code === "no_skill").map(({ message }) => message);
-}
-
-test("a network that forecasts the mean of its training labels gets no_skill, however strong the drift is", () => {
-  const { days, realised } = DRIFTING;
-  const told = (predicted: number[]) =>
-    noSkillMessages([
-      { ...TICKER, validation: rows(days, realised, predicted, 0.009), calibration: rows([], [], []) },
-    ]);
-  const [message, ...others] = told(days.map(() => 0.009));
-  assert.deepEqual(others, []);
-  assert.match(
-    message!,
-    /^No evidence of skill on the validation rows\. .*Clark-West t \d{2,}\.\d\d against zero, \d\.\d\d needed; they add nothing to the training mean\)\. Each network's epoch was chosen on these rows, so results on them are too good\.$/,
-  );
-  assert.deepEqual(told(realised.map((y) => 0.009 + 0.3 * (y - 0.01))), []);
-});
-
-test("exact forecasts of equal labels beat 0, but not an equally exact training mean", () => {
-  const { days } = DRIFTING;
-  const told = (predicted: number, trainingMean: number) => {
-    const validation = rows(
-      days,
-      days.map(() => 0.01),
-      days.map(() => predicted),
-      trainingMean,
-    );
-    return noSkillMessages([{ ...TICKER, validation, calibration: rows([], [], []) }]);
-  };
-  assert.deepEqual(told(0.01, 0.008), []);
-  assert.match(
-    told(0.01, 0.01)[0]!,
-    /Clark-West t \+infinity against zero, .* they add nothing to the training mean\)/,
-  );
-  assert.match(
-    told(-0.01, 0.01)[0]!,
-    /Sizes: worse than zero \(R² -300\.00% against zero; .*Clark-West t -infinity against zero, .*; they add nothing to the training mean\)/,
-  );
-});
-
-test("a calibration part is used for judging instead of the validation part, which chose the epoch", () => {
-  const { days, realised } = DRIFTING;
-  const skilled = realised.map((y) => 0.009 + 0.3 * (y - 0.01));
-  const unskilled = days.map(() => 0.009);
-  const told = (validation: number[], calibration: number[]) => ({
-    ...TICKER,
-    validation: rows(days, realised, validation, 0.009),
-    calibration: rows(days, realised, calibration, 0.009),
-  });
-  assert.deepEqual(noSkillMessages([told(unskilled, skilled)]), []);
-  const [message] = noSkillMessages([told(skilled, unskilled)]);
-  assert.match(message!, /^No evidence of skill on the calibration rows\./);
-  // A ticker of a joint network whose rows end before the calibration part does not count beside one that has it.
-  const ended = { ...told(unskilled, []), calibration: rows([], [], []) };
-  assert.deepEqual(noSkillMessages([told(unskilled, skilled), ended]), []);
-});
-
-test("shrunk forecasts, including mu, are the factor times the network's, and so are their residuals", () => {
-  const prediction = { "current option": "mlp", intervals: { alpha: 0.4, method: "split" } };
-  // The slope is a half: sum y p is 0.1, sum p² 0.2, and the labels lie exactly on it.
-  const halved = { ...TICKER, calibration: rows([90, 91], [0.05, 0.2], [0.1, 0.4]) };
-  const own = outputOf({ ...prediction, shrinkage: "own" }, [halved]);
-  assert.equal(own.model.shrinkage, "own");
-  assert.ok(Math.abs(own.metrics.shrinkage!.pooled.s - 0.5) < 1e-12);
-  const near = (found: readonly (number | null)[], expected: readonly number[]) => {
-    for (const [i, value] of found.entries()) assert.ok(Math.abs(value! - expected[i]!) < 1e-12);
-  };
-  near([own.mu["10"]!], [0.15]);
-  const { predicted, lower, upper } = own.forecasts["10"]!;
-  near(predicted, [0.225, 0.05, 0.1, 0.15]);
-  near(lower, predicted);
-  near(upper, predicted);
-  const none = outputOf(prediction, [halved]);
-  assert.deepEqual([none.mu, none.forecasts["10"]!.predicted], [{ "10": 0.3 }, [0.45, 0.1, 0.2, 0.3]]);
-  const { applied, ...found } = own.metrics.shrinkage!;
-  near([applied!["10"]!], [0.5]);
-  assert.deepEqual(none.metrics.shrinkage, found);
 });
 
 test("no warning carries the signature of a URL into the output", () => {

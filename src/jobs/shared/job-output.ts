@@ -3,54 +3,21 @@ import { executionName, outputName } from "../../blob/names.ts";
 import { openOutput } from "../../blob/open-store.ts";
 import type { Content } from "../../blob/store.ts";
 import type { Operation, SubmittedOperation } from "../../contract/config/job-operations.ts";
+import type { RunSummary } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
-import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { type Warning, warningEntry } from "../../contract/problems/warnings.ts";
 import type { JobContext, JobRequest } from "./job.ts";
-import { joinedPieces, type OrderedJson, orderedPieces } from "./ordered-json.ts";
-
-interface JobOutput {
-  /** Reports errors of single tickers and the summary, then writes the output. @throws MucastError output_failed; the job then leaves no output. */
-  write(document: OrderedJson, reports: FinalReports, context: JobContext): Promise<ResultRecord>;
-}
 
 interface ResultBlob {
   /** @returns the record that names it. @throws MucastError output_failed; then no blob is left. */
   write(content: Content, context: JobContext): Promise<ResultRecord>;
 }
 
-interface FinalReports {
-  readonly warnings: readonly Warning[];
-  readonly failures: readonly Failure[];
-  readonly summary: RunSummary;
-}
-
 /**
- * Determines the location of the output and checks that it can be written there, before the job reads anything.
- * @throws MucastError output_failed; invalid_request if no output can be written there.
- */
-export async function openJobOutput(
-  operation: Operation,
-  request: JobRequest,
-  context: JobContext,
-): Promise<JobOutput> {
-  const blob = await openResult(operation, operation, request, context);
-  return {
-    write(document, { warnings, failures, summary }, context) {
-      for (const warning of warnings)
-        if (!warningEntry(warning.code)?.isNote) context.report({ kind: "warning", warning });
-      for (const failure of failures) context.report({ kind: "failure", failure });
-      context.report({ kind: "summary", summary });
-      return blob.write(joinedPieces(orderedPieces(document)), context);
-    },
-  };
-}
-
-/**
- * Determines the location of an operation's blob, and checks that it can be written there.
+ * Determines the location of an operation's blob, and checks that it can be written there, before anything is read.
  * @param job whose name the execution has.
- * @throws MucastError like openJobOutput.
+ * @throws MucastError output_failed; invalid_request if no output can be written there.
  */
 export async function openResult(
   operation: SubmittedOperation,
@@ -74,4 +41,19 @@ export async function openResult(
       };
     },
   };
+}
+
+/** Reports what a job found before it writes its output. */
+export function reportFindings(
+  found: {
+    readonly warnings: readonly Warning[];
+    readonly failures: readonly Failure[];
+    readonly summary: RunSummary;
+  },
+  { report }: JobContext,
+): void {
+  for (const warning of found.warnings)
+    if (!warningEntry(warning.code)?.isNote) report({ kind: "warning", warning });
+  for (const failure of found.failures) report({ kind: "failure", failure });
+  report({ kind: "summary", summary: found.summary });
 }

@@ -1,5 +1,4 @@
-import type { PanelSettings } from "../../contract/config/panel-settings.ts";
-import type { RefitSettings } from "../../contract/config/refit-settings.ts";
+import { recordsRefits } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
@@ -7,18 +6,16 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
-import type { JoinRule } from "../../panel/late-ticker.ts";
-import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
-import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
+import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
-import { recordedDelay } from "./job-document.ts";
-import { failuresWithout, LateTickers } from "./late-tickers.ts";
-import type { Listed } from "./listed-warnings.ts";
-import { medianSpacing, rowFacts } from "./modelled-ticker.ts";
-import { preparedRows } from "./prepare-panels.ts";
+import type { Estimate, FitPlan, JobKind, PlannedTicker } from "../plan.ts";
+import { recordedWindow } from "./job-document.ts";
+import { type ModelledTicker, medianSpacing, rowFacts } from "./modelled-ticker.ts";
+import { readTickers } from "./panels.ts";
+import { type Chosen, prepareTickers } from "./read-and-fit.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { tickerWarnings } from "./ticker-warnings.ts";
+import { noRefit, tickerWarnings } from "./ticker-warnings.ts";
 
 /** What a job would make of its request, without training. Counts are rows; dates are `YYYY-MM-DD`. */
 export interface JobPreview {
@@ -28,7 +25,9 @@ export interface JobPreview {
   readonly failures: readonly Failure[];
   readonly pooled?: PooledPreview;
   readonly refits?: RefitsPreview;
-  readonly choice?: ChoicePreview;
+  /** Fits over all candidates and tickers. */
+  readonly choice?: { readonly candidates: number; readonly fits: number };
+  readonly estimate?: Estimate;
   readonly warnings: readonly Warning[];
   /** The error with which the job would end although both blobs can be read: insufficient_history, no_forecast. */
   readonly error?: MucastError;
@@ -46,7 +45,6 @@ export interface PooledPreview {
   readonly folds: number;
 }
 
-/** The fits of all tickers, and the blocks of score rows that they forecast. */
 export interface RefitsPreview {
   /** The number of fits: for run_ml_job including those of folds; for run_dl_job networks, including those of ensembles. */
   readonly fits: number;
@@ -55,18 +53,11 @@ export interface RefitsPreview {
   readonly fit_bytes?: number;
 }
 
-export interface ChoicePreview {
-  readonly candidates: number;
-  /** Over all candidates and tickers, on the rows of candidate 0, without those of late tickers. */
-  readonly fits: number;
-}
-
 export interface TickerPreview {
   readonly ticker: string;
   readonly features: number;
   readonly fit_rows: number;
   readonly score_rows: number;
-  /** run_ml_job. */
   readonly folds?: number;
   /** run_dl_job: windows of each part. */
   readonly windows?: Readonly<Record<keyof WindowPlan, number>>;
@@ -75,131 +66,85 @@ export interface TickerPreview {
   readonly mu: boolean;
 }
 
-export interface PreviewedConfig {
-  readonly model: JobPreview["model"];
-  readonly warnings: readonly Warning[];
-  /** False for a config that is switched off: its job forecasts nothing, so no forecast can be missing. */
-  readonly trains: boolean;
-  readonly panel: PanelSettings & RefitSettings;
-  /** What tickers with too few fit rows need to join later; undefined without refits. @param panels of the others. */
-  readonly joinRule: ((panels: readonly PanelRows[]) => JoinRule) | undefined;
-  /** The warnings of the job that list a ticker because of its features. */
-  listed(panel: TickerPanel): readonly Listed[];
-  /**
-   * Plans the given tickers, in any order.
-   * @param late those that join late.
-   * @throws MucastError like the job before it trains.
-   */
-  plan(panels: readonly PanelRows[], late: readonly TickerPanel[], blocks: readonly RefitBlock[]): PlannedJob;
-}
-
-export interface PlannedJob {
-  readonly tickers: readonly PlannedTicker[];
-  readonly failures: readonly Failure[];
-  /** For one fit of all tickers. */
-  readonly pooled?: PooledPreview;
-  readonly refits?: RefitsPreview;
-  readonly choice?: ChoicePreview;
-  readonly warnings?: readonly Warning[];
-  /** Lists a fit of all tickers if its rows are too few. */
-  readonly listed?: readonly Listed[];
-}
-
-export interface PlannedTicker {
-  readonly panel: PanelRows;
-  readonly counts: Pick<TickerPreview, "folds" | "windows">;
-  readonly warnings: readonly Warning[];
-  /** The warnings of the job that list it for these. */
-  readonly listed: readonly Listed[];
-}
-
-/** Reads every panel and plans it as the job would. @throws MucastError like reading and planning. */
-export async function previewJob(
+/** Reads every panel and plans it as the job would. @throws MucastError of reading and of planning. */
+export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
+  kind: JobKind<S, T>,
+  { settings, warnings }: ReturnType<JobKind<S, T>["parse"]>,
   inputs: Inputs,
-  config: PreviewedConfig,
-  workFolder: string,
+  { workFolder, signal }: { readonly workFolder: string; readonly signal: AbortSignal },
 ): Promise<JobPreview> {
-  const { start, end, learningEnd } = inputs.window;
-  const late = config.joinRule && new LateTickers(workFolder);
-  const read = await readRows(inputs, config, late);
-  const prepared = preparedRows(read.panels, config.panel);
-  const blocks = refitBlocks(prepared.panels, config.panel.refitEvery);
-  const joined = late?.join(prepared.peers, blocks, config.joinRule!(prepared.panels)) ?? [];
-  const planned = config.plan(prepared.panels, [...joined], blocks);
-  const tickers = planned.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
-  const short = failuresWithout([...tickers.map(({ panel }) => panel), ...planned.failures], read.failures);
-  const failures = [...short, ...prepared.failures, ...planned.failures];
-  const error = config.trains ? errorBeforeTraining(prepared.panels, tickers, failures, inputs) : undefined;
+  const { refitEvery, choice } = settings;
+  const trains = kind.libraries(settings) !== undefined;
+  const store = { workFolder, isPreview: true };
+  const listedOf = (panel: TickerPanel) => kind.listed(panel, settings);
+  const read = await readTickers(inputs.panels(), store, { refitEvery, signal }, listedOf);
+  const ready = prepareTickers(read, [settings], store, listedOf);
+  const { blocks } = ready;
+  const { panels, ...compared } = ready.of(settings);
+  const plan = kind.plan(panels, settings, blocks);
+  const byTicker = (a: { ticker: string }, b: { ticker: string }) => compareCodePoints(a.ticker, b.ticker);
+  const tickers = plan.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
+  const known = new Set([...tickers.map(({ panel }) => panel), ...plan.failures].map(({ ticker }) => ticker));
+  const short = compared.failures.filter(({ ticker }) => !known.has(ticker));
+  const failures = [...short, ...plan.failures].sort(byTicker);
+  const error = trains ? errorBeforeTraining(ready.early, tickers, failures, inputs) : undefined;
+  const tested =
+    choice && kind.tested ? choice.candidates.map((one) => kind.tested!(one.settings, choice)) : [];
+  const candidates = tested.map((own) => kind.plan(panels, own, blocks));
+  const found = tickerWarnings(inputs, tickers.map(describeTicker), [], plan.listed);
   return {
-    model: config.model,
-    window: {
-      start: formatDay(start),
-      end: formatDay(end),
-      learning_end: learningEnd === undefined ? null : formatDay(learningEnd),
-      as_of: formatDay(inputs.asOf),
-      median_spacing_days: medianSpacing(tickers.map(({ panel }) => ({ rows: rowFacts(panel) }))),
-      ...recordedDelay(inputs.window),
-    },
-    tickers: tickers.map((ticker) => previewTicker(ticker, config, inputs.asOf)),
-    failures: failures.toSorted(byTicker),
-    ...(planned.pooled === undefined ? {} : { pooled: planned.pooled }),
-    ...(planned.refits === undefined ? {} : { refits: planned.refits }),
-    ...(planned.choice === undefined ? {} : { choice: planned.choice }),
+    model: kind.model(settings),
+    window: recordedWindow(
+      inputs.window,
+      inputs.asOf,
+      medianSpacing(tickers.map(({ panel }) => ({ rows: rowFacts(panel) }))),
+    ),
+    tickers: tickers.map((ticker) => previewTicker(ticker, trains, inputs.asOf)),
+    failures,
+    ...(plan.pooled && { pooled: plan.pooled }),
+    ...(trains && recordsRefits(settings) && { refits: previewRefits(plan, blocks.length) }),
+    ...(candidates.length > 0 && {
+      choice: { candidates: tested.length, fits: candidates.reduce((sum, own) => sum + own.fits, 0) },
+    }),
+    ...(trains && { estimate: sumEstimates(candidates.length === 0 ? [plan] : candidates) }),
     warnings: [
-      ...config.warnings,
+      ...warnings,
       ...inputs.warnings,
-      ...prepared.warnings,
-      ...(planned.warnings ?? []),
-      ...tickerWarnings(inputs, tickers.map(featureWarningsOf(read.listed)), [], planned.listed ?? []).filter(
-        // A config that is switched off forecasts nothing that could be too old.
-        ({ code }) => config.trains || code !== "older_forecast",
-      ),
+      ...compared.warnings,
+      ...(trains ? noRefit(blocks, settings) : []),
+      // A config that is switched off forecasts nothing that could be too old.
+      ...found.filter(({ code }) => trains || code !== "older_forecast"),
     ],
-    ...(error === undefined ? {} : { error }),
+    ...(error && { error }),
   };
 }
 
-/** A planned ticker as the job's warnings describe it. @param shown by ticker: the listings of its features. */
-function featureWarningsOf(shown: ReadonlyMap<string, readonly Listed[]>) {
-  return ({ panel, warnings, listed }: PlannedTicker) => ({
-    ticker: panel.ticker,
-    dates: datesOf(panel),
-    rows: panel,
-    warnings,
-    listed: [...listed, ...(shown.get(panel.ticker) ?? [])],
-  });
+function describeTicker({ panel, warnings, listed }: PlannedTicker) {
+  return { ticker: panel.ticker, dates: datesOf(panel), rows: panel, warnings, listed };
 }
 
-function byTicker(a: { readonly ticker: string }, b: { readonly ticker: string }): number {
-  return compareCodePoints(a.ticker, b.ticker);
+function previewRefits({ fits, fitBytes }: FitPlan, blocks: number): RefitsPreview {
+  return { fits, blocks, ...(fitBytes === undefined ? {} : { fit_bytes: fitBytes }) };
 }
 
-/** Drops the features of every panel, because no plan reads their values. `listed` has their listings by ticker. */
-async function readRows(inputs: Inputs, config: PreviewedConfig, late: LateTickers | undefined) {
-  const panels: PanelRows[] = [];
-  const failures: Failure[] = [];
-  const listed = new Map<string, readonly Listed[]>();
-  for await (const panel of inputs.panels((input) => late?.keep(input))) {
-    if ("code" in panel) failures.push(panel);
-    else {
-      const { x: _, ...rows } = panel;
-      panels.push(rows);
-      listed.set(panel.ticker, config.listed(panel));
-    }
-  }
-  return { panels, failures, listed };
+function sumEstimates(plans: readonly FitPlan[]): Estimate {
+  const seconds = plans.reduce((sum, { estimate }) => sum + estimate.seconds, 0);
+  return {
+    seconds: Number(seconds.toPrecision(2)),
+    matrix_bytes: Math.max(...plans.map(({ estimate }) => estimate.matrix_bytes)),
+  };
 }
 
 function errorBeforeTraining(
-  panels: readonly PanelRows[],
+  early: Parameters<typeof requireCurrentTicker>[0],
   planned: readonly PlannedTicker[],
   failures: readonly Failure[],
   inputs: Inputs,
 ): MucastError | undefined {
   try {
-    requireCurrentTicker(panels.map(datesOf), inputs.asOf);
+    requireCurrentTicker(early, inputs.asOf);
     requireForecasts(
-      planned.map(({ panel }) => datesOf(panel)),
+      planned.map(({ panel }) => panel),
       failures,
       inputs,
     );
@@ -210,11 +155,7 @@ function errorBeforeTraining(
   }
 }
 
-function previewTicker(
-  { panel, counts }: PlannedTicker,
-  { trains }: PreviewedConfig,
-  asOf: number,
-): TickerPreview {
+function previewTicker({ panel, counts }: PlannedTicker, trains: boolean, asOf: number): TickerPreview {
   const { ticker, fit, score, columns, days } = panel;
   return {
     ticker,

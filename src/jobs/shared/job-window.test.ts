@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { requestedWindow } from "../../contract/config/requested-window.ts";
+import { requestedWindow } from "../../contract/config/payload-schemas.ts";
 import { parseDay } from "../../contract/market/dates.ts";
-import { jobWindow, recordedWindow } from "./job-window.ts";
+import { jobWindow, recordedBounds } from "./job-window.ts";
 
 const START = parseDay("2020-01-02")!;
 const CUT = parseDay("2020-09-30")!;
@@ -30,5 +30,5 @@ test("a bound that differs from the blob's own is refused, with the name of both
 
 test("an output records the bounds of the request alone", () => {
   const recorded = { start: null, end: null, learning_end: "2020-09-30" };
-  assert.deepEqual(recordedWindow({ learningEnd: CUT }), recorded);
+  assert.deepEqual(recordedBounds({ learningEnd: CUT }), recorded);
 });

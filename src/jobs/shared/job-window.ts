@@ -29,12 +29,10 @@ export function jobWindow(
   return { ...own, ...requested };
 }
 
-/** The bounds that the request adds, as an output records them; null for those that it does not. */
-export function recordedWindow(requested: RequestedWindow) {
-  return Object.fromEntries(
-    BOUNDS.map(([bound, member]) => {
-      const day = requested[bound];
-      return [member, day === undefined ? null : formatDay(day)];
-    }),
-  ) as Record<(typeof BOUNDS)[number][1], string | null>;
+export function recordedBounds(requested: RequestedWindow) {
+  const bounds = BOUNDS.map(([bound, member]) => {
+    const day = requested[bound];
+    return [member, day === undefined ? null : formatDay(day)] as const;
+  });
+  return Object.fromEntries(bounds);
 }

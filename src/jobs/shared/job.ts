@@ -3,8 +3,8 @@ import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
 import type { Report } from "../../contract/output/job-events.ts";
+import { PORTABLE_LEVEL, requireLevel } from "../../engine/environment/engine-variables.ts";
 import { findEnvironment, type JobEnvironment } from "../../engine/environment/environment.ts";
-import { PORTABLE_LEVEL, requireLevel } from "../../engine/environment/kernel-level.ts";
 import { EnginePool } from "../../engine/pool/pool.ts";
 import { outOfMemory, privateMemory } from "../../engine/process-memory.ts";
 import { now, type Timed, timed } from "./timings.ts";
@@ -22,7 +22,6 @@ export interface JobRequest {
   readonly id: string;
   /** Bounds of the window that the data-extraction blob does not say. */
   readonly window?: RequestedWindow | undefined;
-  /** Recorded in the output. */
   readonly tags?: readonly string[] | undefined;
   /** For a replay: what an earlier output records of its inputs and its config, for the provenance of the new one. */
   readonly recorded?: RecordedInputs | undefined;
@@ -54,27 +53,15 @@ export interface JobContext extends Timed {
   readonly report: Report;
   /** Aborting it ends the job with the signal's reason; the job then leaves no output. */
   readonly signal: AbortSignal;
-  /** The source of its engine; a new one by default. */
   readonly openEngine?: OpenEngine | undefined;
 }
 
-/** What the computations of a job need of the machine. */
-export interface EngineNeed {
+export interface EngineNeed
+  extends Pick<JobContext, "workers" | "memoryBytes" | "portable" | "cluster" | "clusterTasks" | "notice"> {
   readonly environment: JobEnvironment;
-  /** Modules that the job's tasks import. */
   readonly libraries: readonly string[];
-  /** Tasks at a time. */
-  readonly workers: number;
-  /** Memory limit of this process and those of the engine, in bytes; by default 80 % of the machine's memory. */
-  readonly memoryBytes?: number | undefined;
-  /** Whether the kernels are pinned. */
-  readonly portable?: boolean | undefined;
-  readonly cluster?: JobContext["cluster"];
-  readonly clusterTasks?: JobContext["clusterTasks"];
-  readonly notice?: JobContext["notice"];
 }
 
-/** The workers of a job, and the folder that holds their matrices. */
 export interface JobEngine {
   readonly pool: EnginePool;
   readonly workFolder: string;
@@ -82,7 +69,6 @@ export interface JobEngine {
   close(): Promise<void>;
 }
 
-/** Opens the engine of one job. @throws MucastError engine_unavailable, output_failed. */
 export type OpenEngine = (need: EngineNeed) => JobEngine;
 
 /** A new engine in a new work folder; it imports its libraries while the job continues. */
@@ -93,17 +79,10 @@ export const openEngine: OpenEngine = (need) => {
   if (kernelLevel !== undefined && cluster === undefined) requireLevel(kernelLevel);
   const { python } = findEnvironment(cluster === undefined ? environment : "ray");
   const work = openWorkFolder();
-  const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
-  const workers = cluster === undefined ? need.workers : need.clusterTasks;
   const pool = EnginePool.start({
-    python,
-    libraries,
-    workers,
-    workFolder: work.path,
-    kernelLevel,
-    cluster,
-    notice,
-    ...limit,
+    ...{ python, libraries, workFolder: work.path, kernelLevel, cluster, notice },
+    workers: cluster === undefined ? need.workers : need.clusterTasks,
+    ...(memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes }),
   });
   return {
     pool,
@@ -125,8 +104,8 @@ export async function withEngine<T>(
   body: (engine: JobEngine) => Promise<T>,
 ): Promise<T> {
   const { workers, memoryBytes, portable, cluster, clusterTasks, notice } = context;
+  const settings = { workers, memoryBytes, portable, cluster, clusterTasks, notice, ...need };
   const start = now();
-  const settings = { ...need, workers, memoryBytes, portable, cluster, clusterTasks, notice };
   const engine = (context.openEngine ?? openEngine)(settings);
   engine.pool.greeting.then(
     () => context.onTiming?.({ name: "engine", start, end: now() }),

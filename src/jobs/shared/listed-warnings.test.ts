@@ -4,7 +4,6 @@ import { walkForwardFolds } from "../../panel/folds.ts";
 import {
   chosenEarly,
   type Listed,
-  lateTicker,
   listedOfRows,
   listedWarnings,
   olderForecast,
@@ -42,16 +41,6 @@ test("lists a mu from before as_of with its date, but no mu of as_of and no miss
   ]);
 });
 
-test("labels of one day are daily, and labels of two days or more are not", () => {
-  assert.deepEqual(codes(listedOfRows("A", facts(100, 3, 1))), []);
-  assert.deepEqual(codes(listedOfRows("A", facts(100, 3, 2))), ["not_daily"]);
-  const [weekly] = listedWarnings(listedOfRows("A", facts(100, 3, 7)));
-  assert.match(weekly!.message, /^Prices of 1 ticker are more than a day apart.*: A \(7\)\.$/);
-  const halves = facts(100, 3, 1);
-  halves.spans[3] = 100;
-  assert.deepEqual(codes(listedOfRows("A", halves)), ["not_daily"], "1 and 3 days: the median is 2");
-});
-
 test("labels that are daily in the fit rows but not before mu, or the other way round, are not daily", () => {
   const listed = [
     ["A", facts(100, 3, 1, 7)],
@@ -80,39 +69,6 @@ test("lists few rows for the features with both numbers, even if only folds have
   assert.deepEqual(codes(listedOfRows("A", facts(60, 8), folds)), ["few_rows"]);
 });
 
-test("lists tickers that join at a later refit with the first date of their forecasts", () => {
-  const listed = [{ ticker: "A", joins: 17 }, { ticker: "B" }].flatMap((ticker) => lateTicker(ticker));
-  const [warning] = listedWarnings(listed);
-  assert.deepEqual([warning!.code, warning!.count], ["late_ticker", 1]);
-  assert.match(
-    warning!.message,
-    /^Forecasts of 1 ticker begin with a later refit.*: A \(from 1970-01-18\)\.$/,
-  );
-});
-
-test("lists networks whose first epoch was the best by name", () => {
-  const training = new Map([
-    ["AAA", { best_epoch: 1 }],
-    ["BBB", { best_epoch: 2 }],
-  ]);
-  assert.deepEqual(listedWarnings(chosenEarly(training)), [
-    {
-      code: "chosen_early",
-      count: 1,
-      message: "The first epoch was the best by the validation loss, for 1 network: AAA.",
-    },
-  ]);
-});
-
-test("the warning about a first epoch names the IC if early stopping monitored it", () => {
-  const training = new Map([["portfolio", { best_epoch: 1, epochs: [{ validation_ic: 0.01 }] }]]);
-  const [warning] = listedWarnings(chosenEarly(training));
-  assert.equal(
-    warning!.message,
-    "The first epoch was the best by the validation IC, for 1 network: portfolio.",
-  );
-});
-
 test("lists an ensemble if any member chose its first epoch, with the number of such members", () => {
   const members = (...epochs: number[]) => epochs.map((best_epoch) => ({ best_epoch }));
   const training = new Map([
@@ -126,10 +82,10 @@ test("lists an ensemble if any member chose its first epoch, with the number of 
 
 test("a code is one warning with a bounded message, whatever the number of tickers", () => {
   const listed = Array.from({ length: 5_000 }, (_, i): Listed => ({ code: "few_rows", ticker: `T${i}` }));
-  const [warning, ...others] = listedWarnings([...listed, { code: "not_daily", ticker: "T0", detail: "7" }]);
-  assert.deepEqual([warning!.code, others[0]!.code, others.length], ["not_daily", "few_rows", 1]);
-  assert.deepEqual([others[0]!.count, others[0]!.ticker], [5_000, undefined]);
-  assert.match(others[0]!.message, /T19 and 4980 more\.$/);
+  const [warning, ...others] = listedWarnings([{ code: "wild_forecast", ticker: "T0" }, ...listed]);
+  assert.deepEqual([warning!.code, others[0]!.code, others.length], ["few_rows", "wild_forecast", 1]);
+  assert.deepEqual([warning!.count, warning!.ticker], [5_000, undefined]);
+  assert.match(warning!.message, /T19 and 4980 more\.$/);
 });
 
 test("rows that wait for a window cause one warning with the ticker and the feature that wait longest", () => {

@@ -14,7 +14,6 @@ export interface Listed {
   readonly code: keyof typeof SENTENCES;
   /** A ticker, or the name of a network. */
   readonly ticker: string;
-  /** The text beside the ticker in the list. */
   readonly detail?: string;
   /** For `chosen_early`: what early stopping monitored; the same for all networks of a job. */
   readonly watched?: "loss" | "IC";
@@ -40,7 +39,6 @@ const SENTENCES = {
     `The first epoch was the best by the validation ${watched}, for ${networks}`,
 } as const satisfies Partial<Record<Warning["code"], (count: string, watched?: Listed["watched"]) => string>>;
 
-/** The kind of names in a list, if they are not tickers. */
 const COUNTED: Partial<Record<keyof typeof SENTENCES, string>> = { chosen_early: "network" };
 
 /** One warning for each code that lists a ticker. @param listed tickers ascending within each code. */
@@ -74,14 +72,12 @@ export function unpricedDates(
   return [{ code: "unpriced_dates", ticker, detail }];
 }
 
-/** Lists a ticker that has a `mu` of a date before `asOf`. */
 export function olderForecast(dates: PanelDates, asOf: Day): Listed[] {
   const { row } = muRow(dates, asOf);
   if (row === undefined || dates.days[row]! === asOf) return [];
   return [{ code: "older_forecast", ticker: dates.ticker, detail: formatDay(dates.days[row]!) }];
 }
 
-/** When a network was best. */
 interface Chosen {
   readonly best_epoch: number;
   readonly epochs?: readonly { readonly validation_ic?: number }[];
@@ -95,16 +91,15 @@ export function chosenEarly(
   training: ReadonlyMap<string, Chosen & { readonly members?: readonly Chosen[] }>,
 ): Listed[] {
   return [...training].flatMap(([ticker, { best_epoch, epochs = [], members = [] }]): Listed[] => {
-    const early = [{ best_epoch }, ...members].filter((member) => member.best_epoch === 1).length;
+    const all = [{ best_epoch }, ...members];
+    const early = all.filter((member) => member.best_epoch === 1).length;
     if (early === 0) return [];
-    const all = members.length + 1;
     const watched = epochs[0]?.validation_ic === undefined ? "loss" : "IC";
-    const detail = all === 1 ? {} : { detail: `${early} of ${all} members` };
+    const detail = all.length === 1 ? {} : { detail: `${early} of ${all.length} members` };
     return [{ code: "chosen_early", ticker, watched, ...detail }];
   });
 }
 
-/** Lists a ticker that joins late, in a job with refits. */
 export function lateTicker({ ticker, joins }: Pick<PanelRows, "ticker" | "joins">): Listed[] {
   return joins === undefined ? [] : [{ code: "late_ticker", ticker, detail: `from ${formatDay(joins)}` }];
 }
@@ -115,31 +110,28 @@ const NOT_DAILY_DAYS = 2;
 /** A spacing that changed by at least this factor is a different one; smaller changes are holidays. */
 const OTHER_SPACING = 2;
 
-/** @returns the text beside a ticker whose labels are not daily, in its fit rows or before its forecast; undefined if they are daily. */
-function spacing(learned: number | null, latest: number): string | undefined {
-  if (learned === null || Math.max(learned, latest) < NOT_DAILY_DAYS) return undefined;
-  const hasChanged = Math.max(learned, latest) >= OTHER_SPACING * Math.min(learned, latest);
-  const latestText = latest > MAX_GAP_DAYS ? `more than ${MAX_GAP_DAYS}` : String(latest);
-  return hasChanged ? `${learned} to learn from, ${latestText} before mu` : String(learned);
-}
-
 /** Lists a ticker for what its rows show before anything is fitted. @param folds none for networks. */
 export function listedOfRows(
   ticker: string,
-  { spans, latestSpan, fitRows, features }: RowFacts,
+  { spans, latestSpan: latest, fitRows, features }: RowFacts,
   folds: readonly Fold[] = [],
 ): Listed[] {
   const listed: Listed[] = [];
-  const detail = spacing(medianSpan(spans), latestSpan);
-  if (detail !== undefined) listed.push({ code: "not_daily", ticker, detail });
+  const learned = medianSpan(spans);
+  if (learned !== null && Math.max(learned, latest) >= NOT_DAILY_DAYS) {
+    const hasChanged = Math.max(learned, latest) >= OTHER_SPACING * Math.min(learned, latest);
+    const text = latest > MAX_GAP_DAYS ? `more than ${MAX_GAP_DAYS}` : String(latest);
+    const detail = hasChanged ? `${learned} to learn from, ${text} before mu` : String(learned);
+    listed.push({ code: "not_daily", ticker, detail });
+  }
   if (hasFewRows(fitRows, features, folds)) {
-    const rows = `${counted(fitRows, "fit row")}, ${counted(features, "feature")}`;
-    listed.push({ code: "few_rows", ticker, detail: rows });
+    const detail = `${counted(fitRows, "fit row")}, ${counted(features, "feature")}`;
+    listed.push({ code: "few_rows", ticker, detail });
   }
   return listed;
 }
 
-/** The warning about the rows of all tickers that wait for the window of a feature. */
+/** About the rows of all tickers that wait for the window of a feature. */
 export function warmUpWarning(
   tickers: readonly { readonly ticker: string; readonly rows: Pick<RowFacts, "warmUp"> }[],
 ): Warning[] {
@@ -149,14 +141,9 @@ export function warmUpWarning(
   if (waiting.length === 0) return [];
   const rows = waiting.reduce((sum, one) => sum + one.rows, 0);
   const longest = waiting.reduce((a, b) => (b.rows > a.rows ? b : a));
-  const isOne = rows === 1;
-  return [
-    {
-      code: "warm_up_rows",
-      message:
-        `${counted(rows, "row")} at the start of ${counted(waiting.length, "ticker")} ${isOne ? "is" : "are"} left out because a feature has no value yet; ` +
-        `${longest.ticker} loses the most, ${longest.rows}, because of ${longest.feature}.`,
-      count: waiting.length,
-    },
-  ];
+  const count = waiting.length;
+  const message =
+    `${counted(rows, "row")} at the start of ${counted(count, "ticker")} ${rows === 1 ? "is" : "are"} left out because a feature has no value yet; ` +
+    `${longest.ticker} loses the most, ${longest.rows}, because of ${longest.feature}.`;
+  return [{ code: "warm_up_rows", message, count }];
 }

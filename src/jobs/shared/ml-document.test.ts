@@ -1,23 +1,18 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import type { Intervals } from "../../contract/config/intervals.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
-import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
+import type { Intervals, ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { type OutputBlob, outputBlobSchema } from "../../contract/output/output-blob.ts";
-import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { commonLevels } from "../../evaluate/levels.ts";
 import { outputDocument } from "../../outputs/outputs.testing.ts";
 import type { FittedTicker } from "../ml/fitted-ticker.ts";
 import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
 import { jobDocument } from "./job-document.ts";
-import { listedWarnings } from "./listed-warnings.ts";
 import { foldedRows } from "./modelled-ticker.testing.ts";
 import { orderedPieces } from "./ordered-json.ts";
 import { NO_ENGINE, provenance } from "./provenance.ts";
 import { recordedMl } from "./recorded-settings.ts";
-import { wildForecasts } from "./ticker-warnings.ts";
 
 function evaluateMl(fitted: readonly FittedTicker[], settings: ScoreSettings, asOf: number) {
   return evaluateForecasts(fitted, "out_of_fold", settings, asOf);
@@ -69,25 +64,6 @@ test("records the model with every default filled in and old names resolved", ()
   });
 });
 
-test("records intervals if they are on, and null if they are off", () => {
-  const on = outputOf('{"ML params": {"model": "ridge", "intervals": {"bound": "lower"}}}');
-  assert.deepEqual(on.model.intervals, {
-    enabled: true,
-    method: "adaptive",
-    alpha: 0.1,
-    bound: "lower",
-  });
-  assert.equal(on.metrics.intervals?.bound, "lower");
-  const off = outputOf('{"ML params": {"model": "ridge", "intervals": {"enabled": false}}}');
-  assert.deepEqual([off.model.intervals, off.metrics.intervals], [null, null]);
-});
-
-test("the digest of the config is the digest of its text, byte for byte", () => {
-  const config = '{ "ML params": {"model": "ridge"} }\n';
-  const digest = createHash("sha256").update(config).digest("hex");
-  assert.equal(outputOf(config).provenance.config_sha256, digest);
-});
-
 /** Two folds of two rows over fit rows labelled 0 ... 5, one score row; out of fold it misses by -1, 2, -3, 4. */
 const ROWS = {
   ticker: "AAA",
@@ -131,41 +107,6 @@ const FITTED: FittedTicker = {
 const evaluated = (intervals?: Intervals, shrinkage: ShrinkageChoice = "none", ticker = FITTED) =>
   evaluateMl([ticker], { ...(intervals && { intervals }), shrinkage }, 7);
 
-/** The ends of the one score row. */
-const ends = (alpha: number, bound: "both" | "lower" | "upper") => {
-  const { lower, upper } = evaluated({ method: "split", alpha, bound }).tickers[0]!.bounds;
-  return [lower[0], upper[0]];
-};
-
-test("the requested bound decides the scores and the side", () => {
-  // Of four residuals, alpha 0.4 selects the third smallest score.
-  assert.deepEqual(ends(0.4, "both"), [10 - 3, 10 + 3], "of 1, 2, 3, 4");
-  assert.deepEqual(ends(0.4, "lower"), [10 - 1, Number.NaN], "of -4, -2, 1, 3");
-  assert.deepEqual(ends(0.4, "upper"), [Number.NaN, 10 + 2], "of -3, -1, 2, 4");
-});
-
-test("an alpha that four residuals do not support yields no end and one warning", () => {
-  const { tickers, warnings } = evaluated({ method: "split", alpha: 0.1, bound: "both" });
-  assert.ok(Number.isNaN(tickers[0]!.bounds.lower[0]) && Number.isNaN(tickers[0]!.bounds.upper[0]));
-  assert.deepEqual(
-    warnings.filter(({ ticker }) => ticker === "AAA").map(({ code, count }) => [code, count]),
-    [["interval_unsupported", 4]],
-  );
-});
-
-test("compares each out-of-fold row with the mean of its own fold's training labels", () => {
-  const { trainingMean, days } = evaluated().tickers[0]!.heldOut;
-  assert.deepEqual([...trainingMean], [0.5, 0.5, 1.5, 1.5]);
-  assert.deepEqual([...days], [3, 4, 5, 6]);
-  assert.deepEqual(
-    outputOf(RIDGE, [FITTED]).cross_validation!.AAA!.folds.map(({ n, mae }) => [n, mae]),
-    [
-      [2, 1.5],
-      [2, 3.5],
-    ],
-  );
-});
-
 test("writes mu and the date of its row, and neither for a ticker whose row is too old", () => {
   const later = {
     ...FITTED,
@@ -194,16 +135,6 @@ test("fits has the rows, the mean of the labels and the importances of each tick
   });
 });
 
-test("the median spacing covers the labels of all tickers; null without a ticker", () => {
-  const weekly = {
-    ...FITTED,
-    rows: { ...FITTED.rows, spans: Int32Array.of(0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0) },
-  };
-  assert.equal(outputOf(RIDGE, [FITTED]).window.median_spacing_days, 1);
-  assert.equal(outputOf(RIDGE, [FITTED, weekly]).window.median_spacing_days, 7);
-  assert.equal(outputOf(RIDGE).window.median_spacing_days, null);
-});
-
 /** A ticker with these labels of its fit rows; its forecasts out of fold are 3, 1, 7 and 1, and its mu is 10. */
 const shareOf = (labels: readonly number[], shrinkage: ShrinkageChoice, openLabel = Number.NaN) => {
   const folded = foldedRows({ ...ROWS, labels: Float64Array.from(labels) });
@@ -230,20 +161,6 @@ test("shrunk forecasts are s times the model's, and out-of-fold forecasts stay u
   assert.deepEqual(own.outOfFold, [3, 1, 7, 1]);
 });
 
-test("the residuals of intervals are those of the shrunk forecasts", () => {
-  const intervals = { method: "split", alpha: 0.4, bound: "both" } as const;
-  const { score, bounds, heldOut } = evaluated(intervals, "own").tickers[0]!;
-  const s = score.predicted[0]! / 10;
-  assert.ok(s > 0 && s < 1);
-  const misses = heldOut.realised.map((y, i) => Math.abs(y - s * heldOut.predicted[i]!)).sort();
-  assert.deepEqual([bounds.lower[0], bounds.upper[0]], [s * 10 - misses[2]!, s * 10 + misses[2]!]);
-});
-
-test("the label of a score row does not affect the shrinkage", () => {
-  const labels = [0, 1, 2, 0.5, 2, 0.5];
-  assert.deepEqual(shareOf(labels, "own", 99), shareOf(labels, "own"));
-});
-
 test("a ticker without folds has no evidence, so its shrunk forecasts are 0", () => {
   const alone = { ...FITTED, ...foldedRows({ ...ROWS, folds: [], outOfFold: new Float64Array() }) };
   const { tickers, tables, warnings } = evaluated(undefined, "own", alone);
@@ -253,60 +170,6 @@ test("a ticker without folds has no evidence, so its shrunk forecasts are 0", ()
     warnings.map(({ code }) => code),
     ["no_skill"],
   );
-});
-
-test("warns about forecasts once per job, with the names of the first tickers concerned", () => {
-  const wild = Array.from({ length: 40 }, (_, i) => {
-    const ticker = `T${i + 10}`;
-    const wrong = foldedRows({ ...ROWS, ticker, outOfFold: ROWS.outOfFold.map((value) => -value) });
-    return { ...FITTED, ...wrong, ticker, dates: { ...FITTED.dates, ticker } };
-  });
-  const evaluation = evaluateMl(wild, { shrinkage: "none" }, 7);
-  const warnings = [...evaluation.warnings, ...listedWarnings(wildForecasts(evaluation.tickers))];
-  assert.deepEqual(
-    warnings.map(({ code, ticker, count }) => [code, ticker, count]),
-    [
-      ["no_skill", undefined, undefined],
-      ["wild_forecast", undefined, 40],
-    ],
-  );
-  assert.match(
-    warnings[0]!.message,
-    /^Too few dates to judge on the out-of-fold rows\. Order: too few dates \(4, 30 needed\)\./,
-  );
-  assert.match(warnings[1]!.message, /: T10, T11, .* more\.$/);
-  assert.ok(warnings[1]!.message.length < 500);
-});
-
-test("warns no_skill of forecasts that only follow the drift, but not of those that also distinguish days", () => {
-  const labels = Float64Array.from(
-    { length: 160 },
-    (_, i) => 0.01 + 0.003 * Math.sin(i) + 0.003 * Math.cos(i * i),
-  );
-  const folds = [60, 80, 100, 120, 140].map((start) => ({
-    trainStart: 0,
-    trainEnd: start,
-    testStart: start,
-    testEnd: start + 20,
-  }));
-  const drift = outOfFoldMeans(labels, folds);
-  const told = (outOfFold: Float64Array) => {
-    const days = Int32Array.from(labels.keys());
-    const rows = { ticker: "AAA", days, labels, labelDays: days.map((day) => day + 1) };
-    const drifting = { ...FITTED, ...foldedRows({ ...rows, folds, outOfFold }) };
-    return evaluated(undefined, "none", drifting).warnings.filter(({ code }) => code === "no_skill");
-  };
-  const [warning, ...others] = told(drift);
-  assert.deepEqual(others, []);
-  assert.match(
-    warning!.message,
-    /^No evidence of skill on the out-of-fold rows\. .*Clark-West t \d{2,}\.\d\d against zero, 2\.31 needed; they add nothing to the training mean\)\.$/,
-  );
-  assert.deepEqual(told(drift.map((mean, i) => mean + 0.3 * (labels[60 + i]! - 0.01))), []);
-});
-
-test("a job without a ticker has no warning", () => {
-  assert.deepEqual(evaluateMl([], { shrinkage: "none" }, 7).warnings, []);
 });
 
 test("provenance keeps only the text of the config's own section", () => {

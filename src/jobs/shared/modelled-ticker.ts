@@ -4,21 +4,15 @@ import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import type { Levels } from "../../evaluate/levels.ts";
 import type { PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
-import { fitSpans, latestSpan, medianSpan, type PriceSpans, pooledSpans } from "../../panel/labels.ts";
-import type { PanelRows, WarmUp } from "../../panel/ticker-panel.ts";
+import { fitSpans, latestSpan, medianSpan, pooledSpans } from "../../panel/labels.ts";
+import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { Listed } from "./listed-warnings.ts";
 
-export interface ScoreRows {
-  /** Shape (n). */
-  readonly days: Int32Array;
+export interface ScoreRows extends Pick<HeldOutRows, "days" | "labelDays" | "predicted"> {
   /** Shape (n): log-return of one day, NaN if it is not known yet. */
   readonly labels: Float64Array;
-  /** Shape (n): the date at whose close the label is known. */
-  readonly labelDays: Int32Array;
   /** Shape (n): deviation of the last returns known at the date. */
   readonly volatility: Float64Array;
-  /** Shape (n): log-return of the label. */
-  readonly predicted: Float64Array;
   /** What these forecasts start from. */
   readonly spans: Levels;
 }
@@ -68,7 +62,7 @@ export interface ModelledTicker {
   /** Importances of the fit on the fit rows, largest first; absent if its library has none. */
   readonly importances?: readonly Importance[];
   /** Importances of the last fit, with their deviations over the fits of all blocks. */
-  readonly lastImportances?: readonly SpreadImportance[];
+  readonly lastImportances?: readonly Importance[];
   /** run_dl_job. */
   readonly splits?: Splits;
 }
@@ -77,6 +71,8 @@ export interface ModelledTicker {
 export interface Importance {
   readonly feature: string;
   readonly importance: number;
+  /** Standard deviation (ddof 1) over the fits of all blocks; absent if one of them does not list the feature. */
+  readonly spread?: number;
 }
 
 /** The first and the last date of a ticker's windows in each part; undefined if a part has none. */
@@ -87,34 +83,21 @@ export interface DateSpan {
   readonly end: Day;
 }
 
-/** An importance from the last of several fits. */
-export interface SpreadImportance extends Importance {
-  /** Standard deviation (ddof 1) over the fits; absent if one of them does not list the feature. */
-  readonly spread?: number;
-}
-
 /** The median number of calendar days from the fit rows of all tickers to their next prices; null without a ticker. */
 export function medianSpacing(tickers: readonly { readonly rows: RowFacts }[]): number | null {
   return medianSpan(pooledSpans(tickers.map(({ rows }) => rows.spans)));
 }
 
 /** The facts about a ticker's rows that a job keeps for its final report. */
-export interface RowFacts {
-  readonly fitRows: number;
-  readonly features: number;
-  readonly spans: PriceSpans;
-  /** The median of the last spans before mu's row, in calendar days. */
-  readonly latestSpan: number;
-  readonly warmUp: WarmUp;
-}
+export type RowFacts = ReturnType<typeof rowFacts>;
 
-export function rowFacts(panel: PanelRows): RowFacts {
-  const { fit, columns, warmUp } = panel;
+export function rowFacts(panel: PanelRows) {
   return {
-    fitRows: fit.length,
-    features: columns.length,
+    fitRows: panel.fit.length,
+    features: panel.columns.length,
     spans: fitSpans(panel),
+    /** The median of the last spans before mu's row, in calendar days. */
     latestSpan: latestSpan(panel),
-    warmUp,
+    warmUp: panel.warmUp,
   };
 }

@@ -42,11 +42,6 @@ test("NaN and Infinity throw instead of becoming null", () => {
   }
 });
 
-test("nested maps and objects keep their members apart, even empty ones", () => {
-  const nested = { a: new Map([["10", { b: [1] }]]), c: undefined, d: {}, e: rawNumber("1.0"), f: new Map() };
-  assert.equal(print(nested), '{"a":{"10":{"b":[1]}},"d":{},"e":1.0,"f":{}}');
-});
-
 test("the pieces may be longer together than a string can be", () => {
   const text = "x".repeat(2 ** 20);
   const tickers = new Map(Array.from({ length: 600 }, (_, i) => [`T${i}`, text]));

@@ -3,13 +3,13 @@ import { withoutSignature } from "../../blob/policy.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { ownSection } from "../../contract/config/parse-config.ts";
 import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
-import type { Machine, OutputBlob, Threads } from "../../contract/output/output-blob.ts";
+import type { Machine, Threads } from "../../contract/output/output-blob.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import { lockSha256 } from "../../engine/environment/environment.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { EngineNeed, RecordedInputs } from "./job.ts";
-import { type Members, plain } from "./job-document.ts";
-import { recordedWindow } from "./job-window.ts";
+import { plain } from "./job-document.ts";
+import { recordedBounds } from "./job-window.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 import type { Inputs } from "./read-inputs.ts";
 
@@ -28,57 +28,45 @@ export function provenance(facts: {
   readonly device: string;
   readonly recorded?: RecordedInputs | undefined;
 }): OrderedJson {
+  const { recorded, config, window, seed, device } = facts;
   const { feature, dataExtractor } = facts.digests;
   const { versions, threads, lockSha256, kernelLevel } = facts.engine;
-  const { recorded } = facts;
+  const section = ownSection(config, facts.operation);
+  // A config with the signature of a URL, however its letters are escaped, is not stored: without the signature it cannot run again.
+  const texts = [section, JSON.stringify(JSON.parse(section))];
   return {
     feature_url: recorded?.featureUrl ?? feature.name,
     data_extractor_url: recorded?.dataExtractorUrl ?? dataExtractor.name,
     feature_sha256: feature.sha256,
     data_extractor_sha256: dataExtractor.sha256,
-    ...(facts.window === undefined ? {} : { requested_window: recordedWindow(facts.window) }),
-    config: storedConfig(ownSection(facts.config, facts.operation)),
-    config_sha256: recorded?.configSha256 ?? createHash("sha256").update(facts.config).digest("hex"),
+    ...(window && { requested_window: recordedBounds(window) }),
+    config: texts.some((text) => withoutSignature(text) !== text) ? null : section,
+    config_sha256: recorded?.configSha256 ?? createHash("sha256").update(config).digest("hex"),
     versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...versions },
     ...(MUCAST_COMMIT === undefined ? {} : { commit: MUCAST_COMMIT }),
     lock_sha256: lockSha256,
-    seed: facts.seed,
+    seed,
     threads_per_fit: 1,
     threads: threads && plain(threads),
     kernel_level: kernelLevel,
-    device: facts.device,
-  } satisfies Members<Omit<OutputBlob["provenance"], "requested_window" | "commit">>;
+    device,
+  };
 }
 
-/** Null if the text contains the signature of a URL, however its letters are escaped: without the signature it cannot run again. */
-function storedConfig(section: string): string | null {
-  const decoded = JSON.stringify(JSON.parse(section));
-  const isSecret = [section, decoded].some((text) => withoutSignature(text) !== text);
-  return isSecret ? null : section;
-}
-
-/** What the engine of a job reports about its machine, and the lock of its environment. */
-export interface EngineFacts {
+interface EngineFacts {
   /** Versions of Python and of each library, by name. */
   readonly versions: Readonly<Record<string, string>>;
-  /** Threads of one fit, by library. */
   readonly threads: Threads | null;
   /** Digest of the lock of its environment; null with an interpreter of the operator. */
   readonly lockSha256: string | null;
-  /** The processor level to which the libraries' kernels are pinned. */
   readonly kernelLevel: string | null;
   readonly machine: Machine | null;
 }
 
-export const NO_ENGINE: EngineFacts = {
-  versions: {},
-  threads: null,
-  lockSha256: null,
-  kernelLevel: null,
-  machine: null,
-};
+const NOTHING = { threads: null, lockSha256: null, kernelLevel: null, machine: null };
+export const NO_ENGINE: EngineFacts = { versions: {}, ...NOTHING };
 
-/** The facts of a job's engine, once its libraries are imported. @throws MucastError engine_unavailable. */
+/** What the engine reports about its machine, once its libraries are imported. @throws MucastError engine_unavailable. */
 export async function engineFacts(
   pool: Pick<EnginePool, "greeting">,
   environment: EngineNeed["environment"],

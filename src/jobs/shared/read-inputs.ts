@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { isRemoteUrl } from "../../blob/location.ts";
 import { type Blob, openBlob } from "../../blob/open-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import {
   compareCodePoints,
@@ -14,7 +15,6 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { readFeatures } from "../../ingest/read-blob.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { asOf } from "../../panel/as-of.ts";
-import { isShort } from "../../panel/late-ticker.ts";
 import { priceDates } from "../../panel/price-dates.ts";
 import { exposuresFrom, marketReturns } from "../../panel/price-exposures.ts";
 import { nonpositivePrices } from "../../panel/rows.ts";
@@ -23,44 +23,13 @@ import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { jobWindow } from "./job-window.ts";
 import { type Listed, unpricedDates } from "./listed-warnings.ts";
+import { timed } from "./timings.ts";
 
-/** Both blobs: the prices have been read, the features are ready to be streamed. */
-export interface Inputs {
-  readonly window: ResolvedWindow;
-  /** Last price date of any ticker in the window. */
-  readonly asOf: Day;
-  readonly priceTickers: number;
-  readonly warnings: readonly Warning[];
-  /**
-   * Prices and features of one ticker at a time, in the feature blob's order, for tickers in both blobs. Use either this or `panels`, once.
-   */
-  pairs(): AsyncGenerator<TickerPair>;
-  /**
-   * One ticker at a time, in the feature blob's order; a ticker without enough history yields its failure.
-   * @param onShort called before such a failure.
-   */
-  panels(onShort?: (input: TickerInput) => void): AsyncGenerator<TickerPanel | Failure>;
-  /** Of the tickers in both blobs, at their price dates from a day on; complete once `panels` has ended, until `close`. */
-  exposures(first: Day): ReadonlyMap<string, TickerExposures>;
-  /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
-  unused(): readonly Warning[];
-  /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
-  unpricedDates(): readonly Listed[];
-  /** Name and digest of each blob, for provenance; available once `panels` has ended. */
-  digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest };
-  close(): Promise<void>;
-}
+/** A ticker's panel, or its failure with what was read: a later cut may give it enough history. */
+export type ReadPanel = TickerPanel | (Failure & { readonly input?: TickerInput });
 
-interface TickerPair {
-  readonly prices: TickerPrices;
-  readonly features: TickerFeatures;
-}
-
-interface InputDigest {
-  /** A URL without its query string, or the name of a local file without its folder. */
-  readonly name: string;
-  readonly sha256: string;
-}
+/** Both blobs: the prices have been read, the features are ready to be streamed, once, by `pairs` or `panels`. */
+export type Inputs = Awaited<ReturnType<typeof openInputs>>;
 
 /** Opens both blobs and reads the prices. @param delay of the labels. @throws MucastError errors of the blobs and of the window. */
 export async function openInputs(
@@ -68,113 +37,136 @@ export async function openInputs(
   { policy, report, signal }: JobContext,
   workFolder: string,
   delay: number,
-): Promise<Inputs> {
+) {
   const options = { signal, blobUrl: request.recorded?.blobUrl ?? request.blobUrl };
   const reading = { workFolder, signal, limits: policy.limits };
-  const priceBlob = await openBlob(request.dataExtractorUrl, policy, options);
-  const featureBlob = await openBlob(request.featureUrl, policy, options).catch(async (error: unknown) => {
-    await priceBlob.close();
-    throw error;
-  });
-  const counted = countBytes([priceBlob, featureBlob], report);
+  const blobs: Blob[] = [];
   try {
-    const prices = await readPrices(counted[0]!, reading);
-    const priced = new Set(prices.tickers);
-    const featured = new Set<string>();
-    const short: Warning[] = [];
-    const { window: dates, ...resolved } = windowFromPrices(prices, request.window, priceBlob.name);
-    const window = { ...dates, delay };
-    const unpriced: Listed[] = [];
-    let traded: Int32Array | undefined;
-    async function* pairs() {
-      for await (const features of readFeatures(counted[1]!, reading)) {
-        featured.add(features.ticker);
-        if (priced.has(features.ticker)) yield { prices: prices.load(features.ticker), features };
-      }
-    }
-    return {
-      ...resolved,
-      window,
-      priceTickers: priced.size,
-      pairs,
-      async *panels(onShort) {
-        for await (const pair of pairs()) {
-          const own = priceDates(pair.prices, window).days;
-          if (unpricedDates(pair.features, own).length > 0) {
-            traded ??= tradedDays(everyPrice(prices), window);
-            unpriced.push(...unpricedDates(pair.features, traded));
-          }
-          yield panelOf(pair, window, (input) => {
-            short.push(...nonpositivePrices(input.ticker, priceDates(input.prices, window).nonpositive));
-            onShort?.(input);
-          });
-        }
-      },
-      exposures(first) {
-        const market = marketReturns(everyPrice(prices), window);
-        const found = new Map<string, TickerExposures>();
-        for (const ticker of prices.tickers) {
-          if (!featured.has(ticker)) continue;
-          found.set(ticker, exposuresFrom(first, prices.load(ticker), window, market));
-        }
-        return found;
-      },
-      unused: () => [
-        ...unpairedTickers(priced, featured),
-        ...short.sort((a, b) => compareCodePoints(a.ticker!, b.ticker!)),
-      ],
-      unpricedDates: () => unpriced.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker)),
-      digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
-      close: () => featureBlob.close(),
-    };
+    for (const url of [request.dataExtractorUrl, request.featureUrl])
+      blobs.push(await openBlob(url, policy, options));
+    const [priceBlob, featureBlob] = blobs as [Blob, Blob];
+    const [countedPrices, countedFeatures] = countBytes(blobs, report);
+    const prices = await readPrices(countedPrices!, reading);
+    const requested = jobWindow(prices.window, request.window, priceBlob.name);
+    const { window, warnings } = resolveWindow(requested, loadAll(prices), priceBlob.name);
+    return describeInputs(
+      { window: { ...window, delay }, warnings, prices, priceBlob, featureBlob },
+      readFeatures(countedFeatures!, reading),
+    );
   } catch (error) {
     // The stream of prices is still open if the signal aborts before the first piece is read.
-    await Promise.all([priceBlob.close(), featureBlob.close()]);
+    await Promise.all(blobs.map((blob) => blob.close()));
     throw error;
   }
 }
 
-/** Window and date of the forecasts, from the prices alone. */
-function windowFromPrices(
-  prices: PriceBlob,
-  requested: JobRequest["window"],
-  name: string,
-): Pick<Inputs, "window" | "asOf" | "warnings"> {
-  const window = jobWindow(prices.window, requested, name);
-  const resolved = resolveWindow(window, everyPrice(prices), name);
-  return { ...resolved, asOf: asOf(everyPrice(prices), resolved.window) };
-}
-
-function panelOf(
-  { prices, features }: TickerPair,
-  window: ResolvedWindow,
-  onShort: (input: TickerInput) => void,
-): TickerPanel | Failure {
-  const { ticker } = features;
-  const input = { ticker, prices, features, window };
-  try {
-    return buildTickerPanel(input);
-  } catch (error) {
-    if (!isShort(error)) throw error;
-    onShort(input);
-    return { ticker, code: error.code, message: error.message };
-  }
-}
-
-/** The dates in the window with a price of any ticker, ascending. */
-function tradedDays(prices: Iterable<TickerPrices>, window: ResolvedWindow): Int32Array {
-  const days = new Set<Day>();
-  for (const each of prices) for (const day of priceDates(each, window).days) days.add(day);
-  return Int32Array.from(days).sort();
-}
-
-function* everyPrice(prices: PriceBlob): Generator<TickerPrices> {
+function* loadAll(prices: PriceBlob): Generator<TickerPrices> {
   for (const ticker of prices.tickers) yield prices.load(ticker);
 }
 
-function digestOf(blob: Blob): InputDigest {
-  const name = isRemoteUrl(blob.name) ? blob.name : basename(blob.name);
-  return { name, sha256: blob.digest() };
+interface OpenedInputs {
+  readonly window: ResolvedWindow;
+  readonly warnings: readonly Warning[];
+  readonly prices: PriceBlob;
+  readonly priceBlob: Blob;
+  readonly featureBlob: Blob;
+}
+
+function describeInputs(
+  { window, warnings, prices, priceBlob, featureBlob }: OpenedInputs,
+  read: AsyncIterable<TickerFeatures>,
+) {
+  const priced = new Set(prices.tickers);
+  const featured = new Set<string>();
+  /** Of the prices of tickers without enough history. */
+  const short: Warning[] = [];
+  const unpriced: Listed[] = [];
+  type Named = { readonly ticker?: string | undefined };
+  const byTicker = (a: Named, b: Named) => compareCodePoints(a.ticker!, b.ticker!);
+  /** The dates in the window with a price of any ticker, ascending. */
+  const tradedDays = () => {
+    const days = new Set<Day>();
+    for (const each of loadAll(prices)) for (const day of priceDates(each, window).days) days.add(day);
+    return Int32Array.from(days).sort();
+  };
+  /** One ticker at a time, in the feature blob's order, for tickers in both blobs. */
+  async function* pairs() {
+    for await (const features of read) {
+      featured.add(features.ticker);
+      if (priced.has(features.ticker)) yield { prices: prices.load(features.ticker), features };
+    }
+  }
+  const digestOf = (blob: Blob) => ({
+    /** A URL without its query string, or the name of a local file without its folder. */
+    name: isRemoteUrl(blob.name) ? blob.name : basename(blob.name),
+    sha256: blob.digest(),
+  });
+  return {
+    window,
+    warnings,
+    /** Last price date of any ticker in the window. */
+    asOf: asOf(loadAll(prices), window),
+    priceTickers: priced.size,
+    pairs,
+    /** The same as panels; a ticker without enough history yields its failure. */
+    async *panels(): AsyncGenerator<ReadPanel> {
+      let traded: Int32Array | undefined;
+      for await (const { prices: own, features } of pairs()) {
+        const { days, nonpositive } = priceDates(own, window);
+        if (unpricedDates(features, days).length > 0) {
+          traded ??= tradedDays();
+          unpriced.push(...unpricedDates(features, traded));
+        }
+        const { ticker } = features;
+        const panel = buildPanel({ ticker, prices: own, features, window });
+        if ("code" in panel) short.push(...nonpositivePrices(ticker, nonpositive));
+        yield panel;
+      }
+    },
+    /** Of the tickers in both blobs, at their price dates from a day on; complete once `panels` has ended, until `close`. */
+    exposures(first: Day): ReadonlyMap<string, TickerExposures> {
+      const market = marketReturns(loadAll(prices), window);
+      const paired = prices.tickers.filter((ticker) => featured.has(ticker));
+      return new Map(
+        paired.map((ticker) => [ticker, exposuresFrom(first, prices.load(ticker), window, market)]),
+      );
+    },
+    /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
+    unused: (): readonly Warning[] => [...unpairedTickers(priced, featured), ...short.toSorted(byTicker)],
+    /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
+    unpricedDates: (): readonly Listed[] => unpriced.toSorted(byTicker),
+    /** Available once `panels` has ended. */
+    digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
+    close: () => featureBlob.close(),
+  };
+}
+
+/** Opens the inputs for `body`, and closes them. @throws MucastError like `openInputs`; errors of `body`. */
+export async function withInputs<T>(
+  request: JobRequest,
+  context: JobContext,
+  workFolder: string,
+  delay: number,
+  body: (inputs: Inputs) => Promise<T>,
+): Promise<T> {
+  const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder, delay));
+  try {
+    return await body(inputs);
+  } finally {
+    await inputs.close();
+  }
+}
+
+/** The panel of a ticker, or its failure if its fit rows are too few at the cut. */
+export function buildPanel(input: TickerInput): ReadPanel {
+  try {
+    return buildTickerPanel(input);
+  } catch (error) {
+    if (!(error instanceof MucastError)) throw error;
+    const { code, message } = error;
+    if (code !== "insufficient_history" && code !== "sparse_prices") throw error;
+    return { ticker: input.ticker, code, message, input };
+  }
 }
 
 /** Wraps the blobs so that reading them reports progress, in bytes after decompression. */
@@ -198,8 +190,7 @@ export function unpairedTickers(
   featureTickers: Iterable<string>,
 ): readonly Warning[] {
   const priced = new Set(priceTickers);
-  const featured = new Set(featureTickers);
-  return [...priced.symmetricDifference(featured)]
+  return [...priced.symmetricDifference(new Set(featureTickers))]
     .sort(compareCodePoints)
     .map((ticker) =>
       priced.has(ticker)

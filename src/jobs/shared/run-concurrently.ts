@@ -18,8 +18,6 @@ export async function runConcurrently<A, B>(
 /**
  * Runs each task that `body` starts, all at the same time. The first fault, of a task or of `body`, aborts the others, and is thrown once
  * no task is running.
- * @param signal aborts all of them as well.
- * @param body gets the signal for its tasks.
  * @returns the results, in the order in which the tasks were started.
  */
 export async function runEach<T>(

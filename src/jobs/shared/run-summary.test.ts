@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
-import { runSummarySchema } from "../../contract/output/run-summary.ts";
-import { meanMethod, meanQuantile } from "../../contract/output/test-quantile.ts";
+import { runSummarySchema } from "../../contract/output/job-events.ts";
 import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
-import { meanError, meanT } from "../../evaluate/mean-test.ts";
-import { mean } from "../../evaluate/statistics.ts";
 import { runSummary } from "./run-summary.ts";
 
 const JOB = { model: "ridge", fit: "per_ticker", asOf: 20_000, tickers: [], failures: [{}, {}] } as const;
@@ -40,29 +36,6 @@ test("a summary has the headline of the verdict", () => {
     ...{ state: "none", title: "No evidence of skill", rows: "score", dates: 250 },
     ...{ ic: null, ic_low: null, ic_high: null, r2: 0.001, coverage: 0.91, nominal_coverage: 0.9 },
   });
-});
-
-test("the band is that of the mean IC over its dates", () => {
-  const ics = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 30, maxLength: 90 });
-  fc.assert(
-    fc.property(ics, (values) => {
-      const series = Float64Array.from(values);
-      const [figure, t, error] = [mean(series), meanT(series), meanError(series)];
-      fc.pre(t !== null && error !== null && Math.abs(t) > 1e-6 && Number.isFinite(t));
-      const found = runSummary({
-        ...JOB,
-        tables: { verdict: verdict({ figure, t, dates: values.length, method: meanMethod(values.length) }) },
-      });
-      const half = meanQuantile(values.length, 0.975) * error!;
-      assert.ok(Math.abs(found.verdict!.ic_low! - (figure! - half)) < 1e-9);
-      assert.ok(Math.abs(found.verdict!.ic_high! - (figure! + half)) < 1e-9);
-    }),
-  );
-});
-
-test("too few dates have no band", () => {
-  const found = runSummary({ ...JOB, tables: { verdict: verdict({ figure: 0.1, t: 3, dates: 29 }) } });
-  assert.deepEqual([found.verdict!.ic, found.verdict!.ic_low, found.verdict!.ic_high], [0.1, null, null]);
 });
 
 test("the figures at a later close are those of the score rows if the rows of the verdict have none", () => {

@@ -1,8 +1,7 @@
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { Timing } from "../../contract/output/job-events.ts";
 
 export type OnTiming = (timing: Timing) => void;
 
-/** Receives the duration of each step of a job; absent if no caller wants it. */
 export interface Timed {
   readonly onTiming?: OnTiming | undefined;
 }
@@ -12,7 +11,6 @@ export function now(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Runs `body` and reports how long it took, even if it fails. */
 export async function timed<T>({ onTiming }: Timed, name: string, body: () => T | Promise<T>): Promise<T> {
   const start = now();
   try {

@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { writeOutput } from "../../blob/folder/output-folder.ts";
-import { processMark } from "../../contract/machine/process-mark.ts";
+import { processMark } from "../../contract/machine/process-stat.ts";
 import { inWorkFolder, openWorkFolder, sweepWorkFolders } from "./work-folder.ts";
 
 let base: string;
@@ -50,12 +50,6 @@ test("removes the folder of a dead process, and not that of a living one", () =>
   const left = folderOf(`${MACHINE}-${ended.stdout.trim()}-12345`);
   openWorkFolder(base);
   assert.ok(!existsSync(left) && existsSync(living.path));
-});
-
-test("a recycled pid does not protect a folder: the start time differs", () => {
-  const left = folderOf(`${MACHINE}-${PID}-1`);
-  openWorkFolder(base);
-  assert.equal(existsSync(left), process.platform !== "linux");
 });
 
 test("keeps the folder of a process in another container until it is a week old", () => {

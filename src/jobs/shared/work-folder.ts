@@ -5,7 +5,7 @@ import { join, sep } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, workFolderError } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
-import { isGone, isOfThisMachine, processMark } from "../../contract/machine/process-mark.ts";
+import { isGone, isOfThisMachine, processMark } from "../../contract/machine/process-stat.ts";
 
 /**
  * A private folder for one job's matrices, in the system's folder for temporary files (TMPDIR). Its name contains the mark of its process,
@@ -19,21 +19,23 @@ export interface WorkFolder {
   remove(): void;
 }
 
-/** @throws MucastError output_failed if the folder cannot be made. */
 export function openWorkFolder(base: string = tmpdir()): WorkFolder {
   try {
     makeFolder(base, 0o700);
     for (const folder of abandonedIn(base)) rmSync(folder, { recursive: true, force: true });
     const path = mkdtempSync(join(base, `mucast-${processMark()}-`));
-    const clear = () => {
-      try {
-        for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true });
-        return true;
-      } catch {
-        return false;
-      }
+    return {
+      path,
+      clear() {
+        try {
+          for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true });
+          return true;
+        } catch {
+          return false;
+        }
+      },
+      remove: () => rmSync(path, { recursive: true, force: true }),
     };
-    return { path, clear, remove: () => rmSync(path, { recursive: true, force: true }) };
   } catch (cause) {
     throw new MucastError(
       "output_failed",
@@ -54,16 +56,15 @@ export async function inWorkFolder<T>(body: (path: string) => Promise<T>, base?:
   try {
     return await body(work.path);
   } catch (error) {
-    throw isUnwritten(error, work.path) ? workFolderError("written", error.cause) : error;
+    const isUnwritten =
+      error instanceof MucastError &&
+      error.code === "output_failed" &&
+      error.cause !== undefined &&
+      `${error.data.path}`.startsWith(`${work.path}${sep}`);
+    throw isUnwritten ? workFolderError("written", error.cause) : error;
   } finally {
     work.remove();
   }
-}
-
-/** Whether the system refused to write an output into the folder. */
-function isUnwritten(error: unknown, folder: string): error is MucastError {
-  if (!(error instanceof MucastError) || error.code !== "output_failed") return false;
-  return error.cause !== undefined && `${error.data.path}`.startsWith(`${folder}${sep}`);
 }
 
 /**
@@ -84,28 +85,19 @@ export async function sweepWorkFolders(temporary: string): Promise<void> {
  * @param temporary TMPDIR of that process.
  */
 export function workFoldersOf(pid: number, temporary: string): string[] {
-  const isOwn = ({ mark }: Found) =>
-    mark.split("-")[1] === String(pid) && isOfThisMachine(mark) && !isGone(mark);
   try {
-    return foldersIn(temporary).flatMap((found) => (isOwn(found) ? [found.path] : []));
+    const own = foldersIn(temporary).filter(({ mark }) => mark.split("-")[1] === String(pid));
+    return own.filter(({ mark }) => isOfThisMachine(mark) && !isGone(mark)).map(({ path }) => path);
   } catch {
     // There is no such folder, or it cannot be read.
     return [];
   }
 }
 
-/** A work folder. */
-interface Found {
-  readonly path: string;
-  /** Of its process. */
-  readonly mark: string;
-  readonly changedMs: number;
-}
-
 const NAME = /^mucast-([0-9a-f]{8}-\d+-\d+)-/;
 
-/** Those of this user: another one may make folders of any name. */
-function foldersIn(base: string): Found[] {
+/** Those of this user, with the mark of their process: another user may make folders of any name. */
+function foldersIn(base: string) {
   return readdirSync(base).flatMap((name) => {
     const mark = NAME.exec(name)?.[1];
     const path = join(base, name);
@@ -118,9 +110,11 @@ function foldersIn(base: string): Found[] {
 /** Much longer than a running job goes without adding or removing a file. */
 const OLD_MILLISECONDS = 7 * 24 * 3_600_000;
 
-/** Paths of the folders in `base` whose process is gone. */
+/** Those whose process is gone. */
 function abandonedIn(base: string): string[] {
-  const isAbandoned = ({ mark, changedMs }: Found) =>
-    isOfThisMachine(mark) ? isGone(mark) : Date.now() - changedMs > OLD_MILLISECONDS;
-  return foldersIn(base).flatMap((found) => (isAbandoned(found) ? [found.path] : []));
+  return foldersIn(base)
+    .filter(({ mark, changedMs }) =>
+      isOfThisMachine(mark) ? isGone(mark) : Date.now() - changedMs > OLD_MILLISECONDS,
+    )
+    .map(({ path }) => path);
 }

@@ -1,5 +1,5 @@
+import { NOT_A_VERDICT } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { NOT_A_VERDICT } from "../../contract/errors/wrong-document.ts";
 import { type AuditBlob, auditBlobSchema } from "../../contract/output/audit-blob.ts";
 import { type REPLAY_EXITS, type ReplayBlob, replayBlobSchema } from "../../contract/output/replay-blob.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";

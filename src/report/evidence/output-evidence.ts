@@ -1,4 +1,4 @@
-import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
 import { meanForecast, zeroForecast } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";

@@ -2,8 +2,7 @@ import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.t
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { cut } from "../../contract/errors/faults.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
-import type { OutputChoice } from "../../contract/output/choice.ts";
-import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
+import { MAX_CANDIDATES_SHOWN, type OutputChoice, rankedCandidates } from "../../contract/output/choice.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";

@@ -1,6 +1,5 @@
-import type { Band } from "../../contract/output/band.ts";
-import { type VerdictFigures, verdictFigures } from "../../contract/output/order-name.ts";
-import { MIN_DATES } from "../../contract/output/test-quantile.ts";
+import { type VerdictFigures, verdictFigures } from "../../contract/output/later-close.ts";
+import { type Band, MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { escapeText } from "../charts/plot.ts";
 import { heldOutSlope } from "../evidence/held-out-slope.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OutputImportance } from "../../contract/output/importance.ts";
+import type { OutputImportance } from "../../contract/output/metrics-schemas.ts";
 import { featureLossPanels } from "./feature-losses.ts";
 
 const IMPORTANCE: OutputImportance = {

@@ -1,4 +1,4 @@
-import type { OutputImportance } from "../../contract/output/importance.ts";
+import type { OutputImportance } from "../../contract/output/metrics-schemas.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { shortVisibleText } from "../../contract/visible-text.ts";
 import { rowChart } from "../charts/row-chart.ts";

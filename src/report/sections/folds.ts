@@ -1,7 +1,7 @@
 import { max, min } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
-import { verdictFigures } from "../../contract/output/order-name.ts";
+import { verdictFigures } from "../../contract/output/later-close.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/forecast-table.ts";

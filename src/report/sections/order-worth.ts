@@ -1,7 +1,6 @@
-import { bandFromT } from "../../contract/output/band.ts";
 import { closeName } from "../../contract/output/later-close.ts";
 import type { ExposureTable } from "../../contract/output/metrics-schemas.ts";
-import { datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
+import { bandFromT, datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
 import { asRanked } from "../../evaluate/forecast-rows.ts";
 import { sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { finiteOrNull, mean, median } from "../../evaluate/statistics.ts";

@@ -1,4 +1,4 @@
-import type { OutputImportance } from "../../contract/output/importance.ts";
+import type { OutputImportance } from "../../contract/output/metrics-schemas.ts";
 import { warningEntry } from "../../contract/problems/warnings.ts";
 import { escapeHtml, visibleLines } from "../../contract/visible-text.ts";
 import { mean } from "../../evaluate/statistics.ts";

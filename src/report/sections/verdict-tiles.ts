@@ -1,5 +1,5 @@
-import { bandFromT } from "../../contract/output/band.ts";
-import { verdictFigures } from "../../contract/output/order-name.ts";
+import { verdictFigures } from "../../contract/output/later-close.ts";
+import { bandFromT } from "../../contract/output/test-quantile.ts";
 import type { RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { dot, GRID, gridX, segment } from "../charts/path.ts";

@@ -1,6 +1,5 @@
-import { type Band, bandFromT } from "../../contract/output/band.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
-import { datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
+import { type Band, bandFromT, datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
 
 /** The 90 % band of a recorded gain: above 0 if a one-sided test at 5 % finds the gain. */
 export function gainBand(

@@ -1,5 +1,5 @@
 import { MAX_GAP_DAYS } from "../../contract/market/ticker-series.ts";
-import { MIN_ORDER_TICKERS } from "../../contract/output/order-name.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { correlation, mean } from "../../evaluate/statistics.ts";

@@ -1,6 +1,5 @@
 import { type Day, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
-import type { Band } from "../../contract/output/band.ts";
-import { MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
+import { type Band, MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
 import type { OnDate } from "../../evaluate/cross-section.ts";
 import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import { meanError } from "../../evaluate/mean-test.ts";

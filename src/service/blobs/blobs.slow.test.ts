@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import type { BlobListQuery } from "../../contract/api/blob-page.ts";
+import type { BlobListQuery } from "../../contract/api/prepared-blobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import { newRow, onEachDatabase, withMembers } from "../database/databases.testing.ts";
 import { blobFixture, fail, isCode, LOCAL, NAME, newCaller, newName, QUOTA } from "./blob-fixture.testing.ts";

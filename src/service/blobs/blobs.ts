@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { outputIdIn } from "../../blob/names.ts";
 import type { BlobStore } from "../../blob/store.ts";
-import type { BlobContents, BlobKind, BlobListQuery } from "../../contract/api/blob-page.ts";
+import type { BlobContents, BlobKind, BlobListQuery } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";

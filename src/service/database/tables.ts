@@ -1,11 +1,11 @@
 import type { ColumnType, Generated, Kysely, Selectable } from "kysely";
-import type { BlobContents } from "../../contract/api/blob-page.ts";
 import type { OperationStatus, OperationView } from "../../contract/api/operation-view.ts";
+import type { BlobContents } from "../../contract/api/prepared-blobs.ts";
 import type { StoredEvent, StoredEventType } from "../../contract/api/stored-event.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
+import type { RunSummary } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
-import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { Failure, Problem } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { CodeCounts } from "../../contract/schema/answer-limits.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../contract/api/operation-view.ts";
 import { VERDICT_OPERATIONS, type VerdictOperation } from "../../contract/config/job-operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { readWholeJson } from "../../contract/json/whole-json.ts";
+import { readWholeJson } from "../../contract/json/json-text.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 import type { Caller } from "../auth/caller.ts";

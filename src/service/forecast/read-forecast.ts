@@ -4,12 +4,12 @@ import {
   type MissingForecast,
 } from "../../contract/api/forecast-view.ts";
 import { LIMITS } from "../../contract/config/limits.ts";
+import { NOT_AN_OUTPUT } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { NOT_AN_OUTPUT } from "../../contract/errors/wrong-document.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/choice.ts";
 import { OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
-import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";

@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, type TestContext, test } from "node:test";
 import { outputFailed } from "../../blob/blob-errors.ts";
-import { blobPageSchema } from "../../contract/api/blob-page.ts";
+import { blobPageSchema } from "../../contract/api/prepared-blobs.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { uploadedBlobSchema } from "./blob-routes.ts";
 import { ask, bearer, codeOf, eventually, listen, listenFor } from "./listening.testing.ts";

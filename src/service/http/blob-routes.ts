@@ -8,7 +8,7 @@ import {
   blobListQuery,
   blobPageSchema,
   type StoredBlobView,
-} from "../../contract/api/blob-page.ts";
+} from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";

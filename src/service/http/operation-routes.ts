@@ -3,9 +3,9 @@ import { z } from "zod";
 import { forecastParams, forecastQuery, forecastViewSchema } from "../../contract/api/forecast-view.ts";
 import { isEnded, type OperationView, operationSchema } from "../../contract/api/operation-view.ts";
 import { API_OPERATIONS, idempotencyKeySchema } from "../../contract/api/operations.ts";
-import { dlConfigSchema } from "../../contract/config/dl-config.ts";
+import { dlConfigSchema } from "../../contract/config/dl-settings.ts";
 import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
-import { mlConfigSchema } from "../../contract/config/ml-config.ts";
+import { mlConfigSchema } from "../../contract/config/ml-settings.ts";
 import {
   auditPayloadSchema,
   payloadSchema,

@@ -4,8 +4,7 @@ import type { OperationPage, OperationView, VerdictView } from "../../contract/a
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { shortText } from "../../contract/json/bounded-json.ts";
-import { closeName } from "../../contract/output/later-close.ts";
-import { summaryIc } from "../../contract/output/order-name.ts";
+import { closeName, summaryIc } from "../../contract/output/later-close.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { verdictOperation } from "../forecast/forecasts.ts";
 import { problemAnswer } from "../http/problem-answer.ts";

@@ -15,8 +15,7 @@ import {
 } from "../../contract/api/stored-event.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
-import type { EpochPoint, EventBatch } from "../../contract/output/job-events.ts";
-import type { RunSummary } from "../../contract/output/run-summary.ts";
+import type { EpochPoint, EventBatch, RunSummary } from "../../contract/output/job-events.ts";
 import { type Failure, problemOf } from "../../contract/problems/problem.ts";
 import { countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { requireForecasts } from "../../jobs/shared/require-forecasts.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
-import { statusKey } from "../../contract/output/status-blob.ts";
+import { statusKey } from "../../contract/output/job-events.ts";
 import { newRow, onEachDatabase } from "../database/databases.testing.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { removeOldOperations } from "./retention.ts";

@@ -1,5 +1,5 @@
 import type { BlobStore } from "../../blob/store.ts";
-import { statusKey } from "../../contract/output/status-blob.ts";
+import { statusKey } from "../../contract/output/job-events.ts";
 import type { Database } from "../database/database.ts";
 import { logFirst, repeatSweep, sweepRows } from "../row-sweep.ts";
 import type { Log } from "../telemetry/log.ts";

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { beforeEach, type TestContext, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { type StatusBlob, statusKey } from "../../contract/output/status-blob.ts";
+import { type StatusBlob, statusKey } from "../../contract/output/job-events.ts";
 import { spaceOf } from "../blobs/storage.ts";
 import { onEachDatabase, removeOperations } from "../database/databases.testing.ts";
 import { readOperation } from "../store/attempts.ts";

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { EventBatch } from "../../contract/output/job-events.ts";
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { EventBatch, Timing } from "../../contract/output/job-events.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { publicProblem } from "../../contract/problems/public-problem.ts";
 import { EventGatherer } from "../../executors/event-gatherer.ts";

@@ -1,4 +1,4 @@
-import type { BlobContents } from "../../contract/api/blob-page.ts";
+import type { BlobContents } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import type { Statements } from "../database/tables.ts";

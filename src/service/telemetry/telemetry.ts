@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { isEnded, OPERATION_STATUSES, type OperationStatus } from "../../contract/api/operation-view.ts";
 import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
-import type { Timing } from "../../contract/output/status-blob.ts";
+import type { Timing } from "../../contract/output/job-events.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";

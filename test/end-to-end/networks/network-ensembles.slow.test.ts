@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
-import { readArray } from "../../../src/engine/inline-array.ts";
+import { readArray } from "../../../src/engine/npy.ts";
 import type { EnginePool } from "../../../src/engine/pool/pool.ts";
 import type { EngineTask, ResultOf } from "../../../src/engine/pool/protocol.ts";
 import { runDlJob } from "../../../src/jobs/run-job.ts";

@@ -1,7 +1,7 @@
 /** `importance` matches the numbers of a plain script, changes nothing else in the output, and does not depend on the workers. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { OutputImportance } from "../../../src/contract/output/importance.ts";
+import type { OutputImportance } from "../../../src/contract/output/metrics-schemas.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import { type BlobPair, removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
 import { assertValid } from "../jobs/published-schemas.ts";

@@ -9,7 +9,7 @@ import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import { noise } from "../../../src/evaluate/choice/choice.testing.ts";
 import { combineNetworks, testedParts } from "../../../src/jobs/dl/combine-networks.ts";
-import type { TrainedTicker } from "../../../src/jobs/dl/planned-network.ts";
+import { judgedBy, type TrainedTicker } from "../../../src/jobs/dl/trained-ticker.ts";
 import { choiceOf } from "../../../src/jobs/shared/choice/choice-result.ts";
 import { CandidateFits } from "../../../src/jobs/shared/choice/combine-candidates.ts";
 import type { HeldOutPart } from "../../../src/jobs/shared/modelled-ticker.ts";
@@ -66,13 +66,10 @@ function trainedTicker(i: number, skill: number, seed: number, shift: number): T
     ticker: `T${i}`,
     dates: { ticker: `T${i}`, lastRowDay: 0, lastPriceDay: 0 } as unknown as TrainedTicker["dates"],
     fitLabels: new Float64Array(0),
-    validation: part(shift, validated),
-    calibration: part(validated, calibrated),
+    ...judgedBy(part(shift, validated), part(validated, calibrated)),
     labelSquare: (1 + i) * 1e-4,
     score: { ...score, labels: score.realised, volatility: score.realised },
     models: [],
-    predictions: score.predicted,
-    predictionUnit: 1,
     rows: {} as TrainedTicker["rows"],
     splits: {} as TrainedTicker["splits"],
     warnings: [],
@@ -112,7 +109,14 @@ function combined({ choice, trained }: Case) {
       .map((ticker) => ({ ticker, code: "fit_failed" as const, message: "no fit" }));
     fits.add(choice.candidates[c]!, own, { failures, warnings: [] });
   }
-  const first = { training: new Map(), blockTraining: new Map(), failures: [], warnings: [], blockRows: [] };
+  const first = {
+    training: new Map(),
+    blockTraining: new Map(),
+    failures: [],
+    warnings: [],
+    blockRows: [],
+    listed: [],
+  };
   return combineNetworks(fits, first, choice);
 }
 
@@ -175,7 +179,7 @@ function assertSame(outcome: ReturnType<typeof combined>, { choice }: Case, twin
   }
   const codes = outcome.warnings.map(({ code, count }) => ({ code, count: count ?? null }));
   assert.deepEqual(codes, twin.warnings);
-  for (const { ticker, calibration, score, spread = null } of outcome.trained) {
+  for (const { ticker, calibration, score, spread = null } of outcome.tickers) {
     const expected = twin.tickers[ticker]!;
     const actual = { calibration: [...calibration.predicted], score: [...score.predicted], spread };
     assertClose(actual, expected, 1e-12, ticker);

@@ -47,10 +47,9 @@ class Job:
 
     def join_late(self, late, comparison, targets_of):
         """Adds the tickers that have too few rows at the cut, each at its first block with enough."""
-        names = {name for rows in self.tickers.values() for name in rows["columns"]} if self.pooled else None
         for ticker, rows_until in late.items():
             for dates in self.blocks[1:]:
-                rows = rows_until(dates[0], names)
+                rows = rows_until(dates[0])
                 if not rows["columns"]:
                     continue
                 if comparison is not None:
@@ -60,7 +59,7 @@ class Job:
                     rows["fit"] = [d for d in rows["fit"] if (ticker, d) in own]
                 if len(rows["fit"]) < MINIMUM_FIT_ROWS:
                     continue
-                rows["score"] = rows["later"] = [d for d in rows["score"] if d >= dates[0]]
+                rows["score"] = [d for d in rows["score"] if d >= dates[0]]
                 if not self.pooled and not rows["score"]:
                     break
                 self.tickers[ticker], self.joins[ticker] = rows, dates[0]

@@ -1,4 +1,4 @@
-import { MIN_ORDER_TICKERS } from "../../../contract/output/order-name.ts";
+import { MIN_ORDER_TICKERS } from "../../../contract/output/later-close.ts";
 
 /** Dates in order of appearance, shared by all features. */
 export class DateSlots {

@@ -1,6 +1,5 @@
 import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
-import { scanJson } from "../../../contract/json/json-scan.ts";
-import { MAX_JSON_DEPTH, type RawJson, rawNumbersOf } from "../../../contract/json/json-text.ts";
+import { MAX_JSON_DEPTH, type RawJson, rawNumbersOf, scanJson } from "../../../contract/json/json-text.ts";
 import {
   isObject,
   type Path,

@@ -1,5 +1,5 @@
 import type { ForecastView } from "../../../client/index.ts";
-import { verdictFigures } from "../../../contract/output/order-name.ts";
+import { verdictFigures } from "../../../contract/output/later-close.ts";
 import { figure, type Unit } from "../../../report/figures.ts";
 
 type Quality = ForecastView["metrics"]["score"];

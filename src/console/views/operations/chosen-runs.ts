@@ -1,5 +1,5 @@
 import type { OperationView } from "../../../client/index.ts";
-import { MAX_COMPARED_OUTPUTS } from "../../../contract/output/compared-outputs.ts";
+import { MAX_COMPARED_OUTPUTS } from "../../../contract/config/limits.ts";
 import { element } from "../../dom.ts";
 import { openReport } from "../../report-tab.ts";
 import type { ViewContext } from "../../view.ts";

@@ -1,4 +1,4 @@
-import { TAG_LIMITS, TAG_PATTERN } from "../../../contract/config/tag-limits.ts";
+import { TAG_LIMITS, TAG_PATTERN } from "../../../contract/config/limits.ts";
 import { element, fill } from "../../dom.ts";
 import { KINDS, STATUSES, textElement } from "../../words.ts";
 import { orderOf, orderText, RUN_COLUMNS } from "./run-columns.ts";

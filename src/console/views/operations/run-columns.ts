@@ -1,6 +1,5 @@
 import type { OperationView } from "../../../client/index.ts";
-import { closeName } from "../../../contract/output/later-close.ts";
-import { summaryIc } from "../../../contract/output/order-name.ts";
+import { closeName, summaryIc } from "../../../contract/output/later-close.ts";
 import { bandFigure, figure, NO_FIGURE } from "../../../report/figures.ts";
 import { type Child, element } from "../../dom.ts";
 import {

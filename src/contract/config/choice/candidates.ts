@@ -1,13 +1,17 @@
-import { type Fault, MucastError } from "../../errors/errors.ts";
+import { type Fault, fault, MucastError } from "../../errors/errors.ts";
 import { invalidRequest, joinPath, listedFaults, MAX_FAULTS } from "../../errors/faults.ts";
 import { printable } from "../../errors/wording.ts";
-import type { RawJson, RawObject } from "../../json/json-text.ts";
+import {
+  canonicalJson,
+  type RawJson,
+  type RawNumber,
+  type RawObject,
+  rawNumber,
+} from "../../json/json-text.ts";
 import type { Warning } from "../../problems/warnings.ts";
 import { LIMITS } from "../limits.ts";
-import { drawnPoints, gridPoints, gridSize, type SearchPoint } from "./candidate-search.ts";
-import type { CandidateSearch, ChoiceMeasure, ChoiceRule } from "./choice-config.ts";
+import type { CandidateEntry, ChoiceMeasure, ChoiceRule, DrawSpec } from "./choice-config.ts";
 
-/** A config's `choice` with every candidate resolved. */
 export interface Choice<Settings> {
   readonly rule: ChoiceRule;
   readonly measure: ChoiceMeasure;
@@ -22,28 +26,34 @@ export interface Candidate<Settings> {
   readonly settings: Settings;
 }
 
-/** How a job reads the entries of its `choice`. */
-export interface EntryReader<Settings, Entry> {
-  /** The path of `choice` in messages. */
-  readonly path: string;
-  /** The job's own settings, which are candidate 0, and their name. */
-  readonly own: { readonly settings: Settings; readonly name: string };
+/** Parameters with one value each, in the order in which the caller names them. */
+export type SearchPoint = ReadonlyMap<string, RawJson>;
+
+export interface CandidateReader<Settings, Entry> {
+  /** The path of the job's section in messages. */
+  readonly section: string;
+  readonly own: Settings;
+  nameOf(settings: Settings): string;
   /**
-   * The settings of an entry at one point of its search.
-   * @param path of the entry.
-   * @throws MucastError of its settings.
+   * The settings of the config with what an entry sets at one point of its search.
+   * @param sets the members of the entry that are settings, in the tree of `rawNumbers`.
+   * @param path of the entry. @throws MucastError of its settings.
    */
   resolve(
-    entry: Entry,
-    raw: RawObject,
+    sets: RawObject,
     point: SearchPoint,
     path: string,
   ): { readonly settings: Settings; readonly warnings: readonly Warning[] };
-  /** The parts of a label that name what an entry sets, besides the values of its search. */
-  partsOf(entry: Entry, settings: Settings, point: SearchPoint): readonly string[];
-  /** A text that is equal for settings that give the same forecasts. */
-  identityOf(settings: Settings): string;
+  /** The member that holds the values of a search. Faults name the grid or the draw in its place. */
+  readonly searchedIn?: string;
+  /** What an entry sets and a label names. */
+  valuesOf(entry: Entry, settings: Settings): Readonly<Record<string, unknown>>;
+  /** The settings that decide the forecasts. */
+  readonly identity: readonly (keyof Settings)[];
 }
+
+/** Members of an entry that its label and its points are made from. */
+const NO_SETTINGS = ["label", "grid", "draws", "draw"];
 
 /**
  * Finding a fault takes time, because its message may suggest a name. A small config may have thousands in each of 100 candidates, most of
@@ -51,54 +61,77 @@ export interface EntryReader<Settings, Entry> {
  */
 const MAX_FAULTS_READ = 10 * MAX_FAULTS;
 
-type LabelledEntry = CandidateSearch & { readonly label?: string | undefined };
-
 /**
  * The candidates of a checked `choice`: the config itself, then the entries with their grids and draws, in order.
  * @param raw the entries in the tree of `rawNumbers`.
  * @throws MucastError invalid_request for too many or equal candidates; the error of an entry, with the faults of all, or of the first
  * candidates that have MAX_FAULTS_READ.
  */
-export function readCandidates<Settings, Entry extends LabelledEntry>(
-  entries: readonly Entry[],
+export function readCandidates<Settings, Entry extends CandidateEntry>(
+  {
+    candidates: entries,
+    rule,
+    measure,
+    seed,
+  }: Omit<Choice<Settings>, "candidates"> & { candidates: readonly Entry[] },
   raw: readonly RawObject[],
-  seed: number,
-  reader: EntryReader<Settings, Entry>,
-): { readonly candidates: readonly Candidate<Settings>[]; readonly warnings: readonly Warning[] } {
-  requirePlainKeys(raw, reader.path);
-  requireFewCandidates(entries, reader.path);
-  const found: FoundCandidate<Settings>[] = [
-    { settings: reader.own.settings, path: "the config itself", parts: [reader.own.name] },
-  ];
-  const warnings: Warning[] = [];
+  reader: CandidateReader<Settings, Entry>,
+): { readonly choice: Choice<Settings>; readonly warnings: readonly Warning[] } {
+  const { section, own, nameOf } = reader;
+  const listPath = `${section}.choice.candidates`;
+  // The schema's copy lacks the key `__proto__` of a record, so the schema has not checked what is under it.
+  const unchecked = raw.flatMap((entry, i) => protoPaths(entry, `${listPath}[${i}]`));
+  if (unchecked.length > 0) throw invalidRequest(unchecked.map((path) => fault(path, "is not a name")));
+  const count = entries.reduce((sum, entry) => sum + sizeOf(entry), 1);
+  if (count > LIMITS.candidates) {
+    const shown = Number.isSafeInteger(count) ? count : `more than ${Number.MAX_SAFE_INTEGER}`;
+    const message = `expands to ${shown} candidates, with the config itself as the first; at most ${LIMITS.candidates} are accepted`;
+    throw invalidRequest([fault(listPath, message)]);
+  }
+  const found = [{ settings: own, path: "the config itself", text: nameOf(own) }];
+  const warnings = new Map<string, Warning>();
   const errors: MucastError[] = [];
   let faults = 0;
   for (const [i, entry] of entries.entries()) {
-    const path = `${reader.path}.candidates[${i}]`;
-    const points = [...pointsOf(entry, raw[i]!, seed, i)];
-    if (points.length < sizeOf(entry)) errors.push(fewPoints(entry, points.length, path));
+    const path = `${listPath}[${i}]`;
+    const { grid } = raw[i]!;
+    const sets = Object.fromEntries(Object.entries(raw[i]!).filter(([name]) => !NO_SETTINGS.includes(name)));
+    const points = [...pointsOf(entry, grid, seed, i)];
+    if (points.length < sizeOf(entry)) {
+      const few = points.length === 1 ? "a single point" : `only ${points.length} different points`;
+      const message = `${entry.draws} draws of ${few}; ask for no more than there are, or give a wider range`;
+      errors.push(invalidRequest([fault(`${path}.draws`, message)]));
+    }
     for (const point of points) {
       try {
-        const { settings, warnings: own } = reader.resolve(entry, raw[i]!, point, path);
-        found.push({ settings, path, parts: labelParts(entry, settings, point, reader) });
-        warnings.push(...own);
+        const { settings, warnings: own } = reader.resolve(sets, point, path);
+        found.push({ settings, path, text: labelOf(entry, settings, point, reader) });
+        for (const warning of own) warnings.set(warning.message, warning);
       } catch (error) {
         if (!(error instanceof MucastError)) throw error;
-        errors.push(error);
-        faults += error.data.faults?.length ?? 1;
+        const placed = placedFaults(error, path, grid === undefined ? "draw" : "grid", point, reader);
+        errors.push(withFaults(error, placed));
+        faults += placed.length;
         if (faults >= MAX_FAULTS_READ) throw merged(errors);
       }
     }
   }
   if (errors.length > 0) throw merged(errors);
   requireDifferent(found, reader);
-  return { candidates: uniquelyLabelled(found), warnings: distinct(warnings) };
+  return {
+    choice: { rule, measure, seed, candidates: uniquelyLabelled(found) },
+    warnings: [...warnings.values()],
+  };
 }
 
-/** The schema's copy lacks the key `__proto__` of a record, so the schema has not checked what is under it. */
-function requirePlainKeys(raw: readonly RawObject[], path: string): void {
-  const all = raw.flatMap((entry, i) => protoPaths(entry, `${path}.candidates[${i}]`));
-  if (all.length > 0) throw invalidRequest(all.map((at) => ({ path: at, message: "is not a name" })));
+function pointsOf(
+  { draws, draw }: CandidateEntry,
+  grid: RawJson | undefined,
+  seed: number,
+  stream: number,
+): Iterable<SearchPoint> {
+  if (grid !== undefined) return gridPoints(grid as Readonly<Record<string, readonly RawJson[]>>);
+  return draw === undefined ? [new Map()] : drawnPoints(draws!, draw, seed, stream);
 }
 
 function protoPaths(value: RawJson, path: string): string[] {
@@ -110,91 +143,81 @@ function protoPaths(value: RawJson, path: string): string[] {
   });
 }
 
-function requireFewCandidates(entries: readonly CandidateSearch[], path: string): void {
-  const count = entries.reduce((sum, entry) => sum + sizeOf(entry), 1);
-  if (count <= LIMITS.candidates) return;
-  const shown = Number.isSafeInteger(count) ? count : `more than ${Number.MAX_SAFE_INTEGER}`;
-  const message = `expands to ${shown} candidates, with the config itself as the first; at most ${LIMITS.candidates} are accepted`;
-  throw invalidRequest([{ path: `${path}.candidates`, message }]);
+function sizeOf({ grid, draws = 1 }: CandidateEntry): number {
+  return grid === undefined ? draws : gridSize(grid);
 }
 
-function sizeOf({ grid, draws }: CandidateSearch): number {
-  return grid === undefined ? (draws ?? 1) : gridSize(grid);
-}
+const MAX_NAMED = 4;
 
-function pointsOf(
-  { grid, draws, draw }: CandidateSearch,
-  raw: RawObject,
-  seed: number,
-  stream: number,
-): Iterable<SearchPoint> {
-  if (grid !== undefined) return gridPoints(raw.grid as Readonly<Record<string, readonly RawJson[]>>);
-  if (draws !== undefined && draw !== undefined) return drawnPoints(draws, draw, seed, stream);
-  return [new Map()];
-}
-
-function fewPoints({ draws }: CandidateSearch, found: number, path: string): MucastError {
-  const message = `${draws} draws of ${found === 1 ? "a single point" : `only ${found} different points`}; ask for no more than there are, or give a wider range`;
-  return invalidRequest([{ path: `${path}.draws`, message }]);
-}
-
-/** A candidate, where its entry is, and the parts of its label. */
-interface FoundCandidate<Settings> {
-  readonly settings: Settings;
-  readonly path: string;
-  readonly parts: readonly string[];
-}
-
-function labelParts<Settings, Entry extends LabelledEntry>(
+function labelOf<Settings, Entry extends CandidateEntry>(
   entry: Entry,
   settings: Settings,
   point: SearchPoint,
-  { partsOf }: EntryReader<Settings, Entry>,
-): string[] {
-  const varied = [...point].map(([name, value]) => `${name}=${valueText(value)}`);
-  return [...(entry.label === undefined ? partsOf(entry, settings, point) : [entry.label]), ...varied];
+  { nameOf, valuesOf }: CandidateReader<Settings, Entry>,
+): string {
+  const { label, fit, target, scaler, cross_section } = entry;
+  const named = (values: Iterable<readonly [string, unknown]>) =>
+    [...values].map(
+      ([name, value]) => `${name}=${printable(typeof value === "string" ? value : JSON.stringify(value))}`,
+    );
+  const values = Object.entries(valuesOf(entry, settings)).filter(([name]) => !point.has(name));
+  const whole = [
+    nameOf(settings),
+    fit,
+    target,
+    scaler === "none" ? "unscaled" : scaler,
+    cross_section === undefined ? undefined : cross_section ? "cross_section" : "no cross_section",
+    ...named(values.slice(0, MAX_NAMED)),
+  ];
+  const parts = label === undefined ? whole.filter((part) => part !== undefined) : [label];
+  return [...parts, ...named(point)].join(" ");
 }
 
-/** The most values that a label names, besides those of a search. */
-const MAX_NAMED = 4;
-
-/** The parts of a label for values that an entry sets, without those that its search sets. */
-export function namedValues(values: Readonly<Record<string, unknown>>, point: SearchPoint): string[] {
-  const own = Object.entries(values).filter(([name]) => !point.has(name));
-  return own.slice(0, MAX_NAMED).map(([name, value]) => `${name}=${valueText(value)}`);
+/** The faults of an entry, whose paths name the entry and its grid or draw in place of the section. */
+function placedFaults<Settings, Entry>(
+  { data, message }: MucastError,
+  path: string,
+  search: "grid" | "draw",
+  point: SearchPoint,
+  { section, searchedIn }: CandidateReader<Settings, Entry>,
+): Fault[] {
+  const faults = data.faults ?? [fault(data.path ?? path, message)];
+  return faults.map((found) => {
+    const at = found.path.startsWith(path) ? found.path : found.path.replace(section, path);
+    const name = at.slice(`${path}.${searchedIn}.`.length);
+    const isSearched = at === `${path}.${searchedIn}.${name}` && point.has(name);
+    return { ...found, path: isSearched ? `${path}.${search}.${name}` : at };
+  });
 }
 
-function valueText(value: unknown): string {
-  return printable(typeof value === "string" ? value : JSON.stringify(value));
-}
-
-/** One error with the faults of several, each once. */
 function merged(errors: readonly MucastError[]): MucastError {
-  const faults = new Map<string, Fault>();
-  for (const { message, data } of errors) {
-    const own = data.faults ?? [{ path: data.path ?? "config", message }];
-    for (const fault of own) faults.set(`${fault.path}\n${fault.message}`, fault);
-  }
+  const all = errors.flatMap(({ data }) => data.faults!);
+  const faults = new Map(all.map((found) => [`${found.path}\n${found.message}`, found]));
   return withFaults(errors[0]!, [...faults.values()]);
 }
 
-/** The same error with other faults. */
-export function withFaults({ code, data }: MucastError, all: readonly Fault[]): MucastError {
+function withFaults({ code, data }: MucastError, all: readonly Fault[]): MucastError {
   const { message, faults } = listedFaults(all);
   return new MucastError(code, message, { ...data, path: faults[0]!.path, faults });
 }
 
+interface FoundCandidate<Settings> {
+  readonly settings: Settings;
+  readonly path: string;
+  readonly text: string;
+}
+
 function requireDifferent<Settings, Entry>(
   all: readonly FoundCandidate<Settings>[],
-  { identityOf }: EntryReader<Settings, Entry>,
+  { identity }: CandidateReader<Settings, Entry>,
 ): void {
   const seen = new Map<string, number>();
-  for (const [i, { settings, path, parts }] of all.entries()) {
-    const key = identityOf(settings);
+  for (const [i, { settings, path, text }] of all.entries()) {
+    const key = canonicalJson(identity.map((name) => settings[name]));
     const earlier = seen.get(key);
     if (earlier !== undefined) {
-      const message = `${parts.join(" ")} is the same as candidate ${earlier} (${all[earlier]!.path}); remove one of them`;
-      throw invalidRequest([{ path, message }]);
+      const message = `${text} is the same as candidate ${earlier} (${all[earlier]!.path}); remove one of them`;
+      throw invalidRequest([fault(path, message)]);
     }
     seen.set(key, i);
   }
@@ -204,7 +227,7 @@ const MAX_LABEL = 80;
 
 /** Labels that occur several times get the candidate's number. */
 function uniquelyLabelled<Settings>(all: readonly FoundCandidate<Settings>[]): Candidate<Settings>[] {
-  const labels = all.map(({ parts }) => parts.join(" ").slice(0, MAX_LABEL));
+  const labels = all.map(({ text }) => text.slice(0, MAX_LABEL));
   const counts = Map.groupBy(labels, (label) => label);
   return all.map(({ settings }, i) => {
     const label = labels[i]!;
@@ -212,6 +235,87 @@ function uniquelyLabelled<Settings>(all: readonly FoundCandidate<Settings>[]): C
   });
 }
 
-function distinct(warnings: readonly Warning[]): Warning[] {
-  return [...new Map(warnings.map((warning) => [warning.message, warning])).values()];
+/** Every combination of a grid's values; the last parameter changes fastest. */
+export function* gridPoints(grid: Readonly<Record<string, readonly RawJson[]>>): Generator<SearchPoint> {
+  const names = Object.keys(grid);
+  for (let index = 0; index < gridSize(grid); index++) {
+    const point: [string, RawJson][] = [];
+    let rest = index;
+    for (const name of names.toReversed()) {
+      const values = grid[name]!;
+      point.push([name, values[rest % values.length]!]);
+      rest = Math.floor(rest / values.length);
+    }
+    yield new Map(point.reverse());
+  }
+}
+
+export function gridSize(grid: Readonly<Record<string, readonly unknown[]>>): number {
+  return Object.values(grid).reduce((size, { length }) => size * length, 1);
+}
+
+/** A search of few different points is given up after this many draws of each point that it asks for. */
+const MAX_DRAWS_PER_POINT = 100;
+
+/** Draws of more than ten parameters are given up earlier: 32 KiB may name a thousand, and each value takes microseconds. */
+const MAX_VALUES_PER_POINT = 1_000;
+
+/**
+ * Different random points: `draws` of them, parameter after parameter, or as many as there are. A repeated draw is drawn again.
+ * @param stream number of the candidate in the caller's list, so that its draws do not depend on the others.
+ */
+export function* drawnPoints(
+  draws: number,
+  specs: Readonly<Record<string, DrawSpec>>,
+  seed: number,
+  stream: number,
+): Generator<SearchPoint> {
+  const next = splitMix64(seed, stream);
+  const seen = new Set<string>();
+  const named = Object.entries(specs);
+  const perPoint = Math.max(2, Math.min(MAX_DRAWS_PER_POINT, MAX_VALUES_PER_POINT / named.length));
+  for (let i = 0; i < perPoint * draws && seen.size < draws; i++) {
+    const point = named.map(([name, spec]) => [name, valueAtUniform(spec, next())] as const);
+    const text = JSON.stringify(point);
+    if (!seen.has(text)) yield new Map(point);
+    seen.add(text);
+  }
+}
+
+/** Significant digits of a drawn number: enough to search with, and the same on every machine. */
+const DIGITS = 4;
+
+function valueAtUniform({ log, uniform, int }: DrawSpec, u: number): RawNumber {
+  if (int !== undefined) {
+    const [low, high] = int;
+    return rawNumber(String(low + Math.min(high - low, Math.floor(u * (high - low + 1)))));
+  }
+  const [low, high] = log ?? uniform!;
+  const between = (from: number, to: number) => from + u * (to - from);
+  const value = log === undefined ? between(low, high) : Math.exp(between(Math.log(low), Math.log(high)));
+  // Rounding may leave the range.
+  const text = String(Math.min(high, Math.max(low, Number(value.toPrecision(DIGITS)))));
+  // Python reads `1.0` as a float, and `1` not.
+  return rawNumber(/[.e]/.test(text) ? text : `${text}.0`);
+}
+
+const MASK = (1n << 64n) - 1n;
+
+/**
+ * Uniform numbers in [0, 1) with 53 random bits (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators").
+ * @param stream selects an independent sequence of the seed.
+ */
+function splitMix64(seed: number, stream: number): () => number {
+  let state = mixBits(BigInt(seed)) ^ mixBits(BigInt(stream) + 1n);
+  return () => {
+    state = (state + 0x9e3779b97f4a7c15n) & MASK;
+    return Number(mixBits(state) >> 11n) / 2 ** 53;
+  };
+}
+
+function mixBits(value: bigint): bigint {
+  let z = value & MASK;
+  z = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK;
+  z = ((z ^ (z >> 27n)) * 0x94d049bb133111ebn) & MASK;
+  return z ^ (z >> 31n);
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { SCALERS } from "../intervals.ts";
+import { integer, named } from "../../schema/open-schema.ts";
 import { LIMITS } from "../limits.ts";
-import { crossSectionSchema, FITS, targetSchema } from "../panel-settings.ts";
+import { FITS, panelFields, SCALERS } from "../panel-settings.ts";
 
 /** What the chosen candidates forecast: the plain mean of those near the best, or the best alone. Our addition. */
 export const CHOICE_RULES = ["mean", "best"] as const;
@@ -15,18 +15,18 @@ const rangeSchema = z
   .tuple([z.number(), z.number()])
   .refine(([low, high]) => low < high, "must be [low, high] with low < high");
 
-const positiveRangeSchema = rangeSchema.refine(([low]) => low > 0, "must be above 0 for log");
-const integerRangeSchema = rangeSchema.refine(
-  (range) => range.every(Number.isSafeInteger),
-  "must be integers",
-);
-
 /** The distribution of one drawn parameter: exactly one of its members is given. */
 const drawSchema = z
   .strictObject({
-    log: positiveRangeSchema.optional().describe("[low, high]; the logarithm is uniform."),
+    log: rangeSchema
+      .refine(([low]) => low > 0, "must be above 0 for log")
+      .optional()
+      .describe("[low, high]; the logarithm is uniform."),
     uniform: rangeSchema.optional().describe("[low, high]; the value is uniform."),
-    int: integerRangeSchema.optional().describe("[low, high], both included; an integer is uniform."),
+    int: rangeSchema
+      .refine((range) => range.every(Number.isSafeInteger), "must be integers")
+      .optional()
+      .describe("[low, high], both included; an integer is uniform."),
   })
   .refine(
     (spec) => Object.values(spec).filter((range) => range !== undefined).length === 1,
@@ -36,45 +36,43 @@ const drawSchema = z
 
 export type DrawSpec = z.infer<typeof drawSchema>;
 
-/** Several settings of one candidate: every combination of a grid, or random draws. */
-const searchShape = {
+const label = z
+  .string()
+  .min(1)
+  .max(60)
+  .regex(/^[\x20-\x7e]+$/, "must be printable ASCII")
+  .optional()
+  .describe("Name in tables; by default the model and the settings that differ.");
+const panelMembers = {
+  target: panelFields.target.removeDefault().optional(),
+  cross_section: panelFields.cross_section.removeDefault().optional(),
+};
+const searchMembers = {
   grid: z
     .record(z.string(), z.array(z.unknown()).min(1).max(LIMITS.candidates))
     .optional()
     .describe("Values by parameter; each combination is a candidate."),
-  draws: z.int().min(1).max(LIMITS.candidates).optional().describe("Number of random draws from `draw`."),
+  draws: integer(1, LIMITS.candidates).optional().describe("Number of random draws from `draw`."),
   draw: z
     .record(z.string(), drawSchema)
     .optional()
     .describe("Distributions by parameter; each of `draws` draws is a candidate."),
 };
 
-const SEARCH_FAULTS = [
-  {
-    isAtFault: ({ draws, draw }: CandidateSearch) => (draws === undefined) !== (draw === undefined),
-    message: "draws and draw belong together: give both or neither",
-  },
-  {
-    isAtFault: ({ grid, draw }: CandidateSearch) => grid !== undefined && draw !== undefined,
-    message: "has both grid and draw; give them as two candidates",
-  },
-] as const;
-
-export interface CandidateSearch {
-  readonly grid?: Readonly<Record<string, readonly unknown[]>> | undefined;
-  readonly draws?: number | undefined;
-  readonly draw?: Readonly<Record<string, DrawSpec>> | undefined;
-}
+const candidateSchema = z.object({ label, ...panelMembers, ...searchMembers });
+type CandidateSearch = z.infer<typeof candidateSchema>;
 
 function searchRefined<T extends z.ZodType<CandidateSearch>>(schema: T): T {
-  return SEARCH_FAULTS.reduce(
-    (refined, { isAtFault, message }) => refined.refine((value) => !isAtFault(value), { error: message }),
-    schema,
-  );
+  return schema
+    .refine(({ draws, draw }) => (draws === undefined) === (draw === undefined), {
+      error: "draws and draw belong together: give both or neither",
+    })
+    .refine(({ grid, draw }) => grid === undefined || draw === undefined, {
+      error: "has both grid and draw; give them as two candidates",
+    });
 }
 
-/** Settings of both jobs' `choice` besides the candidates. */
-const choiceShape = {
+const choiceMembers = {
   rule: z
     .enum(CHOICE_RULES)
     .default("mean")
@@ -87,21 +85,13 @@ const choiceShape = {
     .describe(
       "squared_error: the best has the smallest squared error. ic: the best has the largest mean IC over dates with at least 5 tickers.",
     ),
-  seed: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(42).describe("Seed of the draws."),
+  seed: integer(0, Number.MAX_SAFE_INTEGER).default(42).describe("Seed of the draws."),
 };
-
-const labelSchema = z
-  .string()
-  .min(1)
-  .max(60)
-  .regex(/^[\x20-\x7e]+$/, "must be printable ASCII")
-  .optional()
-  .describe("Name in tables; by default the model and the settings that differ.");
 
 /** One entry of run_ml_job's `choice.candidates`. It inherits what it does not set. */
 const mlCandidateSchema = searchRefined(
   z.strictObject({
-    label: labelSchema,
+    label,
     model: z
       .string()
       .optional()
@@ -109,49 +99,39 @@ const mlCandidateSchema = searchRefined(
     model_params: z.record(z.string(), z.unknown()).optional(),
     scaler: z.enum(SCALERS).optional(),
     fit: z.enum(FITS).optional(),
-    target: targetSchema.removeDefault().optional(),
-    cross_section: crossSectionSchema.removeDefault().optional(),
-    ...searchShape,
+    ...panelMembers,
+    ...searchMembers,
   }),
 ).meta({ id: "MlCandidate" });
 
-export type MlCandidate = z.infer<typeof mlCandidateSchema>;
+export const mlChoiceSchema = named("MlChoice", {
+  candidates: z.array(mlCandidateSchema).min(1).max(LIMITS.candidates),
+  ...choiceMembers,
+  warm_up: integer(0, LIMITS.nSplits)
+    .default(15)
+    .describe("Further folds before the n_splits folds; they only serve the choice."),
+}).describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");
 
-export const mlChoiceSchema = z
-  .strictObject({
-    candidates: z.array(mlCandidateSchema).min(1).max(LIMITS.candidates),
-    ...choiceShape,
-    warm_up: z
-      .int()
-      .min(0)
-      .max(LIMITS.nSplits)
-      .default(15)
-      .describe("Further folds before the n_splits folds; they only serve the choice."),
-  })
-  .meta({ id: "MlChoice" })
-  .describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");
-
-export type MlChoice = z.infer<typeof mlChoiceSchema>;
+const section = z.record(z.string(), z.unknown());
 
 /** One entry of run_dl_job's `choice.candidates`. It inherits what it does not set; its sections are merged into those of the config. */
 const dlCandidateSchema = searchRefined(
   z.strictObject({
-    label: labelSchema,
+    label,
     "current option": z.string().optional().describe("The network; without it, that of the config."),
-    training_params: z.record(z.string(), z.unknown()).optional(),
-    data_processing: z.record(z.string(), z.unknown()).optional(),
-    models_params: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
-    target: targetSchema.removeDefault().optional(),
-    cross_section: crossSectionSchema.removeDefault().optional(),
-    ...searchShape,
+    training_params: section.optional(),
+    data_processing: section.optional(),
+    models_params: z.record(z.string(), section).optional(),
+    ...panelMembers,
+    ...searchMembers,
   }),
 ).meta({ id: "DlCandidate" });
 
-export type DlCandidate = z.infer<typeof dlCandidateSchema>;
+export const dlChoiceSchema = named("DlChoice", {
+  candidates: z.array(dlCandidateSchema).min(1).max(LIMITS.candidates),
+  ...choiceMembers,
+}).describe("Tries several candidates, of which `Dot prediction` itself is the first. Our addition.");
 
-export const dlChoiceSchema = z
-  .strictObject({ candidates: z.array(dlCandidateSchema).min(1).max(LIMITS.candidates), ...choiceShape })
-  .meta({ id: "DlChoice" })
-  .describe("Tries several candidates, of which `Dot prediction` itself is the first. Our addition.");
-
-export type DlChoice = z.infer<typeof dlChoiceSchema>;
+/** An entry of either job, with what only one of them has. */
+export type CandidateEntry = CandidateSearch &
+  Partial<Pick<z.infer<typeof mlCandidateSchema>, "scaler" | "fit">>;

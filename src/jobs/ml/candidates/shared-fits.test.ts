@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseMlSettings } from "../../../contract/config/ml-settings.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { inlineArray, readArray } from "../../../engine/inline-array.ts";
+import { inlineArray, readArray } from "../../../engine/npy.ts";
 import type { Diagnosis, FitPredictResult, FitPredictTask } from "../../../engine/pool/protocol.ts";
-import { type FitPool, SharedFits } from "./shared-fits.ts";
+import type { TaskPool } from "../../plan.ts";
+import { SharedFits } from "./shared-fits.ts";
 
 const [TWENTY, RIDGE, TEN, THIRTY] = [
   { model: "lightgbm", model_params: { n_estimators: 20 } },
@@ -45,23 +46,23 @@ function fakePool(fail: (task: FitPredictTask) => MucastError | undefined = () =
         unconverged_fits: 0,
       };
     },
-  } as unknown as FitPool;
-  return { asked, shared: new SharedFits(pool, SETTINGS) };
+  } as unknown as TaskPool;
+  return { asked, pools: SharedFits.poolsOf(pool, SETTINGS) };
 }
 
-async function runOf(shared: SharedFits, candidate: number) {
+async function runOf(pools: readonly TaskPool[], candidate: number) {
   const progress: number[] = [];
-  const result = await shared
-    .poolOf(candidate)
-    .run(taskOf(candidate), { onProgress: ({ fit }) => progress.push(fit) });
+  const result = await pools[candidate]!.run(taskOf(candidate), {
+    onProgress: ({ fit }) => progress.push(fit),
+  });
   return { ...result, predicted: [...readArray(result.predictions)], progress };
 }
 
 describe("shared fits", () => {
   test("run once with the most trees, and each candidate gets its own", async () => {
-    const { asked, shared } = fakePool();
+    const { asked, pools } = fakePool();
     const runs = [];
-    for (const candidate of [0, 2, 3]) runs.push(await runOf(shared, candidate));
+    for (const candidate of [0, 2, 3]) runs.push(await runOf(pools, candidate));
     assert.deepEqual(asked, [[10, 20, 30]]);
     assert.deepEqual(
       runs.map(({ predicted, diagnoses }) => ({ predicted, diagnoses })),
@@ -74,18 +75,10 @@ describe("shared fits", () => {
   });
 
   test("are those of the candidates that are left", async () => {
-    const { asked, shared } = fakePool();
-    await runOf(shared, 2);
-    await runOf(shared, 3);
+    const { asked, pools } = fakePool();
+    await runOf(pools, 2);
+    await runOf(pools, 3);
     assert.deepEqual(asked, [[10, 30]]);
-  });
-
-  test("are dropped with their candidate", async () => {
-    const { asked, shared } = fakePool();
-    await runOf(shared, 0);
-    shared.finish(3);
-    assert.deepEqual((await runOf(shared, 3)).predicted, expected(30).predicted);
-    assert.deepEqual(asked, [[10, 20, 30], [30]]);
   });
 
   for (const [code, data] of [
@@ -93,7 +86,7 @@ describe("shared fits", () => {
     ["engine_crashed", { deaths: ["SIGKILL"] }],
   ] as const) {
     test(`that end with ${code} are run again by each candidate alone`, async () => {
-      const { asked, shared } = fakePool((task) =>
+      const { asked, pools } = fakePool((task) =>
         task.tree_counts === undefined ? undefined : new MucastError(code, "with 30 trees", data),
       );
       for (const [candidate, trees] of [
@@ -101,7 +94,7 @@ describe("shared fits", () => {
         [2, 10],
         [3, 30],
       ] as const) {
-        assert.deepEqual((await runOf(shared, candidate)).predicted, expected(trees).predicted);
+        assert.deepEqual((await runOf(pools, candidate)).predicted, expected(trees).predicted);
       }
       assert.deepEqual(asked, [[10, 20, 30], [20], [10], [30]]);
     });
@@ -110,8 +103,8 @@ describe("shared fits", () => {
   for (const code of ["engine_crashed", "canceled", "out_of_memory"] as const) {
     test(`end the job with ${code} of the whole engine`, async () => {
       const error = new MucastError(code, "the engine is gone");
-      const { asked, shared } = fakePool(() => error);
-      await assert.rejects(runOf(shared, 0), error);
+      const { asked, pools } = fakePool(() => error);
+      await assert.rejects(runOf(pools, 0), error);
       assert.equal(asked.length, 1);
     });
   }

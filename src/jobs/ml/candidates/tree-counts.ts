@@ -14,10 +14,6 @@ interface Countable {
   readonly pooled: boolean;
 }
 
-function any(...names: readonly string[]): Record<string, "any"> {
-  return Object.fromEntries(names.map((name) => [name, "any" as const]));
-}
-
 /**
  * `engine/tests/test_tree_counts.py` compares the bits. Left out because they differ: lightgbm's and xgboost's dart, gblinear, and catboost's
  * langevin, posterior_sampling and model_shrink_rate; catboost cannot truncate trees of another grow_policy.
@@ -26,18 +22,10 @@ const COUNTABLE: Partial<Record<ModelName, Countable>> = {
   lightgbm: {
     count: "n_estimators",
     others: {
-      ...any(
-        "learning_rate",
-        "num_leaves",
-        "max_depth",
-        "max_bin",
-        "objective",
-        "path_smooth",
-        "extra_trees",
-      ),
-      ...any("min_child_samples", "min_child_weight", "min_split_gain", "reg_alpha", "reg_lambda"),
-      ...any("subsample", "subsample_freq", "colsample_bytree", "random_state", "n_jobs", "verbose"),
-      ...any("importance_type", "alpha"),
+      ...any("learning_rate num_leaves max_depth max_bin objective path_smooth extra_trees"),
+      ...any("min_child_samples min_child_weight min_split_gain reg_alpha reg_lambda"),
+      ...any("subsample subsample_freq colsample_bytree random_state n_jobs verbose"),
+      ...any("importance_type alpha"),
       boosting_type: ["gbdt", "rf"],
     },
     pooled: true,
@@ -45,10 +33,10 @@ const COUNTABLE: Partial<Record<ModelName, Countable>> = {
   xgboost: {
     count: "n_estimators",
     others: {
-      ...any("learning_rate", "max_depth", "max_leaves", "max_bin", "objective", "huber_slope", "base_score"),
-      ...any("min_child_weight", "gamma", "reg_alpha", "reg_lambda", "max_delta_step", "num_parallel_tree"),
-      ...any("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode", "random_state"),
-      ...any("n_jobs", "verbosity", "importance_type"),
+      ...any("learning_rate max_depth max_leaves max_bin objective huber_slope base_score"),
+      ...any("min_child_weight gamma reg_alpha reg_lambda max_delta_step num_parallel_tree"),
+      ...any("subsample colsample_bytree colsample_bylevel colsample_bynode random_state"),
+      ...any("n_jobs verbosity importance_type"),
       booster: ["gbtree"],
       grow_policy: ["depthwise", "lossguide"],
       tree_method: ["auto", "exact", "approx", "hist"],
@@ -58,50 +46,48 @@ const COUNTABLE: Partial<Record<ModelName, Countable>> = {
   catboost: {
     count: "iterations",
     others: {
-      ...any("learning_rate", "depth", "l2_leaf_reg", "random_strength", "rsm", "border_count"),
-      ...any("bootstrap_type", "subsample", "bagging_temperature", "sampling_frequency", "loss_function"),
-      ...any("leaf_estimation_iterations", "boosting_type", "score_function", "random_seed"),
-      ...any("thread_count", "verbose", "allow_writing_files"),
+      ...any("learning_rate depth l2_leaf_reg random_strength rsm border_count"),
+      ...any("bootstrap_type subsample bagging_temperature sampling_frequency loss_function"),
+      ...any("leaf_estimation_iterations boosting_type score_function random_seed"),
+      ...any("thread_count verbose allow_writing_files"),
     },
     required: ["learning_rate"],
     pooled: true,
   },
   random_forest: {
     count: "n_estimators",
-    others: any(
-      ...["max_features", "max_depth", "min_samples_leaf", "max_samples", "bootstrap", "criterion"],
-      ...["random_state", "n_jobs"],
-    ),
+    others: {
+      ...any("max_features max_depth min_samples_leaf max_samples bootstrap criterion"),
+      ...any("random_state n_jobs"),
+    },
     pooled: false,
   },
 };
 
-/** A candidate whose fits can be shared. */
-export interface TreeCount {
-  /** Equal for candidates that differ in the number of trees alone. */
-  readonly group: string;
-  readonly trees: number;
+/** Arguments of which any value will do. */
+function any(names: string): Record<string, "any"> {
+  return Object.fromEntries(names.split(" ").map((name) => [name, "any" as const]));
 }
 
-/** Undefined if the fits of a candidate cannot be shared with others that differ in the number of trees alone. */
-export function treeCountOf(settings: MlSettings): TreeCount | undefined {
+/**
+ * The number of trees of a candidate, and its group: equal for candidates that differ in that number alone. Undefined if its fits cannot be
+ * shared.
+ */
+export function treeCountOf(
+  settings: MlSettings,
+): { readonly group: string; readonly trees: number } | undefined {
   const { model, estimator, resolvedParams, scaler, fit, target, crossSection } = settings;
   const countable = COUNTABLE[model.name];
   if (countable === undefined || (fit === "pooled" && !countable.pooled)) return undefined;
   const { count, required = [] } = countable;
   const { [count]: _, ...others } = estimator.params;
   const trees = JSON.stringify(resolvedParams[count] ?? null);
-  if (!/^[1-9]\d*$/.test(trees) || !Object.entries(others).every(isAccepted(countable))) return undefined;
-  if (required.some((name) => (others[name] ?? null) === null)) return undefined;
-  return {
-    group: canonicalJson({ model: model.name, others, scaler, fit, target, crossSection }),
-    trees: Number(trees),
-  };
-}
-
-function isAccepted({ others }: Countable): (argument: [string, RawJson]) => boolean {
-  return ([name, value]) => {
-    const accepted = Object.hasOwn(others, name) ? others[name]! : [];
+  const isAccepted = ([name, value]: [string, RawJson]) => {
+    const accepted = Object.hasOwn(countable.others, name) ? countable.others[name]! : [];
     return accepted === "any" || (typeof value === "string" && accepted.includes(value));
   };
+  if (!/^[1-9]\d*$/.test(trees) || !Object.entries(others).every(isAccepted)) return undefined;
+  if (required.some((name) => (others[name] ?? null) === null)) return undefined;
+  const group = { model: model.name, others, scaler, fit, target, crossSection };
+  return { group: canonicalJson(group), trees: Number(trees) };
 }

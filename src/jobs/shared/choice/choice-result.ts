@@ -1,7 +1,7 @@
 import type { Choice } from "../../../contract/config/choice/candidates.ts";
 import { type Day, formatDay } from "../../../contract/market/dates.ts";
-import { CHOICE_METHOD, type OutputChoice } from "../../../contract/output/choice.ts";
-import type { LossSeries, TestedTicker } from "../../../evaluate/choice/candidate-losses.ts";
+import { CHOICE_METHOD } from "../../../contract/output/choice.ts";
+import type { TestedTicker } from "../../../evaluate/choice/candidate-losses.ts";
 import {
   type ChoiceGains,
   choiceGains,
@@ -22,13 +22,11 @@ export interface ChoiceTicker {
   readonly warmUpRows: number;
 }
 
-/** The `choice` of either job. */
 export type JobChoice = Choice<unknown> & {
   /** run_ml_job: the number of folds that only serve the choice. */
   readonly warmUp?: number;
 };
 
-/** What a choice found. */
 export interface ChoiceResult extends ChoiceGains {
   readonly choice: JobChoice;
   readonly chosen: PrequentialChoice;
@@ -37,7 +35,6 @@ export interface ChoiceResult extends ChoiceGains {
   readonly tickers: readonly ChoiceTicker[];
 }
 
-/** Judges the candidates and the choice on the published rows. */
 export function choiceResult(
   tickers: readonly ChoiceTicker[],
   chosen: PrequentialChoice,
@@ -55,40 +52,34 @@ export function choiceOf(
   settings: readonly OrderedJson[],
 ): OrderedJson {
   const { series, members } = chosen;
+  const recordGain = ({ r2, ic, gain, t }: Gain) => ({ r2, ic, gain, gain_t: t });
+  // Networks have the losses that the choice was made from and the gains on the published rows on different dates.
+  const positions = new Map(Array.from(series.days, (day, d) => [day, d]));
+  const days = [...new Set([...series.days, ...gainByDay.keys()])].sort((a, b) => a - b);
+  const at = (own: Float64Array, day: Day) => own[positions.get(day) ?? -1] ?? Number.NaN;
   return {
     rule: choice.rule,
     measure: choice.measure,
     method: CHOICE_METHOD,
     seed: choice.seed,
     ...(choice.warmUp === undefined ? {} : { warm_up: choice.warmUp }),
-    candidates: choice.candidates.map((candidate, c) => ({
-      label: candidate.label,
-      ...recordedGain(gains[c]!),
+    candidates: choice.candidates.map(({ label }, c) => ({
+      label,
+      ...recordGain(gains[c]!),
       tickers: tickers.filter(({ fitted }) => fitted[c] !== undefined).length,
       member: members.includes(c),
       settings: settings[c]!,
     })),
-    members: [...members],
-    changes: chosen.changes.map(({ day, members: own }) => ({ date: formatDay(day), members: [...own] })),
-    honest: recordedGain(honest),
+    members,
+    changes: chosen.changes.map(({ day, members: own }) => ({ date: formatDay(day), members: own })),
+    honest: recordGain(honest),
     best,
     optimism: optimismOf(gains[best]!, honest, choice.measure),
-    losses: lossesOf(series, gainByDay),
-  } satisfies Record<Exclude<keyof OutputChoice, "over" | "by_ticker" | "warm_up" | "racing">, OrderedJson>;
-}
-
-/** The losses that the choice was made from and the gains on the published rows; networks have them on different dates. */
-function lossesOf({ days, reference, excess }: LossSeries, gainByDay: ReadonlyMap<Day, number>): OrderedJson {
-  const positions = new Map(Array.from(days, (day, d) => [day, d]));
-  const all = [...new Set([...days, ...gainByDay.keys()])].sort((a, b) => a - b);
-  return {
-    reference,
-    dates: all.map(formatDay),
-    excess: excess.map((own) => all.map((day) => finiteOrNull(own[positions.get(day) ?? -1] ?? Number.NaN))),
-    gains: all.map((day) => finiteOrNull(gainByDay.get(day) ?? Number.NaN)),
-  } satisfies Record<keyof OutputChoice["losses"], OrderedJson>;
-}
-
-function recordedGain({ r2, ic, gain, t }: Gain) {
-  return { r2, ic, gain, gain_t: t };
+    losses: {
+      reference: series.reference,
+      dates: days.map(formatDay),
+      excess: series.excess.map((own) => days.map((day) => finiteOrNull(at(own, day)))),
+      gains: days.map((day) => finiteOrNull(gainByDay.get(day) ?? Number.NaN)),
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import type { ChoiceMeasure } from "../../../contract/config/choice/choice-config.ts";
 import { counted } from "../../../contract/errors/wording.ts";
-import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
 import { MIN_DATES, meanQuantile } from "../../../contract/output/test-quantile.ts";
 import type { Failure } from "../../../contract/problems/problem.ts";
 import type { Warning } from "../../../contract/problems/warnings.ts";
@@ -8,26 +7,27 @@ import { countKnown, type LossSeries, MIN_IC_TICKERS } from "../../../evaluate/c
 import { figureOf, type Gain } from "../../../evaluate/choice/choice-gains.ts";
 import type { ChoiceResult, ChoiceTicker } from "./choice-result.ts";
 
-/** What the fits of one candidate reported. */
-export interface CandidateReport {
+/** What the fits of one candidate reported: the failures and warnings of its tickers and of the fit itself. */
+interface CandidateReport {
   readonly failures: readonly Failure[];
-  /** Of its tickers and of the fit itself. */
   readonly warnings: readonly Warning[];
 }
 
 /** The warnings of a choice: of candidates that failed or did not learn, and of the choice itself. @param reports one per candidate. */
 export function choiceWarnings(reports: readonly CandidateReport[], result: ChoiceResult): Warning[] {
+  const { tickers, chosen, choice } = result;
+  const folded = tickers.filter(({ tested }) => tested.folds.length > 0);
   return [
     ...reports.flatMap((report, c) => [
       ...failedWarning(report, c, result),
       ...modelWarnings(report, c, result),
     ]),
-    ...fewRowsWarnings(result),
+    ...shortWarmUp(folded, choice.warmUp ?? 0),
+    ...earlyFolds(folded, chosen.series, choice.measure),
     ...noiseWarning(result),
   ];
 }
 
-/** A candidate's name in messages. */
 function nameOf(c: number, { choice }: ChoiceResult): string {
   return `Candidate ${c} (${choice.candidates[c]!.label})`;
 }
@@ -63,11 +63,6 @@ function modelWarnings({ warnings }: CandidateReport, c: number, result: ChoiceR
   }));
 }
 
-function fewRowsWarnings({ tickers, chosen, choice: { warmUp = 0, measure } }: ChoiceResult): Warning[] {
-  const folded = tickers.filter(({ tested }) => tested.folds.length > 0);
-  return [...shortWarmUp(folded, warmUp), ...earlyFolds(folded, chosen.series, measure)];
-}
-
 function shortWarmUp(folded: readonly ChoiceTicker[], warmUp: number): Warning[] {
   const short = folded.filter(({ warmUpFolds }) => warmUpFolds < warmUp);
   if (short.length === 0) return [];
@@ -101,35 +96,18 @@ function noiseWarning({ honest, gains, best, choice }: ChoiceResult): Warning[] 
   if (dates < MIN_DATES) return [];
   const quantile = meanQuantile(dates);
   if (t !== null && t > quantile) return [];
-  const [claimed, found] = [gains[best]!, honest].map((gain) => figureText(gain, choice.measure));
-  const claim = `candidate ${best} (${choice.candidates[best]!.label}) has ${choice.measure === "ic" ? "a mean IC" : "an R²"} of ${claimed} on its own held-out rows, and the forecasts chosen beforehand have ${found}`;
+  const [what, scale, digits, unit] =
+    choice.measure === "ic" ? (["a mean IC", 1, 4, ""] as const) : (["an R²", 100, 2, " %"] as const);
+  const text = (gain: Gain) => {
+    const value = figureOf(gain, choice.measure);
+    return value === null ? "none" : `${(scale * value).toFixed(digits)}${unit}`;
+  };
+  const { label } = choice.candidates[best]!;
+  const claim = `candidate ${best} (${label}) has ${what} of ${text(gains[best]!)} on its own held-out rows, and the forecasts chosen beforehand have ${text(honest)}`;
   const gained =
     t === null
       ? "never differed from candidate 0"
       : `has a t of ${t.toFixed(2)}, and ${quantile.toFixed(2)} is needed`;
-  return [
-    {
-      code: "choice_is_noise",
-      message: `The gain from choosing ${gained} over ${counted(dates, "date")}: ${claim}.`,
-    },
-  ];
-}
-
-function figureText(gain: Gain, measure: ChoiceMeasure): string {
-  const value = figureOf(gain, measure);
-  if (value === null) return "none";
-  return measure === "ic" ? value.toFixed(4) : `${(100 * value).toFixed(2)} %`;
-}
-
-/** The failures of the tickers that no candidate could fit, as the first candidate reports them. */
-export function commonFailures(
-  reports: readonly Pick<CandidateReport, "failures">[],
-  fitted: readonly { readonly ticker: string }[],
-): Failure[] {
-  const names = new Set(fitted.map(({ ticker }) => ticker));
-  const failures = new Map<string, Failure>();
-  for (const failure of reports.flatMap((report) => report.failures)) {
-    if (!names.has(failure.ticker) && !failures.has(failure.ticker)) failures.set(failure.ticker, failure);
-  }
-  return [...failures.values()].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+  const message = `The gain from choosing ${gained} over ${counted(dates, "date")}: ${claim}.`;
+  return [{ code: "choice_is_noise", message }];
 }

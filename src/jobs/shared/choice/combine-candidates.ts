@@ -6,61 +6,33 @@ import type { TestedFold, TestedTicker } from "../../../evaluate/choice/candidat
 import { memberLevels, memberMeans, membersAt } from "../../../evaluate/choice/member-forecasts.ts";
 import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
 import { concatenate } from "../../../evaluate/forecast-rows.ts";
-import type { Levels } from "../../../evaluate/levels.ts";
-import type { Listed } from "../listed-warnings.ts";
-import type { HeldOutPart, ScoreRows } from "../modelled-ticker.ts";
-import { type ChoiceResult, type ChoiceTicker, choiceResult, type JobChoice } from "./choice-result.ts";
-import { choiceWarnings, commonFailures } from "./choice-warnings.ts";
-import { lostTickers } from "./lost-tickers.ts";
+import type { HeldOutPart, ModelledTicker, ScoreRows } from "../modelled-ticker.ts";
+import { type ChoiceTicker, choiceResult, type JobChoice } from "./choice-result.ts";
+import { choiceWarnings } from "./choice-warnings.ts";
 
-/** Forecasts by date, and what they start from. */
-interface DatedPredictions {
-  /** Shape (n), ascending. */
-  readonly days: Int32Array;
-  /** Shape (n). */
-  readonly predicted: Float64Array;
-  readonly spans: Levels;
-}
+type DatedPredictions = Pick<ScoreRows, "days" | "predicted" | "spans">;
 
 /** What the choice needs of a candidate's models of one ticker. */
-export interface CandidateForecasts {
+interface CandidateForecasts extends Pick<ModelledTicker, "spread" | "warnings" | "listed"> {
   /** The rows that test it, in parts: out of fold, or a network's validation and calibration part. */
   readonly tested: readonly DatedPredictions[];
   readonly score: DatedPredictions;
-  /** Of its own ensemble. */
-  readonly spread?: number;
-  readonly warnings: readonly Warning[];
-  readonly listed: readonly Listed[];
 }
 
-/** A ticker as a candidate has fitted it. */
-interface CandidateTicker {
-  readonly ticker: string;
-  readonly score: ScoreRows;
-  readonly spread?: number;
-  readonly warnings: readonly Warning[];
-  readonly listed: readonly Listed[];
-}
+type CandidateTicker = Pick<ModelledTicker, "ticker" | "score" | "spread" | "warnings" | "listed">;
 
-/** The finished fits of one candidate. */
-export interface CandidateOutcome<S> {
+interface CandidateOutcome<S> {
   readonly candidate: Candidate<S>;
   readonly failures: readonly Failure[];
-  /** Of the models of all tickers. */
   readonly warnings: readonly Warning[];
   readonly forecasts: ReadonlyMap<string, CandidateForecasts>;
-}
-
-/** The fits of a ticker by the first candidate that could fit it, whose rows and folds are the ticker's. */
-export interface BaseFits<T> {
-  readonly candidate: number;
-  readonly fits: T;
 }
 
 /** The fits of all candidates, of which only the forecasts and the first fits of each ticker are kept: the rest would take gigabytes. */
 export class CandidateFits<S, T extends CandidateTicker> {
   readonly outcomes: CandidateOutcome<S>[] = [];
-  readonly bases = new Map<string, BaseFits<T>>();
+  /** The fits of a ticker by the first candidate that could fit it, whose rows and folds are the ticker's. */
+  readonly bases = new Map<string, { readonly candidate: number; readonly fits: T }>();
   readonly partsOf: (fits: T) => readonly HeldOutPart[];
 
   /** @param partsOf the rows of a ticker that test its candidates. */
@@ -82,25 +54,46 @@ export class CandidateFits<S, T extends CandidateTicker> {
 
   /** Dates that equal those of the ticker's first candidate are kept once, because a job may have 100. */
   #forecastsOf(own: T): CandidateForecasts {
-    const base = this.bases.get(own.ticker)!.fits;
-    const kept = ({ days, predicted, spans }: DatedPredictions, other: DatedPredictions) => {
+    const { ticker, score, spread, warnings, listed } = own;
+    const base = this.bases.get(ticker)!.fits;
+    const keep = ({ days, predicted, spans }: DatedPredictions, other: DatedPredictions) => {
       const isEqual = other.days.length === days.length && days.every((day, i) => day === other.days[i]);
       return { days: isEqual ? other.days : days, predicted, spans };
     };
     const others = this.partsOf(base);
     return {
-      tested: this.partsOf(own).map((part, i) => kept(part, others[i]!)),
-      score: kept(own.score, base.score),
-      ...(own.spread === undefined ? {} : { spread: own.spread }),
-      warnings: own.warnings,
-      listed: own.listed,
+      tested: this.partsOf(own).map((part, i) => keep(part, others[i]!)),
+      score: keep(score, base.score),
+      ...(spread === undefined ? {} : { spread }),
+      ...{ warnings, listed },
     };
   }
+
+  /**
+   * The tickers that some candidate lost together with processes of the engine, with the failure of the first such candidate. They fail, as
+   * without `choice`: memory or a signal may be at fault rather than the candidate, and a job that chose among the others would have other
+   * forecasts than the same job on a quiet machine.
+   */
+  lost(): Map<string, Failure> {
+    const lost = new Map<string, Failure>();
+    for (const [c, { candidate, failures }] of this.outcomes.entries()) {
+      for (const { ticker, code, message } of failures) {
+        if (code !== "engine_crashed" || lost.has(ticker)) continue;
+        lost.set(ticker, { ticker, code, message: nameCandidate(message, c, candidate.label) });
+      }
+    }
+    return lost;
+  }
+}
+
+/** Names the candidate, except the config itself. */
+export function nameCandidate(message: string, c: number, label: string): string {
+  return c === 0 ? message : `candidate ${c} (${label}): ${message}`;
 }
 
 /** A ticker that at least one candidate could fit. */
 export interface CombinedTicker<T> extends ChoiceTicker {
-  readonly base: BaseFits<T>;
+  readonly base: { readonly candidate: number; readonly fits: T };
   readonly fitted: readonly (CandidateForecasts | undefined)[];
 }
 
@@ -110,7 +103,6 @@ export interface MemberForecasts {
   readonly score: ScoreRows;
 }
 
-/** What the folds of a ticker are to the choice. */
 export interface TestedFolds {
   readonly folds: readonly TestedFold[];
   /** The number of folds before those that are published. */
@@ -125,52 +117,49 @@ export interface TestedFolds {
  * @param foldsOf the folds among the rows of `partsOf`, joined. @param combine the ticker with the forecasts of its members.
  */
 export function combineCandidates<S, T extends CandidateTicker>(
-  { outcomes, bases, partsOf }: CandidateFits<S, T>,
+  fits: CandidateFits<S, T>,
   choice: JobChoice,
   foldsOf: (fits: T) => TestedFolds,
   choose: (tickers: readonly TestedTicker[], warmUpRows: readonly number[]) => PrequentialChoice,
   combine: (ticker: CombinedTicker<T>, forecasts: MemberForecasts, chosen: PrequentialChoice) => T,
-): {
-  readonly fitted: T[];
-  readonly failures: Failure[];
-  readonly warnings: Warning[];
-  readonly choice: ChoiceResult;
-} {
-  const lost = lostTickers(outcomes);
+) {
+  const { outcomes, bases, partsOf } = fits;
+  const lost = fits.lost();
   const names = [...bases.keys()].filter((ticker) => !lost.has(ticker)).sort(compareCodePoints);
-  const tickers = names.map((name): CombinedTicker<T> => {
+  const tested = names.map((name): CombinedTicker<T> => {
     const base = bases.get(name)!;
     const fitted = outcomes.map(({ forecasts }) => forecasts.get(name));
     const { folds, warmUpFolds, unit } = foldsOf(base.fits);
-    return {
-      base,
-      fitted,
-      warmUpFolds,
-      warmUpRows: folds[warmUpFolds]?.from ?? folds.at(-1)?.to ?? 0,
-      tested: { ticker: name, ...testedRows(partsOf(base.fits), fitted), unit, folds },
-    };
+    const rows = joinTestedRows(partsOf(base.fits), fitted);
+    const warmUpRows = folds[warmUpFolds]?.from ?? folds.at(-1)?.to ?? 0;
+    return { base, fitted, warmUpFolds, warmUpRows, tested: { ticker: name, ...rows, unit, folds } };
   });
   const chosen = choose(
-    tickers.map(({ tested }) => tested),
-    tickers.map(({ warmUpRows }) => warmUpRows),
+    tested.map((ticker) => ticker.tested),
+    tested.map(({ warmUpRows }) => warmUpRows),
   );
-  const fitted = tickers.map((ticker, i) =>
-    combine(ticker, memberForecasts(ticker, chosen, i, partsOf), chosen),
-  );
-  const result = choiceResult(tickers, chosen, choice);
+  const tickers = tested.map((ticker, i) => {
+    const last = partsOf(ticker.base.fits).at(-1)!;
+    return combine(ticker, joinMembers(ticker, last, chosen, chosen.predicted[i]!), chosen);
+  });
+  const result = choiceResult(tested, chosen, choice);
   const reports = outcomes.map(({ failures, warnings, forecasts }) => ({
     failures,
     warnings: [...[...forecasts.values()].flatMap((own) => own.warnings), ...warnings],
   }));
+  // The failures of the tickers that no candidate could fit, as the first candidate reports them.
+  const failures = new Map(lost);
+  for (const failure of reports.flatMap((report) => report.failures))
+    if (!bases.has(failure.ticker) && !failures.has(failure.ticker)) failures.set(failure.ticker, failure);
   return {
-    fitted,
-    failures: commonFailures([{ failures: [...lost.values()] }, ...reports], fitted),
+    tickers,
+    failures: [...failures.values()].sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
     warnings: [...outcomes[0]!.warnings, ...choiceWarnings(reports, result)],
     choice: result,
   };
 }
 
-function testedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker<unknown>["fitted"]) {
+function joinTestedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker<unknown>["fitted"]) {
   // A single part is not copied: a job may have 100 candidates.
   const values = (of: readonly Float64Array[]) => (of.length === 1 ? of[0]! : concatenate(of));
   const days = (of: readonly Int32Array[]) =>
@@ -179,21 +168,20 @@ function testedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker<unknow
     days: days(parts.map((part) => part.days)),
     labelDays: days(parts.map((part) => part.labelDays)),
     realised: values(parts.map((part) => part.realised)),
-    predicted: fitted.map((own) => values(parts.map((part, p) => alignedTo(part.days, own?.tested[p])))),
+    predicted: fitted.map((own) => values(parts.map((part, p) => alignTo(part.days, own?.tested[p])))),
   };
 }
 
-function memberForecasts<T extends CandidateTicker>(
-  { base: { fits }, fitted, tested, warmUpFolds, warmUpRows }: CombinedTicker<T>,
+function joinMembers<T extends CandidateTicker>(
+  { base, fitted, tested, warmUpFolds, warmUpRows }: CombinedTicker<T>,
+  last: HeldOutPart,
   chosen: PrequentialChoice,
-  index: number,
-  partsOf: (fits: T) => readonly HeldOutPart[],
+  predicted: Float64Array,
 ): MemberForecasts {
-  const { score } = fits;
-  const aligned = fitted.map((own) => alignedTo(score.days, own?.score));
-  const predicted = new Float64Array(score.days.length);
-  memberMeans(aligned, chosen.members, predicted);
-  const last = partsOf(fits).at(-1)!;
+  const { score } = base.fits;
+  const aligned = fitted.map((own) => alignTo(score.days, own?.score));
+  const scored = new Float64Array(score.days.length);
+  memberMeans(aligned, chosen.members, scored);
   const published = last.days.length - (tested.days.length - warmUpRows);
   const days = last.days.subarray(published);
   return {
@@ -201,7 +189,7 @@ function memberForecasts<T extends CandidateTicker>(
       ...last,
       days,
       labelDays: last.labelDays.subarray(published),
-      predicted: chosen.predicted[index]!.subarray(warmUpRows),
+      predicted: predicted.subarray(warmUpRows),
       realised: last.realised.subarray(published),
       trainingMean: last.trainingMean.subarray(published),
       spans: memberLevels(
@@ -216,19 +204,19 @@ function memberForecasts<T extends CandidateTicker>(
     },
     score: {
       ...score,
-      predicted,
+      predicted: scored,
       spans: memberLevels(
         score.days,
         aligned,
         fitted.map((own) => own?.score.spans ?? []),
-        [{ from: 0, to: predicted.length, members: chosen.members }],
+        [{ from: 0, to: scored.length, members: chosen.members }],
       ),
     },
   };
 }
 
 /** Forecasts on these dates; NaN where there is none. Without a copy if the dates are the same array. @param days ascending. */
-function alignedTo(days: Int32Array, own: DatedPredictions | undefined): Float64Array {
+function alignTo(days: Int32Array, own: DatedPredictions | undefined): Float64Array {
   if (own?.days === days) return own.predicted;
   const aligned = new Float64Array(days.length).fill(Number.NaN);
   if (own === undefined) return aligned;

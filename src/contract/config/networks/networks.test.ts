@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { type Fault, MucastError } from "../../errors/errors.ts";
+import { parseDlSettings } from "../dl-settings.ts";
+import {
+  ARCHITECTURES,
+  type Architecture,
+  checkNetworkSize,
+  type NetworkSpec,
+  networkFaults,
+  parameterCount,
+} from "./networks.ts";
+
+type Section = Readonly<Record<string, unknown>>;
+
+const configOf = (prediction: Section) => ({ "NN params": { "Dot prediction": prediction } });
+const settingsOf = (prediction: Section) => parseDlSettings(JSON.stringify(configOf(prediction))).settings;
+
+/** Paths below the section, and messages. */
+function faultsOf(body: () => unknown): string[] {
+  try {
+    body();
+  } catch (error) {
+    assert.ok(error instanceof MucastError && error.code === "invalid_request");
+    const shown = ({ path, message }: Fault) =>
+      `${path.replace("config.NN params.Dot prediction.", "")}: ${message}`;
+    return error.data.faults!.map(shown);
+  }
+  return [];
+}
+const faults = (prediction: Section) => faultsOf(() => settingsOf(prediction));
+
+const sized = (architecture: string, entry: Section, lookback?: number, batch_size?: number) => ({
+  "current option": architecture,
+  data_processing: { ...(lookback && { lookback }), ...(batch_size && { batch_size }) },
+  models_params: { [architecture]: entry },
+});
+
+describe("settings that cannot form a network together", () => {
+  it("are the IC as the monitor of a network of one ticker", () => {
+    const monitoring = (architecture: string, monitor: string) =>
+      faults({ "current option": architecture, training_params: { monitor } });
+    assert.deepEqual(monitoring("lstm", "ic"), [
+      "training_params.monitor: must be loss for lstm, which sees only one ticker, got ic; portfolio_lstm and portfolio_transformer can use ic",
+    ]);
+    for (const architecture of ["portfolio_lstm", "portfolio_transformer"])
+      assert.deepEqual(monitoring(architecture, "ic"), []);
+    assert.deepEqual(monitoring("mlp", "loss"), []);
+  });
+
+  it("are heads that do not divide d_model; the fault lists the divisors and what is a default", () => {
+    for (const architecture of ["transformer", "portfolio_transformer"])
+      assert.deepEqual(faults(sized(architecture, { d_model: 30, nhead: 8 })), [
+        `models_params.${architecture}.nhead: must divide d_model, got 8 for d_model 30; these do: 1, 2, 3, 5, 6, 10, 15, 30`,
+      ]);
+    assert.match(faults(sized("transformer", { d_model: 33 }))[0]!, /got 4 \(the default\) for d_model 33;/);
+    assert.match(faults(sized("transformer", { nhead: 5 }))[0]!, /got 5 for d_model 64 \(the default\);/);
+    assert.deepEqual(faults(sized("transformer", { d_model: 9, nhead: 3 })), []);
+  });
+
+  it("are a lookback too short for the pooling; the fault names the block and the minimum", () => {
+    assert.deepEqual(faults(sized("cnn", { filters: [8, 8, 8, 8] })), [
+      "data_processing.lookback: is too short for the pooling of the cnn, got 10 (the default): block 4 of 4 would pool 1 row by 2; " +
+        "the least that works is 16; or give fewer filters than 4 or a smaller pool_size than 2",
+    ]);
+    assert.match(
+      faults(sized("cnn", { filters: [4, 4], pool_size: 101 }, 1000))[0]!,
+      /got 1000: block 2 of 2 would pool 9 rows by 101; give fewer filters than 2 or a smaller pool_size than 101$/,
+    );
+  });
+
+  it("are found for a cnn exactly if one of its successive blocks would leave no row", () => {
+    const cases = fc.record({
+      blocks: fc.integer({ min: 1, max: 16 }),
+      pool: fc.integer({ min: 1, max: 101 }),
+      lookback: fc.integer({ min: 1, max: 1000 }),
+    });
+    const examples = [
+      [3, 5, 125],
+      [3, 5, 124],
+      [3, 10, 1000],
+      [5, 3, 243],
+      [5, 3, 242],
+      [16, 1, 1],
+      [3, 2, 8],
+    ].map(([blocks, pool, lookback]): [{ blocks: number; pool: number; lookback: number }] => [
+      { blocks: blocks!, pool: pool!, lookback: lookback! },
+    ]);
+    fc.assert(
+      fc.property(cases, ({ blocks, pool, lookback }) => {
+        let rows = lookback;
+        let failing: string | undefined;
+        for (let block = 1; block <= blocks && failing === undefined; block++) {
+          if (rows < pool) failing = `block ${block} of ${blocks} would pool ${rows} row`;
+          rows = Math.floor(rows / pool);
+        }
+        const entry = { filters: Array(blocks).fill(1), pool_size: pool };
+        const found = networkFaults(configOf(sized("cnn", entry, lookback)));
+        assert.equal(found.length, failing === undefined ? 0 : 1);
+        if (failing !== undefined) assert.ok(found[0]!.message.includes(failing), found[0]!.message);
+      }),
+      { numRuns: 1_000, examples },
+    );
+  });
+
+  it("are not those of another architecture, whose types are still checked", () => {
+    const entries = { transformer: { d_model: 30, nhead: 8 }, cnn: { filters: [1, 1, 1, 1, 1] } };
+    assert.deepEqual(faults({ "current option": "lstm", models_params: entries }), []);
+    const wrong = faults({ "current option": "lstm", models_params: { transformer: { nhead: "4" } } });
+    assert.match(wrong.join(), /^models_params\.transformer\.nhead: must be a number/);
+  });
+
+  it("are in one error with all other faults, and no config causes another error", () => {
+    const entry = { d_model: 30, nhead: 8, dropout: 1 };
+    const found = faults({ ...sized("transformer", entry), training_params: { epochs: 0 } });
+    assert.deepEqual(
+      found.map((fault) => fault.split(":")[0]),
+      ["training_params.epochs", "models_params.transformer.dropout", "models_params.transformer.nhead"],
+    );
+    fc.assert(fc.property(fc.jsonValue(), (value) => assert.ok(Array.isArray(networkFaults(value)))));
+    for (const broken of [null, [], 3, { lookback: null }, { lookback: "10" }]) {
+      assert.deepEqual(networkFaults(configOf({ ...sized("cnn", {}), data_processing: broken })), []);
+      assert.deepEqual(networkFaults(configOf({ ...sized("transformer", {}), models_params: broken })), []);
+    }
+  });
+});
+
+describe("a network that is too large", () => {
+  const check = (prediction: Section, features: number, tickers?: number) =>
+    faultsOf(() => checkNetworkSize(settingsOf(prediction), features, tickers)).join("; ");
+  const mlp = (hidden_dims: readonly number[]) => sized("mlp", { hidden_dims }, 1000, 1);
+
+  it("is refused with its size, the limit and the settings to lower", () => {
+    assert.equal(
+      check(mlp([4096, 16]), 13),
+      "models_params.mlp: makes a network of 53,317,665 parameters with 13 features; " +
+        "at most 50,000,000 are accepted: lower hidden_dims [4096,16] or lookback 1000",
+    );
+    // 1,000,000 x features + 2,001.
+    assert.equal(check(mlp([1000]), 49), "");
+    assert.match(check(mlp([1000]), 50), /50,002,001 parameters with 50 features/);
+  });
+
+  it("is refused before any blob is read if a single feature is enough, and names its widths", () => {
+    const wide: Record<Architecture, [entry: Section, words: RegExp]> = {
+      lstm: [{ hidden_dims: [4096] }, /of 67,162,113 parameters with 1 feature; .* hidden_dims \[4096\]$/],
+      portfolio_lstm: [{ hidden_dims: [4096, 4096] }, /hidden_dims \[4096,4096\]$/],
+      cnn: [{ filters: [4096, 4096], kernel_size: 5 }, /filters \[4096,4096\] or kernel_size 5$/],
+      transformer: [{ d_model: 4096 }, /d_model 4096, dim_feedforward 16384 or num_layers 2$/],
+      mlp: [
+        { hidden_dims: [4096, 4096, 4096, 4096] },
+        /hidden_dims \[4096,4096,4096,4096\] or lookback \d+$/,
+      ],
+      portfolio_transformer: [{ d_model: 4096 }, /d_model 4096, dim_feedforward 16384 or num_layers 2$/],
+    };
+    for (const [architecture, [entry, words]] of Object.entries(wide))
+      assert.match(faults(sized(architecture, entry)).join("; "), words);
+  });
+
+  it("is refused if a batch has too many values; a joint network processes pieces of at least a date", () => {
+    const lstm = sized("lstm", {}, 1000, 4096);
+    assert.equal(check(lstm, 65), "");
+    assert.equal(
+      check(lstm, 66),
+      "data_processing.batch_size: makes batches of 270,336,000 numbers " +
+        "(4,096 windows x lookback 1000 x 66 features); at most 268,435,456 are accepted: lower batch_size or lookback",
+    );
+    const joint = sized("portfolio_lstm", {}, 1000, 64);
+    assert.equal(check(joint, 131, 500), "");
+    assert.match(check(joint, 132, 500), /\(2,048 windows x lookback 1000 x 132 features\)/);
+    assert.match(check(joint, 90, 3_000), /\(3,000 windows x lookback 1000 x 90 features\)/);
+    assert.match(check(sized("lstm", {}, 1000, 64), 4_200), /\(64 windows/);
+    assert.match(check(sized("mlp", {}, 1000, 65536), 400), /models_params\.mlp: .*; .*batch_size: /);
+  });
+});
+
+describe("the number of parameters", () => {
+  const weights = (...shapes: readonly (readonly number[])[]) =>
+    shapes.reduce((sum, shape) => sum + shape.reduce((product, size) => product * size, 1), 0);
+
+  /** Query, key, value and output, two norms, and a feed-forward part of width 12, for a width of 6. */
+  const ATTENTION = [...Array(4).fill([6, 6]), ...Array(8).fill([6]), [12, 6], [12], [6, 12], [6]];
+  const TRANSFORMER = { d_model: 6, nhead: 2, num_layers: 2, dim_feedforward: 12, dropout: 0 };
+  /** Embedding of 3 features, 10 positions, two layers, a norm. */
+  const ENCODER = [[6, 3], [6], [10, 6], ...ATTENTION, ...ATTENTION, [6], [6]];
+  const LSTM = [[20, 3], [20, 5], [20], [20], [16, 5], [16, 4], [16], [16]];
+  // 10 rows become 5, then 2.
+  const CNN = [[4, 3, 3], [4], [7, 4, 3], [7], [7, 2], [1]];
+  const cases: readonly (readonly [NetworkSpec, readonly (readonly number[])[]])[] = [
+    [{ architecture: "lstm", hidden_dims: [5, 4], dropout: 0 }, [...LSTM, [4], [1]]],
+    [{ architecture: "portfolio_lstm", hidden_dims: [5, 4], dropout: 0 }, [...LSTM, [4, 8], [4], [4], [1]]],
+    [{ architecture: "cnn", filters: [4, 7], kernel_size: 3, pool_size: 2, dropout: 0 }, CNN],
+    [{ architecture: "mlp", hidden_dims: [5, 4], dropout: 0 }, [[5, 30], [5], [4, 5], [4], [4], [1]]],
+    [{ architecture: "transformer", ...TRANSFORMER }, [...ENCODER, [6], [1]]],
+    [
+      { architecture: "portfolio_transformer", ...TRANSFORMER },
+      [...ENCODER, ...ATTENTION, [6], [6], [6], [1]],
+    ],
+  ];
+
+  it("is that of all entries of a network's matrices", () => {
+    assert.deepEqual(cases.map(([{ architecture }]) => architecture).sort(), [...ARCHITECTURES].sort());
+    for (const [network, shapes] of cases)
+      assert.equal(parameterCount(network, 3, 10), weights(...shapes), network.architecture);
+  });
+
+  it("equals that of the engine's networks, which its tests compare with the same file", () => {
+    const file = new URL("../../../../test/cases/network-sizes.json", import.meta.url);
+    const {
+      cases,
+    }: { cases: { network: NetworkSpec; features: number; lookback: number; parameters: number }[] } =
+      JSON.parse(readFileSync(file, "utf8"));
+    const architectures = new Set(cases.map(({ network }) => network.architecture));
+    assert.deepEqual([...architectures].sort(), [...ARCHITECTURES].sort(), "networks of network-sizes.json");
+    for (const { network, features, lookback, parameters } of cases)
+      assert.equal(parameterCount(network, features, lookback), parameters, JSON.stringify(network));
+  });
+});

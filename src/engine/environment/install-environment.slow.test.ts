@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { CopiedPackage } from "./copied-package.testing.ts";
+
+const copied = CopiedPackage.forTests();
+
+/** A fake interpreter that reports its version, and whose pip fails. */
+function fakePython(name: string, minor: number, pip = true): string {
+  const bin = join(copied.folder, "bin");
+  const answer = { path: join(bin, name), version: `3.${minor}.1`, major: 3, minor, pip };
+  return fakeProgram(name, `[ "$1" = -m ] && echo no index >&2 && exit 1; echo '${JSON.stringify(answer)}'`);
+}
+
+function fakeProgram(name: string, script: string): string {
+  const bin = join(copied.folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(bin, name), 0o755);
+  return bin;
+}
+
+/** What a set-up on a path of these programs prints and throws. */
+async function install(path: string): Promise<string> {
+  const expression = `m.installEnvironment({ flavour: "ml", report: (line) => console.log(line) })`;
+  return (await copied.evaluate(expression, path)).stdout.trim();
+}
+
+describe("the Python for a new environment", () => {
+  const refused: [string, () => string, RegExp][] = [
+    [
+      "is missing",
+      () => "/nowhere",
+      /^engine_unavailable mucast needs Python 3\.11 to 3\.14, and there is no python3 on the path; install one$/,
+    ],
+    ["is old", () => fakePython("python3", 9), /there is only Python 3\.9\.1 at \S+python3 on the path/],
+    ["has no pip", () => fakePython("python3", 12, false), /Python 3\.12\.1 at \S+ has no pip; install it/],
+  ];
+  for (const [what, path, sentence] of refused) {
+    test(`${what}: one sentence names what was found`, async () => {
+      const output = await install(path());
+      assert.match(output, sentence);
+      assert.equal(output.split("\n").length, 1);
+    });
+  }
+
+  test("is another one if python3 is too old or prints no answer", async () => {
+    const bin = fakePython("python3.12", 12);
+    for (const script of [`echo '{"path"'`, `echo '{"path": "", "major": 3, "minor": 9, "pip": true}'`]) {
+      fakeProgram("python3", script);
+      const [step, failure] = (await install(bin)).split("\n");
+      assert.equal(step, "setup: making the Python environment (ml) with Python 3.12.1 …");
+      assert.match(
+        failure!,
+        /^engine_unavailable pip could not set up .* from requirements-uv\.txt: no index/,
+      );
+    }
+  });
+});
+
+const SCRIPT = fileURLToPath(new URL("../../../test/engine/build-in-a-process.ts", import.meta.url));
+
+/** A set-up in its own process, with its output. */
+class SetUp {
+  readonly process: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #words: AsyncIterator<string>;
+
+  constructor() {
+    this.process = spawn(process.execPath, [SCRIPT, copied.folder], { stdio: ["pipe", "pipe", "inherit"] });
+    this.#words = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
+  }
+
+  /** Its next word; undefined at its end. */
+  async says(): Promise<string | undefined> {
+    return (await this.#words.next()).value;
+  }
+
+  goOn(): void {
+    this.process.stdin.end();
+  }
+}
+
+describe("a folder that is built", { timeout: 600_000 }, () => {
+  const made = () => readdirSync(join(copied.folder, "made")).sort();
+
+  test("appears once it is complete, replaces an incomplete one, and is built once by two processes", async () => {
+    mkdirSync(join(copied.folder, "made"));
+    writeFileSync(join(copied.folder, "made", "rest"), "");
+    const first = new SetUp();
+    assert.equal(await first.says(), "filling");
+    assert.deepEqual(made(), ["rest"]);
+    const second = new SetUp();
+    const lock = join(copied.folder, ".set-up-lock");
+    assert.equal(await second.says(), `setup: waiting for another set-up, which holds ${lock}`);
+    first.goOn();
+    assert.equal(await first.says(), "built");
+    assert.deepEqual(made(), ["content", "mucast-environment.json"]);
+    assert.equal(await second.says(), "found");
+  });
+
+  test("is built again after a killed first attempt, which leaves nothing behind", async () => {
+    const killed = new SetUp();
+    assert.equal(await killed.says(), "filling");
+    killed.process.kill("SIGKILL");
+    assert.equal(await killed.says(), undefined);
+    const next = new SetUp();
+    next.goOn();
+    assert.deepEqual([await next.says(), await next.says()], ["filling", "built"]);
+    assert.deepEqual(readdirSync(copied.folder).sort(), [".set-up-lock", "made"]);
+  });
+});
