@@ -13,8 +13,8 @@ const commit = commitToBuild(process.env);
 rmSync("dist", { recursive: true, force: true });
 // The console is compiled with a browser's types, and includes the client, which the second run overwrites.
 for (const project of ["src/console/tsconfig.build.json", "tsconfig.build.json"]) {
-  const words = ["node_modules/typescript/bin/tsc", "-p", project, ...ONE_CHECKER];
-  const { status, error } = spawnSync(process.execPath, words, { stdio: ["ignore", 2, 2] });
+  const args = ["node_modules/typescript/bin/tsc", "-p", project, ...ONE_CHECKER];
+  const { status, error } = spawnSync(process.execPath, args, { stdio: ["ignore", 2, 2] });
   if (error) throw error;
   process.exitCode ||= status ?? 1;
 }
