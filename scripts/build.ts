@@ -1,7 +1,7 @@
 /** Compiles src/ into dist/, notes the commit there, and copies Swagger UI to web/, for the npm package. */
 import { spawnSync } from "node:child_process";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
-import { SWAGGER_FILES } from "../src/service/http/web-files.ts";
+import { SWAGGER_FILES } from "../src/service/http/page-routes.ts";
 import { commitToBuild } from "./tree-commit.ts";
 
 /** Four checkers take as long as one, and do twice the work. */
@@ -13,8 +13,8 @@ const commit = commitToBuild(process.env);
 rmSync("dist", { recursive: true, force: true });
 // The console is compiled with a browser's types, and includes the client, which the second run overwrites.
 for (const project of ["src/console/tsconfig.build.json", "tsconfig.build.json"]) {
-  const words = ["node_modules/typescript/bin/tsc", "-p", project, ...ONE_CHECKER];
-  const { status, error } = spawnSync(process.execPath, words, { stdio: ["ignore", 2, 2] });
+  const args = ["node_modules/typescript/bin/tsc", "-p", project, ...ONE_CHECKER];
+  const { status, error } = spawnSync(process.execPath, args, { stdio: ["ignore", 2, 2] });
   if (error) throw error;
   process.exitCode ||= status ?? 1;
 }

@@ -7,16 +7,13 @@ import type { ServiceUrls } from "./blobs/storage.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
 import type { Log } from "./telemetry/log.ts";
 
-interface ExecutorParts {
-  readonly settings: ServiceSettings;
-  readonly env: NodeJS.ProcessEnv;
-  readonly urls: ServiceUrls;
-  readonly store: BlobStore;
-  readonly log: Log;
-}
-
 /** The executor of the settings; its modules, and Azure's, are loaded only if they are used. */
-export async function openExecutor({ settings, env, urls, store, log }: ExecutorParts): Promise<Executor> {
+export async function openExecutor(
+  settings: ServiceSettings,
+  env: NodeJS.ProcessEnv,
+  { store, urls }: { readonly store: BlobStore; readonly urls: ServiceUrls },
+  log: Log,
+): Promise<Executor> {
   if (settings.executor === "container-apps") {
     const { ContainerAppsExecutor } = await import("../executors/container-apps/container-apps-executor.ts");
     return ContainerAppsExecutor.open({

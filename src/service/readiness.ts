@@ -35,11 +35,11 @@ interface ReadyParts {
 
 interface Check {
   readonly name: ReadyCheck["name"];
-  readonly run: () => Promise<void>;
+  readonly run: () => Promise<unknown>;
   /** Whether every other service needs the same database or storage. */
   readonly isShared: boolean;
   /** A check that does not return is not started again: it would block one thread per round. */
-  pending?: Promise<void> | undefined;
+  pending?: Promise<unknown> | undefined;
   passedAt?: number;
   /** Why it failed last; undefined if it passed. */
   failure?: string | undefined;
@@ -53,7 +53,7 @@ export class Readiness {
   readonly #parts: ReadyParts;
   readonly #checks: readonly Check[];
   #round: Promise<void> | undefined;
-  #hasLooked = false;
+  #firstRound: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -75,15 +75,15 @@ export class Readiness {
     this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeoutMilliseconds))).then(
       () => {
         this.#round = undefined;
-        this.#hasLooked = true;
       },
     );
+    this.#firstRound ??= this.#round;
     return this.#round;
   }
 
   /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
   async checks(): Promise<readonly ReadyCheck[]> {
-    if (!this.#hasLooked) await this.#round;
+    await this.#firstRound;
     const results = this.#checks.map(({ name, isShared, passedAt, failure }): ReadyCheck => {
       const isTolerated =
         isShared && passedAt !== undefined && performance.now() - passedAt < TOLERATED_MILLISECONDS;
@@ -92,11 +92,9 @@ export class Readiness {
         : { name, ok: false, message: failure };
     });
     const phase = this.#parts.phase();
+    if (phase === "accepting") return [...results, { name: "accepting", ok: true }];
     const message = `the service is about to ${phase === "starting" ? "start" : "end"}`;
-    return [
-      ...results,
-      phase === "accepting" ? { name: "accepting", ok: true } : { name: "accepting", ok: false, message },
-    ];
+    return [...results, { name: "accepting", ok: false, message }];
   }
 
   /**
@@ -125,7 +123,10 @@ async function runCheck(check: Check, timeout = TIMEOUT_MILLISECONDS): Promise<v
   });
   const over = new AbortController();
   const late = pause(timeout, new Error("late"), { signal: over.signal });
-  const error = await Promise.race([check.pending, late]).catch((thrown: unknown) => thrown);
+  const error = await Promise.race([check.pending, late]).then(
+    (result) => (result instanceof Error ? result : undefined),
+    (thrown: unknown) => thrown,
+  );
   over.abort();
   if (error === undefined) check.passedAt = performance.now();
   const message = error instanceof MucastError ? error.message : "it does not answer";
@@ -139,15 +140,14 @@ function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyPa
     {
       name: "database",
       isShared: dataDir === undefined,
-      async run() {
-        await database.write((db) =>
+      run: () =>
+        database.write((db) =>
           db
             .insertInto("readiness")
             .values({ id: 1 })
             .onConflict((conflict) => conflict.column("id").doUpdateSet({ checked_at: database.time() }))
             .execute(),
-        );
-      },
+        ),
     },
     {
       name: "storage",

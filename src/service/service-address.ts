@@ -1,16 +1,13 @@
-import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { makeFolder } from "../contract/machine/folders.ts";
+import type { Settings } from "../contract/settings.ts";
 
-/** Where a service listens, as in its settings. */
-interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
+/** Where a service listens. */
+type ListenAddress = Pick<Settings, "host" | "port">;
 
 /** The host without the brackets of an IPv6 address. */
 export function hostOf({ host }: ListenAddress): string {
@@ -37,10 +34,6 @@ const serviceFileSchema = z.object({
 });
 
 export type AnnouncedService = z.infer<typeof serviceFileSchema>;
-
-export function newLocalToken(): string {
-  return randomBytes(32).toString("base64url");
-}
 
 const serviceFile = (dataDir: string) => join(dataDir, "service.json");
 

@@ -1,9 +1,10 @@
+import { randomBytes } from "node:crypto";
 import type { QueueView } from "../contract/api/queue-view.ts";
 import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../contract/version.ts";
-import { buildAuthenticate, checkAuthAllowed, firstIssuer } from "./auth/authenticate.ts";
+import { buildAuthenticate, checkAuthAllowed } from "./auth/authenticate.ts";
 import type { Caller } from "./auth/caller.ts";
 import { KeyStore } from "./auth/key-store.ts";
 import { StoredBlobs } from "./blobs/blobs.ts";
@@ -22,7 +23,7 @@ import { Leases } from "./queue/leases.ts";
 import { Readiness } from "./readiness.ts";
 import { ReportLinks, Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
-import { announceService, cannotListen, hostOf, isEveryAddress, newLocalToken } from "./service-address.ts";
+import { announceService, cannotListen, hostOf, isEveryAddress } from "./service-address.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { OperationNotifications } from "./store/follow-events.ts";
 import { openLog, openLogDestination } from "./telemetry/log.ts";
@@ -56,12 +57,12 @@ export async function startService(
   checkAuthAllowed(settings);
   clusterOf(settings.engine, settings.engine_insecure);
   trackerOfService(settings, env);
-  const resources = new OpenResources();
+  const resources = new AsyncDisposableStack();
   try {
     return await start(settings, env, resources);
   } catch (error) {
     // The operator needs the first error; an error of closing only follows from it.
-    await resources.close().catch(() => undefined);
+    await resources.disposeAsync().catch(() => undefined);
     throw error;
   }
 }
@@ -69,11 +70,11 @@ export async function startService(
 async function start(
   settings: ServiceSettings,
   env: NodeJS.ProcessEnv,
-  resources: OpenResources,
+  resources: AsyncDisposableStack,
 ): Promise<RunningService> {
   // What requests need before the service listens. What is opened first closes last.
   const storage = await openStorage(settings, env);
-  resources.add(() => storage.store.close());
+  resources.defer(() => storage.store.close());
   const destination = openLogDestination(STDERR, (lines) =>
     log.warn({ lines }, "log lines were dropped, because the disk was full or their reader had stopped"),
   );
@@ -84,26 +85,21 @@ async function start(
     webhooks: settings.webhooks,
     lostLines: () => destination.lost,
   });
-  resources.add(() => telemetry.close());
+  resources.defer(() => telemetry.close());
   if (storage.folder !== undefined) await openBlobFolder(storage.folder, settings.data_dir);
   const database = await openDatabase(settings, (migration) => log.info(migration, "migrated the database"));
-  resources.add(() => database.close());
+  resources.defer(() => database.close());
   const notifications = await OperationNotifications.start(database);
-  resources.add(() => notifications.close());
+  resources.defer(() => notifications.close());
   const leases = new Leases({ database, log });
-  resources.add(() => leases.stop());
+  resources.defer(() => leases.stop());
   const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota });
   const processes = new RequestProcesses({ settings, env, storage, log, telemetry });
-  resources.add(() => processes.close());
+  resources.defer(() => processes.close());
   const keys = new KeyStore(database, log);
-  const token = newLocalToken();
-  const authenticate = await buildAuthenticate(settings, {
-    keys,
-    firstIssuer: (issuer) => firstIssuer(database, issuer),
-    log,
-    localToken: token,
-  });
+  const token = randomBytes(32).toString("base64url");
+  const authenticate = await buildAuthenticate(settings, { database, keys, log, localToken: token });
 
   // What needs the address, or a listening service, comes later.
   let inputUrls: InputUrls | undefined;
@@ -124,7 +120,7 @@ async function start(
     dataDir: database.kind === "sqlite" ? settings.data_dir : undefined,
     phase: () => (operations.draining ? "draining" : dispatcher === undefined ? "starting" : "accepting"),
   });
-  resources.add(() => readiness.close());
+  resources.defer(() => readiness.close());
   readiness.start();
   const http = buildHttp({
     ...{ settings, operations, blobs, authenticate, localToken: token, keys, log, telemetry },
@@ -142,7 +138,7 @@ async function start(
     },
   });
   registerMcp(http, { operations, log });
-  resources.add(() => http.close());
+  resources.defer(() => http.close());
   const address = await http
     .listen({ host: hostOf(settings), port: settings.port })
     .catch((cause: unknown) => {
@@ -152,16 +148,16 @@ async function start(
   // The jobs.
   const { store, urls } = await storage.at(address);
   inputUrls = new InputUrls(urls, blobs);
-  resources.add(blobs.keepFinishingRemovals(log));
-  resources.add(startRetention({ database, store, days: settings.retention_days, log }));
+  resources.defer(blobs.keepFinishingRemovals(log));
+  resources.defer(startRetention({ database, store, days: settings.retention_days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
   const deliverer = startDeliverer({ database, leases, targets: settings.webhooks, source, log, telemetry });
-  resources.add(() => deliverer.close());
+  resources.defer(() => deliverer.close());
   // It closes after the dispatcher, whose jobs may end while the service drains.
   const tracking = openTracking({ database, leases, settings, env, storage, log, telemetry });
-  resources.add(() => tracking?.close());
-  const executor = await openExecutor({ settings, env, urls, store, log });
-  resources.add(() => executor.close());
+  resources.defer(() => tracking?.close());
+  const executor = await openExecutor(settings, env, { store, urls }, log);
+  resources.defer(() => executor.close());
   const started = new Dispatcher({
     ...{ database, leases, executor, store, settings, telemetry, log },
     webhooks: settings.webhooks,
@@ -169,7 +165,7 @@ async function start(
     isTracked: (row) => tracking !== undefined && isTracked(row),
   });
   dispatcher = started;
-  resources.add(() => started.drain(0));
+  resources.defer(() => started.drain(0));
   notifications.onEvent((type) => {
     deliverer.wake();
     if (type === "succeeded") tracking?.wake();
@@ -182,7 +178,7 @@ async function start(
     coresTaken: () => started.coresTaken,
     requestProcesses: () => processes.running,
   });
-  if (database.kind === "sqlite") resources.add(announceService(settings.data_dir, { address, token }));
+  if (database.kind === "sqlite") resources.defer(announceService(settings.data_dir, { address, token }));
   log.info(
     {
       ...{ version: MUCAST_BUILD, address, storage: store.url, database: database.kind },
@@ -202,7 +198,7 @@ async function start(
       log.info({ running: started.occupancy.running, seconds: settings.drain_seconds }, "draining");
       operations.draining = true;
       await started.drain(settings.drain_seconds * 1_000);
-      await resources.close();
+      await resources.disposeAsync();
       log.info({}, "ended");
     },
   };
@@ -219,26 +215,4 @@ function readPayload(caller: Caller, submission: Submission, inputUrls: InputUrl
 
 function aboutToStart(): MucastError {
   return new MucastError("unavailable", "the service is about to start", { retryAfter: 1 });
-}
-
-/** Open resources, to be closed in reverse order, even if closing one fails. */
-class OpenResources {
-  readonly #steps: (() => unknown)[] = [];
-
-  add(close: () => unknown): void {
-    this.#steps.push(close);
-  }
-
-  /** @throws the first error, once everything is closed. */
-  async close(): Promise<void> {
-    const errors: unknown[] = [];
-    for (const close of this.#steps.splice(0).reverse()) {
-      try {
-        await close();
-      } catch (error) {
-        errors.push(error);
-      }
-    }
-    if (errors.length > 0) throw errors[0];
-  }
 }

@@ -7,12 +7,12 @@ import type { SubmittedOperation } from "../../src/contract/config/job-operation
 import { type Settings, settingsSchema } from "../../src/contract/settings.ts";
 import { page } from "../../src/report/page.ts";
 import { reported } from "../../src/report/reported.testing.ts";
-import { buildAuthenticate, firstIssuer } from "../../src/service/auth/authenticate.ts";
+import { buildAuthenticate } from "../../src/service/auth/authenticate.ts";
 import type { Caller, Scope } from "../../src/service/auth/caller.ts";
 import { KeyStore } from "../../src/service/auth/key-store.ts";
+import { StoredBlobs } from "../../src/service/blobs/blobs.ts";
 import { type Database, openDatabase } from "../../src/service/database/database.ts";
 import { buildHttp } from "../../src/service/http/build-http.ts";
-import { FakeBlobs } from "../../src/service/http/fake-blobs.testing.ts";
 import type { HttpApp } from "../../src/service/http/http-app.ts";
 import { type FakeExecution, recordOf, TestedQueue } from "../../src/service/queue/queue.testing.ts";
 import { ReportLinks, Reports } from "../../src/service/report/reports.ts";
@@ -46,6 +46,7 @@ export class ConsoleService {
   readonly queue: TestedQueue;
   readonly keys: KeyStore;
   readonly database: Database;
+  readonly #blobs: StoredBlobs;
   readonly #folder: string;
   readonly #settings: Settings;
   #app: HttpApp | undefined;
@@ -57,6 +58,8 @@ export class ConsoleService {
     this.#settings = settings;
     this.queue = new TestedQueue(database);
     this.keys = new KeyStore(database);
+    const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
+    this.#blobs = new StoredBlobs({ database, store: this.queue.store, settings, quota });
   }
 
   static async start(given: Partial<Settings> = { auth: "keys" }): Promise<ConsoleService> {
@@ -66,7 +69,7 @@ export class ConsoleService {
       ...settingsSchema.parse({}),
       ...given,
     });
-    await service.queue.start({ blobs: service.#blobs() });
+    await service.queue.start({ blobs: service.#blobs });
     await service.listen();
     return service;
   }
@@ -82,9 +85,9 @@ export class ConsoleService {
       settings,
       operations: this.queue.operations,
       keys: this.keys,
-      blobs: this.#blobs(),
+      blobs: this.#blobs,
       reports: new Reports({
-        blobs: this.#blobs(),
+        blobs: this.#blobs,
         draw: async (outputs) => {
           const texts = outputs.map(({ space, name }) =>
             readFileSync(join(this.queue.folder, space, "data", name), "utf8"),
@@ -97,9 +100,10 @@ export class ConsoleService {
       preparations: { prepare: () => Promise.reject(new Error("no test here prepares blobs")) },
       log: noLog,
       authenticate: await buildAuthenticate(settings, {
+        database: this.database,
         keys: this.keys,
-        firstIssuer: (issuer) => firstIssuer(this.database, issuer),
         log: noLog,
+        localToken: "a token that no test sends",
       }),
       telemetry: noTelemetry,
       occupancy: () => this.queue.dispatcher.occupancy,
@@ -148,9 +152,5 @@ export class ConsoleService {
     await this.queue.close();
     await this.database.close();
     rmSync(this.#folder, { recursive: true, force: true });
-  }
-
-  #blobs(): FakeBlobs {
-    return new FakeBlobs(this.queue.store);
   }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FormSchemas } from "../../contract/api/published-schemas.ts";
-import { formSchemasText } from "../../service/http/web-files.ts";
+import { formSchemasText } from "../../service/http/page-routes.ts";
 import { readTree } from "../forms/fields/payload-tree.ts";
 import { differencesOf, isChanged, settingName, settingsOf } from "./config-settings.ts";
 

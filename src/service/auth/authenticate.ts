@@ -44,12 +44,11 @@ export function isFailedTry(error: unknown): boolean {
 }
 
 interface AuthenticateParts {
-  readonly keys: Pick<KeyStore, "find" | "recordUse">;
-  /** The first issuer of the database, see `firstIssuer`. */
-  readonly firstIssuer: (issuer: string) => Promise<string>;
+  readonly database: Database;
+  readonly keys: KeyStore;
   readonly log: Log;
   /** The token in service.json of this process, which only the operator can read. */
-  readonly localToken?: string | undefined;
+  readonly localToken: string;
 }
 
 const OPERATOR: Caller = { subject: LOCAL_SUBJECT, scopes: new Set(SCOPES) };
@@ -59,31 +58,21 @@ const ANYONE: Caller = {
   scopes: new Set(SCOPES.filter((scope) => scope !== "admin")),
 };
 
-/**
- * Builds the authentication of the setting `auth`. It accepts the operator's token in every mode.
- * @throws MucastError invalid_request for settings that `checkAuthAllowed` refuses.
- */
+/** Builds the authentication of settings that `checkAuthAllowed` allows. It accepts the operator's token in every mode. */
 export async function buildAuthenticate(settings: Settings, parts: AuthenticateParts): Promise<Authenticate> {
-  checkAuthAllowed(settings);
-  const { keys, localToken } = parts;
-  const authenticate: Authenticate =
-    settings.auth === "oidc"
-      ? await openOidc(settings, parts)
-      : settings.auth === "keys"
-        ? keyAuthenticate(keys)
-        : async () => ANYONE;
-  if (localToken === undefined) return authenticate;
-  const hash = secretHash(localToken);
+  const open = { none: () => async () => ANYONE, keys: () => keyAuthenticate(parts.keys), oidc: openOidc };
+  const authenticate: Authenticate = await open[settings.auth](settings, parts);
+  const hash = secretHash(parts.localToken);
   return async (authorization) => {
     const token = tokenIn(authorization);
     return token !== undefined && isSecretOf(hash, token) ? OPERATOR : authenticate(authorization);
   };
 }
 
-async function openOidc(settings: Settings, { firstIssuer, log }: AuthenticateParts): Promise<Authenticate> {
+async function openOidc(settings: Settings, { database, log }: AuthenticateParts): Promise<Authenticate> {
   // The callers of the issuer keep the identities of its former URL.
   const issuer = settings.oidc_former_issuer ?? settings.oidc_issuer!;
-  const first = await firstIssuer(issuer);
+  const first = await firstIssuer(database, issuer);
   if (issuer !== first) {
     log.warn(
       { issuer, first_issuer: first },
@@ -93,15 +82,7 @@ async function openOidc(settings: Settings, { firstIssuer, log }: AuthenticatePa
   }
   // Only this mode loads jose.
   const { oidcAuthenticate } = await import("./oidc-authenticate.ts");
-  return oidcAuthenticate({
-    issuer: settings.oidc_issuer!,
-    audience: settings.oidc_audience!,
-    jwksUrl: settings.oidc_jwks_url,
-    scopes: { read: settings.oidc_read_scope, write: settings.oidc_write_scope },
-    subjectOf: subjectsOf(issuer, first),
-    keysSeconds: settings.oidc_keys_seconds,
-    log,
-  });
+  return oidcAuthenticate(settings, subjectsOf(issuer, first), log);
 }
 
 /**
@@ -138,7 +119,7 @@ export function checkAuthAllowed(settings: Settings): void {
 const NO_SECRETS_HASH = "0".repeat(64);
 
 /** Authentication by API key. It reads the key at every request, so a revoked key is refused at once. */
-export function keyAuthenticate(keys: AuthenticateParts["keys"]): Authenticate {
+export function keyAuthenticate(keys: KeyStore): Authenticate {
   return async (authorization): Promise<Caller> => {
     const parts = parseApiKey(bearerToken(authorization));
     if (parts === undefined) throw unauthorized("the token is not a key of this service");

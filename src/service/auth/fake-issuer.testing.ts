@@ -5,13 +5,6 @@ import type { TestContext } from "node:test";
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { answering } from "../../../test/servers/answering.testing.ts";
 
-interface SigningKey {
-  readonly kid: string;
-  readonly alg: string;
-  readonly privateKey: CryptoKey;
-  readonly publicKey: CryptoKey;
-}
-
 export class FakeIssuer {
   /** The number of requests per path. */
   readonly requestsByPath = new Map<string, number>();
@@ -20,7 +13,7 @@ export class FakeIssuer {
   /** Status of every answer. */
   status = 200;
   url = "";
-  #keys: SigningKey[] = [];
+  #keys: { kid: string; alg: string; privateKey: CryptoKey; publicKey: CryptoKey }[] = [];
   #count = 0;
 
   /** Starts the server; the test closes it at its end. */
@@ -63,18 +56,12 @@ export class FakeIssuer {
   ): Promise<string> {
     const { kid, alg, privateKey } = this.#keys[0]!;
     const now = Math.floor(Date.now() / 1_000);
-    const whole = {
-      iss: this.url,
-      aud: "mucast",
-      sub: "ann",
-      scope: "openid mucast.read mucast.write",
-      iat: now,
-      exp: now + 600,
-    };
-    const payload = Object.fromEntries(
-      Object.entries({ ...whole, ...claims }).filter(([, value]) => value !== undefined),
-    );
-    return new SignJWT(payload).setProtectedHeader({ alg, kid, ...header }).sign(privateKey);
+    const scope = "openid mucast.read mucast.write";
+    const right = { iss: this.url, aud: "mucast", sub: "ann", scope, iat: now, exp: now + 600 };
+    // JSON has no undefined members.
+    return new SignJWT(JSON.parse(JSON.stringify({ ...right, ...claims })))
+      .setProtectedHeader({ alg, kid, ...header })
+      .sign(privateKey);
   }
 
   async #answer(path: string): Promise<unknown> {

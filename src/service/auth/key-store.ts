@@ -33,21 +33,7 @@ export const newKeySchema = z.strictObject({
   scopes: z.array(z.enum(SCOPES)).min(1).default(["read", "write"]),
 });
 
-/** The parts of a key that the check of a token needs. */
-export interface StoredKey {
-  readonly hash: string;
-  readonly subject: string;
-  readonly scopes: readonly Scope[];
-}
-
-/** As many keys as fit into an answer. */
-export interface KeyPage {
-  readonly keys: ApiKey[];
-  /** The last key of this page, if more follow. */
-  readonly next_cursor: string | null;
-}
-
-/** Of less than 2 KiB each. */
+/** Of less than 2 KiB each, so that a page fits into an answer. */
 export const MAX_KEYS_OF_PAGE = 500;
 
 const COLUMNS = ["id", "name", "subject", "scopes", "created_at", "revoked_at", "last_used_at"] as const;
@@ -64,7 +50,7 @@ export class KeyStore {
   }
 
   /** @returns the key and its token, `mucast_<id>_<secret>`, which no other call returns. */
-  async create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }> {
+  async create(name: string, scopes: readonly Scope[]) {
     const { id, secret, token } = newApiKey();
     const row = await this.#database.write((db) =>
       db
@@ -81,21 +67,18 @@ export class KeyStore {
     return (await this.#newestFirst().execute()).map(apiKeyOf);
   }
 
-  /** The same, one page at a time. @param after the last key of the previous page; undefined for the first page. */
-  async page(after: string | undefined): Promise<KeyPage> {
-    const last =
-      after === undefined ? undefined : await this.#newestFirst().where("id", "=", after).executeTakeFirst();
-    if (after !== undefined && last === undefined) return { keys: [], next_cursor: null };
+  /** The same, one page at a time. @param after the id of the last key of the previous page; undefined for the first page. */
+  async page(after: string | undefined) {
     let query = this.#newestFirst().limit(MAX_KEYS_OF_PAGE + 1);
-    if (last !== undefined) {
+    if (after !== undefined) {
+      const created = this.#database.db.selectFrom("api_keys").select("created_at").where("id", "=", after);
       query = query.where(({ eb, or, and }) =>
-        or([
-          eb("created_at", "<", last.created_at),
-          and([eb("created_at", "=", last.created_at), eb("id", ">", last.id)]),
-        ]),
+        or([eb("created_at", "<", created), and([eb("created_at", "=", created), eb("id", ">", after)])]),
       );
     }
-    return pageOf((await query.execute()).map(apiKeyOf));
+    const found = (await query.execute()).map(apiKeyOf);
+    const keys = found.slice(0, MAX_KEYS_OF_PAGE);
+    return { keys, next_cursor: found.length > keys.length ? keys.at(-1)!.id : null };
   }
 
   #newestFirst() {
@@ -120,7 +103,7 @@ export class KeyStore {
   }
 
   /** @returns undefined for an unknown or revoked key. */
-  async find(id: string): Promise<StoredKey | undefined> {
+  async find(id: string) {
     const row = await this.#database.db
       .selectFrom("api_keys")
       .select(["hash", "subject", "scopes"])
@@ -130,10 +113,7 @@ export class KeyStore {
     return row && { ...row, scopes: row.scopes as Scope[] };
   }
 
-  /**
-   * Stores when a key was used, at most once a minute. A database that cannot be written to, as on a full disk, fails no request: the log
-   * has one line when that begins.
-   */
+  /** Stores when a key was used. A database that cannot be written to, as on a full disk, fails no request. */
   async recordUse(id: string): Promise<void> {
     try {
       await this.#storeUse(id);
@@ -145,6 +125,7 @@ export class KeyStore {
     }
   }
 
+  /** At most once a minute. */
   async #storeUse(id: string): Promise<void> {
     const database = this.#database;
     const stale = await database.db
@@ -166,12 +147,6 @@ export class KeyStore {
   }
 }
 
-/** @param keys those after the previous page, newest first. */
-export function pageOf(keys: readonly ApiKey[]): KeyPage {
-  const page = keys.slice(0, MAX_KEYS_OF_PAGE);
-  return { keys: page, next_cursor: keys.length > page.length ? page.at(-1)!.id : null };
-}
-
 function apiKeyOf(row: Pick<Selectable<Tables["api_keys"]>, (typeof COLUMNS)[number]>): ApiKey {
   return {
     ...row,
@@ -182,25 +157,17 @@ function apiKeyOf(row: Pick<Selectable<Tables["api_keys"]>, (typeof COLUMNS)[num
   };
 }
 
-/** The parts of `mucast_<id>_<secret>`. */
-interface ApiKeyParts {
-  readonly id: string;
-  readonly secret: string;
-}
-
-const ID_BYTES = 8;
-const SECRET_BYTES = 32;
 const API_KEY = /^mucast_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
 
 /** Makes a key with a random id of 64 bits and a random secret of 256 bits. */
-export function newApiKey(): ApiKeyParts & { readonly token: string } {
-  const id = randomBytes(ID_BYTES).toString("hex");
-  const secret = randomBytes(SECRET_BYTES).toString("base64url");
+export function newApiKey() {
+  const id = randomBytes(8).toString("hex");
+  const secret = randomBytes(32).toString("base64url");
   return { id, secret, token: `mucast_${id}_${secret}` };
 }
 
-/** @returns undefined for a token without the form of a key. */
-export function parseApiKey(token: string): ApiKeyParts | undefined {
+/** The parts of `mucast_<id>_<secret>`; undefined for a token without the form of a key. */
+export function parseApiKey(token: string) {
   const [, id, secret] = API_KEY.exec(token) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }

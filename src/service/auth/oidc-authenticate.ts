@@ -11,25 +11,10 @@ import {
 } from "jose";
 import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Settings } from "../../contract/settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type Authenticate, bearerToken, unauthorized } from "./authenticate.ts";
 import type { Scope } from "./caller.ts";
-
-type OidcScope = Exclude<Scope, "admin">;
-
-interface OidcOptions {
-  readonly issuer: string;
-  readonly audience: string;
-  /** URL of the issuer's keys; if missing, OpenID discovery finds it. */
-  readonly jwksUrl?: string | undefined;
-  /** The names of this service's scopes in a token. No token gives `admin`. */
-  readonly scopes: Readonly<Record<OidcScope, string>>;
-  /** The caller of a `sub` of this issuer. */
-  readonly subjectOf: (sub: string) => string;
-  /** How long keys are used while the issuer is unreachable. */
-  readonly keysSeconds: number;
-  readonly log: Pick<Log, "info" | "warn">;
-}
 
 /** Only asymmetric algorithms: the service can check tokens, but must not be able to create them. */
 const ALGORITHMS = [
@@ -39,12 +24,16 @@ const ALGORITHMS = [
 const CLOCK_SKEW_SECONDS = 30;
 const MAX_SUBJECT_LENGTH = 255;
 
-/** Authentication by an access token (JWT) of an OIDC issuer. */
-export function oidcAuthenticate(options: OidcOptions): Authenticate {
-  const keys = issuerKeys(options);
+/** Authentication by an access token (JWT) of an OIDC issuer. @param subjectOf the caller of a `sub` of this issuer. */
+export function oidcAuthenticate(
+  settings: Settings,
+  subjectOf: (sub: string) => string,
+  log: Log,
+): Authenticate {
+  const keys = issuerKeys(settings, log);
   const checks: JWTVerifyOptions = {
-    issuer: options.issuer,
-    audience: options.audience,
+    issuer: settings.oidc_issuer!,
+    audience: settings.oidc_audience!,
     algorithms: ALGORITHMS,
     clockTolerance: CLOCK_SKEW_SECONDS,
     requiredClaims: ["sub", "exp"],
@@ -54,7 +43,7 @@ export function oidcAuthenticate(options: OidcOptions): Authenticate {
     try {
       const { payload, protectedHeader } = await verifyToken(token, keys, checks);
       checkUse(payload, protectedHeader.typ);
-      return { subject: options.subjectOf(payload.sub!), scopes: readScopes(payload, options.scopes) };
+      return { subject: subjectOf(payload.sub!), scopes: readScopes(payload, settings) };
     } catch (error) {
       if (error instanceof MucastError || !(error instanceof errors.JOSEError)) throw error;
       // jose's messages name claims, not values.
@@ -102,12 +91,14 @@ function checkUse({ sub, cnf }: JWTPayload, typ: unknown): void {
 }
 
 /** Scopes are in the claim `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), space-separated or as a list. */
-function readScopes(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet<Scope> {
+function readScopes(claims: JWTPayload, settings: Settings): ReadonlySet<Scope> {
   const words = [claims.scope, claims.scp, claims.roles].flatMap((claim) =>
     typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [],
   );
-  const scopes = Object.keys(names) as OidcScope[];
-  return new Set(scopes.filter((scope) => words.includes(names[scope])));
+  // No token gives `admin`.
+  return new Set(
+    (["read", "write"] as const).filter((scope) => words.includes(settings[`oidc_${scope}_scope`])),
+  );
 }
 
 /** After a failure, the issuer is not asked again for this long. */
@@ -122,13 +113,14 @@ const ABOUT_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, 
  *
  * It throws MucastError unavailable for a token that no known key can check while the issuer is unreachable.
  */
-function issuerKeys({ issuer, jwksUrl, keysSeconds, log }: OidcOptions): JWTVerifyGetKey {
+function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
+  const keptMilliseconds = settings.oidc_keys_seconds * 1_000;
   const cache: Partial<ExportedJWKSCache> = {};
   let remote: Promise<JWTVerifyGetKey> | undefined;
   let failure: { readonly error: unknown; readonly retryAt: number } | undefined;
 
   const openRemote = async () =>
-    createRemoteJWKSet(new URL(jwksUrl ?? (await discoverJwksUrl(issuer))), {
+    createRemoteJWKSet(new URL(settings.oidc_jwks_url ?? (await discoverJwksUrl(settings.oidc_issuer!))), {
       timeoutDuration: FETCH_MILLISECONDS,
       [jwksCache]: cache as ExportedJWKSCache,
     });
@@ -136,7 +128,7 @@ function issuerKeys({ issuer, jwksUrl, keysSeconds, log }: OidcOptions): JWTVeri
   const findKnown: JWTVerifyGetKey = async (header, token) => {
     const { uat = Number.NEGATIVE_INFINITY, jwks } = cache;
     try {
-      if (jwks && Date.now() - uat < keysSeconds * 1_000) return await createLocalJWKSet(jwks)(header, token);
+      if (jwks && Date.now() - uat < keptMilliseconds) return await createLocalJWKSet(jwks)(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }

@@ -95,9 +95,8 @@ export function buildHttp(options: HttpOptions): HttpApp {
 
 function addRoutes(app: HttpApp, options: HttpOptions): void {
   readBodiesAsText(app);
-  for (const addGroup of ROUTE_GROUPS) {
+  for (const addGroup of ROUTE_GROUPS)
     void app.register(async (group) => addGroup(group as HttpApp, options));
-  }
 }
 
 /** The OpenAPI document of all routes, without starting or opening anything. */
@@ -128,29 +127,27 @@ function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, tele
   const { method, headers, is404, raw } = request;
   const { url, config } = request.routeOptions;
   const route = is404 ? undefined : url;
-  const watched = telemetry.requestStarted({
-    method,
-    traceparent: headers.traceparent as string | undefined,
-  });
+  const traceparent = headers.traceparent as string | undefined;
+  const watched = telemetry.requestStarted({ method, traceparent });
   request.traceparent = watched.traceparent;
   reply.raw.once("close", () => {
     const { statusCode: status, writableFinished } = reply.raw;
     const { problemCode: code, caller, operationId } = request;
     watched.ended({ route, status, code });
     const path = config?.hasSecretPath ? route : redactUrl(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
-    log.info(
-      {
-        method,
-        ...(route === undefined ? {} : { route, path }),
-        status,
-        ms: Math.round(performance.now() - startedAt),
-        ...(operationId === undefined ? {} : { operation_id: operationId }),
-        ...(code === undefined ? {} : { code }),
-        ...(caller === undefined ? {} : { caller: caller.subject }),
-        ...(writableFinished ? {} : { aborted: true }),
-      },
-      "request",
-    );
+    // The log leaves out what is undefined.
+    const fields = {
+      method,
+      route,
+      path: route && path,
+      status,
+      ms: Math.round(performance.now() - startedAt),
+      operation_id: operationId,
+      code,
+      caller: caller?.subject,
+      aborted: writableFinished ? undefined : true,
+    };
+    log.info(fields, "request");
   });
 }
 
@@ -188,8 +185,6 @@ const OWN_FILES = 256;
 const FILES_PER_JOB = 8;
 /** The socket, and the file of an upload or a download. */
 const FILES_PER_CONNECTION = 2;
-const MIN_CONNECTIONS = 16;
-const MAX_CONNECTIONS = 10_000;
 
 /**
  * The maximum number of open connections, chosen so that the rest of the service never runs out of file descriptors.
@@ -201,7 +196,7 @@ function connectionLimit({ connections, concurrent_jobs }: Settings): number {
   const files = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
   const reserved = OWN_FILES + FILES_PER_JOB * concurrent_jobs;
   const room = Math.floor((files - reserved) / FILES_PER_CONNECTION);
-  if (connections === undefined) return Math.max(MIN_CONNECTIONS, Math.min(MAX_CONNECTIONS, room));
+  if (connections === undefined) return Math.max(16, Math.min(10_000, room));
   if (connections <= room) return connections;
   const message =
     `${connections} connections need ${connections * FILES_PER_CONNECTION} open files beside ${reserved} of the service, ` +

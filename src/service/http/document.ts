@@ -85,7 +85,8 @@ export function collectRoutes(app: HttpApp): void {
     },
     convertConstToEnum: false,
     transform: (route) => describeRoute(route, schemas),
-    transformObject: (all) => complete((all as unknown as Collected).openapiObject, schemas) as never,
+    transformObject: (all) =>
+      complete((all as unknown as { openapiObject: OpenApiDocument }).openapiObject, schemas) as never,
   });
 }
 
@@ -119,10 +120,6 @@ function titleHeaders({ properties, ...rest }: JsonSchema): JsonSchema {
     schema,
   ]);
   return { ...rest, properties: Object.fromEntries(named) };
-}
-
-interface Collected {
-  readonly openapiObject: OpenApiDocument;
 }
 
 function complete(document: OpenApiDocument, schemas: Schemas): OpenApiDocument {
@@ -190,7 +187,6 @@ function convert(schema: z.ZodType, direction: Direction): JsonSchema {
   );
 }
 
-/** Header name to type and description. */
 type HeaderDocs = Readonly<
   Record<string, { readonly type: "string" | "integer"; readonly description: string }>
 >;

@@ -1,23 +1,16 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { Caller } from "../auth/caller.ts";
-import { ML_PAYLOAD } from "./examples.ts";
-import { ask, eventually, type Listening, listen, listenFor } from "./listening.testing.ts";
+import { ask, eventually, listen, listenFor } from "./listening.testing.ts";
 
-const CALLER: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
-
-let service: Listening;
-before(async () => {
-  service = await listen();
-});
+const service = await listen();
 after(() => service.close());
 
-async function running({ operations } = service, caller: Caller = CALLER): Promise<string> {
-  const submission = { operation: "run_ml_job", payload: JSON.stringify(ML_PAYLOAD) } as const;
-  const { id } = (await operations.submit(caller, submission)).operation;
-  operations.start(id);
+async function running({ operations, submit } = service, caller?: Caller): Promise<string> {
+  const id = await submit("run_ml_job", caller);
+  await operations.start(id);
   return id;
 }
 
@@ -73,30 +66,27 @@ test("a stream resumes after Last-Event-ID, from header or query", async () => {
 
 test("a stream starts with a snapshot if events are no longer kept", async () => {
   const id = await running();
-  service.operations.prune(id);
-  service.operations.end(id);
+  await service.operations.prune(id);
+  await service.operations.end(id);
   const text = await (await follow(id)).text();
   assert.deepEqual(received(text), ["1 snapshot", "2 started", "3 succeeded"]);
 });
 
 test("a malformed Last-Event-ID and an unknown query key are refused", async () => {
   const id = await running();
-  for (const wrong of ["x", "-1", "1.5", "99999999999999999999"]) {
-    const answer = await follow(id, { "last-event-id": wrong });
-    const problem = (await answer.json()) as { code: string; path: string };
-    assert.deepEqual([answer.status, problem.code, problem.path], [400, "invalid_request", "Last-Event-ID"]);
-  }
+  for (const wrong of ["x", "-1", "1.5", "99999999999999999999"])
+    assert.equal((await follow(id, { "last-event-id": wrong })).status, 400, wrong);
   assert.equal((await follow(id, {}, "?after=1")).status, 400);
 });
 
 test("HEAD answers the headers of GET and opens no stream", async () => {
   const id = await running();
   const before = service.operations.listeners;
-  const answer = await ask(service.port, { method: "HEAD", path: `/v1/operations/${id}/events` });
-  assert.deepEqual(
-    [answer.status, answer.headers["content-type"]],
-    [200, "text/event-stream; charset=utf-8"],
-  );
+  const { status, headers } = await ask(service.port, {
+    method: "HEAD",
+    path: `/v1/operations/${id}/events`,
+  });
+  assert.deepEqual([status, headers["content-type"]], [200, "text/event-stream; charset=utf-8"]);
   assert.equal(service.operations.listeners, before);
 });
 

@@ -80,13 +80,17 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
     },
     handler: async (request, reply) => {
       const { headers, params, query } = request;
-      const after = parseSeq(headers["last-event-id"] || query.last_event_id || "0");
+      const after = headers["last-event-id"] || query.last_event_id || "0";
+      if (!/^\d{1,9}$/.test(after)) {
+        const message = `Last-Event-ID must be the id of an event, got ${show(after)}`;
+        throw new MucastError("invalid_request", message, { path: "Last-Event-ID" });
+      }
       const { status } = await operations.get(request.caller!, params.id);
       request.operationId = params.id;
       if (request.method === "HEAD") return asStream(reply).send();
       const revoked = new AbortController();
       const signal = AbortSignal.any([reply.abortSignal(), revoked.signal]);
-      const events = operations.follow(request.caller!, params.id, after, signal);
+      const events = operations.follow(request.caller!, params.id, Number(after), signal);
       // 204 makes a browser stop reconnecting. After an empty stream it would reconnect forever.
       const first = isEnded(status) ? await events.next() : undefined;
       if (first?.done) return reply.code(204).send();
@@ -135,12 +139,5 @@ function asStream(reply: FastifyReply): FastifyReply {
     "cache-control": "no-store, no-transform",
     // Nginx and proxies like it would buffer the events.
     "x-accel-buffering": "no",
-  });
-}
-
-function parseSeq(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new MucastError("invalid_request", `Last-Event-ID must be the id of an event, got ${show(text)}`, {
-    path: "Last-Event-ID",
   });
 }

@@ -117,7 +117,6 @@ function checkHost(
 }
 
 const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]@/?#\\\s,]+)(?::(\d{1,5}))?$/i;
-const MAX_PORT = 65_535;
 
 /**
  * Whether a host is a configured name, a loopback name, or the connection's own local address with the connection's port. A page of a
@@ -131,7 +130,7 @@ export function isAllowedHost(
 ) {
   if (names.has(withoutDefaultPort(host))) return true;
   const [, name, port = "80"] = HOST.exec(host) ?? [];
-  if (name === undefined || Number(port) > MAX_PORT) return false;
+  if (name === undefined || Number(port) > 65_535) return false;
   if (isLoopbackName(name)) return true;
   const plain = name.toLowerCase().replace(/^\[(.*)\]$/, "$1");
   return Number(port) === localPort && plain === localAddress?.replace(/^::ffff:/, "");

@@ -1,4 +1,4 @@
-/** The HTTP part of a service on a real socket and a real blob folder, with fakes of the other parts. */
+/** The HTTP part of a service on a real socket, database and blob folder. Tests do by hand what jobs and processes would. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { type IncomingMessage, type RequestOptions, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,30 +6,31 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { openStore } from "../../blob/open-store.ts";
-import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/authenticate.ts";
-import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
+import type { Caller } from "../auth/caller.ts";
+import { KeyStore } from "../auth/key-store.ts";
+import { StoredBlobs } from "../blobs/blobs.ts";
 import { registerMcp } from "../mcp/mcp-server.ts";
 import { SteppedOperations } from "../operations/operations.testing.ts";
 import { Preparations, type PrepareFiles } from "../preparation/preparations.ts";
-import { FakeReportLinks } from "../report/fake-report-links.testing.ts";
-import { type DrawPage, Reports } from "../report/reports.ts";
+import { type DrawPage, ReportLinks, Reports } from "../report/reports.ts";
 import { noTelemetry } from "../telemetry/no-telemetry.testing.ts";
 import type { RequestDone } from "../telemetry/telemetry.ts";
 import { buildHttp } from "./build-http.ts";
-import { FakeBlobs } from "./fake-blobs.testing.ts";
+import { EXAMPLE_PAYLOADS } from "./examples.ts";
 import type { HttpOptions } from "./http-app.ts";
 
+/** Whom requests come from without authentication. */
+const CALLER: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
 export const LOCAL_TOKEN = "the-token-of-the-lock-file";
 
 export type Listening = Awaited<ReturnType<typeof listen>>;
 
-/** Listens on a free loopback port. @param changed settings other than the defaults. @param parts parts other than the fakes. */
+/** Listens on a free loopback port. @param changed settings other than the defaults. @param parts that the test makes. */
 export async function listen(
   changed: Partial<Settings> = {},
   parts: Partial<Pick<HttpOptions, "ready" | "beatMilliseconds">> & {
-    readonly store?: BlobStore;
     readonly draw?: DrawPage;
     readonly prepare?: PrepareFiles;
   } = {},
@@ -37,9 +38,12 @@ export async function listen(
   const folder = await mkdtemp(join(tmpdir(), "mucast-http-"));
   const settings = { ...settingsSchema.parse({}), ...changed };
   const policy = { allowed: [], mapped: [{ base: "", folder }] };
-  const store = parts.store ?? (await openStore("", { policy }));
+  const store = await openStore("", { policy });
   const operations = await SteppedOperations.open();
-  const [keys, blobs] = [new FakeKeyStore(), new FakeBlobs(store)];
+  const { database } = operations.parts;
+  const keys = new KeyStore(database);
+  const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
+  const blobs = new StoredBlobs({ database, store, settings, quota });
   /** Message and fields of each log line, as JSON. */
   const logged: string[] = [];
   const write = (fields: object, message: string) => void logged.push(JSON.stringify({ message, ...fields }));
@@ -47,13 +51,12 @@ export async function listen(
   /** The requests that telemetry has recorded. */
   const done: RequestDone[] = [];
   const noProcess = () => Promise.reject(new Error("no process is started here"));
-  const firstIssuer = async (issuer: string) => issuer;
   const app = buildHttp({
     ...{ settings, operations, keys, blobs, log, beatMilliseconds: parts.beatMilliseconds },
     reports: new Reports({ blobs, draw: parts.draw ?? noProcess, cacheBytes: settings.report_cache_bytes }),
-    reportLinks: new FakeReportLinks(),
+    reportLinks: new ReportLinks(database, keys),
     preparations: new Preparations({ blobs, settings, run: parts.prepare ?? noProcess }),
-    authenticate: await buildAuthenticate(settings, { keys, firstIssuer, log, localToken: LOCAL_TOKEN }),
+    authenticate: await buildAuthenticate(settings, { database, keys, log, localToken: LOCAL_TOKEN }),
     telemetry: {
       ...noTelemetry,
       requestStarted: ({ traceparent }) => ({ traceparent, ended: (what) => void done.push(what) }),
@@ -71,8 +74,17 @@ export async function listen(
     await operations.close();
     await rm(folder, { recursive: true, force: true });
   };
+  /** @returns the id of a queued operation. */
+  const submit = async (operation: keyof typeof EXAMPLE_PAYLOADS = "run_ml_job", caller = CALLER) => {
+    const payload = JSON.stringify(EXAMPLE_PAYLOADS[operation]);
+    return (await operations.submit(caller, { operation, payload })).operation.id;
+  };
+  const finish = async (id: string) => {
+    await operations.start(id);
+    await operations.end(id);
+  };
   const origin = `http://127.0.0.1:${port}`;
-  return { origin, port, operations, keys, blobs, store, files, logged, done, close };
+  return { submit, finish, origin, port, operations, keys, blobs, store, files, logged, done, close };
 }
 
 /** The same for one test, which closes the service at its end. */
@@ -113,6 +125,10 @@ export function ask(port: number, options: RequestOptions, body?: string | Uint8
     sent.on("error", reject);
     sent.end(body);
   });
+}
+
+export function bearer(token: string | undefined): { authorization?: string } {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
 /** Status and code of an answer that is a problem. */

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { ask, type Listening, listen, listenFor } from "./listening.testing.ts";
-import { CONSOLE_FORMS, readConsoleFiles } from "./web-files.ts";
+import { after, test } from "node:test";
+import { ask, listen, listenFor } from "./listening.testing.ts";
+import { CONSOLE_FORMS, readConsoleFiles } from "./page-routes.ts";
 
-let service: Listening;
-before(async () => {
-  service = await listen();
-});
+const service = await listen();
 after(() => service.close());
 
 const OWN_FILES =
@@ -48,12 +45,9 @@ test("the page tells its scripts how callers authenticate", async (t) => {
   }
 });
 
-test("a program that requests JSON is redirected to the documentation", async () => {
+test("a program that requests JSON is redirected to the documentation, whose files are each named by a hash", async () => {
   const answer = await ask(service.port, { path: "/", headers: { accept: "application/json" } });
   assert.deepEqual([answer.status, answer.headers.location, answer.headers.vary], [302, "docs", "Accept"]);
-});
-
-test("the documentation loads only its own files, each named by a hash", async () => {
   const { text } = await ask(service.port, { path: "/docs" });
   const named = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
   assert.equal(named.filter((path) => path.startsWith("web/")).length, 4);

@@ -1,19 +1,18 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import type { FormSchemas, ModelParameter } from "../../contract/api/published-schemas.ts";
+import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { type Parameter, parametersOf, typesText } from "../../contract/model-params/catalogue.ts";
+import { findModel, MODEL_NAMES, MODELS, type Model } from "../../contract/model-params/models.ts";
+import { asksForGpu, refusalReason } from "../../contract/model-params/refused-arguments.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import { matchesNone } from "./conditional-requests.ts";
 import type { HttpApp, HttpOptions } from "./http-app.ts";
-import {
-  CONSOLE_ENTRY,
-  CONSOLE_ICON,
-  CONSOLE_STYLES,
-  readConsoleFiles,
-  readDocsFiles,
-  type WebFile,
-  type WebFiles,
-  webFile,
-} from "./web-files.ts";
+import { JOB_PAYLOADS } from "./operation-routes.ts";
 
 /** The name of a file has the hash of all files of its page, so it never changes. */
 const FOREVER = "public, max-age=31536000, immutable";
@@ -122,4 +121,137 @@ function docsPage({ version }: WebFiles): string {
 <div id="docs"></div>
 </body>`,
   );
+}
+
+/** `src/`, or `dist/` in the package. */
+const SOURCES = new URL("../../", import.meta.url);
+const WEB = new URL("../web/", SOURCES);
+/** The package contains compiled modules. In a clone, the service runs the sources. */
+const IS_CLONE = import.meta.url.endsWith(".ts");
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  json: "application/json",
+  svg: "image/svg+xml",
+};
+
+/** A file that a page loads, with a strong entity tag. @param name whose extension is that of its media type. */
+function webFile(name: string, content: string | Buffer) {
+  const body = Buffer.from(content);
+  const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
+  return { type: TYPES[name.split(".").at(-1)!]!, body, etag };
+}
+
+type WebFile = ReturnType<typeof webFile>;
+
+/**
+ * The files of one page, by path below `/web/<version>/`, such as `console/main.js`. The version is their hash, so that a browser
+ * caches them and never mixes two versions.
+ */
+function webFiles(files: ReadonlyMap<string, WebFile>) {
+  const hash = createHash("sha256");
+  for (const [path, { etag }] of files) hash.update(`${path}\0${etag}\0`);
+  return { files, version: hash.digest("hex").slice(0, 16) };
+}
+
+type WebFiles = ReturnType<typeof webFiles>;
+
+/**
+ * Swagger UI, as `@fastify/swagger-ui` packages it. `npm run build` copies these files into the package, so that a user installs
+ * neither the plugin nor its dependencies.
+ */
+export const SWAGGER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js"] as const;
+
+/** Reads the scripts and styles of the page `/docs`: Swagger UI, and what starts it with the document of the service. */
+function readDocsFiles(): WebFiles {
+  const packed = new URL("../node_modules/@fastify/swagger-ui/static/", SOURCES);
+  const swagger = IS_CLONE ? packed : new URL("swagger-ui/", WEB);
+  const all = [
+    ...SWAGGER_FILES.map((name) => [name, swagger] as const),
+    ...["docs.css", "docs.js"].map((name) => [name, WEB] as const),
+  ];
+  return webFiles(
+    new Map(all.map(([name, folder]) => [name, webFile(name, readFileSync(new URL(name, folder)))])),
+  );
+}
+
+/** The module that the page loads; it imports all others. */
+const CONSOLE_ENTRY = "console/main.js";
+/** Colours and marks of charts are those of the reports too. */
+const CONSOLE_STYLES = ["charts.css", "console.css", "console-forms.css", "console-run.css"] as const;
+const CONSOLE_ICON = "console.svg";
+/** Fetched by the module beside it when the reader opens a form. */
+export const CONSOLE_FORMS = "console/forms/forms.json";
+
+/**
+ * Reads the console: its styles, its icon, the schemas of its forms, and the modules that its entry reaches by static imports.
+ * The entry comes first, and every module before its imports.
+ * @throws Error for a module that imports a package or a Node module, which no browser has.
+ */
+export function readConsoleFiles(): WebFiles {
+  const files = new Map<string, WebFile>();
+  addModules(CONSOLE_ENTRY, files);
+  for (const name of [...CONSOLE_STYLES, CONSOLE_ICON]) {
+    files.set(name, webFile(name, readFileSync(new URL(name, WEB))));
+  }
+  files.set(CONSOLE_FORMS, webFile(CONSOLE_FORMS, formSchemasText()));
+  return webFiles(files);
+}
+
+const IMPORTED = /^(?:import|export)\b[^;"]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"/gm;
+
+/** @param path of a compiled module. */
+function addModules(path: string, files: Map<string, WebFile>): void {
+  if (files.has(path)) return;
+  const source = readFileSync(new URL(IS_CLONE ? path.replace(/\.js$/, ".ts") : path, SOURCES), "utf8");
+  const text = IS_CLONE
+    ? withoutTypes(source).replaceAll(IMPORTED, (statement) => statement.replace(/\.ts"$/, '.js"'))
+    : source;
+  files.set(path, webFile(path, text));
+  for (const [, named, bare] of text.matchAll(IMPORTED)) {
+    const target = (named ?? bare)!;
+    if (!target.startsWith(".")) throw new Error(`${path} imports ${target}, which no browser has`);
+    addModules(new URL(target, `file:///${path}`).pathname.slice(1), files);
+  }
+}
+
+/** Node warns at the first use that its function may change, and that warning does not belong in the log of the service. */
+function withoutTypes(source: string): string {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return stripTypeScriptTypes(source);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** The data from which the console builds its forms, as JSON text. */
+export function formSchemasText(): string {
+  const payloads = Object.entries(JOB_PAYLOADS).map(([name, schema]) => [
+    name,
+    z.toJSONSchema(schema, { io: "input" }),
+  ]);
+  const schemas: FormSchemas = {
+    payloads: Object.fromEntries(payloads),
+    models: Object.fromEntries(MODEL_NAMES.map((name) => [name, findModel(name).name])),
+    parameters: Object.fromEntries(MODELS.map((model) => [model.name, listParameters(model)])),
+    examples: EXAMPLE_CONFIGS,
+  };
+  return JSON.stringify(schemas);
+}
+
+/** The parameters of a model that a config may set. */
+function listParameters({ name, library }: Model): ModelParameter[] {
+  const isOffered = ({ name: argument }: Parameter) =>
+    refusalReason(library, argument, argument, false) === undefined &&
+    !asksForGpu(library, argument, "any value", false);
+  return [...parametersOf(name).byName.values()].filter(isOffered).map((parameter) => ({
+    name: parameter.name,
+    takes: parameter.types === undefined ? "" : typesText(parameter.types),
+    choices: parameter.choices ?? [],
+    byDefault: parameter.default === null ? null : JSON.stringify(parameter.default),
+  }));
 }

@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { preparedBlobsSchema } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { PreparedFile, PreparedFiles } from "../request-process/prepare-request.ts";
 import type { PrepareOrder } from "../request-process/request-processes.ts";
-import { ask, codeOf, eventually, type Listening, listen } from "./listening.testing.ts";
+import { ask, codeOf, eventually, listen } from "./listening.testing.ts";
 
 const LIMIT = 1_000;
 
@@ -40,10 +40,7 @@ async function prepare(order: PrepareOrder, signal: AbortSignal): Promise<Buffer
   return Buffer.from(JSON.stringify(answer));
 }
 
-let service: Listening;
-before(async () => {
-  service = await listen({ prepare_bytes: LIMIT }, { prepare });
-});
+const service = await listen({ prepare_bytes: LIMIT }, { prepare });
 after(() => service.close());
 
 function post(query: string, csv: string, headers: Record<string, string> = {}) {

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { reportLinkSchema } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { DrawPage } from "../report/reports.ts";
-import { EXAMPLE_PAYLOADS } from "./examples.ts";
-import { ask, codeOf, eventually, type Listening, listen } from "./listening.testing.ts";
-
-const CALLER = { subject: "local", scopes: new Set(["read", "write"] as const) };
+import { ask, codeOf, eventually, listen } from "./listening.testing.ts";
 
 /** Drawings in progress, which a test ends. */
 const drawings: {
@@ -22,18 +19,13 @@ const draw: DrawPage = (outputs, signal) => {
   return end.promise;
 };
 
-let service: Listening;
-before(async () => {
-  service = await listen({}, { draw });
-});
+const service = await listen({}, { draw });
 after(() => service.close());
 
 /** The path of the report of an operation. */
 async function submitted({ isEnded = true, hasOutput = true } = {}): Promise<string> {
-  const payload = JSON.stringify(EXAMPLE_PAYLOADS.run_ml_job);
-  const { id } = (await service.operations.submit(CALLER, { operation: "run_ml_job", payload })).operation;
-  if (isEnded) service.operations.start(id);
-  if (isEnded) service.operations.end(id);
+  const id = await service.submit();
+  if (isEnded) await service.finish(id);
   if (hasOutput) await service.store.put(`data/ml_engine_${id}.json`, Buffer.from("{}"));
   return `/v1/operations/${id}/report`;
 }
@@ -70,24 +62,6 @@ test("a report is a page without access to this service, which a browser revalid
   for (const header of ["content-security-policy", "cache-control", "etag"])
     assert.equal(again.headers[header], head.headers[header], header);
   assert.equal(drawings.length, count + 1, "drawn once");
-});
-
-test("a report that cannot be drawn is a problem", async () => {
-  const path = await submitted();
-  const pending = get(path);
-  (await begun(drawings.length + 1)).end.reject(new MucastError("process_lost", "it was ended by SIGKILL"));
-  assert.deepEqual(codeOf(await pending), [500, "process_lost"]);
-});
-
-test("a caller that leaves ends the drawing", async () => {
-  const path = await submitted();
-  const count = drawings.length;
-  const leaving = new AbortController();
-  const pending = fetch(`${service.origin}${path}`, { signal: leaving.signal });
-  const { signal } = await begun(count + 1);
-  leaving.abort();
-  await assert.rejects(pending);
-  await eventually(() => signal.aborted);
 });
 
 /** The path of a link to a report. */

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { z } from "zod";
 import { queueSchema } from "../../contract/api/queue-view.ts";
 import { apiKeySchema } from "../auth/key-store.ts";
-import { ML_PAYLOAD } from "./examples.ts";
 import type { ReadyCheck } from "./http-app.ts";
-import { ask, type Listening, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";
+import { ask, bearer, type Listening, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";
 
 test("/readyz answers 200 only if every check passes, /healthz always, and the log has a change only", async (t) => {
   const passing: ReadyCheck[] = [
@@ -43,22 +42,19 @@ test("/metrics needs no credentials with auth none, and read otherwise", async (
   // As behind a proxy on the same machine.
   const shut = await listenFor(t, { auth: "keys" });
   const { token } = await shut.keys.create("prometheus", ["read"]);
-  const status = async (port: number, headers = {}) =>
-    (await ask(port, { path: "/metrics", headers })).status;
-  assert.equal(await status(open.port), 200);
-  assert.equal(await status(shut.port), 401);
-  assert.equal(await status(shut.port, { authorization: `Bearer ${token}` }), 200);
+  const status = async ({ port }: Listening, key?: string) =>
+    (await ask(port, { path: "/metrics", headers: bearer(key) })).status;
+  assert.deepEqual([await status(open), await status(shut), await status(shut, token)], [200, 401, 200]);
 });
 
 test("/v1/queue tells a caller its scopes, and only the totals of other callers", async (t) => {
-  const { port, keys, operations } = await listenFor(t, { auth: "keys" });
+  const { port, keys, submit } = await listenFor(t, { auth: "keys" });
   const writer = await keys.create("a writer", ["write", "read"]);
   const reader = await keys.create("b", ["read"]);
-  const other = { subject: "key:other", scopes: new Set(["write"] as const) };
-  await operations.submit(other, { operation: "run_ml_job", payload: JSON.stringify(ML_PAYLOAD) });
+  await submit("run_ml_job", { subject: "key:other", scopes: new Set(["write"]) });
   const read = async (token: string) => {
-    const headers = { authorization: `Bearer ${token}` };
-    return queueSchema.parse(JSON.parse((await ask(port, { path: "/v1/queue", headers })).text));
+    const { text } = await ask(port, { path: "/v1/queue", headers: bearer(token) });
+    return queueSchema.parse(JSON.parse(text));
   };
   const seen = await read(writer.token);
   assert.deepEqual(seen.scopes, ["read", "write"]);
@@ -90,16 +86,12 @@ test("with OIDC a refusal names the metadata by which an MCP client finds the is
 const createdKeySchema = z.strictObject({ key: apiKeySchema, token: z.string() });
 const keyListSchema = z.strictObject({ keys: z.array(apiKeySchema), next_cursor: z.string().nullable() });
 
-let service: Listening;
-before(async () => {
-  service = await listen({ auth: "keys" });
-});
+const service = await listen({ auth: "keys" });
 after(() => service.close());
 
 /** Sends a request with a key, and returns the status, the headers and the parsed body. */
 async function send(method: string, path: string, token?: string, body?: object) {
-  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const headers = { ...authorization, ...(body === undefined ? {} : { "content-type": "application/json" }) };
+  const headers = { ...bearer(token), ...(body === undefined ? {} : { "content-type": "application/json" }) };
   const answer = await ask(service.port, { method, path, headers }, body && JSON.stringify(body));
   return { ...answer, challenge: answer.headers["www-authenticate"], body: JSON.parse(answer.text) };
 }
@@ -124,7 +116,14 @@ test("the operator creates, lists and revokes keys, and only the creation return
   assert.equal((await send("DELETE", "/admin/keys/unknown", LOCAL_TOKEN)).status, 404);
 });
 
-test("other callers cannot manage keys, and a key has only its scopes", async () => {
+test("other callers cannot manage keys, also without authentication, and a key has only its scopes", async (t) => {
+  const open = await listenFor(t);
+  for (const [key, status] of [
+    [undefined, 403],
+    [LOCAL_TOKEN, 200],
+  ] as const)
+    assert.equal((await ask(open.port, { path: "/admin/keys", headers: bearer(key) })).status, status);
+
   const { token } = await service.keys.create("reader", ["read"]);
   for (const [method, path, scope] of [
     ["GET", "/admin/keys", "admin"],
@@ -144,12 +143,4 @@ test("the faults of a new key have their paths", async () => {
   const faults: { path: string; suggestion?: string }[] = body.faults;
   assert.deepEqual([status, faults.map(({ path }) => path)], [400, ["body.name", "body.scopes[0]"]]);
   assert.equal(faults[1]!.suggestion, "read");
-});
-
-test("without authentication, only the operator can manage keys", async (t) => {
-  const open = await listenFor(t);
-  const status = async (headers: Record<string, string>) =>
-    (await ask(open.port, { path: "/admin/keys", headers })).status;
-  assert.equal(await status({}), 403);
-  assert.equal(await status({ authorization: `Bearer ${LOCAL_TOKEN}` }), 200);
 });

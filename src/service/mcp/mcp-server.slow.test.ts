@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { PassThrough } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -10,22 +9,13 @@ import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import { FORECAST, ML_PAYLOAD, SUCCEEDED } from "../http/examples.ts";
-import { ask, type Listening, listen, listenFor } from "../http/listening.testing.ts";
+import { ask, listen, listenFor } from "../http/listening.testing.ts";
 import { call, connect, refused } from "./client.testing.ts";
-import { serveMcpOnStdio } from "./mcp-server.ts";
 import { toolError, toolResult } from "./tool-result.ts";
-import type { ToolOperations } from "./tools.ts";
+import { TOOLS } from "./tools.ts";
 
-let service: Listening;
-before(async () => {
-  service = await listen();
-});
+const service = await listen();
 after(() => service.close());
-
-function end(id: string): void {
-  service.operations.start(id);
-  service.operations.end(id);
-}
 
 const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
@@ -52,8 +42,7 @@ for (const [mode, revision] of [
       assert.deepEqual(found, wanted);
       assert.ok(client.getInstructions()!.includes(`PUT ${service.origin}/data/<name>`));
       assert.deepEqual(client.getServerVersion()?.name, "mucast");
-      for (const name of ["__proto__", "constructor", "no_tool"])
-        await assert.rejects(client.callTool({ name, arguments: {} }), new RegExp(`Tool ${name} not found`));
+      await assert.rejects(client.callTool({ name: "no_tool", arguments: {} }), /Tool no_tool not found/);
     });
 
     test("runs a job, reads it, finds it in the list and cancels it", async () => {
@@ -64,10 +53,7 @@ for (const [mode, revision] of [
       service.operations.start(id);
       assert.equal((await call(client, "get_operation", { id })).value.status, "Running");
       const page = await call<OperationPage>(client, "list_operations", { status: "Running" });
-      assert.deepEqual(
-        page.value.operations.map((operation) => operation.id),
-        [id],
-      );
+      assert.deepEqual([page.value.operations.length, page.value.operations[0]!.id], [1, id]);
       assert.ok(page.text.startsWith(`${id} run_ml_job Running, created 2`));
       await call(client, "cancel_operation", { id });
       service.operations.end(id, "Canceled");
@@ -76,11 +62,8 @@ for (const [mode, revision] of [
 
     test("gets the same operation for the same idempotency key", async () => {
       const key = { idempotency_key: `${mode}-1` };
-      const [first, second] = [
-        await call(client, "run_ml_job", { ...ML_PAYLOAD, ...key }),
-        await call(client, "run_ml_job", { ...ML_PAYLOAD, ...key }),
-      ];
-      assert.equal(second.value.id, first.value.id);
+      const run = () => call(client, "run_ml_job", { ...ML_PAYLOAD, ...key });
+      assert.equal((await run()).value.id, (await run()).value.id);
       const other = { ...ML_PAYLOAD, feature_url: ML_PAYLOAD.data_extractor_url };
       const problem = await refused(client, "run_ml_job", { ...other, ...key });
       assert.deepEqual([problem.code, problem.status], ["idempotency_conflict", 422]);
@@ -101,7 +84,7 @@ describe("an agent", () => {
     const { id } = (await call(client, "run_ml_job", ML_PAYLOAD)).value;
     const early = await refused(client, "get_forecast", { id });
     assert.deepEqual([early.code, early.status, early.operation_status], ["no_result", 409, "NotStarted"]);
-    end(id);
+    await service.finish(id);
     const args = { id, tickers: ["AAPL", "B"] };
     const { value, text } = await call<ForecastView>(client, "get_forecast", args);
     assert.deepEqual(value, { ...FORECAST, id, count: 2 });
@@ -121,7 +104,7 @@ describe("an agent", () => {
     const { id } = value;
     assert.match(text, /^replay \S+: NotStarted\. Ask get_operation/);
     assert.equal((await refused(client, "get_verdict", { id })).code, "no_result");
-    end(id);
+    await service.finish(id);
     const done = await call(client, "get_operation", { id });
     assert.match(done.text, /The verdict is the blob \S+; get_verdict gives it\./);
     const verdict = await call<VerdictView>(client, "get_verdict", { id });
@@ -164,29 +147,23 @@ test("the tools publish every field of a config, in schemas without $ref that ac
   assert.ok(!holds({ ...ML_PAYLOAD, seed: 1 }));
 });
 
-test("the tools state what they change", async () => {
-  const client = await connect(service, "legacy");
-  const { tools } = await client.listTools();
-  await client.close();
+test("the tools state what they change, and docs/mcp.md names every tool and no other", () => {
+  const docs = readFileSync(new URL("../../../docs/mcp.md", import.meta.url), "utf8");
+  const rows = [...docs.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, name]) => name);
+  assert.deepEqual(rows.toSorted(), Object.keys(API_OPERATIONS).toSorted());
   const [job, read] = [
     [false, false, false, true],
     [true, false, true, false],
   ];
-  const hints = tools.map(({ name, annotations: hint }) => [
+  const hints = TOOLS.map(({ name, annotations: hint }) => [
     name,
-    [hint?.readOnlyHint, hint?.destructiveHint, hint?.idempotentHint, hint?.openWorldHint],
+    [hint.readOnlyHint, hint.destructiveHint, hint.idempotentHint, hint.openWorldHint],
   ]);
   assert.deepEqual(Object.fromEntries(hints), {
     ...{ run_ml_job: job, run_dl_job: job, audit: job, replay: job },
     ...{ get_verdict: read, get_operation: read, get_forecast: read, list_operations: read },
     cancel_operation: [false, true, true, false],
   });
-});
-
-test("docs/mcp.md names every tool, and no other", () => {
-  const docs = readFileSync(new URL("../../../docs/mcp.md", import.meta.url), "utf8");
-  const rows = [...docs.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, name]) => name);
-  assert.deepEqual(rows.toSorted(), Object.keys(API_OPERATIONS).toSorted());
 });
 
 function dataIn(text: string): string {
@@ -236,13 +213,8 @@ describe("numbers of a config", () => {
     const deep = `${"[".repeat(1_900)}${"]".repeat(1_900)}`;
     for (const [config, message] of [
       [JSON.stringify('{"ML params": }'), /line 1, column 15/],
-      [JSON.stringify(deep), /more than 65 levels/],
       [deep, /more than 65 levels/],
       [JSON.stringify('{"ML params": {"model": "ridge", "model": "lasso"}}'), /model: appears twice/],
-      [
-        JSON.stringify('{"ML params": {"model": "ridge", "model_params": {"alpha": 1e999}}}'),
-        /beyond the range of a float64/,
-      ],
     ] as const) {
       const { isError, content } = await run(config);
       const { code, detail } = JSON.parse(content[0].text);
@@ -256,13 +228,9 @@ test("a service with keys refuses a request without one, and a key has its scope
   const guarded = await listenFor(t, { auth: "keys" });
   await assert.rejects(connect(guarded, "legacy"));
   await assert.rejects(connect(guarded, "legacy", "mucast_0_0"));
-  const open = async (name: string, scopes: ("read" | "write")[]) =>
-    connect(guarded, "auto", (await guarded.keys.create(name, scopes)).token);
-  const [reader, ann, ben] = [
-    await open("reader", ["read"]),
-    await open("ann", ["read", "write"]),
-    await open("ben", ["read", "write"]),
-  ];
+  const open = async (...scopes: ("read" | "write")[]) =>
+    connect(guarded, "auto", (await guarded.keys.create("x", scopes)).token);
+  const [reader, ann, ben] = [await open("read"), await open("read", "write"), await open("read", "write")];
   assert.deepEqual((await call<OperationPage>(reader, "list_operations")).value.operations, []);
   const problem = await refused(reader, "run_ml_job", ML_PAYLOAD);
   assert.deepEqual([problem.code, problem.scope], ["forbidden", "write"]);
@@ -303,25 +271,6 @@ test("a batch is run, each of its messages counts before any is run, and a long 
   assert.equal(await send(500), 400);
   assert.equal(await send(6), 429);
   assert.equal(list.mock.callCount(), 4);
-});
-
-test("a service that closes ends its requests", async () => {
-  const closing = await listen();
-  const client = await connect(closing, "auto");
-  await client.listen({ toolsListChanged: true });
-  await closing.close();
-  await client.close();
-});
-
-test("a message above the limit of the transport ends a service on stdio", async () => {
-  const [input, output] = [new PassThrough(), new PassThrough()];
-  const errors: unknown[] = [];
-  const onError = (error: unknown) => errors.push(error);
-  const parts = { operations: {} as ToolOperations, address: "http://127.0.0.1:9", input, output, onError };
-  const ended = serveMcpOnStdio(parts, new AbortController().signal);
-  input.write("[".repeat(11 * 2 ** 20));
-  await ended;
-  assert.match(String(errors), /exceeded maximum size of 10485760 bytes/);
 });
 
 test("names begin no line in the text for an agent", () => {

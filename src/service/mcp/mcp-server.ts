@@ -18,9 +18,6 @@ export function mcpServer(context: ToolContext, onDefect: (error: unknown, id: u
     { name: "mucast", title: "mucast", version: MUCAST_VERSION },
     { instructions: instructions(context.address), capabilities: { tools: { listChanged: false } } },
   );
-  // The SDK finds a tool by its name as a member of an object, which inherits members such as `__proto__`.
-  // biome-ignore lint/complexity/useLiteralKeys: the compiler allows a private member in brackets only
-  Object.setPrototypeOf(server["_registeredTools"], null);
   for (const { name, ...tool } of TOOLS) {
     server.registerTool(name, tool, async (args, { mcpReq: { signal } }) => {
       try {

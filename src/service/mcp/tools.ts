@@ -16,7 +16,7 @@ import type { Caller } from "../auth/caller.ts";
 import { requireScope } from "../http/http-app.ts";
 import type { Operations } from "../operations/operations.ts";
 
-type JsonSchema = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much; the text
@@ -55,12 +55,14 @@ function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObj
   const text = z.string().describe("The same as JSON text, taken exactly as it is written.");
   const either = z.union([config, text]);
   const { config: described } = input.shape as { config: z.ZodType };
+  const example = EXAMPLE_CONFIGS.find(({ operation }) => operation === name);
+  const start = example && ` For a hundred tickers or more, start from ${JSON.stringify(example.config)}`;
   return input.extend({
     // A replay usually takes the config that its output records.
     config: described.safeParse(undefined).success
       ? either.optional().describe(described.description!)
       : either.describe(
-          `What to train. Leave out whatever should have its default; unknown keys are refused.${recommendConfig(name)}`,
+          `What to train. Leave out whatever should have its default; unknown keys are refused.${start ?? ""}`,
         ),
     idempotency_key: idempotencyKeySchema
       .optional()
@@ -71,16 +73,8 @@ function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObj
   });
 }
 
-/** The first example config of a job, as a sentence. */
-function recommendConfig(name: string): string {
-  const example = EXAMPLE_CONFIGS.find(({ operation }) => operation === name);
-  return example === undefined
-    ? ""
-    : ` For a hundred tickers or more, start from ${JSON.stringify(example.config)}`;
-}
-
 /** The JSON Schema of a zod schema without `$ref`, which not every model's host resolves. */
-function completeSchema(schema: z.ZodType): JsonSchema {
+function completeSchema(schema: z.ZodType): JsonObject {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io: "input",
     override: ({ zodSchema, jsonSchema }) => {
@@ -89,10 +83,10 @@ function completeSchema(schema: z.ZodType): JsonSchema {
       if (jsonSchema.format?.startsWith("date")) delete jsonSchema.pattern;
     },
   });
-  return inline(json, (json.$defs ?? {}) as Record<string, JsonSchema>) as JsonSchema;
+  return inline(json, (json.$defs ?? {}) as Record<string, JsonObject>) as JsonObject;
 }
 
-function inline(value: unknown, definitions: Record<string, JsonSchema>): unknown {
+function inline(value: unknown, definitions: Record<string, JsonObject>): unknown {
   if (Array.isArray(value)) return value.map((item) => inline(item, definitions));
   if (typeof value !== "object" || value === null) return value;
   const { $ref: reference, $defs: _, ...members } = value as Record<string, unknown>;
@@ -116,8 +110,6 @@ export interface ToolContext {
   readonly traceparent?: string | undefined;
 }
 
-type Arguments = Readonly<Record<string, unknown>>;
-
 /**
  * Runs a tool.
  * @param signal aborts when the caller cancels the call, or its connection closes.
@@ -126,7 +118,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 export async function callTool(
   { operations, caller, address, traceparent }: ToolContext,
   name: ApiOperationName,
-  args: Arguments,
+  args: JsonObject,
   signal: AbortSignal,
 ) {
   requireScope(caller, API_OPERATIONS[name].scope, name);
@@ -153,7 +145,7 @@ export async function callTool(
 
 export type ToolAnswer = Awaited<ReturnType<typeof callTool>>;
 
-function parseArguments<N extends ApiOperationName>(name: N, args: Arguments) {
+function parseArguments<N extends ApiOperationName>(name: N, args: JsonObject) {
   const { input } = API_OPERATIONS[name];
   const parsed = input.safeParse(args);
   if (parsed.success) return parsed.data as z.output<(typeof API_OPERATIONS)[N]["input"]>;
@@ -164,7 +156,7 @@ function parseArguments<N extends ApiOperationName>(name: N, args: Arguments) {
  * The payload of a job, with the config as the caller's own text.
  * @throws MucastError invalid_request for a key or a text of a config that is faulty.
  */
-function makeSubmission(operation: SubmittedOperation, args: Arguments) {
+function makeSubmission(operation: SubmittedOperation, args: JsonObject) {
   const { idempotency_key: key, config, ...others } = args;
   const { data: idempotencyKey, error } = idempotencyKeySchema.optional().safeParse(key);
   if (error) throw invalidRequest([{ path: "idempotency_key", message: error.issues[0]!.message }]);

@@ -11,8 +11,7 @@ import {
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { MUCAST_BUILD, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
-import { METHODS } from "./metrics.ts";
-import { readTraceparent, type Traces, writeTraceparent } from "./telemetry.ts";
+import { METHODS, readTraceparent, type Traces, writeTraceparent } from "./telemetry.ts";
 
 const CLOSE_MILLISECONDS = 3_000;
 const MAX_TIMINGS = 500;

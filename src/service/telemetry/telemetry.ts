@@ -1,8 +1,11 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { isEnded, OPERATION_STATUSES, type OperationStatus } from "../../contract/api/operation-view.ts";
+import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
 import type { Timing } from "../../contract/output/job-events.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
+import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
-import { openMetrics, type RequestDone, type WatchedOperation } from "./metrics.ts";
-
-export type { DeliveryOutcome, RequestDone, RequestKind, WatchedOperation } from "./metrics.ts";
 
 /** Receives what the parts of the service report, for traces and metrics. No method throws or waits. */
 export type Telemetry = Awaited<ReturnType<typeof openTelemetry>>;
@@ -12,15 +15,12 @@ interface RequestBegun {
   readonly traceparent?: string | undefined;
 }
 
-export interface WatchedRequest {
-  /** Trace context to store with an operation and to pass on; undefined without a trace. */
-  readonly traceparent: string | undefined;
-  /** Called once. */
-  ended(done: RequestDone): void;
-}
-
 export interface Traces {
-  request(request: RequestBegun): WatchedRequest;
+  /** @returns the trace context to store with an operation and to pass on, if there is one, and what to call once at the end. */
+  request(request: RequestBegun): {
+    readonly traceparent: string | undefined;
+    ended(done: RequestDone): void;
+  };
   ended(operation: WatchedOperation, timings: readonly Timing[]): void;
   close(): Promise<void>;
 }
@@ -33,41 +33,201 @@ interface TelemetryParts {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Opens metrics, and traces if the environment names an endpoint for them, by the variables of OpenTelemetry. */
+/** The fields of an operation that traces and metrics need; its row has them all. */
+export interface WatchedOperation {
+  readonly id: string;
+  readonly operation: SubmittedOperation;
+  readonly status: OperationStatus;
+  readonly attempt: number;
+  readonly traceparent: string | null;
+  readonly created_at: Date;
+  /** Start of the first attempt. */
+  readonly started_at: Date | null;
+  readonly attempt_started_at: Date | null;
+  readonly finished_at: Date | null;
+  readonly error: Problem | null;
+}
+
+export interface RequestDone {
+  /** The pattern of the route, such as `/v1/operations/:id`; undefined if none matched. Never a path. */
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly code?: string | undefined;
+}
+
+/** What a process of one request does; `track` works for an ended job instead. */
+const REQUEST_KINDS = ["report", "prepare", "track"] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
+
+/** Methods with a label of their own. All others, which callers may invent, share one label. */
+export const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Outcomes of one attempt to deliver an event: `retried` failed and will be repeated, `failed` will not. */
+export const DELIVERY_OUTCOMES = ["delivered", "retried", "failed"] as const;
+export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
+
+/** Seconds, from a small job of a warm service to overnight training. */
+const JOB_BUCKETS = [
+  0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200,
+];
+const REQUEST_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** Default metrics of prom-client that are gauges with names of counters. Others have the same numbers by type. */
+const MISNAMED_GAUGES = ["handles", "requests", "resources"].map((what) => `nodejs_active_${what}_total`);
+
+const COUNTERS = {
+  operations_submitted: ["Operations taken in.", "operation"],
+  operations_ended: ["Operations that have ended.", "operation", "status"],
+  operation_failures: ["Operations that failed, by the code of the problem.", "operation", "code"],
+  attempts_started: ["Attempts that this service has started.", "operation"],
+  attempts_lost: ["Attempts whose process or execution was lost.", "operation"],
+  http_requests: ["Requests answered.", "method", "route", "status"],
+  http_connections_refused: ["Connections refused because the limit of open connections was reached."],
+  webhook_deliveries: ["Attempts to deliver an event.", "target", "outcome"],
+  request_processes: ["Processes that worked on one request, by how they ended.", "kind", "outcome"],
+} as const satisfies Record<string, readonly [help: string, ...labels: string[]]>;
+
+/** Gauges that are read with the metrics, and what gives their values. */
+const GAUGES = {
+  operations_queued: ["Operations waiting to start, for all services on the database.", "queueLength"],
+  jobs_running: ["Jobs that this service runs.", "runningJobs"],
+  request_processes_running: ["Processes that work on single requests.", "requestProcesses"],
+  cores_in_use: ["Cores that its running jobs have.", "coresTaken"],
+} as const;
+
+type Gauges = Readonly<Record<(typeof GAUGES)[keyof typeof GAUGES][1], () => number | Promise<number>>>;
+
+/**
+ * Opens metrics, and traces if the environment names an endpoint for them, by the variables of OpenTelemetry. The metrics are those of one
+ * service, for Prometheus. Labels have only bounded values: operations, statuses, codes, patterns of routes and the operator's webhook
+ * targets; no ids and no paths.
+ */
 export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = [] }: TelemetryParts) {
-  const { requestEnded, ...metrics } = openMetrics({
-    log,
-    lostLines,
-    targets: webhooks.map(({ name }) => name),
-  });
   // The packages that create and send spans are loaded only if traces are wanted.
-  const traces = wantsTraces(env) ? (await import("./otlp-traces.ts")).otlpTraces(log) : NO_TRACES;
+  const endpoint = env.OTEL_EXPORTER_OTLP_ENDPOINT?.trim() || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?.trim();
+  const isDisabled = env.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true";
+  const traces = endpoint && !isDisabled ? (await import("./otlp-traces.ts")).otlpTraces(log) : NO_TRACES;
+  const registry = new Registry();
+  const registers = [registry];
+  const counters = Object.entries(COUNTERS).map(([name, [help, ...labelNames]]) => {
+    return [name, new Counter({ name: `mucast_${name}_total`, help, labelNames, registers })];
+  });
+  const count: Record<keyof typeof COUNTERS, Counter> = Object.fromEntries(counters);
+  const histogram = (name: string, help: string, buckets: number[], ...labelNames: string[]) =>
+    new Histogram({ name: `mucast_${name}_seconds`, help, labelNames, buckets, registers });
+  const waitedHelp = "Time from submission to the first attempt.";
+  const waited = histogram("operation_queue", waitedHelp, JOB_BUCKETS, "operation");
+  const ranHelp = "Time from the first attempt to the end.";
+  const ran = histogram("operation_run", ranHelp, JOB_BUCKETS, "operation", "status");
+  const answeredHelp = "Time from a request to the end of its response. Event streams stay open by design.";
+  const answered = histogram("http_request_duration", answeredHelp, REQUEST_BUCKETS, "method", "route");
+  const help = "Streams of events that are open.";
+  const streams = new Gauge({ name: "mucast_event_streams", help, registers });
+  new Counter({
+    name: "mucast_log_lines_lost_total",
+    help: "Log lines that could not be written.",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(lostLines());
+    },
+  });
+  // Always 1: other metrics can be joined with its labels. An unknown commit has no label.
+  new Gauge({
+    name: "mucast_build_info",
+    help: "The version and the commit of this service.",
+    labelNames: ["version", "commit"],
+    registers,
+  }).set({ version: MUCAST_VERSION, ...(MUCAST_COMMIT === undefined ? {} : { commit: MUCAST_COMMIT }) }, 1);
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED_GAUGES) registry.removeSingleMetric(name);
+
+  // Counters with known labels start at 0, so that their first event is an increase.
+  const codes = Object.keys(ERROR_TABLE);
+  for (const operation of SUBMITTED_OPERATIONS) {
+    for (const name of ["operations_submitted", "attempts_started", "attempts_lost"] as const)
+      count[name].inc({ operation }, 0);
+    for (const status of OPERATION_STATUSES.filter(isEnded))
+      count.operations_ended.inc({ operation, status }, 0);
+    for (const code of codes) count.operation_failures.inc({ operation, code }, 0);
+  }
+  for (const kind of REQUEST_KINDS)
+    for (const outcome of ["done", ...codes]) count.request_processes.inc({ kind, outcome }, 0);
+  for (const { name: target } of webhooks)
+    for (const outcome of DELIVERY_OUTCOMES) count.webhook_deliveries.inc({ target, outcome }, 0);
+
+  let sources: Gauges | undefined;
+  for (const [name, [help, source]] of Object.entries(GAUGES)) {
+    new Gauge({
+      name: `mucast_${name}`,
+      help,
+      registers,
+      async collect() {
+        try {
+          if (sources) this.set(await sources[source]());
+        } catch (error) {
+          // The gauge is missing from the answer.
+          this.remove();
+          log.warn({ err: error, metric: name }, "a metric could not be read");
+        }
+      },
+    });
+  }
+
   return {
-    ...metrics,
-    requestStarted(request: RequestBegun): WatchedRequest {
+    requestStarted(request: RequestBegun): ReturnType<Traces["request"]> {
       const startedAt = performance.now();
       const { traceparent, ended } = traces.request(request);
       return {
         traceparent,
         ended(done) {
-          requestEnded(request.method, done, (performance.now() - startedAt) / 1_000);
+          const { route = "none", status } = done;
+          const method = METHODS.has(request.method) ? request.method : "other";
+          count.http_requests.inc({ method, route, status });
+          answered.observe({ method, route }, (performance.now() - startedAt) / 1_000);
           ended(done);
         },
       };
     },
-    /** An operation ended. @param timings of its job, if the job reported them. */
-    ended(operation: WatchedOperation, timings: readonly Timing[]): void {
-      metrics.ended(operation);
-      traces.ended(operation, timings);
+    /** A stream of events opened. @returns a function that reports its end, called once. */
+    streamOpened(): () => void {
+      streams.inc();
+      return () => streams.dec();
     },
+    connectionRefused: () => count.http_connections_refused.inc(),
+    queued: ({ operation }: WatchedOperation) => count.operations_submitted.inc({ operation }),
+    started({ operation, attempt, created_at, attempt_started_at: startedAt }: WatchedOperation): void {
+      count.attempts_started.inc({ operation });
+      if (attempt === 1 && startedAt) waited.observe({ operation }, secondsBetween(created_at, startedAt));
+    },
+    attemptLost: ({ operation }: WatchedOperation) => count.attempts_lost.inc({ operation }),
+    /** An operation ended. @param timings of its job, if the job reported them. */
+    ended(ended: WatchedOperation, timings: readonly Timing[]): void {
+      const { operation, status, started_at, finished_at, error } = ended;
+      count.operations_ended.inc({ operation, status });
+      const code = Object.hasOwn(ERROR_TABLE, error?.code ?? "") ? error!.code : "other";
+      if (status === "Failed") count.operation_failures.inc({ operation, code });
+      if (started_at && finished_at)
+        ran.observe({ operation, status }, secondsBetween(started_at, finished_at));
+      traces.ended(ended, timings);
+    },
+    delivery: (target: string, outcome: DeliveryOutcome) => count.webhook_deliveries.inc({ target, outcome }),
+    /** A process that worked on one request ended. @param outcome `done`, or the code of its error. */
+    requestProcessEnded: (kind: RequestKind, outcome: "done" | ErrorCode) =>
+      count.request_processes.inc({ kind, outcome }),
+    gauges(gauges: Gauges): void {
+      sources = gauges;
+    },
+    /** The answer of `/metrics`, in Prometheus' text format. */
+    metrics: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
     /** Sends the last spans, for some seconds at most. */
     close: () => traces.close(),
   };
 }
 
-function wantsTraces(env: TelemetryParts["env"]): boolean {
-  if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true") return false;
-  return [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some((url) => url?.trim());
+/** Never negative, since the times may come from the clocks of two machines. */
+function secondsBetween(from: Date, to: Date): number {
+  return Math.max(0, to.getTime() - from.getTime()) / 1_000;
 }
 
 /** Creates no spans, and passes on the trace of the caller. */

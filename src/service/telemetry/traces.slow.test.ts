@@ -43,14 +43,12 @@ function span(name: string): ReceivedSpan {
 
 function operation(fields: Partial<WatchedOperation> = {}): WatchedOperation {
   return {
-    ...{
-      id: "op1",
-      operation: "run_ml_job",
-      status: "Succeeded",
-      attempt: 2,
-      traceparent: null,
-      error: null,
-    },
+    id: "op1",
+    operation: "run_ml_job",
+    status: "Succeeded",
+    attempt: 2,
+    traceparent: null,
+    error: null,
     created_at: new Date(1_000_000),
     started_at: new Date(1_002_500),
     attempt_started_at: new Date(1_005_000),
@@ -60,12 +58,16 @@ function operation(fields: Partial<WatchedOperation> = {}): WatchedOperation {
 }
 
 describe("the span of a request", () => {
-  it("continues the trace of the caller, has the name of its route, and passes its context on", async () => {
-    const { traceparent } = await traced((telemetry) => {
-      const request = telemetry.requestStarted({ method: "POST", traceparent: SAMPLED });
+  /** The context that a request passes on. */
+  const send = (sent: string) =>
+    traced((telemetry) => {
+      const request = telemetry.requestStarted({ method: "POST", traceparent: sent });
       request.ended({ route: "/v1/run_ml_job", status: 202 });
-      return request;
+      return request.traceparent;
     });
+
+  it("continues the trace of the caller, has the name of its route, and passes its context on", async () => {
+    const traceparent = await send(SAMPLED);
     const { traceId, parentSpanId, spanId, kind, attributes, status } = span("POST /v1/run_ml_job");
     assert.deepEqual([traceId, parentSpanId, kind, status.code], [TRACE, PARENT, 2, 0]);
     assert.deepEqual(attributes, {
@@ -92,11 +94,7 @@ describe("the span of a request", () => {
   });
 
   it("is not sent if the caller does not sample, and its context says so", async () => {
-    const { traceparent } = await traced((telemetry) => {
-      const request = telemetry.requestStarted({ method: "GET", traceparent: `00-${TRACE}-${PARENT}-00` });
-      request.ended({ route: "/healthz", status: 200 });
-      return request;
-    });
+    const traceparent = await send(`00-${TRACE}-${PARENT}-00`);
     assert.deepEqual(receiver.spans, []);
     assert.match(traceparent!, new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
   });
@@ -150,12 +148,11 @@ describe("sending", () => {
   it("goes to the traces of the endpoint, with the headers and the resource of the environment", async () => {
     await traced(ask);
     assert.deepEqual([receiver.paths.at(-1), receiver.headers.at(-1)!["x-tenant"]], ["/v1/traces", "t1"]);
-    const resource = receiver.resources.at(-1)!;
-    const names = ["service.name", "service.version", "deployment.environment.name"];
-    assert.deepEqual(
-      names.map((name) => resource[name]),
-      ["forecasts", MUCAST_BUILD, "test"],
-    );
+    assert.partialDeepStrictEqual(receiver.resources.at(-1), {
+      "service.name": "forecasts",
+      "service.version": MUCAST_BUILD,
+      "deployment.environment.name": "test",
+    });
   });
 
   it("that is refused or gets no answer is logged once and holds nothing up", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FormSchemas } from "../../../contract/api/published-schemas.ts";
-import { formSchemasText } from "../../../service/http/web-files.ts";
+import { formSchemasText } from "../../../service/http/page-routes.ts";
 import { pathName } from "../payload/refusal.ts";
 import { placeholderText } from "./field-text.ts";
 import { labelOf } from "./labels.ts";
