@@ -58,7 +58,7 @@ test("the installed package brings the client", () => {
 
 test(`the installed package brings the modules of the console`, () => {
   const used =
-    'import { readConsoleFiles } from "./node_modules/mucast/dist/service/http/page/console-files.js"; console.log([...readConsoleFiles().files.keys()].filter((path) => /main|client.js|css/.test(path)).sort().join())';
+    'import { readConsoleFiles } from "./node_modules/mucast/dist/service/http/page-routes.js"; console.log([...readConsoleFiles().files.keys()].filter((path) => /main|client.js|css/.test(path)).sort().join())';
   const { stdout } = run(process.execPath, ["--input-type=module", "-e", used], folder);
   assert.equal(
     stdout,
@@ -126,7 +126,7 @@ test("set-up removes environments of other versions, in a package without the lo
   mkdirSync(old, { recursive: true });
   const env = { XDG_CACHE_HOME: cache, MUCAST_PYTHON: "/opt/python" };
   const { stderr } = mucastOn(process.execPath, ["setup", "--prune"], env);
-  assert.match(stderr, /^setup: removed dl-0123456789abcdef, 0 MB\n/);
+  assert.match(stderr, /^setup: removed dl-0123456789abcdef, which freed 0 MB\n/);
   assert.ok(!existsSync(old));
 });
 

@@ -9,8 +9,7 @@ import { operationPageSchema, operationSchema } from "../../contract/api/operati
 import { type Snapshot, type StoredEvent, storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
-import type { EpochPoint, EventBatch } from "../../contract/output/job-events.ts";
-import type { RunSummary } from "../../contract/output/job-events.ts";
+import type { EpochPoint, EventBatch, RunSummary } from "../../contract/output/job-events.ts";
 import { statusKey } from "../../contract/output/job-events.ts";
 import { type Failure, problemOf } from "../../contract/problems/problem.ts";
 import { countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
