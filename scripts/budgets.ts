@@ -22,25 +22,25 @@ const DATA =
 const CODE: readonly CodeBudget[] = [
   ["contract", 8_188, 344_941, /^src\/contract\//],
   ["tables + ingest + prepare", 4_305, 186_420, /^src\/(tables|ingest|prepare)\//],
-  ["panel", 2_839, 122_366, /^src\/panel\//],
+  ["panel", 2_625, 113_365, /^src\/panel\//],
   ["evaluate", 4_021, 169_631, /^src\/evaluate\//],
-  ["engine (TypeScript)", 3_591, 145_095, /^src\/engine\//],
-  ["jobs", 8_896, 377_685, /^src\/jobs\//],
+  ["engine (TypeScript)", 2_694, 112_727, /^src\/engine\//],
+  ["jobs", 6_558, 293_243, /^src\/jobs\//],
   ["blob", 2_696, 116_186, /^src\/blob\//],
   ["outputs + replay + export + choose", 2_169, 97_729, /^src\/(outputs|replay|export|choose)\//],
   ["audit", 5_356, 225_443, /^src\/audit\//],
   ["report", 6_954, 291_614, /^src\/report\//],
   ["console", 7_881, 303_136, /^src\/console\//],
   ["client", 1_283, 52_560, /^src\/client\//],
-  ["cli", 3_991, 171_326, /^src\/cli\//],
-  ["executors + processes", 2_009, 84_937, /^src\/(executors|processes)\//],
-  ["service", 10_856, 474_172, /^src\/service\//],
+  ["cli", 3_989, 171_271, /^src\/cli\//],
+  ["executors + processes", 2_009, 84_908, /^src\/(executors|processes)\//],
+  ["service", 10_519, 464_374, /^src\/service\//],
   ["tracking", 424, 20_662, /^src\/tracking\//],
-  ["engine (Python)", 7_208, 303_626, /^engine\//],
+  ["engine (Python)", 5_917, 252_848, /^engine\//],
   ["client (Python)", 1_829, 68_886, /^clients\//],
   ["styles and scripts of pages", 3_041, 51_027, /^web\//],
-  ["tests", 83_070, 3_612_319, TESTS],
-  ["bench", 8_847, 356_079, /^bench\//],
+  ["tests", 78_921, 3_446_729, TESTS],
+  ["bench", 8_846, 356_030, /^bench\//],
   ["scripts", 2_995, 123_243, /^scripts\//],
   ["examples", 116, 5_357, /^examples\//],
   ["deployment", 2_589, 81_216, /^infra\/|^(Dockerfile|\.devcontainer\/.*)$/],
@@ -48,7 +48,7 @@ const CODE: readonly CodeBudget[] = [
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 67_422;
+const MAX_WORDS = 67_858;
 
 interface Count {
   lines: number;
