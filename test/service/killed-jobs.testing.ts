@@ -7,7 +7,7 @@ import { IN_RELEASE_TIER } from "../whole-matrix.testing.ts";
 import { collect } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
 import { eventually, eventuallyTrue } from "./eventually.testing.ts";
-import { executableOf, hasMapped, ownerOfPort, stillRunning } from "./processes.testing.ts";
+import { executableOf, hasMapped, ownerOf, stillRunning } from "./processes.testing.ts";
 import { untilFolderIsUnused } from "./service.testing.ts";
 
 /** Fits that last long enough to be caught while they run. */
@@ -20,7 +20,7 @@ export function killedJobs(core: () => Core): void {
     async function killReader(key: string, times: number): Promise<void> {
       const name = `data_extractor_${key}.json`;
       await core().storage.untilRequested(name, times);
-      const reader = ownerOfPort(core().storage.clientPort(name))!;
+      const reader = ownerOf(core().storage.connection(name))!;
       assert.notEqual(reader.pid, core().serving.pid, "jobs run in processes of their own");
       process.kill(reader.pid, "SIGKILL");
       await eventuallyTrue("the reader ends", () => stillRunning([reader]).length === 0);

@@ -42,18 +42,24 @@ export function processesNaming(folder: string): ProcessInfo[] {
   );
 }
 
+/** Ports of both ends. */
+export interface Connection {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Whether it has mapped a file whose path contains `part`; a Python worker maps the matrix of the ticker it fits. */
 export function hasMapped(pid: number, part: RegExp): boolean {
   return part.test(textOf(`/proc/${pid}/maps`));
 }
 
-/** The process that has an IPv4 TCP connection from the local port. */
-export function ownerOfPort(port: number): ProcessInfo | undefined {
-  const hex = port.toString(16).toUpperCase().padStart(4, "0");
+/** The process that has an IPv4 TCP connection between the ports. Processes with other servers may share its own port. */
+export function ownerOf({ from, to }: Connection): ProcessInfo | undefined {
+  const hex = (port: number) => `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const connection = readFileSync("/proc/net/tcp", "utf8")
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
-    .find(([, local, , state]) => local?.endsWith(`:${hex}`) && state === "01");
+    .find(([, own, other, state]) => own?.endsWith(hex(from)) && other?.endsWith(hex(to)) && state === "01");
   const socket = `socket:[${connection?.[9]}]`;
   return allProcesses().find(({ pid }) =>
     namesIn(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === socket),

@@ -9,7 +9,7 @@ import { type Answer, Api, collect } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";
 import { eventually, eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, PRICES, payload } from "./inputs.testing.ts";
-import { ownerOfPort } from "./processes.testing.ts";
+import { ownerOf } from "./processes.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe, untilNoneRuns } from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
 
@@ -48,7 +48,7 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
   async function runnerOf(key: string, times = 1): Promise<Serving> {
     const name = `data_extractor_${key}.json`;
     await storage.untilRequested(name, times);
-    const reader = ownerOfPort(storage.clientPort(name))!;
+    const reader = ownerOf(storage.connection(name))!;
     return services.find((service) => service.processes().some(({ pid }) => pid === reader.pid))!;
   }
 

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { eventuallyTrue } from "./eventually.testing.ts";
+import type { Connection } from "./processes.testing.ts";
 
 export type Behaviour =
   | { readonly kind: "serve" }
@@ -26,7 +27,7 @@ interface StoredHere {
   behaviour: Behaviour;
   readonly waiting: (() => void)[];
   requests: number;
-  clientPort: number;
+  connection: Connection;
 }
 
 export interface FakeStorage {
@@ -41,8 +42,8 @@ export interface FakeStorage {
   /** Resolves once a request for the blob has come. */
   untilRequested(name: string, times?: number): Promise<void>;
   requests(name: string): number;
-  /** The port that the last request for the blob came from. */
-  clientPort(name: string): number;
+  /** The one that the last request for the blob came over. */
+  connection(name: string): Connection;
   stop(): Promise<void>;
 }
 
@@ -53,7 +54,7 @@ export async function startFakeStorage(): Promise<FakeStorage> {
     const blob = blobs.get(name);
     if (blob === undefined) return void answer.writeHead(404).end();
     blob.requests++;
-    blob.clientPort = request.socket.remotePort!;
+    blob.connection = { from: request.socket.remotePort!, to: request.socket.localPort! };
     if (blob.behaviour.kind === "hold") blob.waiting.push(() => serve(blob, request, answer));
     else serve(blob, request, answer);
   }).listen(0, "127.0.0.1");
@@ -65,7 +66,13 @@ export async function startFakeStorage(): Promise<FakeStorage> {
     url,
     env: { MUCAST_ALLOWED_BLOB_URLS: url, MUCAST_PRIVATE_ORIGINS: origin },
     put: (name, text, behaviour = { kind: "serve" }) =>
-      void blobs.set(name, { bytes: Buffer.from(text), behaviour, waiting: [], requests: 0, clientPort: 0 }),
+      void blobs.set(name, {
+        bytes: Buffer.from(text),
+        behaviour,
+        waiting: [],
+        requests: 0,
+        connection: { from: 0, to: 0 },
+      }),
     release: (name) => {
       const blob = blobs.get(name)!;
       blob.behaviour = { kind: "serve" };
@@ -75,7 +82,7 @@ export async function startFakeStorage(): Promise<FakeStorage> {
       await eventuallyTrue(`${name} is asked for`, () => blobs.get(name)!.requests >= times);
     },
     requests: (name) => blobs.get(name)!.requests,
-    clientPort: (name) => blobs.get(name)!.clientPort,
+    connection: (name) => blobs.get(name)!.connection,
     stop: async () => {
       server.closeAllConnections();
       server.close();

@@ -13,7 +13,7 @@ import { collect, problemOf } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, PRICES, payload, RIDGE } from "./inputs.testing.ts";
-import { ownerOfPort, stillRunning } from "./processes.testing.ts";
+import { ownerOf, stillRunning } from "./processes.testing.ts";
 
 /** One cut of a quick job, and no other check. */
 const QUICK = { checks: ["truncation"], truncations: 1, quick: true };
@@ -152,7 +152,7 @@ export function verdicts(core: () => Core): void {
       const key = "audit-killed";
       const { id } = await held(key);
       await core().storage.untilRequested(feature(key));
-      const reader = ownerOfPort(core().storage.clientPort(feature(key)))!;
+      const reader = ownerOf(core().storage.connection(feature(key)))!;
       process.kill(reader.pid, "SIGKILL");
       await eventuallyTrue("the reader ends", () => stillRunning([reader]).length === 0);
       await core().storage.untilRequested(feature(key), 2);

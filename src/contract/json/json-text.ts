@@ -230,7 +230,7 @@ export async function readWholeJson(
     pieces.push(piece);
   }
   try {
-    return { value: JSON.parse(Buffer.concat(pieces).toString("utf8")) };
+    return { value: JSON.parse(await new Blob(pieces as Uint8Array<ArrayBuffer>[]).text()) };
   } catch (error) {
     return { fault: (error as SyntaxError).message };
   }
