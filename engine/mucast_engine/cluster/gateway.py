@@ -17,7 +17,6 @@ from typing import Any, Literal
 from mucast_engine.arrays import ArrayRef, ArrayStore, Message
 from mucast_engine.cluster.cluster import MAX_STARTS, NODE_LOST, Cluster, Run, result_of
 from mucast_engine.cluster.connect import ClusterError, connect
-from mucast_engine.cluster.node import hold_core
 from mucast_engine.cluster.nodes import Needs, listed
 from mucast_engine.failure import TaskError, sentence_of, unknown
 
@@ -147,12 +146,13 @@ class Gateway:
         ray = await asyncio.to_thread(connect, url, insecure, seconds)
         cluster = self._cluster = Cluster(ray, self._libraries, self._folder, self._say)
         await cluster.look()
-        demand = None if cluster.nodes.with_cores else ray.remote(num_cpus=1)(hold_core).remote()
+        # An autoscaler sees that a core is needed.
+        demand = None if cluster.nodes.with_cores else ray.remote(num_cpus=1)(lambda: None).remote()
         while not cluster.nodes.with_cores:
             self._check_waiting(time.monotonic())
             await asyncio.sleep(LOOK_SECONDS)
             await cluster.look()
-        del demand  # An autoscaler has seen it.
+        del demand
         greeting = await cluster.inspect_all()
         nodes = [
             {"name": node.name, "cpus": node.cpus, "gpus": node.gpus, "memory_bytes": node.memory_bytes}
