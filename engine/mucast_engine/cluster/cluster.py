@@ -34,6 +34,7 @@ KEPT_SHARE = 0.5
 GPU_INQUIRY = 0.01
 # Those of the gateway's environment that processes on nodes get: what decides threads and kernels.
 VARIABLES = re.compile(r"(OMP|OPENBLAS|MKL|NPY|ATEN|MUCAST)_")
+NO_NODE = 56 * "0"
 NODE_LOST = "the node was lost"
 # Why a task has no answer, by the names of Ray's exceptions.
 ENDINGS = {
@@ -189,7 +190,7 @@ class Cluster:
         if run.needs.memory:
             options["memory"] = run.needs.memory
         if run.needs.node is not None:
-            options |= self.on_node(next((one.id for one in members if one.name == run.needs.node), ""))
+            options |= self.on_node(next((one.id for one in members if one.name == run.needs.node), NO_NODE))
         elif avoided := [id for id in self.nodes.with_cores if id not in self.nodes.admitted]:
             options["label_selector"] = {"ray.io/node-id": f"!in({','.join(avoided)})"}
         remote = (self._run_on_gpu if run.needs.gpus else self._run_task).options(**options).remote
