@@ -26,8 +26,6 @@ function check(file: string): Check {
   return [file, () => process.execPath, ["--test", file]];
 }
 
-/** Clusters that wait for the loss of a node leave the processor to others. */
-const AT_A_TIME = 2;
-const failed = await runChecks((named.length > 0 ? named : all).map(check), AT_A_TIME, MAX_MINUTES);
+const failed = await runChecks((named.length > 0 ? named : all).map(check), 2, MAX_MINUTES);
 if (failed.length > 0) process.stdout.write(`\nfailed: ${failed.join(", ")}\n`);
 process.exitCode = failed.length === 0 ? 0 : 1;
