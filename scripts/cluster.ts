@@ -26,6 +26,6 @@ function check(file: string): Check {
   return [file, () => process.execPath, ["--test", file]];
 }
 
-const failed = await runChecks((named.length > 0 ? named : all).map(check), 1, MAX_MINUTES);
+const failed = await runChecks((named.length > 0 ? named : all).map(check), 2, MAX_MINUTES);
 if (failed.length > 0) process.stdout.write(`\nfailed: ${failed.join(", ")}\n`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -34,6 +34,7 @@ KEPT_SHARE = 0.5
 GPU_INQUIRY = 0.01
 # Those of the gateway's environment that processes on nodes get: what decides threads and kernels.
 VARIABLES = re.compile(r"(OMP|OPENBLAS|MKL|NPY|ATEN|MUCAST)_")
+NO_NODE = 56 * "0"
 NODE_LOST = "the node was lost"
 # Why a task has no answer, by the names of Ray's exceptions.
 ENDINGS = {
@@ -103,7 +104,10 @@ class Cluster:
 
         head = self.on_node(self.nodes.head)
         self.mailbox = await self.in_order(lambda: Queue(actor_options={"num_cpus": 0, **head}))
-        variables = self.ray.remote(num_cpus=0)(node.read_variables).options(**head).remote()
+        health = self.ray.remote(num_cpus=0)(
+            lambda: {key: value for key, value in os.environ.items() if key.startswith(("RAY_health_", "RAY_grpc_"))}
+        )
+        variables = health.options(**head).remote()
         asked = {asyncio.ensure_future(self.inspect(id)): id for id in self.nodes.with_cores}
         done, waiting = await asyncio.wait(asked, timeout=INSPECTION_SECONDS)
         names = listed(sorted(self.nodes.name_of(asked[one]) for one in waiting))
@@ -186,7 +190,7 @@ class Cluster:
         if run.needs.memory:
             options["memory"] = run.needs.memory
         if run.needs.node is not None:
-            options |= self.on_node(next((one.id for one in members if one.name == run.needs.node), ""))
+            options |= self.on_node(next((one.id for one in members if one.name == run.needs.node), NO_NODE))
         elif avoided := [id for id in self.nodes.with_cores if id not in self.nodes.admitted]:
             options["label_selector"] = {"ray.io/node-id": f"!in({','.join(avoided)})"}
         remote = (self._run_on_gpu if run.needs.gpus else self._run_task).options(**options).remote

@@ -17,7 +17,6 @@ from typing import Any, Literal
 from mucast_engine.arrays import ArrayRef, ArrayStore, Message
 from mucast_engine.cluster.cluster import MAX_STARTS, NODE_LOST, Cluster, Run, result_of
 from mucast_engine.cluster.connect import ClusterError, connect
-from mucast_engine.cluster.node import hold_core
 from mucast_engine.cluster.nodes import Needs, listed
 from mucast_engine.failure import TaskError, sentence_of, unknown
 
@@ -147,12 +146,13 @@ class Gateway:
         ray = await asyncio.to_thread(connect, url, insecure, seconds)
         cluster = self._cluster = Cluster(ray, self._libraries, self._folder, self._say)
         await cluster.look()
-        demand = None if cluster.nodes.with_cores else ray.remote(num_cpus=1)(hold_core).remote()
+        # An autoscaler sees that a core is needed.
+        demand = None if cluster.nodes.with_cores else ray.remote(num_cpus=1)(lambda: None).remote()
         while not cluster.nodes.with_cores:
             self._check_waiting(time.monotonic())
             await asyncio.sleep(LOOK_SECONDS)
             await cluster.look()
-        del demand  # An autoscaler has seen it.
+        del demand
         greeting = await cluster.inspect_all()
         nodes = [
             {"name": node.name, "cpus": node.cpus, "gpus": node.gpus, "memory_bytes": node.memory_bytes}
@@ -197,35 +197,41 @@ class Gateway:
 
     async def _work(self, worker: int, run: Run) -> None:
         """One task, from the sending of its arrays to its answer or the end of its slot."""
+        message: Message = {}
+        ending = ""
         try:
-            while True:
-                await self._cluster.in_order(self._cluster.send, run)
-                if run.ref is None:
-                    self._end_slot(worker, run, CANCELED)
-                    return
-                if run.killed:
-                    self._spawn(self._cancel(worker, run))
-                answer = await result_of(run.ref)
-                if "greeting" not in answer:
-                    break
-                # A node that joined a moment ago, and has not been inspected.
-                run.starts, run.node = 0, None
-                self._judge(answer["node"], answer["greeting"])
-            if run.killed:
-                self._end_slot(worker, run, CANCELED)
-                return
-            self._tell_progress(run, 0, answer["updates"])
-            for name, values in answer["arrays"].items():
-                self._store.write(name, values)
-            message: Message = answer["message"]
+            answer = await self._compute(worker, run)
+            if not run.killed:
+                self._tell_progress(run, 0, answer["updates"])
+                for name, values in answer["arrays"].items():
+                    self._store.write(name, values)
+                message = answer["message"]
         except TaskError as error:  # An array cannot be read or written here.
             message = {"event": "error", "code": error.code, "message": error.message, "data": error.data}
         except self._cluster.ray.exceptions.RayError as error:
-            self._end_slot(worker, run, CANCELED if run.killed else self._cluster.ending_of(error), MAX_STARTS)
-            return
-        if self._runs.get(worker) is run:
+            ending = self._cluster.ending_of(error)
+        if run.killed:
+            self._end_slot(worker, run, CANCELED)
+        elif ending:
+            self._end_slot(worker, run, ending, MAX_STARTS)
+        elif self._runs.get(worker) is run:
             self._runs[worker] = None
             self._emit({"id": run.id, **message})
+
+    async def _compute(self, worker: int, run: Run) -> Message:
+        """What a node answers; nothing if the task is killed before it is sent."""
+        while True:
+            await self._cluster.in_order(self._cluster.send, run)
+            if run.ref is None:
+                return {}
+            if run.killed:
+                self._spawn(self._cancel(worker, run))
+            answer: Message = await result_of(run.ref)
+            if "greeting" not in answer:
+                return answer
+            # A node that joined a moment ago, and has not been inspected.
+            run.ref, run.starts, run.node = None, 0, None
+            self._judge(answer["node"], answer["greeting"])
 
     async def _cancel(self, worker: int, run: Run) -> None:
         for _ in range(CANCEL_SECONDS):

@@ -47,12 +47,3 @@ def _show_gpus() -> None:
     if "torch" not in sys.modules:
         gpus = ray.get_runtime_context().get_accelerator_ids()["GPU"]
         os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(sorted(gpus))
-
-
-def read_variables() -> dict[str, str]:
-    """The variables by which Ray on this node decides that another node is lost."""
-    return {name: value for name, value in os.environ.items() if name.startswith(("RAY_health_check_", "RAY_grpc_"))}
-
-
-def hold_core() -> None:
-    """A task that waits for a core, so that an autoscaler sees that one is needed."""

@@ -122,15 +122,7 @@ def facts_of(greeting: Message) -> dict[str, str]:
     facts |= {MACHINE_WORDS[name]: value for name, value in greeting["machine"].items()}
     if greeting["kernel_level"] is not None:
         del facts["the processor"]
-    return {what: _in_words(value) for what, value in facts.items()}
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, list):
-        return " ".join(str(entry) for entry in value) or "none"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_in_words(entry)}" for name, entry in value.items()) or "none"
-    return str(value)
+    return {what: str(value) for what, value in facts.items()}
 
 
 def differences(facts: dict[str, str], expected: dict[str, str]) -> dict[str, str]:

@@ -92,6 +92,7 @@ class GatewayProcess:
             self._taken += 1
             if is_it(message):
                 return message
+            assert message["event"] != "failed", message
 
     def _read(self) -> None:
         assert self.process.stdout is not None

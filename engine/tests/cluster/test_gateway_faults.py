@@ -31,23 +31,11 @@ def cluster(start_cluster: Callable[..., StartedCluster]) -> Iterator[StartedClu
 
 
 @pytest.fixture
-def gateway(free_cluster: StartedCluster, tmp_path: Path) -> Iterator[GatewayProcess]:
-    with GatewayProcess(tmp_path, "catboost", *free_cluster.arguments, **free_cluster.env) as process:
+def gateway(cluster: StartedCluster, tmp_path: Path) -> Iterator[GatewayProcess]:
+    until_none(working, cluster, *ADDRESSES)  # Of the test before.
+    with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as process:
         process.wait_for("ready")
         yield process
-
-
-@pytest.fixture
-def free_cluster(cluster: StartedCluster) -> StartedCluster:
-    """Nothing of the test before is left: its server on the head may still begin tasks until it ends."""
-    until_none(servers, cluster, "head")
-    until_none(working, cluster, *ADDRESSES)
-    return cluster
-
-
-def servers(cluster: StartedCluster, node: str) -> list[int]:
-    """Those that Ray has started on the head, one for each gateway."""
-    return [one["pid"] for one in cluster.processes(node) if "--mode=specific-server" in one["command"]]
 
 
 def working(cluster: StartedCluster, node: str) -> list[int]:

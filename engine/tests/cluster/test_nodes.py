@@ -93,7 +93,9 @@ def changed(part: str, name: str, value: object, **changes: Any) -> list[str]:
 def test_all_that_decides_bytes_tells_nodes_apart() -> None:
     assert changed("versions", "lightgbm", "4.6.0") == ["lightgbm 4.6.0 instead of 4.7.0"]
     assert changed("threads", "openmp", 2) == ["threads of openmp 2 instead of 1"]
-    assert changed("machine", "numpy_dispatch", ["X86_V3"]) == ["NumPy's kernels X86_V3 instead of X86_V3 X86_V4"]
+    assert changed("machine", "numpy_dispatch", ["X86_V3"]) == [
+        "NumPy's kernels ['X86_V3'] instead of ['X86_V3', 'X86_V4']"
+    ]
     assert changed("machine", "processor", "arm") == [
         f"the processor arm instead of {GREETING['machine']['processor']}"
     ]

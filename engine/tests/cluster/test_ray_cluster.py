@@ -26,7 +26,8 @@ def test_it_reaches_nothing_outside_and_is_reached_at_one_port(
             return subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
 
         assert stat.S_IMODE(cluster.token_file.stat().st_mode) == 0o600
-        assert connects("10.77.0.2", 10001)
+        while not connects("10.77.0.2", 10001):  # The head starts Ray's client server last.
+            pass
         assert not connects("127.0.0.1", outside.getsockname()[1])
         assert not connects("192.0.2.1", 80)
         socket.create_connection(("127.0.0.1", int(cluster.address.rpartition(":")[2]))).close()
