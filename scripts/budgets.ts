@@ -20,7 +20,7 @@ const DATA =
   /\.(parquet|gz|webp|svg|pem|in|txt|ipynb|typed|npmrc)$|(^|\/)(LICENSE|package-lock\.json|\.nvmrc|\.gitignore|\.dockerignore|\.editorconfig)$|^test\/(cases|tables)\/.*\.json$/;
 
 const CODE: readonly CodeBudget[] = [
-  ["contract", 8_188, 344_941, /^src\/contract\//],
+  ["contract", 8_188, 344_961, /^src\/contract\//],
   ["tables + ingest + prepare", 4_305, 186_420, /^src\/(tables|ingest|prepare)\//],
   ["panel", 2_625, 113_365, /^src\/panel\//],
   ["evaluate", 4_021, 169_631, /^src\/evaluate\//],
@@ -36,10 +36,10 @@ const CODE: readonly CodeBudget[] = [
   ["executors + processes", 2_009, 84_908, /^src\/(executors|processes)\//],
   ["service", 10_519, 464_374, /^src\/service\//],
   ["tracking", 424, 20_662, /^src\/tracking\//],
-  ["engine (Python)", 5_917, 252_848, /^engine\//],
+  ["engine (Python)", 5_910, 252_520, /^engine\//],
   ["client (Python)", 1_829, 68_886, /^clients\//],
   ["styles and scripts of pages", 3_041, 51_027, /^web\//],
-  ["tests", 78_921, 3_446_729, TESTS],
+  ["tests", 78_925, 3_446_706, TESTS],
   ["bench", 8_846, 356_030, /^bench\//],
   ["scripts", 2_995, 123_243, /^scripts\//],
   ["examples", 116, 5_357, /^examples\//],
@@ -48,7 +48,7 @@ const CODE: readonly CodeBudget[] = [
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 67_858;
+const MAX_WORDS = 67_781;
 
 interface Count {
   lines: number;
