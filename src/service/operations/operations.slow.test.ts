@@ -30,7 +30,7 @@ import { appendEvents, readEvents } from "../store/events.ts";
 import { viewOf } from "../store/operation-view.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { operationsOn, SteppedOperations } from "./operations.testing.ts";
-import { insertOperation, type Submission } from "./operations.ts";
+import { insertOperation, listOperations, type Submission } from "./operations.ts";
 import { removeOldOperations } from "./retention.ts";
 
 const URLS = {
@@ -181,6 +181,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(view.error!.failure_counts, { insufficient_history: 2_000 });
     for (const event of await readEvents(tested.database(), id, 0, 10_000))
       assert.ok(jsonBytes(event) <= SIZES.event, `${event.type} ${jsonBytes(event)}`);
+    assert.equal((await readEvents(tested.database(), id, 0, 10_000, 1)).length, 1, "a portion is bounded by bytes");
     const row = (await readOperation(tested.database(), id))!;
     const lists = { warnings: JSON.stringify(row.warnings), failures: JSON.stringify(row.failures) };
     const copies = Array.from({ length: 100 }, (_, nth) => ({
@@ -188,6 +189,8 @@ onEachDatabase((tested) => {
       ...{ ...lists, error: JSON.stringify(row.error) },
     }));
     await tested.database().write((db) => db.insertInto("operations").values(copies).execute());
+    const read = await listOperations(tested.database(), caller.subject, { limit: 101 });
+    assert.ok(read[0]!.found_rows === 101 && jsonBytes(read) < 2 * SIZES.page, `${jsonBytes(read)}`);
     const seen = new Set<string>();
     let pages = 0;
     for (let cursor: string | undefined; ; ) {

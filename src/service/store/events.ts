@@ -47,20 +47,35 @@ export async function appendEvents(
   await pruneEvents(database, db, operation_id, last_seq, settings.events_kept);
 }
 
-/** Reads the next events after the one with the number `after`. */
+/**
+ * Reads the next events after the one with the number `after`.
+ * @param bytes of JSON text. An event is read if the ones before it have fewer, so the first one always is.
+ */
 export async function readEvents(
-  { db }: Database,
+  database: Database,
   operation_id: string,
   after: number,
   limit: number,
+  bytes = Number.MAX_SAFE_INTEGER,
 ): Promise<StoredEvent[]> {
-  const rows = await db
+  const { db } = database;
+  const found = db
     .selectFrom("events")
     .select(["seq", "type", "data", "created_at"])
     .where("operation_id", "=", operation_id)
     .where("seq", ">", after)
     .orderBy("seq")
-    .limit(limit)
+    .limit(limit);
+  const before = sql`over (order by seq rows between unbounded preceding and 1 preceding)`;
+  const sized = db
+    .selectFrom(found.as("found"))
+    .selectAll()
+    .select(sql<number>`coalesce(sum(${database.jsonBytes("data")}) ${before}, 0)`.as("bytes_before"));
+  const rows = await db
+    .selectFrom(sized.as("sized"))
+    .selectAll()
+    .where("bytes_before", "<", bytes)
+    .orderBy("seq")
     .execute();
   return rows.map(
     ({ seq, type, data, created_at }) =>

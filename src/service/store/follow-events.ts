@@ -63,8 +63,8 @@ export class OperationNotifications {
   }
 }
 
-/** Events that a reader holds at a time, of at most 256 KiB each; there are many readers. */
-const PORTION = 20;
+/** What a reader holds at a time, and one event more; there are many readers. */
+const PORTION = { events: 200, bytes: 2 ** 17 };
 /** The maximum delay of an event whose notification was missed. */
 const POLL_MILLISECONDS = 2_000;
 
@@ -92,7 +92,7 @@ export async function* followEvents(parts: FollowParts): AsyncGenerator<StoredEv
       yield snapshotOf(row, after);
     }
     const next = notifications.next(row.id, POLL_MILLISECONDS, signal);
-    const events = await readEvents(database, row.id, after, PORTION);
+    const events = await readEvents(database, row.id, after, PORTION.events, PORTION.bytes);
     // Retention may have removed events between the two reads. A row that is read later counts them.
     const hasGap = events.length > 0 && events.at(-1)!.seq - after > events.length;
     if (hasGap) row = await read();
