@@ -98,7 +98,10 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
         yield `retry: ${RECONNECT_MILLISECONDS}\n\n`;
         if (first !== undefined) yield eventText(first.value!);
         try {
-          for await (const event of events) yield eventText(event);
+          for await (const event of events) {
+            if (signal.aborted) return;
+            yield eventText(event);
+          }
         } catch (error) {
           // The stream of a reader that left, or of a service that closes, simply ends.
           if (!signal.aborted) throw error;
@@ -106,6 +109,8 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
       }
       const recordClose = telemetry.streamOpened();
       const stream = new PassThrough();
+      // A reader that takes nothing would hold the events of the last portion.
+      signal.addEventListener("abort", () => stream.writableNeedDrain && stream.destroy());
       const beat = setInterval(() => {
         if (!stream.writableNeedDrain) stream.write(":\n\n");
         // A token of an OIDC issuer is not checked again: it expires during a job that takes hours.

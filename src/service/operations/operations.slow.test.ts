@@ -181,7 +181,11 @@ onEachDatabase((tested) => {
     assert.deepEqual(view.error!.failure_counts, { insufficient_history: 2_000 });
     for (const event of await readEvents(tested.database(), id, 0, 10_000))
       assert.ok(jsonBytes(event) <= SIZES.event, `${event.type} ${jsonBytes(event)}`);
-    assert.equal((await readEvents(tested.database(), id, 0, 10_000, 1)).length, 1, "a portion is bounded by bytes");
+    assert.equal(
+      (await readEvents(tested.database(), id, 0, 10_000, 1)).length,
+      1,
+      "a portion is bounded by bytes",
+    );
     const row = (await readOperation(tested.database(), id))!;
     const lists = { warnings: JSON.stringify(row.warnings), failures: JSON.stringify(row.failures) };
     const copies = Array.from({ length: 100 }, (_, nth) => ({

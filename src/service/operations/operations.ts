@@ -341,7 +341,10 @@ export async function listOperations(
   { status, operation, tag = [], cursor, limit }: ListQuery,
 ): Promise<readonly (ViewedRow & { readonly found_rows: number })[]> {
   const { db } = database;
-  let page = db.selectFrom("operations").select([...VIEWED, "ordinal"]).where("caller", "=", caller);
+  let page = db
+    .selectFrom("operations")
+    .select([...VIEWED, "ordinal"])
+    .where("caller", "=", caller);
   if (status !== undefined) page = page.where("status", "=", status);
   if (operation !== undefined) page = page.where("operation", "=", operation);
   if (tag.length > 0) page = page.where(database.hasAll("tags", tag));
@@ -353,7 +356,9 @@ export async function listOperations(
       ? page.where("ordinal", "<", last.ordinal)
       : page.where("created_at", "<=", createdAt).where("id", "<>", id);
   }
-  const [warnings, failures, error] = ["warnings", "failures", "error"].map((name) => database.jsonBytes(name));
+  const [warnings, failures, error] = ["warnings", "failures", "error"].map((name) =>
+    database.jsonBytes(name),
+  );
   const before = sql`over (order by ordinal desc rows between unbounded preceding and 1 preceding)`;
   const sized = db
     .selectFrom(page.orderBy("ordinal", "desc").limit(limit).as("found"))
