@@ -47,11 +47,19 @@ onEachDatabase((tested) => {
     await assert.rejects(linksOf().find(token), USED);
     await linksOf().create(ANN, ["op"]);
     assert.equal((await links()).length, 2);
-    await end(86_401);
+    await end(3_601);
     const { token: other } = await linksOf().create(ANN, ["op"]);
     assert.equal((await links()).length, 2, "old ones are removed");
     await end(1);
     await linksOf().use(other);
+  });
+
+  test("the newest 100 links of a caller are valid", async () => {
+    const links = linksOf();
+    const [first, second] = [await links.create(ANN, ["op"]), await links.create(ANN, ["op"])];
+    for (let made = 2; made <= 100; made++) await links.create(ANN, ["op"]);
+    await assert.rejects(links.find(first.token), USED);
+    await links.find(second.token);
   });
 
   test("a link opens nothing once its key is revoked, or its operation removed", async () => {
