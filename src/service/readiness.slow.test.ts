@@ -74,6 +74,15 @@ test("only the timer runs the checks", async (t) => {
   t.mock.timers.tick(5_000);
   await readiness.look();
   assert.deepEqual(counts(), [4, 2]);
+  put.mock.mockImplementation(() => Promise.reject(new Error("away")));
+  for (const [milliseconds, writes] of [
+    [5_000, 3],
+    [1_000, 4],
+  ] as const) {
+    t.mock.timers.tick(milliseconds);
+    await readiness.look();
+    assert.equal(write.mock.callCount(), writes, "a check that fails is repeated sooner");
+  }
   await readiness.close();
 });
 

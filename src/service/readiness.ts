@@ -12,6 +12,8 @@ const PROBE_NAME = "readiness.0.json";
 const PROBE = new Uint8Array(64 * 2 ** 10);
 /** The pause between the end of one round of checks and the start of the next. */
 const PAUSE_MILLISECONDS = 5_000;
+/** The same while a check fails, so that it is soon known to pass again. */
+const FAILED_PAUSE_MILLISECONDS = 1_000;
 const TIMEOUT_MILLISECONDS = 10_000;
 /**
  * How long the database or the storage that services share may fail before a service is no longer ready. No service can do without
@@ -65,7 +67,9 @@ export class Readiness {
   /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
   start(): void {
     void this.look().then(() => {
-      if (!this.#closed) this.#timer = setTimeout(() => this.start(), PAUSE_MILLISECONDS).unref();
+      const isFailing = this.#checks.some(({ failure }) => failure !== undefined);
+      const milliseconds = isFailing ? FAILED_PAUSE_MILLISECONDS : PAUSE_MILLISECONDS;
+      if (!this.#closed) this.#timer = setTimeout(() => this.start(), milliseconds).unref();
     });
   }
 
