@@ -123,7 +123,7 @@ async function start(
   resources.defer(() => readiness.close());
   readiness.start();
   const http = buildHttp({
-    ...{ settings, operations, blobs, authenticate, localToken: token, keys, log, telemetry },
+    ...{ settings, operations, blobs, authenticate, keys, log, telemetry },
     reports: new Reports({
       blobs,
       cacheBytes: settings.report_cache_bytes,

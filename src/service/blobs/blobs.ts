@@ -37,7 +37,6 @@ interface KnownContents {
 }
 
 export type Blobs = Pick<StoredBlobs, "list" | "find" | "uploadAddress" | "beginUpload" | "remove">;
-export type ListedBlobs = Awaited<ReturnType<Blobs["list"]>>;
 export type BlobUpload = NonNullable<Awaited<ReturnType<Blobs["beginUpload"]>>>;
 
 export interface StoredBlobsParts {

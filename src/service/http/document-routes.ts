@@ -104,7 +104,7 @@ function table(headings: readonly string[], rows: readonly (readonly string[])[]
 }
 
 /** What a curl command needs to know about a service. */
-export interface ServiceAddress {
+interface ServiceAddress {
   /** The part of its URLs before the path. */
   readonly origin: string;
   /** Whether requests need a key or token, which the commands take from the variable MUCAST_API_KEY. */

@@ -13,7 +13,7 @@ import { callTool, TOOLS, type ToolContext } from "./tools.ts";
  * Makes an MCP server for one caller, with a tool for each operation of the API.
  * @param onDefect called for a defect, with the id that its problem names.
  */
-export function mcpServer(context: ToolContext, onDefect: (error: unknown, id: unknown) => void): McpServer {
+function mcpServer(context: ToolContext, onDefect: (error: unknown, id: unknown) => void): McpServer {
   const server = new McpServer(
     { name: "mucast", title: "mucast", version: MUCAST_VERSION },
     { instructions: instructions(context.address), capabilities: { tools: { listChanged: false } } },

@@ -17,7 +17,7 @@ import type { PrepareOrder } from "../request-process/request-processes.ts";
 
 export type PrepareFiles = (order: PrepareOrder, signal: AbortSignal) => Promise<Buffer>;
 
-export interface PreparationsParts {
+interface PreparationsParts {
   readonly blobs: Pick<Blobs, "find" | "uploadAddress" | "beginUpload">;
   readonly run: PrepareFiles;
   readonly settings: Settings;

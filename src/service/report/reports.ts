@@ -9,7 +9,7 @@ import type { Blobs } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import { findOutput, outputGone } from "../forecast/forecasts.ts";
 
-export interface ReportedOutputs {
+interface ReportedOutputs {
   readonly outputs: readonly { readonly space: string; readonly name: string; readonly etag: string }[];
   /** ETag of the page: the same outputs and the same build of mucast give the same bytes. */
   readonly etag: string;
@@ -105,7 +105,7 @@ export class Reports {
 }
 
 /** What a link opens: the operations whose outputs its report compares, or one, for their caller, who may read. */
-export interface OpenedLink {
+interface OpenedLink {
   readonly caller: Caller;
   readonly operationIds: readonly string[];
 }
@@ -173,7 +173,7 @@ export class ReportLinks {
   }
 }
 
-export function throwNoLink(): never {
+function throwNoLink(): never {
   const message =
     "the link was used, has ended or never was: it opens a report once, within a minute; make a new one";
   throw new MucastError("not_found", message, { path: "URL" });

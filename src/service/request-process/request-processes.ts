@@ -36,7 +36,7 @@ export interface PrepareOrder {
   readonly blobBytes: number;
 }
 
-export interface TrackOrder {
+interface TrackOrder {
   readonly kind: "track";
   readonly storage: StorageAccess;
   readonly space: string;

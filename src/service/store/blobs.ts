@@ -22,7 +22,7 @@ export function storageKeyOf(stored: string): StorageKey | undefined {
   return name === undefined ? undefined : { name, space };
 }
 
-export interface BlobRecord extends StorageKey {
+interface BlobRecord extends StorageKey {
   readonly caller: string;
   /** Null if unknown: for outputs whose size the storage did not tell. */
   readonly bytes: number | null;
