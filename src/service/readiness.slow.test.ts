@@ -75,14 +75,10 @@ test("only the timer runs the checks", async (t) => {
   await readiness.look();
   assert.deepEqual(counts(), [4, 2]);
   put.mock.mockImplementation(() => Promise.reject(new Error("away")));
-  for (const [milliseconds, writes] of [
-    [5_000, 3],
-    [1_000, 4],
-  ] as const) {
-    t.mock.timers.tick(milliseconds);
-    await readiness.look();
-    assert.equal(write.mock.callCount(), writes, "a check that fails is repeated sooner");
-  }
+  t.mock.timers.tick(5_000);
+  await readiness.look();
+  t.mock.timers.tick(1_000);
+  assert.equal(write.mock.callCount(), 4, "a check that fails is repeated sooner");
   await readiness.close();
 });
 
