@@ -98,7 +98,7 @@ export class Child<ToChild extends object, FromChild> {
 
   /** Bytes of memory that the process and everything it started hold. @param enough bytes below which a rough figure will do. */
   held(enough: number): number {
-    return this.#isRunning ? memoryOf(processesOfSession(this.pid!), enough) : 0;
+    return this.#isRunning ? memoryOf(processesOfSession(this.pid!) ?? [], enough) : 0;
   }
 }
 

@@ -23,19 +23,20 @@ export function killGroup(leader: number): void {
 export async function killSession(leader: number): Promise<void> {
   const deadline = performance.now() + PATIENCE_MILLISECONDS;
   let left = processesOfSession(leader);
-  while (left.length > 0 && performance.now() < deadline) {
-    for (const pid of left) killGroup(pid);
+  while (left?.length !== 0 && performance.now() < deadline) {
+    for (const pid of left ?? []) killGroup(pid);
     await pause(POLL_MILLISECONDS);
     left = processesOfSession(leader);
   }
 }
 
-/** Pids of the running processes of a session; none if the system is not Linux, or has no free descriptor to list them. */
-export function processesOfSession(session: number): number[] {
+/** Pids of the running processes of a session; undefined without a free descriptor to list them, none if the system is not Linux. */
+export function processesOfSession(session: number): number[] | undefined {
+  if (process.platform !== "linux") return [];
   try {
     const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
     return pids.map(Number).filter((pid) => sessionOf(pid) === session);
   } catch {
-    return [];
+    return undefined;
   }
 }
