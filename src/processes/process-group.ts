@@ -17,20 +17,19 @@ export function killGroup(leader: number): void {
 }
 
 /**
- * Kills the processes of a session whose leader has ended, and waits until they are gone: workers have their own groups, but not their own
- * sessions. On Linux only; elsewhere they end by themselves within a second, and this returns at once.
+ * Kills the processes of a session whose leader has ended, and waits until they are gone: workers have groups of their own, not sessions.
+ * On Linux only; elsewhere they end by themselves within a second.
  */
 export async function killSession(leader: number): Promise<void> {
   const deadline = performance.now() + PATIENCE_MILLISECONDS;
-  let left = processesOfSession(leader);
-  while (left?.length !== 0 && performance.now() < deadline) {
+  const find = () => processesOfSession(leader);
+  for (let left = find(); left?.length !== 0 && performance.now() < deadline; left = find()) {
     for (const pid of left ?? []) killGroup(pid);
     await pause(POLL_MILLISECONDS);
-    left = processesOfSession(leader);
   }
 }
 
-/** Pids of the running processes of a session; undefined without a free descriptor to list them, none if the system is not Linux. */
+/** Pids of a session's running processes; undefined without a free descriptor, none if the system is not Linux. */
 export function processesOfSession(session: number): number[] | undefined {
   if (process.platform !== "linux") return [];
   try {
