@@ -105,7 +105,7 @@ export class Child<ToChild extends object, FromChild> {
 async function endOf(child: ChildProcess): Promise<ChildEnd> {
   const { pid } = child;
   if (pid === undefined) return once(child, "spawn").then(notStarted, notStarted);
-  // The end of a process that was started explains its later errors.
+  // The end of a started process explains its later errors.
   child.on("error", () => undefined);
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {

@@ -11,7 +11,7 @@ export function killGroup(leader: number): void {
     try {
       process.kill(target, "SIGKILL");
     } catch {
-      // It has ended.
+      // It is gone.
     }
   }
 }
