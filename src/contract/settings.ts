@@ -59,10 +59,10 @@ const postgresUrl = z
 const webhookSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9-]{1,40}$/),
   url: z.url({ protocol: /^https?$/ }),
-  /** `whsec_` and base64, in the format of Standard Webhooks. */
+  /** `whsec_` and base64, as in Standard Webhooks. */
   secret: z
     .string()
-    .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, "must be whsec_ and the base64 of 24 bytes or more"),
+    .regex(/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/, "must be whsec_ and the base64 of 24 bytes or more"),
   types: z.array(z.enum(EVENT_TYPES)).min(1).default(["succeeded", "failed", "canceled"]),
 });
 

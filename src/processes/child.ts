@@ -10,7 +10,7 @@ interface ChildProgram<FromChild> {
   readonly module: string;
   readonly env: Readonly<Record<string, string>>;
   readonly nodeArguments?: readonly string[];
-  /** What it runs: decides which processes the kernel kills first if the machine runs out of memory. */
+  /** Decides which processes the kernel kills first if the machine runs out of memory. */
   readonly runs: keyof typeof OOM_SCORES;
   readonly onMessage: (message: FromChild) => void;
   /** Called with each line that it, or a process that it started, prints. */
@@ -82,7 +82,7 @@ export class Child<ToChild extends object, FromChild> {
     return this.pid !== undefined && this.#process!.exitCode === null && this.#process!.signalCode === null;
   }
 
-  /** Asks it to end by SIGTERM, and kills it 5 s later. */
+  /** Sends SIGTERM, and kills it 5 s later. */
   stop(): void {
     this.#isEnding = true;
     if (!this.#isRunning) return;
@@ -98,14 +98,14 @@ export class Child<ToChild extends object, FromChild> {
 
   /** Bytes of memory that the process and everything it started hold. @param enough bytes below which a rough figure will do. */
   held(enough: number): number {
-    return this.#isRunning ? memoryOf(processesOfSession(this.pid!), enough) : 0;
+    return this.#isRunning ? memoryOf(processesOfSession(this.pid!) ?? [], enough) : 0;
   }
 }
 
 async function endOf(child: ChildProcess): Promise<ChildEnd> {
   const { pid } = child;
   if (pid === undefined) return once(child, "spawn").then(notStarted, notStarted);
-  // The end of a process that was started explains its later errors.
+  // The end of a started process explains its later errors.
   child.on("error", () => undefined);
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {

@@ -11,31 +11,31 @@ export function killGroup(leader: number): void {
     try {
       process.kill(target, "SIGKILL");
     } catch {
-      // It has ended.
+      // It is gone.
     }
   }
 }
 
 /**
- * Kills the processes of a session whose leader has ended, and waits until they are gone: workers have their own groups, but not their own
- * sessions. On Linux only; elsewhere they end by themselves within a second, and this returns at once.
+ * Kills the processes of a session whose leader has ended, and waits until they are gone: workers have groups of their own, not sessions.
+ * On Linux only; elsewhere they end by themselves within a second.
  */
 export async function killSession(leader: number): Promise<void> {
   const deadline = performance.now() + PATIENCE_MILLISECONDS;
-  let left = processesOfSession(leader);
-  while (left.length > 0 && performance.now() < deadline) {
-    for (const pid of left) killGroup(pid);
+  const find = () => processesOfSession(leader);
+  for (let left = find(); left?.length !== 0 && performance.now() < deadline; left = find()) {
+    for (const pid of left ?? []) killGroup(pid);
     await pause(POLL_MILLISECONDS);
-    left = processesOfSession(leader);
   }
 }
 
-/** Pids of the running processes of a session; none if the system is not Linux, or has no free descriptor to list them. */
-export function processesOfSession(session: number): number[] {
+/** Pids of a session's running processes; undefined without a free descriptor, none if the system is not Linux. */
+export function processesOfSession(session: number): number[] | undefined {
+  if (process.platform !== "linux") return [];
   try {
     const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
     return pids.map(Number).filter((pid) => sessionOf(pid) === session);
   } catch {
-    return [];
+    return undefined;
   }
 }

@@ -180,15 +180,17 @@ export class StoredBlobs {
     const { space } = address;
     const stored = { bytes: 0, blobs: 0 };
     const upload: Uploading = { caller, name, space, bytes: 0, blobs: row === undefined ? 1 : 0, stored };
+    let isReserved = false;
     this.#uploads.add(upload);
     try {
       // Another upload that ends during the read may count twice, and is never missed.
       upload.stored = sum(await usageOf(database.db, caller), upload.stored);
       this.#takeRoom(upload, bytes ?? 0);
       if (row === undefined && space === "" && settings.auth !== "none")
-        await this.#lock(caller, async (db) => {
-          if ((await this.#readRow(caller, name, db)) === undefined)
-            await recordBlob(database, db, { caller, name, space, bytes: null }, "reserved");
+        isReserved = await this.#lock(caller, async (db) => {
+          if ((await this.#readRow(caller, name, db)) !== undefined) return false;
+          await recordBlob(database, db, { caller, name, space, bytes: null }, "reserved");
+          return true;
         });
     } catch (error) {
       this.#uploads.delete(upload);
@@ -201,7 +203,12 @@ export class StoredBlobs {
       /** Records the blob once the store has it. Throws unavailable if the caller removes the blob meanwhile. */
       finish: (size: number, known?: KnownContents): Promise<void> => this.#finishUpload(upload, size, known),
       /** Ends the upload, whether it has finished or not. */
-      close: async (): Promise<void> => void this.#uploads.delete(upload),
+      close: async (): Promise<void> => {
+        const isUnfinished = this.#uploads.delete(upload);
+        // If bytes are stored without a record, by this or another upload, the name stays reserved.
+        if (isUnfinished && isReserved && !(await address.store.stat(address.key).catch(() => true)))
+          await this.#dropRow(upload, "reserved");
+      },
     };
   }
 
@@ -300,7 +307,6 @@ export class StoredBlobs {
   async #removeClaimed(blob: OwnedBlob): Promise<void> {
     const { caller, name } = blob;
     const { store, key } = this.#addressOf(blob);
-    const claimed = { caller, name, state: "removing" } as const;
     try {
       await store.remove(key);
     } catch (error) {
@@ -309,13 +315,17 @@ export class StoredBlobs {
         db
           .updateTable("blobs")
           .set({ removed_at: new Date(0) })
-          .where(({ and }) => and(claimed))
+          .where(({ and }) => and({ caller, name, state: "removing" }))
           .execute();
       await this.#parts.database.write(interrupt).catch(() => undefined);
       throw storageFailed(error, `${name} could not be removed`);
     }
-    await this.#lock(caller, async (db) => {
-      const rows = db.deleteFrom("blobs").where(({ and }) => and(claimed));
+    await this.#dropRow(blob, "removing");
+  }
+
+  #dropRow({ caller, name }: OwnedBlob, state: "removing" | "reserved"): Promise<void> {
+    return this.#lock(caller, async (db) => {
+      const rows = db.deleteFrom("blobs").where(({ and }) => and({ caller, name, state }));
       const removed = await rows.returning("bytes").executeTakeFirst();
       if (removed) await addUsage(db, caller, { bytes: -(removed.bytes ?? 0), blobs: -1 });
     });

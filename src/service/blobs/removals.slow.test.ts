@@ -1,6 +1,7 @@
 /** Removals, and services that are killed between two steps of an upload or a removal: fakes, whose storage never answers again. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { BlobStore } from "../../blob/store.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import { endOperation } from "../store/attempts.ts";
@@ -199,13 +200,11 @@ onEachDatabase((tested) => {
     });
   }
 
-  test("an upload of the operator that is killed or fails is never open to other callers, and can be sent again", async () => {
+  test("an upload of the operator that is killed is never open to other callers, and can be sent again", async () => {
     const [before, alive] = [await used(LOCAL), service()];
-    const broken = service({ store: fixture.storeThat(() => ({ put: fail })) });
     for (const [attempt, stored] of [
       [(name: string) => killed("put", "after", (blobs) => put(blobs, LOCAL, name, 20)), 20],
       [(name: string) => killed("put", "before", (blobs) => put(blobs, LOCAL, name, 20)), undefined],
-      [(name: string) => assert.rejects(put(broken, LOCAL, name, 20), isCode("output_failed")), undefined],
     ] as const) {
       const [again, given] = [newName(), newName()];
       for (const name of [again, given]) {
@@ -225,5 +224,17 @@ onEachDatabase((tested) => {
       assert.equal(await fixture.store.stat(`data/${given}`), undefined);
     }
     assert.deepEqual(await used(LOCAL), before ?? { bytes: 0, blobs: 0 });
+  });
+
+  test("an upload of the operator that fails keeps its name only if its bytes are stored", async () => {
+    const refusing = (changes: Partial<BlobStore>) => service({ store: fixture.storeThat(() => changes) });
+    const before = await used(LOCAL);
+    await assert.rejects(put(refusing({ put: fail }), LOCAL, newName(), 20), isCode("output_failed"));
+    assert.deepEqual(await used(LOCAL), before);
+    const name = newName();
+    const upload = (await service().beginUpload(LOCAL, name, 20))!;
+    await upload.store.put(upload.key, "x");
+    await upload.close();
+    assert.equal(await service().isOpen(name), false);
   });
 });

@@ -32,6 +32,13 @@ onEachDatabase((tested) => {
   const update = (id: string, values: { attempt?: number; lost?: number; losses?: string; owner?: string }) =>
     tested.database().write((db) => db.updateTable("operations").set(values).where("id", "=", id).execute());
 
+  function setStart(id: string, seconds: number) {
+    const attempt_started_at = tested.database().time(seconds);
+    return tested
+      .database()
+      .write((db) => db.updateTable("operations").set({ attempt_started_at }).where("id", "=", id).execute());
+  }
+
   /** Starts a drain that waits for its jobs. @returns once the drain of the attempt is recorded. */
   async function beginDrain(queue: TestedQueue, id: string): Promise<void> {
     void queue.dispatcher.drain(600_000);
@@ -80,14 +87,7 @@ onEachDatabase((tested) => {
 
   test("an adopted attempt keeps its remaining time by the database's clock", async (t) => {
     const { id, caller } = await leaveRunning(t);
-    const database = tested.database();
-    await database.write((db) =>
-      db
-        .updateTable("operations")
-        .set({ attempt_started_at: database.time(-7_200) })
-        .where("id", "=", id)
-        .execute(),
-    );
+    await setStart(id, -7_200);
     const second = await startQueue(tested, t, { job_seconds: 3_600 }, new FakeExecutor(true));
     assert.equal((await second.ended(caller, id)).error?.code, "timed_out");
   });
@@ -154,6 +154,22 @@ onEachDatabase((tested) => {
     const other = await second.submit(caller);
     await succeed(second, caller, other.id);
     assert.equal((await second.operations.get(caller, id)).status, "Running");
+  });
+
+  test("an attempt that is canceled or has no time left ends while the storage is unreachable", async (t) => {
+    const { first, caller, id } = await begin(t);
+    const late = await first.submit(caller);
+    await first.executor.next();
+    await first.stored(caller, late.id, "started");
+    await first.die();
+    await first.operations.cancel(caller, id);
+    await setStart(late.id, -7_200);
+    const refuse = () => Promise.reject(new MucastError("blob_unavailable", "away"));
+    t.mock.method(FolderStore.prototype, "stat", refuse);
+    const second = await startQueue(tested, t, { job_seconds: 3_600 });
+    assert.equal((await second.ended(caller, id)).status, "Canceled");
+    const { order } = await succeed(second, caller, late.id);
+    assert.deepEqual([order.id, order.attempt], [late.id, 2]);
   });
 
   test("an execution that outlives its service runs on, and the next service adopts it", async (t) => {

@@ -2,11 +2,12 @@
 import { openStore } from "../../blob/open-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { openParentChannel } from "../../processes/parent-channel.ts";
-import type { FromRequest, RequestOrder } from "./request-processes.ts";
+import type { FromRequest, RequestOrder, ToRequest } from "./request-processes.ts";
 
-const service = openParentChannel<RequestOrder, FromRequest>(async (order) => {
+const service = openParentChannel<ToRequest, FromRequest>(async ({ order, answerBytes }) => {
   try {
-    void service.send({ event: "answer", bytes: Buffer.from(await answerTo(order)) });
+    const bytes = Buffer.from(await answerTo(order));
+    void service.send(bytes.length > answerBytes ? { event: "too_long" } : { event: "answer", bytes });
   } catch (error) {
     // After a defect, the service logs what a process has printed.
     if (!(error instanceof MucastError)) console.error(error);

@@ -15,6 +15,12 @@ import type { Log } from "../telemetry/log.ts";
 import type { RequestKind, Telemetry } from "../telemetry/telemetry.ts";
 
 /** The only message to a process of a request. */
+export interface ToRequest {
+  readonly order: RequestOrder;
+  /** Maximum of its answer: a larger one is not sent. */
+  readonly answerBytes: number;
+}
+
 export type RequestOrder = ReportOrder | PrepareOrder | TrackOrder;
 
 export interface ReportOrder {
@@ -47,6 +53,7 @@ interface TrackOrder {
 
 export type FromRequest =
   | { readonly event: "answer"; readonly bytes: Uint8Array }
+  | { readonly event: "too_long" }
   | { readonly event: "failed"; readonly code: ErrorCode; readonly text: string; readonly data: ErrorData };
 
 const WORK_WORDS = {
@@ -137,7 +144,7 @@ export async function runProcess(
   let printed = "";
   let answer: FromRequest | undefined;
   let killedFor: MucastError | undefined;
-  const child = new Child<RequestOrder, FromRequest>({
+  const child = new Child<ToRequest, FromRequest>({
     module: MODULE,
     env,
     nodeArguments: [`--max-old-space-size=${Math.ceil(memoryBytes / 2 ** 20)}`],
@@ -149,7 +156,7 @@ export async function runProcess(
       printed = `${printed}${line}\n`.slice(-MAX_OUTPUT_CHARACTERS);
     },
   });
-  child.send(order);
+  child.send({ order, answerBytes });
   const kill = (error: MucastError) => {
     killedFor ??= error;
     child.kill();
@@ -173,8 +180,8 @@ export async function runProcess(
   stop.removeEventListener("abort", onStop);
   if (killedFor !== undefined) throw killedFor;
   const output = () => ({ cause: new Error(withoutSignature(printed || "it printed nothing")) });
-  if (answer?.event === "answer") {
-    if (answer.bytes.length <= answerBytes) return Buffer.from(answer.bytes);
+  if (answer?.event === "answer") return Buffer.from(answer.bytes);
+  if (answer?.event === "too_long") {
     const long = `to ${work} gave more than ${mib(answerBytes)}, the most that the service answers`;
     throw new MucastError("too_large", long, { limit: answerBytes });
   }

@@ -251,6 +251,16 @@ onEachDatabase((tested) => {
       assert.equal(there.received.length, 1);
     });
 
+  test("an event that cannot be signed is tried again", async (t) => {
+    const targets = [targetAt("https://127.0.0.1:9", { secret: `whsec_=${"A".repeat(32)}` })];
+    await storeEvent(targets);
+    const deliverer = start(t, targets, LATER);
+    while ((await deliveries())[0]!.last_error === null);
+    await deliverer.close();
+    const last_error = "the event could not be signed";
+    assert.deepEqual(await deliveries(), [{ attempts: 1, state: "due", last_error }]);
+  });
+
   test("status 410 ends a delivery, and so do the last attempt and a removed event", async (t) => {
     const { targets, ...there } = await listen(t);
     await storeEvent(targets);

@@ -207,15 +207,17 @@ async function post(
   milliseconds: number,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const message = signedEvent(delivery, secret, source);
-  if (message === undefined) return { kind: "refused", reason: "the event is no longer kept" };
   const late = AbortSignal.timeout(milliseconds);
+  let message: ReturnType<typeof signedEvent>;
   let status: number;
   try {
+    message = signedEvent(delivery, secret, source);
+    if (message === undefined) return { kind: "refused", reason: "the event is no longer kept" };
     status = await send(url, message, AbortSignal.any([signal, late]));
   } catch (error) {
     if (signal.aborted) return { kind: "aborted" };
     if (late.aborted) return { kind: "failed", reason: `no answer within ${milliseconds} ms` };
+    if (message === undefined) return { kind: "failed", reason: "the event could not be signed" };
     // The error's message may name the URL.
     const code = codeOf(error) ?? "";
     const isCode = /^[A-Z0-9_]{1,60}$/.test(code);
