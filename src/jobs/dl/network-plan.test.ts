@@ -96,10 +96,34 @@ for (const [option, plan] of [
     assert.deepEqual([first.facts!.joins, [...first.score.days]], [120, range(120, 140)]);
     // No row of a late ticker judges: its dates are among the score rows of the others.
     assert.equal(first.facts!.heldOut.days.length, 0);
-    const later = series.at(-1)!.write(1, 2, means()).collect(new Float64Array(1_000)).at(-1)!;
+    const again = series.at(-1)!.write(1, 2, means()).collect(new Float64Array(1_000));
+    const later = again.find(({ ticker }) => ticker === "M")!;
     assert.deepEqual([later.facts, later.model.isStandIn, later.score.days[0]], [undefined, true, 140]);
   });
 }
+
+test("whether a late ticker has a row after a block affects no joint network of that block", () => {
+  const own = panel("A", 0, 206, ["f"]);
+  const early = { ...own, fit: own.fit.subarray(0, 103), score: Int32Array.from(range(103, 206)) };
+  const blocks = [0, 120, 140].map((from, b) => ({ from, known: b === 0 ? undefined : from }));
+  const [withRow, without] = [[150], []].map((score) => {
+    const late = { ...panel("L", 0, 206, ["g"]), fit: own.fit.subarray(0, 120), joins: 120 };
+    const panels = [early, { ...late, score: Int32Array.from(score) }];
+    const { tickers, series } = planJointNetworks(panels, settingsOf("portfolio_lstm"), blocks);
+    const { task, collect } = series[0]!.write(1, 1, means());
+    const { features, tickers: learned, ends, labels, parts } = task as TrainJointTask;
+    return {
+      tickers: tickers.map(({ panel: { ticker } }) => ticker),
+      begins: series[0]!.begins.get("L"),
+      network: [features, parts, readNpy(ends), readNpy(labels), learned.map(({ x: _, ...one }) => one)],
+      forecasts: collect(new Float64Array(1_000)).map(({ ticker, score }) => [ticker, score]),
+    };
+  });
+  assert.deepEqual(without!.network, withRow!.network);
+  assert.deepEqual(without!.forecasts, withRow!.forecasts);
+  assert.deepEqual([withRow!.tickers, withRow!.begins], [["A", "L"], 1]);
+  assert.deepEqual([without!.tickers, without!.begins], [["A"], undefined], "it has no forecast");
+});
 
 test("the validation and the calibration part of a ticker's predictions keep their own rows", () => {
   const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });
