@@ -169,7 +169,8 @@ function seriesOf(
     begins,
     blocks: [...blocks.keys()].filter(
       (b) =>
-        begins.values().some((block) => block === b) || rows(b, b).some((own) => hasScoreWindow(own, lookback)),
+        begins.values().some((block) => block === b) ||
+        rows(b, b).some((own) => hasScoreWindow(own, lookback)),
     ),
     seconds(block) {
       const fitRows = rows(block, block).reduce((sum, { fit }) => sum + fit.length, 0);

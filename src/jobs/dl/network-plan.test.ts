@@ -125,6 +125,27 @@ test("whether a late ticker has a row after a block affects no joint network of 
   assert.deepEqual([without!.tickers, without!.begins], [["A"], undefined], "it has no forecast");
 });
 
+test("a late ticker that a joint network rejects does not count for the windows of the others", () => {
+  const own = panel("A", 0, 206, ["f"]);
+  const [early, late] = [{ fit: 103 }, { fit: 120, joins: 240 }].map(({ fit, ...others }) => ({
+    ...{ ...own, ...others, fit: own.fit.subarray(0, fit), score: Int32Array.from(range(fit, 206)) },
+    ...{ days: own.days.map((day) => 2 * day), labelDays: own.labelDays.map((day) => 2 * day) },
+  }));
+  const rejected = {
+    ...{ ...late!, ticker: "R", y: new Float64Array(206) },
+    ...{ days: late!.days.map((day) => day + 1), labelDays: late!.labelDays.map((day) => day - 1) },
+  };
+  const blocks = [0, 240].map((from, b) => ({ from, known: b === 0 ? undefined : from }));
+  const settings = { ...settingsOf("portfolio_lstm"), window: 80 };
+  const [others, all] = [[], [rejected]].map((more) =>
+    planJointNetworks([early!, { ...late!, ticker: "L" }, ...more], settings, blocks).tickers.map(
+      ({ panel: { ticker }, counts }) => [ticker, counts],
+    ),
+  );
+  assert.equal(others!.length, 2);
+  assert.deepEqual(all, others);
+});
+
 test("the validation and the calibration part of a ticker's predictions keep their own rows", () => {
   const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });
   const { series } = planPerTicker([panel("AAA", 0, 106, ["f"])], settings, ONE_BLOCK);
