@@ -102,29 +102,6 @@ for (const [option, plan] of [
   });
 }
 
-test("whether a late ticker has a row after a block affects no joint network of that block", () => {
-  const own = panel("A", 0, 206, ["f"]);
-  const early = { ...own, fit: own.fit.subarray(0, 103), score: Int32Array.from(range(103, 206)) };
-  const blocks = [0, 120, 140].map((from, b) => ({ from, known: b === 0 ? undefined : from }));
-  const [withRow, without] = [[150], []].map((score) => {
-    const late = { ...panel("L", 0, 206, ["g"]), fit: own.fit.subarray(0, 120), joins: 120 };
-    const panels = [early, { ...late, score: Int32Array.from(score) }];
-    const { tickers, series } = planJointNetworks(panels, settingsOf("portfolio_lstm"), blocks);
-    const { task, collect } = series[0]!.write(1, 1, means());
-    const { features, tickers: learned, ends, labels, parts } = task as TrainJointTask;
-    return {
-      tickers: tickers.map(({ panel: { ticker } }) => ticker),
-      begins: series[0]!.begins.get("L"),
-      network: [features, parts, readNpy(ends), readNpy(labels), learned.map(({ x: _, ...one }) => one)],
-      forecasts: collect(new Float64Array(1_000)).map(({ ticker, score }) => [ticker, score]),
-    };
-  });
-  assert.deepEqual(without!.network, withRow!.network);
-  assert.deepEqual(without!.forecasts, withRow!.forecasts);
-  assert.deepEqual([withRow!.tickers, withRow!.begins], [["A", "L"], 1]);
-  assert.deepEqual([without!.tickers, without!.begins], [["A"], undefined], "it has no forecast");
-});
-
 test("a late ticker that a joint network rejects does not count for the windows of the others", () => {
   const own = panel("A", 0, 206, ["f"]);
   const [early, late] = [{ fit: 103 }, { fit: 120, joins: 240 }].map(({ fit, ...others }) => ({
