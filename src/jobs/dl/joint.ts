@@ -77,7 +77,9 @@ export function planJointNetworks(
   const taking = participants.map(({ panel }) => panel);
   const unions = uniteByBlock(taking, blocks);
   for (const { names, columns } of unions) checkNetworkSize(settings, names.length, columns.size);
-  const reported = participants.filter(({ panel }) => isReported(panel, lookback));
+  const reported = participants.filter(
+    ({ panel }) => panel.joins === undefined || hasScoreWindow(panel, lookback),
+  );
   const found = new Set(reported.map(({ panel: { ticker } }) => ticker));
   return {
     tickers: reported.map(({ panel, member }) => {
@@ -88,14 +90,9 @@ export function planJointNetworks(
     failures: plan.excluded.flatMap(({ code, message, data: { ticker } }): Failure[] =>
       found.has(ticker!) ? [] : [{ ticker: ticker!, code, message }],
     ),
-    series: taking.length === 0 ? [] : [seriesOf(taking, unions, settings, blocks)],
+    series: taking.length === 0 ? [] : [seriesOf(taking, found, unions, settings, blocks)],
     bytes: dataBytes(taking, unions.at(-1)?.names.length ?? 0),
   };
-}
-
-/** Whether a ticker that takes part has something to forecast, if it is late. */
-function isReported({ score, joins }: Pick<FitPanel, "score" | "joins">, lookback: number): boolean {
-  return joins === undefined || hasScoreWindow({ score }, lookback);
 }
 
 /** Those of the given tickers that take part in a network. */
@@ -151,6 +148,7 @@ function requireComparable(members: readonly JointMember[], { training }: DlSett
 /** @param panels of the tickers that take part, each from its first block on. */
 function seriesOf(
   panels: readonly FitPanel[],
+  reported: ReadonlySet<string>,
   unions: readonly BlockUnion[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
@@ -158,7 +156,7 @@ function seriesOf(
   const { lookback } = settings;
   const starts = new Map(panels.map((panel) => [panel.ticker, firstBlock(panel, blocks)]));
   const wholes = new Map(panels.map((panel) => [panel.ticker, panel]));
-  const begins = new Map([...starts].filter(([ticker]) => isReported(wholes.get(ticker)!, lookback)));
+  const begins = new Map([...starts].filter(([ticker]) => reported.has(ticker)));
   const all = rowsByBlock(panels, blocks, settings.window);
   const rows: RowsByBlock<FitPanel> = (learned, scored) =>
     all(learned, scored).filter(({ ticker }) => starts.get(ticker)! <= learned);
