@@ -4,6 +4,7 @@ One asyncio loop owns all state. The end of stdin ends the gateway, whether the 
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -235,7 +236,9 @@ class Gateway:
 
     async def _cancel(self, worker: int, run: Run) -> None:
         for _ in range(CANCEL_SECONDS):
-            await asyncio.to_thread(self._cluster.ray.cancel, run.ref, force=True, recursive=False)
+            # It is repeated, and a lost connection is noticed elsewhere.
+            with contextlib.suppress(Exception):
+                await asyncio.to_thread(self._cluster.ray.cancel, run.ref, force=True, recursive=False)
             await asyncio.sleep(1)
             if self._runs.get(worker) is not run:
                 return

@@ -39,6 +39,9 @@ const PORTFOLIO = "portfolio";
 /**
  * Plans one network per block for all tickers that can take part. A ticker that cannot at first joins at the first block whose network can
  * train on enough of its labels. If no ticker can take part at first, there is no network.
+ *
+ * Timing: only rows that are known when a block begins decide who takes part. A late ticker without a window to forecast from then on is
+ * learned from like any other, and not reported.
  * @throws MucastError invalid_request if a network is too large for the features of all; insufficient_history if early stopping
  *   monitors the IC and no validation date has enough labels for one.
  */
@@ -55,22 +58,31 @@ export function planJointNetworks(
   for (const [b, { known }] of participants.length === 0 ? [] : blocks.entries()) {
     if (known === undefined) continue;
     const taking = participants.map(({ panel }) => panel);
-    const joining = panels
+    let joining = panels
       .filter(
         ({ ticker, joins = known }) => joins <= known && taking.every((panel) => panel.ticker !== ticker),
       )
-      .map((panel) => joinAt(panel, known))
-      .filter((panel) => hasScoreWindow(panel, lookback));
-    if (joining.length === 0) continue;
-    const rows = rowsByBlock([...taking, ...joining], blocks, window);
-    participants.push(...participantsOf(planJoint(rows(b, b), settings), joining));
+      .map((panel) => joinAt(panel, known));
+    while (joining.length > 0) {
+      const rows = rowsByBlock([...taking, ...joining], blocks, window);
+      const accepted = participantsOf(planJoint(rows(b, b), settings), joining);
+      if (accepted.length === joining.length) {
+        participants.push(...accepted);
+        break;
+      }
+      // Without the label dates of the others, a window may begin earlier.
+      joining = accepted.map(({ panel }) => panel);
+    }
   }
   const taking = participants.map(({ panel }) => panel);
   const unions = uniteByBlock(taking, blocks);
   for (const { names, columns } of unions) checkNetworkSize(settings, names.length, columns.size);
-  const found = new Set(taking.map(({ ticker }) => ticker));
+  const reported = participants.filter(
+    ({ panel }) => panel.joins === undefined || hasScoreWindow(panel, lookback),
+  );
+  const found = new Set(reported.map(({ panel: { ticker } }) => ticker));
   return {
-    tickers: participants.map(({ panel, member }) => {
+    tickers: reported.map(({ panel, member }) => {
       const { warnings } = unions.findLast(({ block }) => block <= firstBlock(panel, blocks))!;
       const about = [...panel.warnings, ...warnings.filter(({ ticker }) => ticker === panel.ticker)];
       return planTicker(panel, member, member.panel.fit.length, about, settings);
@@ -78,7 +90,7 @@ export function planJointNetworks(
     failures: plan.excluded.flatMap(({ code, message, data: { ticker } }): Failure[] =>
       found.has(ticker!) ? [] : [{ ticker: ticker!, code, message }],
     ),
-    series: taking.length === 0 ? [] : [seriesOf(taking, unions, settings, blocks)],
+    series: taking.length === 0 ? [] : [seriesOf(taking, found, unions, settings, blocks)],
     bytes: dataBytes(taking, unions.at(-1)?.names.length ?? 0),
   };
 }
@@ -136,16 +148,18 @@ function requireComparable(members: readonly JointMember[], { training }: DlSett
 /** @param panels of the tickers that take part, each from its first block on. */
 function seriesOf(
   panels: readonly FitPanel[],
+  reported: ReadonlySet<string>,
   unions: readonly BlockUnion[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
 ): NetworkSeries {
   const { lookback } = settings;
-  const begins = new Map(panels.map((panel) => [panel.ticker, firstBlock(panel, blocks)]));
+  const starts = new Map(panels.map((panel) => [panel.ticker, firstBlock(panel, blocks)]));
   const wholes = new Map(panels.map((panel) => [panel.ticker, panel]));
+  const begins = new Map([...starts].filter(([ticker]) => reported.has(ticker)));
   const all = rowsByBlock(panels, blocks, settings.window);
   const rows: RowsByBlock<FitPanel> = (learned, scored) =>
-    all(learned, scored).filter(({ ticker }) => begins.get(ticker)! <= learned);
+    all(learned, scored).filter(({ ticker }) => starts.get(ticker)! <= learned);
   const unionAt = (block: number) => unions.findLast((union) => union.block <= block)!;
   return {
     name: PORTFOLIO,
@@ -153,7 +167,8 @@ function seriesOf(
     begins,
     blocks: [...blocks.keys()].filter(
       (b) =>
-        unions.some(({ block }) => block === b) || rows(b, b).some((own) => hasScoreWindow(own, lookback)),
+        begins.values().some((block) => block === b) ||
+        rows(b, b).some((own) => hasScoreWindow(own, lookback)),
     ),
     seconds(block) {
       const fitRows = rows(block, block).reduce((sum, { fit }) => sum + fit.length, 0);

@@ -96,10 +96,32 @@ for (const [option, plan] of [
     assert.deepEqual([first.facts!.joins, [...first.score.days]], [120, range(120, 140)]);
     // No row of a late ticker judges: its dates are among the score rows of the others.
     assert.equal(first.facts!.heldOut.days.length, 0);
-    const later = series.at(-1)!.write(1, 2, means()).collect(new Float64Array(1_000)).at(-1)!;
+    const again = series.at(-1)!.write(1, 2, means()).collect(new Float64Array(1_000));
+    const later = again.find(({ ticker }) => ticker === "M")!;
     assert.deepEqual([later.facts, later.model.isStandIn, later.score.days[0]], [undefined, true, 140]);
   });
 }
+
+test("a late ticker that a joint network rejects does not count for the windows of the others", () => {
+  const own = panel("A", 0, 206, ["f"]);
+  const [early, late] = [{ fit: 103 }, { fit: 120, joins: 240 }].map(({ fit, ...others }) => ({
+    ...{ ...own, ...others, fit: own.fit.subarray(0, fit), score: Int32Array.from(range(fit, 206)) },
+    ...{ days: own.days.map((day) => 2 * day), labelDays: own.labelDays.map((day) => 2 * day) },
+  }));
+  const rejected = {
+    ...{ ...late!, ticker: "R", y: new Float64Array(206) },
+    ...{ days: late!.days.map((day) => day + 1), labelDays: late!.labelDays.map((day) => day - 1) },
+  };
+  const blocks = [0, 240].map((from, b) => ({ from, known: b === 0 ? undefined : from }));
+  const settings = { ...settingsOf("portfolio_lstm"), window: 80 };
+  const [others, all] = [[], [rejected]].map((more) =>
+    planJointNetworks([early!, { ...late!, ticker: "L" }, ...more], settings, blocks).tickers.map(
+      ({ panel: { ticker }, counts }) => [ticker, counts],
+    ),
+  );
+  assert.equal(others!.length, 2);
+  assert.deepEqual(all, others);
+});
 
 test("the validation and the calibration part of a ticker's predictions keep their own rows", () => {
   const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });

@@ -31,7 +31,7 @@ export interface NetworkSeries {
   readonly joint: boolean;
   /** The blocks with a network, ascending. */
   readonly blocks: readonly number[];
-  /** By ticker, the block of its first network. */
+  /** By ticker, the block of its first network; without late tickers that have nothing to forecast. */
   readonly begins: ReadonlyMap<string, number>;
   /** Estimated processor time of one network of a block; the longest are started first. */
   seconds(block: number): number;

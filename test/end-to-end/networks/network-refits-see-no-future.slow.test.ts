@@ -5,7 +5,18 @@ import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { removeFolders } from "../jobs/job-runs.ts";
 import { changedAfter, pricesChangedAfter } from "../markets/later-changes.ts";
-import { between, config, DIRTY, jobOn, joinsOf, MARKET, RELATIVE, sampled } from "./refitted-networks.ts";
+import { withPrices } from "../markets/network-market.ts";
+import {
+  between,
+  config,
+  DIRTY,
+  jobOn,
+  joinsOf,
+  LISTINGS,
+  MARKET,
+  RELATIVE,
+  sampled,
+} from "./refitted-networks.ts";
 
 after(removeFolders);
 
@@ -89,5 +100,25 @@ describe("later data change nothing earlier", () => {
         assert.notDeepEqual(between(last, undefined, changed)[i]![1], rows, `${option} ${String(ticker)}`);
       }
     }
+  });
+
+  test("a later price of a late ticker decides whether it has a forecast, not what a joint network learns from it", async () => {
+    const text = config("portfolio_lstm", { refit_every: 20 });
+    const { start } = (await jobOn(LISTINGS, text)).refits!.blocks[1]!;
+    const days = LISTINGS.priceDates;
+    const later = days[days.indexOf(start) + 9]!;
+    const jobs = [[], [later]].map((kept: string[]) =>
+      jobOn(
+        withPrices(LISTINGS, "KO", (cell, date) => (date < start || kept.includes(date) ? cell : null)),
+        text,
+      ),
+    );
+    const [ended, traded] = (await Promise.all(jobs)) as [OutputBlob, OutputBlob];
+    assert.deepEqual([joinsOf(ended), joinsOf(traded)], [{ XOM: 2 }, { KO: 1, XOM: 2 }]);
+    assert.deepEqual(ended.failures.map(({ ticker }) => ticker).sort(), ["10", "KO"]);
+    const isOther = ([ticker]: unknown[]) => ticker !== "KO";
+    const before = between("", later, ended).filter(isOther);
+    assert.deepEqual(before, between("", later, traded).filter(isOther));
+    assert.equal(ended.refits!.blocks[1]!.fit_rows, traded.refits!.blocks[1]!.fit_rows);
   });
 });
