@@ -62,7 +62,7 @@ test("each block has the predictions of its own fit, however fits are divided in
   }
 });
 
-test("the last good model forecasts the rows of a failed refit, however fits are divided into tasks", async () => {
+test("the last good model forecasts the rows of a refit that cannot be trained, however fits are divided into tasks", async () => {
   const expected = [
     [1, 0, 10, [10.052, 10.053], "training 11"],
     [2, 2, 12, [12.054, 12.055], undefined],
@@ -79,11 +79,14 @@ test("the last good model forecasts the rows of a failed refit, however fits are
   }
 });
 
-test("a row that no model can predict is an error", async () => {
-  await assert.rejects(runRefits(FIRST, [REFITS], new FakeEngine([13], [57]).run), {
-    code: "fit_failed",
-    message: "predicting 57",
-  });
+test("a row that cannot be predicted is an error, even with a replacement model", async () => {
+  const fails = (untrained: number[], row: number) =>
+    assert.rejects(runRefits(FIRST, [REFITS], new FakeEngine(untrained, [row]).run), {
+      code: "fit_failed",
+      message: `predicting ${row}`,
+    });
+  await fails([], 57);
+  await fails([13], 57);
 });
 
 test("an error of the engine does not count as a failed fit", async () => {

@@ -97,9 +97,11 @@ function returnTaskError(error: unknown): MucastError {
 }
 
 /**
- * Runs the fits of the blocks after the first. If one fails, the last good model is fitted once more and predicts the rows of the block.
+ * Runs the fits of the blocks after the first. If one cannot be trained, the last good model is fitted once more and predicts the rows of
+ * the block. If it can be trained but fails on the rows that it predicts, that is an error: otherwise the model of a forecast would depend
+ * on later rows of its block.
  * @param first the fit of the first block, which succeeds or ends all.
- * @throws MucastError fit_failed if that fails too, for the first fit in time order; errors of the engine.
+ * @throws MucastError fit_failed for the first fit in time order; errors of the engine.
  */
 export async function runRefits(
   first: BlockFit,
@@ -123,6 +125,9 @@ export async function runRefits(
       if (own instanceof MucastError && fits.length > 1)
         own = await run([fit]).then(([alone]) => alone!, returnFailedFit);
       if (own instanceof MucastError) {
+        const { predict } = fit;
+        const trained = await run([{ block, train, predict: [predict[0], predict[0]] }]).catch(returnFailedFit);
+        if (!(trained instanceof MucastError)) throw own;
         const last = done.at(-1) ?? { train: first.train, model: first.block };
         const [stand] = await run([{ ...fit, train: last.train }]);
         done.push({ ...stand!, block, model: last.model, train: last.train, error: own });
