@@ -126,7 +126,9 @@ export async function runRefits(
         own = await run([fit]).then(([alone]) => alone!, returnFailedFit);
       if (own instanceof MucastError) {
         const { predict } = fit;
-        const trained = await run([{ block, train, predict: [predict[0], predict[0]] }]).catch(returnFailedFit);
+        const trained = await run([{ block, train, predict: [predict[0], predict[0]] }]).catch(
+          returnFailedFit,
+        );
         if (!(trained instanceof MucastError)) throw own;
         const last = done.at(-1) ?? { train: first.train, model: first.block };
         const [stand] = await run([{ ...fit, train: last.train }]);
