@@ -78,7 +78,7 @@ export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
   const store = { workFolder, isPreview: true };
   const listedOf = (panel: TickerPanel) => kind.listed(panel, settings);
   const read = await readTickers(inputs.panels(), store, { refitEvery, signal }, listedOf);
-  const ready = prepareTickers(read, [settings], store, listedOf);
+  const ready = prepareTickers(kind, read, [settings], store, listedOf);
   const { blocks } = ready;
   const { panels, ...compared } = ready.of(settings);
   const plan = kind.plan(panels, settings, blocks);
