@@ -173,7 +173,7 @@ async function fitPooled(
   const { estimator, scaler } = settings;
   const results = await runFits(
     { folds, blocks },
-    1,
+    { size: 1, stopsEarly: true },
     taskRunner({
       ...{ signal, columns: union.names, groups: groups.length, run: runTask },
       task: {
