@@ -186,6 +186,37 @@ export function prepareTickers<S extends Chosen<S>, T extends ModelledTicker>(
   };
 }
 
+/** The settings that the fits of each candidate have. */
+export function testedSettings<S extends Chosen<S>, T extends ModelledTicker>(
+  kind: JobKind<S, T>,
+  settings: S,
+): readonly S[] {
+  const { choice } = settings;
+  if (choice === undefined) return [settings];
+  return choice.candidates.map((own) => kind.tested?.(own.settings, choice) ?? own.settings);
+}
+
+/** Plans the fits of each candidate. One of several that nothing can be fitted for has no fits. @throws MucastError of planning. */
+export function planCandidates<S extends Chosen<S>, T extends ModelledTicker>(
+  kind: JobKind<S, T>,
+  settings: S,
+  ready: ReturnType<typeof prepareTickers<S, T>>,
+): FitPlan<T>[] {
+  const { choice } = settings;
+  return testedSettings(kind, settings).map((own, c) => {
+    const { panels } = ready.of(own);
+    try {
+      return kind.plan(panels, own, ready.blocks);
+    } catch (error) {
+      if (choice === undefined) throw error;
+      const outcome = failCandidate(error, panels, c, choice.candidates[c]!.label);
+      const estimate = { seconds: 0, matrix_bytes: 0 };
+      const { failures } = outcome;
+      return { tickers: [], failures, fits: 0, steps: 0, estimate, collect: async () => outcome };
+    }
+  });
+}
+
 /** Reads all tickers before the first is fitted, because fits compare them or are shared by several candidates. */
 async function fitTogether<S extends Chosen<S>, T extends ModelledTicker>(
   kind: JobKind<S, T>,
@@ -202,22 +233,11 @@ async function fitTogether<S extends Chosen<S>, T extends ModelledTicker>(
   );
   await run.device;
   const candidates = choice?.candidates ?? [{ label: "", settings }];
-  const tested = candidates.map((own) => (choice && kind.tested?.(own.settings, choice)) ?? own.settings);
+  const tested = testedSettings(kind, settings);
   const ready = prepareTickers(kind, read, tested, store, listedOf);
   const { blocks, early } = ready;
   requireCurrentTicker(early.map(datesOf), inputs.asOf);
-  const plans = tested.map((own, c): FitPlan<T> => {
-    const { panels } = ready.of(own);
-    try {
-      return kind.plan(panels, own, blocks);
-    } catch (error) {
-      if (choice === undefined) throw error;
-      const outcome = failCandidate(error, panels, c, candidates[c]!.label);
-      const estimate = { seconds: 0, matrix_bytes: 0 };
-      const { failures } = outcome;
-      return { tickers: [], failures, fits: 0, steps: 0, estimate, collect: async () => outcome };
-    }
-  });
+  const plans = planCandidates(kind, settings, ready);
   for (const plan of plans) plan.requireRoom?.(run);
   requireForecasts(
     plans.flatMap(({ tickers }) => tickers.map(({ panel }) => datesOf(panel))),
