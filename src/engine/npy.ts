@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { MucastError } from "../contract/errors/errors.ts";
 import { codeOf, workFolderError } from "../contract/errors/system-error.ts";
 
@@ -161,19 +152,6 @@ export function readNpyRows({ ref, shape }: ArrayRef, from: number, to: number):
     if (file !== undefined) closeSync(file);
   }
   return values;
-}
-
-/**
- * A second name of an array's file, which remains when the first is removed.
- * @throws MucastError output_failed if the folder cannot be written.
- */
-export function linkArray(array: ArrayRef, path: string): ArrayRef {
-  try {
-    linkSync(array.ref, path);
-  } catch (cause) {
-    throw workFolderError("written", cause);
-  }
-  return { ...array, ref: path };
 }
 
 /** Removes the file of an array. Ignores a missing file, such as a failed task's. */

@@ -194,6 +194,14 @@ test("previews a config of networks with the windows of each part", async () => 
   );
 });
 
+test("counts the networks of all candidates of a choice", async () => {
+  const candidates = [{ "current option": "portfolio_lstm" }, { data_processing: { lookback: 4 } }];
+  const config = networks("mlp", { data_processing: { lookback: 3 }, choice: { candidates } });
+  const { choice, error } = await validate(undefined, config);
+  assert.equal(error, undefined);
+  assert.deepEqual(choice, { candidates: 3, fits: 3 + 1 + 3 });
+});
+
 test("windows too long for the history give the error of the job", async () => {
   const { error, failures } = await validate(
     undefined,

@@ -93,10 +93,7 @@ export function tickerBlocks(
 }
 
 /** The rows after the fit rows from which models may learn at the close of `known`, ascending: with a delay, also some before the score rows. */
-export function laterRows(
-  panel: Pick<PanelRows, "y" | "relative" | "labelDays" | "fit">,
-  known: Day,
-): Int32Array {
+function laterRows(panel: Pick<PanelRows, "y" | "relative" | "labelDays" | "fit">, known: Day): Int32Array {
   const targets = targetsOf(panel);
   const last = panel.fit.at(-1) ?? -1;
   return Int32Array.from(targets.keys()).filter(

@@ -108,12 +108,9 @@ export function sharedSettings(section: Section): SharedSettings {
     delay: section.delay,
     target: section.target,
     crossSection: section.cross_section,
-    ...refitSettings(section.refit_every, section.window),
+    ...(section.refit_every && { refitEvery: section.refit_every }),
+    ...(section.window && { window: section.window }),
   };
-}
-
-export function refitSettings(refitEvery: number | undefined, window: number | undefined): RefitSettings {
-  return { ...(refitEvery && { refitEvery }), ...(window && { window }) };
 }
 
 /** The settings as an output records them: those that differ from the defaults, as before they existed. */

@@ -280,5 +280,4 @@ export type LaterFigures = z.infer<typeof laterFiguresSchema>;
 export type ExposureTable = z.infer<typeof exposuresSchema>;
 export type Coverage = z.infer<typeof coverageSchema>;
 export type JointMisses = z.infer<typeof jointMissesSchema>;
-export type PrequentialCoverage = z.infer<typeof prequentialCoverageSchema>;
 export type IntervalEvidence = z.infer<typeof intervalEvidenceSchema>;

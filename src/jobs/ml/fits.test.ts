@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
-import { type BlockFit, fitWarnings, importancesOf, type RunTask, runRefits } from "./fits.ts";
+import { type BlockFit, fitWarnings, importancesOf, type RunTask, runFits, runRefits } from "./fits.ts";
 
 const RESULT = { unconverged_fits: 0 } as FitPredictResult;
 
@@ -62,7 +63,7 @@ test("each block has the predictions of its own fit, however fits are divided in
   }
 });
 
-test("the last good model forecasts the rows of a failed refit, however fits are divided into tasks", async () => {
+test("the last good model forecasts the rows of a refit that cannot be trained, however fits are divided into tasks", async () => {
   const expected = [
     [1, 0, 10, [10.052, 10.053], "training 11"],
     [2, 2, 12, [12.054, 12.055], undefined],
@@ -79,11 +80,14 @@ test("the last good model forecasts the rows of a failed refit, however fits are
   }
 });
 
-test("a row that no model can predict is an error", async () => {
-  await assert.rejects(runRefits(FIRST, [REFITS], new FakeEngine([13], [57]).run), {
-    code: "fit_failed",
-    message: "predicting 57",
-  });
+test("a row that cannot be predicted is an error, even with a replacement model", async () => {
+  const fails = (untrained: number[], row: number) =>
+    assert.rejects(runRefits(FIRST, [REFITS], new FakeEngine(untrained, [row]).run), {
+      code: "fit_failed",
+      message: `predicting ${row}`,
+    });
+  await fails([], 57);
+  await fails([13], 57);
 });
 
 test("an error of the engine does not count as a failed fit", async () => {
@@ -94,6 +98,36 @@ test("an error of the engine does not count as a failed fit", async () => {
   };
   const tasks = REFITS.map((fit) => [fit]);
   await assert.rejects(runRefits(FIRST, tasks, run), { code: "engine_crashed" });
+});
+
+/** Runs folds that predict rows from 10, 20 and 30, and two blocks. Fold 20 fails; fold 10 fails after all others; the rest wait to be ended. */
+function runWithError(error: Error) {
+  const ended: number[] = [];
+  const others = Promise.withResolvers<void>();
+  const run: RunTask = async ([fit], stop) => {
+    const [from] = fit!.predict;
+    if (from === 20) throw error;
+    await (from === 10 ? Promise.race([others.promise, once(stop!, "abort")]) : once(stop!, "abort"));
+    if (!stop!.aborted) throw new MucastError("fit_failed", "the first");
+    ended.push(from);
+    if (ended.length === 3) others.resolve();
+    throw stop!.reason;
+  };
+  const folds = [10, 20, 30].map((from) => ({ train: [0, from], predict: [from, from + 10] }) as const);
+  const result = runFits({ folds, blocks: [FIRST, refit(1)] }, { size: 1, stopsEarly: true }, run);
+  return { ended, result };
+}
+
+test("an error of a task ends the tasks after it, and the first error in time order is the result", async () => {
+  const { ended, result } = runWithError(new MucastError("fit_failed", "the second"));
+  assert.equal(((await result) as MucastError).message, "the first");
+  assert.deepEqual(ended.sort(), [30, 50, 52]);
+});
+
+test("an error of the job ends all tasks", async () => {
+  const { ended, result } = runWithError(new MucastError("output_failed", "disk full"));
+  await assert.rejects(result, { message: "disk full" });
+  assert.deepEqual(ended.sort(), [10, 30, 50, 52]);
 });
 
 /** Blocks whose fits list these importances; `undefined` for a library that has none. */

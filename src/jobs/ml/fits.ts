@@ -55,18 +55,24 @@ export interface FitResults {
   readonly blocks: readonly BlockPredictions[];
 }
 
-export type RunTask = (fits: readonly (PlannedFit | BlockFit)[]) => Promise<readonly FitPredictions[]>;
+export type RunTask = (
+  fits: readonly (PlannedFit | BlockFit)[],
+  signal?: AbortSignal,
+) => Promise<readonly FitPredictions[]>;
 
 /**
  * Runs all fits, the largest first, in tasks of `size` neighbours.
+ * @param stopsEarly whether an error of a task ends the tasks after it in time order. That also ends the processes of their workers, which
+ *   pays for long fits.
  * @returns the first error in time order of the fits, if one fails: which fails first depends on the number of workers.
  * @throws MucastError of the engine that is not about one task.
  */
 export async function runFits(
   { folds, blocks: [first, ...later] }: MatrixFits,
-  size: number,
-  run: RunTask,
+  { size, stopsEarly = false }: { readonly size: number; readonly stopsEarly?: boolean },
+  runTask: RunTask,
 ): Promise<MucastError | FitResults> {
+  const run = stopAfterErrors(runTask, stopsEarly);
   const refits = runRefits(first, cutFits(later, size), run).catch(returnTaskError);
   const base = cutFits([...folds, first], size)
     .toReversed()
@@ -91,15 +97,51 @@ function cutFits<F>(fits: readonly F[], size: number): (readonly F[])[] {
   return tasks;
 }
 
+function isTaskError(error: unknown): error is MucastError {
+  return error instanceof MucastError && ["fit_failed", "engine_crashed"].includes(error.code);
+}
+
 function returnTaskError(error: unknown): MucastError {
-  if (error instanceof MucastError && ["fit_failed", "engine_crashed"].includes(error.code)) return error;
+  if (isTaskError(error)) return error;
   throw error;
 }
 
 /**
- * Runs the fits of the blocks after the first. If one fails, the last good model is fitted once more and predicts the rows of the block.
+ * Ends tasks whose results are of no use: an error of the job ends all, with `stopsEarly` one of a task those after it in time order, so that
+ * it stays the first error. A failed refit ends none, because an earlier model replaces it.
+ */
+function stopAfterErrors(runTask: RunTask, stopsEarly: boolean): RunTask {
+  const running = new Set<{ readonly from: number; readonly stop: AbortController }>();
+  let end: { readonly from: number; readonly error: unknown } | undefined;
+  return async (fits) => {
+    const [fit] = fits;
+    // Tasks predict ascending rows.
+    const from = fit!.predict[0];
+    if (end !== undefined && from > end.from) throw end.error;
+    const own = { from, stop: new AbortController() };
+    running.add(own);
+    try {
+      return await runTask(fits, own.stop.signal);
+    } catch (error) {
+      const isReplaced = "block" in fit! && fit.block > 0 && (error as MucastError).code === "fit_failed";
+      if (!isTaskError(error) || (stopsEarly && !isReplaced)) {
+        const after = isTaskError(error) ? from : Number.NEGATIVE_INFINITY;
+        if (end === undefined || after < end.from) end = { from: after, error };
+        for (const other of running) if (other.from > after) other.stop.abort(error);
+      }
+      throw error;
+    } finally {
+      running.delete(own);
+    }
+  };
+}
+
+/**
+ * Runs the fits of the blocks after the first. If one cannot be trained, the last good model is fitted once more and predicts the rows of
+ * the block. If it can be trained but fails on the rows that it predicts, that is an error: otherwise the model of a forecast would depend
+ * on later rows of its block.
  * @param first the fit of the first block, which succeeds or ends all.
- * @throws MucastError fit_failed if that fails too, for the first fit in time order; errors of the engine.
+ * @throws MucastError fit_failed for the first fit in time order; errors of the engine.
  */
 export async function runRefits(
   first: BlockFit,
@@ -123,6 +165,11 @@ export async function runRefits(
       if (own instanceof MucastError && fits.length > 1)
         own = await run([fit]).then(([alone]) => alone!, returnFailedFit);
       if (own instanceof MucastError) {
+        const { predict } = fit;
+        const trained = await run([{ block, train, predict: [predict[0], predict[0]] }]).catch(
+          returnFailedFit,
+        );
+        if (!(trained instanceof MucastError)) throw own;
         const last = done.at(-1) ?? { train: first.train, model: first.block };
         const [stand] = await run([{ ...fit, train: last.train }]);
         done.push({ ...stand!, block, model: last.model, train: last.train, error: own });
@@ -154,7 +201,7 @@ export function taskRunner(
   const { permutation, ...common } = spec.task;
   const reported = new Set<string>();
   let tasks = 0;
-  return async (fits) => {
+  return async (fits, stop) => {
     const ref = spec.pathOf(tasks++);
     const shuffles = permutation !== undefined && fits.some(({ pool }) => pool !== undefined);
     const task = {
@@ -168,7 +215,8 @@ export function taskRunner(
       reported.add(key);
       spec.onFit(seconds);
     };
-    const result = await spec.run(task, { signal, onProgress }, fits).catch((error: unknown) => {
+    const either = stop === undefined ? signal : AbortSignal.any([signal, stop]);
+    const result = await spec.run(task, { signal: either, onProgress }, fits).catch((error: unknown) => {
       throw nameTooLarge(error, columns, spec.placeOf);
     });
     const predicted = splitPredictions(result, fits, groups);

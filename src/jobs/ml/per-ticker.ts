@@ -216,7 +216,7 @@ async function fitMatrix(
     const { slots } = await pool.capacity;
     const size = fitsPerTask(folds.length + blocks.length, options.expectedTickers, slots);
     const tested = groups.length === 0 ? folds : folds.map(importance.withKnownRows);
-    const results = await runFits({ folds: tested, blocks }, size, run);
+    const results = await runFits({ folds: tested, blocks }, { size }, run);
     if (results instanceof MucastError) return { ticker, code: results.code, message: results.message };
     const predicted = { learn, folds: tests, tested: results.folds, scored: results.blocks };
     return forecastTicker(panel, predicted, options.blocks, {

@@ -87,8 +87,10 @@ export function planPooledFits(
   const { plan, union, folds, blocks } = fits;
   const columns = union.names.length;
   const refused = refusedColumns({ ticker: POOLED, columns: union.names }, settings);
-  if (refused !== undefined) {
-    const failures = panels.map(({ ticker }) => ({ ...refused, ticker }));
+  // Without fit rows, every ticker has failed, or is late and keeps the failure of the cut.
+  if (plan.fitRows === 0 || refused !== undefined) {
+    const failed = plan.fitRows === 0 ? [] : panels;
+    const failures = failed.map(({ ticker }) => ({ ...refused!, ticker }));
     const none = { tickers: [], failures, warnings: [], listed: [] };
     return { ...none, fits: 0, steps: 0, estimate: estimateFits(settings, []), collect: async () => none };
   }
@@ -171,7 +173,7 @@ async function fitPooled(
   const { estimator, scaler } = settings;
   const results = await runFits(
     { folds, blocks },
-    1,
+    { size: 1, stopsEarly: true },
     taskRunner({
       ...{ signal, columns: union.names, groups: groups.length, run: runTask },
       task: {

@@ -12,7 +12,7 @@ import type { Estimate, FitPlan, JobKind, PlannedTicker } from "../plan.ts";
 import { recordedWindow } from "./job-document.ts";
 import { type ModelledTicker, medianSpacing, rowFacts } from "./modelled-ticker.ts";
 import { readTickers } from "./panels.ts";
-import { type Chosen, prepareTickers } from "./read-and-fit.ts";
+import { type Chosen, planCandidates, prepareTickers, testedSettings } from "./read-and-fit.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
 import { noRefit, tickerWarnings } from "./ticker-warnings.ts";
@@ -25,7 +25,7 @@ export interface JobPreview {
   readonly failures: readonly Failure[];
   readonly pooled?: PooledPreview;
   readonly refits?: RefitsPreview;
-  /** Fits over all candidates and tickers. */
+  /** Fits, or networks, over all candidates and tickers. */
   readonly choice?: { readonly candidates: number; readonly fits: number };
   readonly estimate?: Estimate;
   readonly warnings: readonly Warning[];
@@ -78,7 +78,7 @@ export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
   const store = { workFolder, isPreview: true };
   const listedOf = (panel: TickerPanel) => kind.listed(panel, settings);
   const read = await readTickers(inputs.panels(), store, { refitEvery, signal }, listedOf);
-  const ready = prepareTickers(read, [settings], store, listedOf);
+  const ready = prepareTickers(kind, read, [settings, ...testedSettings(kind, settings)], store, listedOf);
   const { blocks } = ready;
   const { panels, ...compared } = ready.of(settings);
   const plan = kind.plan(panels, settings, blocks);
@@ -88,9 +88,7 @@ export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
   const short = compared.failures.filter(({ ticker }) => !known.has(ticker));
   const failures = [...short, ...plan.failures].sort(byTicker);
   const error = trains ? errorBeforeTraining(ready.early, tickers, failures, inputs) : undefined;
-  const tested =
-    choice && kind.tested ? choice.candidates.map((one) => kind.tested!(one.settings, choice)) : [];
-  const candidates = tested.map((own) => kind.plan(panels, own, blocks));
+  const candidates = choice === undefined || !trains ? [] : planCandidates(kind, settings, ready);
   const found = tickerWarnings(inputs, tickers.map(describeTicker), [], plan.listed);
   return {
     model: kind.model(settings),
@@ -104,7 +102,7 @@ export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
     ...(plan.pooled && { pooled: plan.pooled }),
     ...(trains && recordsRefits(settings) && { refits: previewRefits(plan, blocks.length) }),
     ...(candidates.length > 0 && {
-      choice: { candidates: tested.length, fits: candidates.reduce((sum, own) => sum + own.fits, 0) },
+      choice: { candidates: candidates.length, fits: candidates.reduce((sum, own) => sum + own.fits, 0) },
     }),
     ...(trains && { estimate: sumEstimates(candidates.length === 0 ? [plan] : candidates) }),
     warnings: [

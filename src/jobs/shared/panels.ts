@@ -100,6 +100,8 @@ export interface ComparedTickers {
   readonly failures: readonly Failure[];
   /** `thin_dates`, once for the job. */
   readonly warnings: readonly Warning[];
+  /** The names of all z-scores, which no feature of a further ticker may have. */
+  readonly zScores: ReadonlySet<string>;
   /** Compares a further ticker with these, without affecting them. */
   compare(panel: TickerPanel): TickerPanel;
 }
@@ -116,12 +118,12 @@ export function compareTickers(
   name: string,
   removes: boolean,
 ): ComparedTickers {
-  const same: ComparedTickers = { ...read, warnings: [], compare: (panel) => panel };
+  const same: ComparedTickers = { ...read, warnings: [], zScores: new Set(), compare: (panel) => panel };
   const scored = crossSection ? addZScores(read, store, name, removes) : same;
   return target === "return" ? scored : addTargets(scored);
 }
 
-function addTargets({ panels, failures, warnings, compare }: ComparedTickers): ComparedTickers {
+function addTargets({ panels, failures, warnings, zScores, compare }: ComparedTickers): ComparedTickers {
   const { byTicker, levels, thinDates, ofOther } = relativeTargets(panels);
   const withTarget = <P extends PanelRows>(panel: P, relative: RelativeTarget): P => {
     const fit = panel.fit.filter((row) => !Number.isNaN(relative.values[row]!));
@@ -134,6 +136,7 @@ function addTargets({ panels, failures, warnings, compare }: ComparedTickers): C
     panels: all.filter(({ fit }) => fit.length >= MIN_FIT_ROWS),
     failures: [...failures, ...failShort(all, because)],
     warnings: [...warnings, ...warnThin(thinDates, message)],
+    zScores,
     compare: (panel) => {
       const scored = compare(panel);
       return withTarget(scored, ofOther(scored));
@@ -201,8 +204,8 @@ function addZScores(
       ),
     ],
     warnings: warnThin(thinRows, message),
+    zScores: new Set([...scored].map(cross.zScoreName)),
     compare: (source) => {
-      requireNewNames([source], scored);
       const { kept, panel } = select(source);
       return { ...panel, x: sections === undefined ? source.x : besideZScores(source, kept, sections) };
     },
@@ -238,18 +241,22 @@ function besideZScores(
 /**
  * The panels of short tickers that later blocks give enough rows: each as of the first date of the first such block, `joins`. No later row
  * affects this, and none is forecast before that date.
+ * @param isPooled whether one regressor learns from all tickers: late ones add no features to it and are not listed for
+ *   theirs.
  */
 export function joinShortTickers(
   short: readonly ShortTicker[],
   blocks: readonly RefitBlock[],
-  { compare }: Pick<ComparedTickers, "compare">,
+  { panels, zScores, compare }: Pick<ComparedTickers, "panels" | "zScores" | "compare">,
   store: PanelStore,
   name: string,
-  listedOf: ListPanel,
+  { isPooled, listedOf }: { readonly isPooled: boolean; readonly listedOf: ListPanel },
 ): FitPanel[] {
+  const early = new Set(panels.flatMap(({ columns }) => columns));
+  const isAllowed = (feature: string) => !zScores.has(feature) && (!isPooled || early.has(feature));
   const joined: FitPanel[] = [];
   for (const { values, ...ticker } of short) {
-    const features = { ...ticker.features, values: readNpyRows(values, 0, ticker.features.columns.length) };
+    const features = { ...ticker.features, ...readFeatures(ticker.features.columns, values, isAllowed) };
     for (const { known } of blocks) {
       if (known === undefined || countBefore(ticker.prices.days, known) < MIN_FIT_ROWS) continue;
       const panel = buildPanel({ ...ticker, features, window: { ...ticker.window, cut: known } });
@@ -258,9 +265,22 @@ export function joinShortTickers(
       if (compared.fit.length < MIN_FIT_ROWS) continue;
       const score = compared.score.filter((row) => compared.days[row]! >= known);
       const x = storeFeatures(store, `${name}joined${joined.length}`, compared);
-      joined.push({ ...compared, score, joins: known, x, listed: listedOf(panel) });
+      joined.push({ ...compared, score, joins: known, x, listed: isPooled ? [] : listedOf(panel) });
       break;
     }
   }
   return joined;
+}
+
+/** @param file shape (columns, days). */
+function readFeatures(
+  columns: readonly string[],
+  file: ArrayRef,
+  isAllowed: (feature: string) => boolean,
+): Pick<TickerInput["features"], "columns" | "values"> {
+  const kept = [...columns.keys()].filter((c) => isAllowed(columns[c]!));
+  const n = file.shape[1]!;
+  const values = new Float64Array(kept.length * n);
+  for (const [to, from] of kept.entries()) values.set(readNpyRows(file, from, from + 1), to * n);
+  return { columns: kept.map((c) => columns[c]!), values };
 }

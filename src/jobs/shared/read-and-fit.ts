@@ -152,13 +152,16 @@ async function* currentPanels(
  * of a block know the same labels.
  * @throws MucastError of `compareTickers`; invalid_request for too many blocks.
  */
-export function prepareTickers<S extends CommonSettings>(
+export function prepareTickers<S extends Chosen<S>, T extends ModelledTicker>(
+  kind: Pick<JobKind<S, T>, "fit">,
   read: ReadTickers,
   candidates: readonly S[],
   store: PanelStore,
   listedOf: (panel: TickerPanel) => FitPanel["listed"],
 ) {
   const keyOf = ({ target, crossSection }: S) => `${target}-${crossSection}`;
+  const isPooled = (own: S) => kind.fit(own) === "pooled";
+  const nameOf = (own: S) => `${keyOf(own)}${isPooled(own) ? "-pooled" : ""}`;
   const byKey = Map.groupBy(candidates, keyOf);
   const compared = new Map(
     [...byKey].map(([key, [own]]) => [key, compareTickers(read, own!, store, key, byKey.size === 1)]),
@@ -167,9 +170,11 @@ export function prepareTickers<S extends CommonSettings>(
   const { panels: early } = all.find(({ panels }) => panels.length > 0) ?? all[0]!;
   const blocks = refitBlocks(early, candidates[0]!.refitEvery);
   const ready = new Map(
-    [...compared].map(([key, own]) => {
-      const joined = joinShortTickers(read.short, blocks, own, store, key, listedOf);
-      return [key, { ...own, panels: [...own.panels, ...joined] }];
+    [...Map.groupBy(candidates, nameOf)].map(([name, [own]]) => {
+      const found = compared.get(keyOf(own!))!;
+      const options = { isPooled: isPooled(own!), listedOf };
+      const joined = joinShortTickers(read.short, blocks, found, store, name, options);
+      return [name, { ...found, panels: [...found.panels, ...joined] }];
     }),
   );
   return {
@@ -177,8 +182,39 @@ export function prepareTickers<S extends CommonSettings>(
     /** Those that take part from the first block on, as the first candidate compares them that has any. */
     early,
     /** For these settings: all panels, those that join later last. */
-    of: (settings: S) => ready.get(keyOf(settings))!,
+    of: (settings: S) => ready.get(nameOf(settings))!,
   };
+}
+
+/** The settings that the fits of each candidate have. */
+export function testedSettings<S extends Chosen<S>, T extends ModelledTicker>(
+  kind: JobKind<S, T>,
+  settings: S,
+): readonly S[] {
+  const { choice } = settings;
+  if (choice === undefined) return [settings];
+  return choice.candidates.map((own) => kind.tested?.(own.settings, choice) ?? own.settings);
+}
+
+/** Plans the fits of each candidate. One of several that nothing can be fitted for has no fits. @throws MucastError of planning. */
+export function planCandidates<S extends Chosen<S>, T extends ModelledTicker>(
+  kind: JobKind<S, T>,
+  settings: S,
+  ready: ReturnType<typeof prepareTickers<S, T>>,
+): FitPlan<T>[] {
+  const { choice } = settings;
+  return testedSettings(kind, settings).map((own, c) => {
+    const { panels } = ready.of(own);
+    try {
+      return kind.plan(panels, own, ready.blocks);
+    } catch (error) {
+      if (choice === undefined) throw error;
+      const outcome = failCandidate(error, panels, c, choice.candidates[c]!.label);
+      const estimate = { seconds: 0, matrix_bytes: 0 };
+      const { failures } = outcome;
+      return { tickers: [], failures, fits: 0, steps: 0, estimate, collect: async () => outcome };
+    }
+  });
 }
 
 /** Reads all tickers before the first is fitted, because fits compare them or are shared by several candidates. */
@@ -197,22 +233,11 @@ async function fitTogether<S extends Chosen<S>, T extends ModelledTicker>(
   );
   await run.device;
   const candidates = choice?.candidates ?? [{ label: "", settings }];
-  const tested = candidates.map((own) => (choice && kind.tested?.(own.settings, choice)) ?? own.settings);
-  const ready = prepareTickers(read, tested, store, listedOf);
+  const tested = testedSettings(kind, settings);
+  const ready = prepareTickers(kind, read, tested, store, listedOf);
   const { blocks, early } = ready;
   requireCurrentTicker(early.map(datesOf), inputs.asOf);
-  const plans = tested.map((own, c): FitPlan<T> => {
-    const { panels } = ready.of(own);
-    try {
-      return kind.plan(panels, own, blocks);
-    } catch (error) {
-      if (choice === undefined) throw error;
-      const outcome = failCandidate(error, panels, c, candidates[c]!.label);
-      const estimate = { seconds: 0, matrix_bytes: 0 };
-      const { failures } = outcome;
-      return { tickers: [], failures, fits: 0, steps: 0, estimate, collect: async () => outcome };
-    }
-  });
+  const plans = planCandidates(kind, settings, ready);
   for (const plan of plans) plan.requireRoom?.(run);
   requireForecasts(
     plans.flatMap(({ tickers }) => tickers.map(({ panel }) => datesOf(panel))),
