@@ -20,12 +20,12 @@ const DATA =
   /\.(parquet|gz|webp|svg|pem|in|txt|ipynb|typed|npmrc)$|(^|\/)(LICENSE|package-lock\.json|\.nvmrc|\.gitignore|\.dockerignore|\.editorconfig)$|^test\/(cases|tables)\/.*\.json$/;
 
 const CODE: readonly CodeBudget[] = [
-  ["contract", 8_188, 344_961, /^src\/contract\//],
+  ["contract", 8_184, 344_758, /^src\/contract\//],
   ["tables + ingest + prepare", 4_305, 186_420, /^src\/(tables|ingest|prepare)\//],
-  ["panel", 2_625, 113_365, /^src\/panel\//],
+  ["panel", 2_622, 113_351, /^src\/panel\//],
   ["evaluate", 4_021, 169_631, /^src\/evaluate\//],
-  ["engine (TypeScript)", 2_694, 112_727, /^src\/engine\//],
-  ["jobs", 6_558, 293_243, /^src\/jobs\//],
+  ["engine (TypeScript)", 2_672, 112_330, /^src\/engine\//],
+  ["jobs", 6_666, 298_558, /^src\/jobs\//],
   ["blob", 2_696, 116_186, /^src\/blob\//],
   ["outputs + replay + export + choose", 2_169, 97_729, /^src\/(outputs|replay|export|choose)\//],
   ["audit", 5_356, 225_443, /^src\/audit\//],
@@ -34,12 +34,12 @@ const CODE: readonly CodeBudget[] = [
   ["client", 1_283, 52_560, /^src\/client\//],
   ["cli", 3_989, 171_271, /^src\/cli\//],
   ["executors + processes", 2_009, 84_908, /^src\/(executors|processes)\//],
-  ["service", 10_519, 464_374, /^src\/service\//],
+  ["service", 10_603, 468_544, /^src\/service\//],
   ["tracking", 424, 20_662, /^src\/tracking\//],
-  ["engine (Python)", 5_910, 252_520, /^engine\//],
+  ["engine (Python)", 5_913, 252_665, /^engine\//],
   ["client (Python)", 1_829, 68_886, /^clients\//],
   ["styles and scripts of pages", 3_041, 51_027, /^web\//],
-  ["tests", 78_925, 3_446_706, TESTS],
+  ["tests", 79_138, 3_457_045, TESTS],
   ["bench", 8_846, 356_030, /^bench\//],
   ["scripts", 2_995, 123_243, /^scripts\//],
   ["examples", 116, 5_357, /^examples\//],
@@ -48,7 +48,7 @@ const CODE: readonly CodeBudget[] = [
 ];
 
 /** Words of Markdown anywhere. */
-const MAX_WORDS = 67_781;
+const MAX_WORDS = 67_783;
 
 interface Count {
   lines: number;
