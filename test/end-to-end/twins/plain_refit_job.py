@@ -47,9 +47,10 @@ class Job:
 
     def join_late(self, late, comparison, targets_of):
         """Adds the tickers that have too few rows at the cut, each at its first block with enough."""
+        names = {name for rows in self.tickers.values() for name in rows["columns"]} if self.pooled else None
         for ticker, rows_until in late.items():
             for dates in self.blocks[1:]:
-                rows = rows_until(dates[0])
+                rows = rows_until(dates[0], names)
                 if not rows["columns"]:
                     continue
                 if comparison is not None:
