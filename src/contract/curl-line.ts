@@ -1,5 +1,5 @@
 /** A request to print as a curl command. */
-export interface CurlRequest {
+interface CurlRequest {
   readonly method: string;
   /** A variable of the shell in it, such as `$ID`, is expanded. */
   readonly url: string;

@@ -44,7 +44,7 @@ export function shrinkage(realised: Float64Array, predicted: Float64Array): Shri
 }
 
 /** Tickers ascend by code point. */
-export interface ShrinkageTable {
+interface ShrinkageTable {
   readonly pooled: Shrinkage;
   /** The pooled slope with dates as units, which `shrinkage: "pooled"` uses. */
   readonly by_date: Shrinkage;

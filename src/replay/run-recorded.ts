@@ -41,7 +41,7 @@ export function isUnread(error: unknown): error is MucastError {
 const PROBLEM_TEXT = 2_000;
 
 /** How a job ended without an output, because of its inputs or its config. */
-export interface FailedRun {
+interface FailedRun {
   readonly problem: { readonly code: string; readonly detail: string };
   readonly error: MucastError;
 }

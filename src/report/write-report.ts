@@ -15,7 +15,7 @@ import { reportOf } from "./evidence/reported-outputs.ts";
 import { page } from "./page.ts";
 
 /** A request for a report. */
-export interface ReportRequest {
+interface ReportRequest {
   /** Outputs of jobs, at least one: paths, file: URLs or https URLs. */
   readonly outputs: readonly string[];
   /** Verdicts of `mucast replay` and `mucast audit` on them, in the same forms. */
@@ -47,7 +47,7 @@ export async function writeReport(request: ReportRequest, reading: Reading): Pro
 }
 
 /** An output in a store. */
-export interface StoredOutput {
+interface StoredOutput {
   readonly name: string;
   /** Starts reading it. */
   read(): AsyncIterable<Uint8Array>;

@@ -119,7 +119,7 @@ export function clientOf(baseUrl: string, apiKey: string | undefined): MucastCli
 }
 
 /** The error that the service answered with; a code that only a newer service knows becomes a known one of the same severity. */
-export function asMucastError(error: unknown): unknown {
+function asMucastError(error: unknown): unknown {
   if (error instanceof MucastApiError) {
     const { code, detail, type: _, title: __, ...data } = error.problem;
     const otherwise = error.status < 500 ? "invalid_request" : "unavailable";

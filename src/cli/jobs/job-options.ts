@@ -29,7 +29,7 @@ export interface EngineFlags {
 }
 
 /** The flags of a job's window, for a data-extraction blob that does not have one. */
-export interface WindowFlags {
+interface WindowFlags {
   readonly start?: string;
   readonly end?: string;
   readonly learningEnd?: string;

@@ -69,7 +69,7 @@ export const blobListQuery = z.strictObject({
 
 export type BlobListQuery = z.infer<typeof blobListQuery>;
 
-export const blobContentsSchema = preparedBlobsSchema.pick({
+const blobContentsSchema = preparedBlobsSchema.pick({
   ticker_count: true,
   dates: true,
   start: true,
@@ -78,7 +78,7 @@ export const blobContentsSchema = preparedBlobsSchema.pick({
 
 export type BlobContents = z.infer<typeof blobContentsSchema>;
 
-export const storedBlobSchema = named(
+const storedBlobSchema = named(
   "StoredBlob",
   "Blobs that `POST /v1/prepare` has stored also have their number of tickers and dates, and the first and the last date.",
   {

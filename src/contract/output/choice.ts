@@ -25,7 +25,7 @@ export function nameOfChoice(count: number): string {
 export const CHOICE_METHOD = "ewc_8" satisfies TestMethod;
 
 /** What forecasts are worth beside those of candidate 0. */
-export const gainFields = {
+const gainFields = {
   r2: maybe.describe(
     "1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit.",
   ),

@@ -48,7 +48,7 @@ export const runSummarySchema = named(
 export type RunSummary = z.infer<typeof runSummarySchema>;
 
 /** The steps of a job, in the order in which they start, and the checks of an audit. */
-export const STAGES = ["read", "fit", "evaluate", "write", ...AUDIT_CHECKS] as const;
+const STAGES = ["read", "fit", "evaluate", "write", ...AUDIT_CHECKS] as const;
 export type Stage = (typeof STAGES)[number];
 
 /**
@@ -116,7 +116,7 @@ export const progressSchema = named("Progress", {
 export const codeCountsSchema = z.record(text, positive);
 
 /** What an executor reports about a job since the last batch; empty parts are absent. */
-export const eventBatchSchema = z.strictObject({
+const eventBatchSchema = z.strictObject({
   /** The first ones of the attempt, as many as an answer lists; `failures` likewise. */
   warnings: z.array(warningSchema).min(1).optional(),
   failures: z.array(failureSchema).min(1).optional(),
@@ -129,7 +129,7 @@ export const eventBatchSchema = z.strictObject({
 
 export type EventBatch = Readonly<z.infer<typeof eventBatchSchema>>;
 
-export const timingSchema = z.strictObject({
+const timingSchema = z.strictObject({
   name: text,
   /** Milliseconds since 1970. */
   start: z.number(),

@@ -43,7 +43,7 @@ export const metricsSchema = named("Metrics", {
 });
 
 /** Information coefficients: correlation across tickers on each date with at least 3 of them. */
-export const crossSectionSchema = named("CrossSection", {
+const crossSectionSchema = named("CrossSection", {
   dates: count,
   mean_tickers: maybeAbsent.describe("Mean number of tickers per date."),
   ic_mean: maybe,
@@ -58,7 +58,7 @@ export const crossSectionSchema = named("CrossSection", {
 });
 
 /** Realised coverage of intervals over n rows that have labels and ends. */
-export const coverageSchema = named("Coverage", {
+const coverageSchema = named("Coverage", {
   n: count,
   coverage: maybe,
   mean_width: maybe.describe("Log-return; null for one-sided intervals."),
@@ -100,7 +100,7 @@ const intervalTableSchema = named("IntervalTable", {
   by_ticker: byTicker(intervalEvidenceSchema),
 });
 
-export const metricsTableSchema = named("MetricsTable", {
+const metricsTableSchema = named("MetricsTable", {
   pooled: metricsSchema,
   by_ticker: byTicker(metricsSchema),
   cross_section: crossSectionSchema,

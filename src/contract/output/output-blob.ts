@@ -208,7 +208,7 @@ const blasSchema = z.strictObject({
 });
 
 /** The facts by which the libraries choose kernels, which determine the last digits. */
-export const machineSchema = named("Machine", {
+const machineSchema = named("Machine", {
   processor: text.describe(
     "Architecture, vendor, family and model: `x86_64 AuthenticAMD family 25 model 17`.",
   ),

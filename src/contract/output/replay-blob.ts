@@ -14,7 +14,7 @@ import { jobOperationSchema } from "./result-record.ts";
 
 /** The exit code of the command line by verdict. */
 export const REPLAY_EXITS = { identical: 0, differs: 6, cannot_replay: 7 } as const;
-export type ReplayVerdict = keyof typeof REPLAY_EXITS;
+type ReplayVerdict = keyof typeof REPLAY_EXITS;
 
 function differs(advice: string) {
   return { verdict: "differs", advice } as const;

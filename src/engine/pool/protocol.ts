@@ -130,13 +130,13 @@ export interface Diagnosis {
 }
 
 /** One fit of a task has ended. */
-export interface FitProgress {
+interface FitProgress {
   readonly fit: number;
   readonly seconds: number;
 }
 
 /** The cluster that a gateway has connected to. */
-export interface ClusterFacts {
+interface ClusterFacts {
   /** `ray://host:port`. */
   readonly address: string;
   /** Version of Ray. */

@@ -1,8 +1,8 @@
 /** Features whose rank correlation is at least this large, whatever its sign, are shuffled together. */
-export const MIN_CORRELATION = 0.7;
+const MIN_CORRELATION = 0.7;
 
 /** With more groups than this, the most correlated are merged further. */
-export const MAX_GROUPS = 50;
+const MAX_GROUPS = 50;
 
 /** Features that are shuffled together. */
 export interface FeatureCluster {

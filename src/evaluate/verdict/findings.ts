@@ -382,7 +382,7 @@ function share(value: number): string {
 }
 
 /** Rows of one ticker with their intervals: shape (n) each, dates ascending. */
-export interface BoundedRows extends Bounds {
+interface BoundedRows extends Bounds {
   readonly days: Int32Array;
   /** NaN if there is no label. */
   readonly realised: Float64Array;

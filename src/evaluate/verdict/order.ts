@@ -36,7 +36,7 @@ export function orderByDate(rows: readonly ForecastRows[], part: ForecastPart = 
  * former on the latter and a constant (the correlation is then semipartial), across the tickers of a date. A model that has learned only the
  * means adds nothing, whatever its factor.
  */
-export type ForecastPart = "forecast" | "training_mean" | "beyond_mean";
+type ForecastPart = "forecast" | "training_mean" | "beyond_mean";
 
 /** @param means of the same tickers. @returns shape of `forecasts`. */
 type PartOf = (forecasts: Float64Array, means: Float64Array) => Float64Array;

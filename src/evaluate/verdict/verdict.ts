@@ -89,7 +89,7 @@ const TITLES: Readonly<Record<VerdictState, string>> = {
   too_few: "Too few dates to judge",
 };
 
-export function verdictTitle({ order }: RowsVerdict, state: VerdictState): string {
+function verdictTitle({ order }: RowsVerdict, state: VerdictState): string {
   return state === "worse" && order.state === "worse" ? "Worse than chance" : TITLES[state];
 }
 

@@ -26,7 +26,7 @@ interface JudgedOutput extends Pick<OutputEvidence, "sha256"> {
 }
 
 /** A verdict as read from its file. */
-export interface VerdictFile {
+interface VerdictFile {
   readonly name: string;
   readonly value: unknown;
 }

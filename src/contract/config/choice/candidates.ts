@@ -27,7 +27,7 @@ export interface Candidate<Settings> {
 }
 
 /** Parameters with one value each, in the order in which the caller names them. */
-export type SearchPoint = ReadonlyMap<string, RawJson>;
+type SearchPoint = ReadonlyMap<string, RawJson>;
 
 export interface CandidateReader<Settings, Entry> {
   /** The path of the job's section in messages. */
