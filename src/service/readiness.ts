@@ -1,5 +1,4 @@
 import { type BigIntStats, statSync } from "node:fs";
-import { setTimeout as pause } from "node:timers/promises";
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { Database } from "./database/database.ts";
@@ -12,13 +11,12 @@ const PROBE_NAME = "readiness.0.json";
 const PROBE = new Uint8Array(64 * 2 ** 10);
 /** The pause between the end of one round of checks and the start of the next. */
 const PAUSE_MILLISECONDS = 5_000;
-/** The same while a check fails, so that it is soon known to pass again. */
 const FAILED_PAUSE_MILLISECONDS = 1_000;
 const TIMEOUT_MILLISECONDS = 10_000;
 /**
- * How long the database or the storage that services share may fail before a service is no longer ready. No service can do without
- * it, so one that is away for seconds (a restart, a failover) would take all of them out of a load balancer at once, and callers would
- * get refused connections in place of 503 with Retry-After.
+ * How long the database or the storage that services share may fail before a service is no longer ready. If it is away for seconds (a
+ * restart, a failover), all services would leave a load balancer at once, and callers would get refused connections in place of 503 with
+ * Retry-After.
  */
 const TOLERATED_MILLISECONDS = 30_000;
 
@@ -32,7 +30,6 @@ interface ReadyParts {
   /** The folder of the embedded database; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
   readonly phase: () => "starting" | "accepting" | "draining";
-  readonly timeoutMilliseconds?: number | undefined;
 }
 
 interface Check {
@@ -54,14 +51,14 @@ interface Check {
 export class Readiness {
   readonly #parts: ReadyParts;
   readonly #checks: readonly Check[];
-  #round: Promise<void> | undefined;
-  #firstRound: Promise<void> | undefined;
+  #round: Promise<unknown> | undefined;
+  #firstRound: Promise<unknown> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(parts: ReadyParts) {
     this.#parts = parts;
-    this.#checks = checksOf(parts);
+    this.#checks = makeChecks(parts);
   }
 
   /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
@@ -74,15 +71,29 @@ export class Readiness {
   }
 
   /** Runs all checks, ten seconds at most. Only one round runs at a time: a call during a round waits for that one. */
-  look(): Promise<void> {
-    const { timeoutMilliseconds } = this.#parts;
-    this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeoutMilliseconds))).then(
-      () => {
-        this.#round = undefined;
-      },
-    );
+  look(): Promise<unknown> {
+    this.#round ??= Promise.all(this.#checks.map((check) => this.#run(check))).finally(() => {
+      this.#round = undefined;
+    });
     this.#firstRound ??= this.#round;
     return this.#round;
+  }
+
+  async #run(check: Check): Promise<void> {
+    check.pending ??= check.run().finally(() => {
+      check.pending = undefined;
+    });
+    const late = new Promise((_, reject) => setTimeout(reject, TIMEOUT_MILLISECONDS).unref());
+    try {
+      await Promise.race([check.pending, late]);
+      check.passedAt = performance.now();
+      check.failure = undefined;
+    } catch (error) {
+      // Anyone may read it: it says what failed, and not where the storage is.
+      const { url } = this.#parts.store;
+      check.failure =
+        error instanceof MucastError ? error.message.replaceAll(url && `${url}/`, "") : "it does not answer";
+    }
   }
 
   /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
@@ -121,23 +132,7 @@ export class Readiness {
   }
 }
 
-async function runCheck(check: Check, timeout = TIMEOUT_MILLISECONDS): Promise<void> {
-  check.pending ??= check.run().finally(() => {
-    check.pending = undefined;
-  });
-  const over = new AbortController();
-  const late = pause(timeout, new Error("late"), { signal: over.signal });
-  const error = await Promise.race([check.pending, late]).then(
-    (result) => (result instanceof Error ? result : undefined),
-    (thrown: unknown) => thrown,
-  );
-  over.abort();
-  if (error === undefined) check.passedAt = performance.now();
-  const message = error instanceof MucastError ? error.message : "it does not answer";
-  check.failure = error === undefined ? undefined : message;
-}
-
-function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
+function makeChecks({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
   const keys = [...(isOneCaller ? ["data"] : []), "status"].map((place) => `${place}/${PROBE_NAME}`);
   const checkBlobs = blobFolder === undefined ? () => undefined : pin(blobFolder, "the folder of the blobs");
   const checks: Check[] = [
@@ -159,12 +154,7 @@ function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyPa
       async run() {
         checkBlobs();
         for (const key of keys) {
-          await store.put(key, PROBE).catch((error: unknown) => {
-            // Anyone may read the answer, which says what failed, and not where the storage is.
-            if (!(error instanceof MucastError) || store.url === "") throw error;
-            const message = error.message.replaceAll(`${store.url}/`, "");
-            throw new MucastError(error.code, message, {}, { cause: error });
-          });
+          await store.put(key, PROBE);
           // The storage may allow writes but no removals; then the next check replaces the blob.
           await store.remove(key).catch(() => undefined);
         }
@@ -174,10 +164,7 @@ function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyPa
   ];
   if (dataDir === undefined) return checks;
   const pinned = [pin(dataDir, "the data folder"), pin(sqliteFile(dataDir), "the database")];
-  const run = async () => {
-    for (const check of pinned) check();
-  };
-  return [{ name: "data_folder", isShared: false, run }, ...checks];
+  return [{ name: "data_folder", isShared: false, run: async () => pinned.map((check) => check()) }, ...checks];
 }
 
 /**

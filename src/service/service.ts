@@ -1,20 +1,23 @@
 import { randomBytes } from "node:crypto";
+import type { BlobStore } from "../blob/store.ts";
 import type { QueueView } from "../contract/api/queue-view.ts";
+import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
 import { parsePayload } from "../contract/config/payload.ts";
-import { clusterOf } from "../contract/engine-url.ts";
+import { clusterOf, engineEnv } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../contract/version.ts";
+import type { Executor } from "../executors/executor.ts";
+import { readStatus } from "../executors/status-blobs.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/authenticate.ts";
 import type { Caller } from "./auth/caller.ts";
 import { KeyStore } from "./auth/key-store.ts";
 import { StoredBlobs } from "./blobs/blobs.ts";
 import { InputUrls } from "./blobs/input-urls.ts";
-import { openBlobFolder, openStorage } from "./blobs/storage.ts";
+import { openBlobFolder, openStorage, type ServiceUrls } from "./blobs/storage.ts";
 import { openDatabase } from "./database/database.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
 import { buildHttp } from "./http/build-http.ts";
 import { registerMcp } from "./mcp/mcp-server.ts";
-import { openExecutor } from "./open-executor.ts";
 import { countWaiting, Operations, type Submission } from "./operations/operations.ts";
 import { startRetention } from "./operations/retention.ts";
 import { Preparations } from "./preparation/preparations.ts";
@@ -26,7 +29,7 @@ import { RequestProcesses } from "./request-process/request-processes.ts";
 import { announceService, cannotListen, hostOf, isEveryAddress } from "./service-address.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { OperationNotifications } from "./store/follow-events.ts";
-import { openLog, openLogDestination } from "./telemetry/log.ts";
+import { type Log, openLog, openLogDestination } from "./telemetry/log.ts";
 import { openTelemetry } from "./telemetry/telemetry.ts";
 import { isTracked, openTracking, trackerOfService } from "./tracking/tracking-queue.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";
@@ -202,6 +205,38 @@ async function start(
       log.info({}, "ended");
     },
   };
+}
+
+/** The executor of the settings; its modules, and Azure's, are loaded only if they are used. */
+async function openExecutor(
+  settings: ServiceSettings,
+  env: NodeJS.ProcessEnv,
+  { store, urls }: { readonly store: BlobStore; readonly urls: ServiceUrls },
+  log: Log,
+): Promise<Executor> {
+  if (settings.executor === "container-apps") {
+    const { ContainerAppsExecutor } = await import("../executors/container-apps/container-apps-executor.ts");
+    return ContainerAppsExecutor.open({
+      subscription: settings.azure_subscription,
+      resourceGroup: settings.azure_resource_group,
+      container: urls.policy.container,
+      settings: { ...limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS), ...engineEnv(settings.engine) },
+      readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
+      onPollFailed: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
+    });
+  }
+  const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
+  return new ProcessExecutor({
+    blobUrl: urls.policy.container === undefined ? urls.jobBase : settings.blob_url,
+    policy: urls.policy,
+    env,
+    warm: true,
+    memoryBytes: settings.memory_bytes,
+    workBytes: settings.work_bytes,
+    cluster: clusterOf(settings.engine, settings.engine_insecure),
+    jobs: Math.min(settings.concurrent_jobs, settings.cores),
+    log: (line, operation_id) => log.info({ operation_id, line }, "output of a job process"),
+  });
 }
 
 /** Parses and checks a payload. @param inputUrls undefined until the service listens. */

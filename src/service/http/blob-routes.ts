@@ -7,6 +7,10 @@ import {
   type BlobPage,
   blobListQuery,
   blobPageSchema,
+  PREPARE_PARTS,
+  type PreparedBlobs,
+  preparedBlobsSchema,
+  prepareQuery,
   type StoredBlobView,
 } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -14,6 +18,7 @@ import { show } from "../../contract/errors/faults.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import type { BlobUpload } from "../blobs/blobs.ts";
 import { storageFailed } from "../blobs/storage.ts";
+import { tooLarge } from "../preparation/preparations.ts";
 import { byteRange, checkIfMatch, matchesNone } from "./conditional-requests.ts";
 import { emptyAnswer, jsonAnswer } from "./document.ts";
 import { EXAMPLE_BLOBS } from "./examples.ts";
@@ -72,12 +77,38 @@ const WRITE_PROBLEMS = [
   ...(["not_found", "method_not_allowed", "precondition_failed", "too_large", "quota_exceeded"] as const),
   ...(["storage_full", "storage_failed", "blob_unavailable"] as const),
 ];
+const PREPARE_PROBLEMS = [
+  ...(["unreadable_blob", "invalid_data", "too_large", "precondition_failed", "quota_exceeded"] as const),
+  ...(["storage_full", "storage_failed", "blob_unavailable", "timed_out", "process_lost"] as const),
+];
 
 function example(stem: string, kind: StoredBlobView["kind"], size: number, contents = {}): StoredBlobView {
   const name = `${stem}.json`;
   const created_at = "2026-01-05T08:30:09.038Z";
   return { name, url: `${EXAMPLE_BLOBS}/data/${name}`, kind, size, created_at, ...contents };
 }
+
+const FORM = {
+  type: "object",
+  properties: Object.fromEntries(PREPARE_PARTS.map((part) => [part, BYTES])),
+  required: ["prices"],
+};
+
+const PREPARED: PreparedBlobs = {
+  id: "4f0c1a2b4f0c1a2b",
+  feature_url: `${EXAMPLE_BLOBS}/data/feature_engine_4f0c1a2b4f0c1a2b.json`,
+  data_extractor_url: `${EXAMPLE_BLOBS}/data/data_extractor_4f0c1a2b4f0c1a2b.json`,
+  tickers: ["AAPL", "MSFT"],
+  ticker_count: 2,
+  dates: 1510,
+  start: "2020-01-02",
+  end: "2026-01-05",
+  learning_end: "2024-12-31",
+  features: ["mom_1", "mom_2", "vol_10", "weekday"],
+  warnings: ["MSFT: 1 price is zero or negative; its date gets no features"],
+  warning_count: 1,
+  written: true,
+};
 
 /** The example of a list: the blobs of a preparation, and an output. */
 const CONTENTS = { ticker_count: 500, dates: 1510, start: "2020-01-02", end: "2026-01-05" };
@@ -90,9 +121,11 @@ const PAGE: BlobPage = {
   next_cursor: null,
 };
 
-/** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`, and `GET /v1/data`. */
-export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void {
+/** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`, `GET /v1/data` and `POST /v1/prepare`. */
+export function blobRoutes(app: HttpApp, { settings, blobs, preparations }: HttpOptions): void {
   const beginDownload = limitAnswers("downloads", settings.downloads_per_caller, settings.downloads);
+  // Each has a folder for its files, which may be some hundred megabytes.
+  const beginPreparation = limitAnswers("preparations", 2, 8);
   acceptBodies(app, "leave");
 
   /** The address of a blob of the caller, with its size and version. @throws MucastError not_found. */
@@ -272,10 +305,58 @@ export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void
       return { blobs: views, next_cursor: cursor ?? null };
     },
   });
+  app.route({
+    method: "POST",
+    url: "/v1/prepare",
+    config: { access: "write", isStreamed: true, problems: PREPARE_PROBLEMS },
+    schema: {
+      operationId: "prepare",
+      summary: "Turn prices into both input blobs",
+      description:
+        "Takes prices like `mucast prepare`, as CSV (optionally gzipped) or Parquet, and stores two blobs for the caller: prices, and " +
+        "features that are known at the close of their date. The body is the file of prices, or multipart/form-data with a file " +
+        "`prices` and a table of further `features`. The same files and query give the same blobs. The response comes when both blobs " +
+        "are stored, which takes seconds for a large file. Repeat `tickers` for each ticker.",
+      tags: ["Blobs"],
+      querystring: prepareQuery,
+      // The service reads the bytes whatever their Content-Type; generators of clients do not know text/csv.
+      body: {
+        content: { "application/octet-stream": { schema: BYTES }, "multipart/form-data": { schema: FORM } },
+      },
+      response: { 200: jsonAnswer("Both blobs are stored.", preparedBlobsSchema, PREPARED) },
+    },
+    handler: async (request, reply): Promise<PreparedBlobs> => {
+      const { caller, headers, raw, query } = request;
+      beginPreparation(caller!.subject, reply.raw);
+      const limit = settings.prepare_bytes;
+      if (Number(headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
+      checkWhole(headers["content-range"]);
+      if (headers.expect !== undefined) reply.raw.writeContinue();
+      const [type] = raw.headersDistinct["content-type"] ?? [];
+      const multipartType = /^multipart\/form-data(?:;|$)/i.test(type ?? "") ? type : undefined;
+      const body = { bytes: raw, multipartType };
+      const prepared = await preparations.prepare(caller!, body, query, reply.abortSignal());
+      const store = { url: prepared.storeUrl };
+      const { id, files, dates, start, end, written } = prepared;
+      return {
+        id,
+        feature_url: blobUrl(request, store, files.features.name),
+        data_extractor_url: blobUrl(request, store, files.prices.name),
+        tickers: [...prepared.tickers],
+        ticker_count: prepared.tickerCount,
+        ...{ dates, start, end },
+        learning_end: prepared.learningEnd ?? null,
+        features: [...prepared.features],
+        warnings: [...prepared.warnings],
+        warning_count: prepared.warningCount,
+        written,
+      };
+    },
+  });
 }
 
 /** The URL of a blob: in the store, or for a folder at the origin of this service. */
-export function blobUrl(
+function blobUrl(
   { publicOrigin }: FastifyRequest,
   store: { readonly url: string },
   name: string,
@@ -284,7 +365,7 @@ export function blobUrl(
 }
 
 /** A body with Content-Range would replace the whole blob with a part (RFC 9110, section 14.5). */
-export function checkWhole(range: string | undefined): void {
+function checkWhole(range: string | undefined): void {
   if (range === undefined) return;
   const message = "a body is sent whole; leave Content-Range out and send all of it";
   throw new MucastError("invalid_request", message, { path: "Content-Range", value: range.slice(0, 100) });

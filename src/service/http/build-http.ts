@@ -14,25 +14,20 @@ import { guardRequests } from "./guard.ts";
 import { type HttpApp, type HttpOptions, readBodiesAsText, withZod } from "./http-app.ts";
 import { jobRoutes, operationRoutes } from "./operation-routes.ts";
 import { pageRoutes } from "./page-routes.ts";
-import { prepareRoutes } from "./prepare-routes.ts";
 import { sendProblem } from "./problem-answer.ts";
 import { reportRoutes } from "./report-routes.ts";
 import { serviceRoutes } from "./service-routes.ts";
 
 /** Each is registered in a context of its own, because they read bodies in different ways. */
 const ROUTE_GROUPS = [
-  ...[jobRoutes, operationRoutes, eventRoutes, reportRoutes, blobRoutes, prepareRoutes],
+  ...[jobRoutes, operationRoutes, eventRoutes, reportRoutes, blobRoutes],
   ...[serviceRoutes, documentRoutes, pageRoutes],
 ];
 
 /** Characters of a name or an id in the path. Long enough that a faulty name gets an answer that says what is wrong. */
 const MAX_PARAMETER_LENGTH = 200;
-const HEADERS_MILLISECONDS = 15_000;
-/** The largest upload of the default settings, at 0.8 MB/s. */
-const REQUEST_MILLISECONDS = 6 * 3_600_000;
 /** Without a byte in either direction: longer than `Prefer: wait` and than the gap between two comments of an event stream. */
 const IDLE_SECONDS = 120;
-const KEPT_ALIVE_MILLISECONDS = 75_000;
 /** After the service is told to close. */
 const LAST_ANSWERS_MILLISECONDS = 5_000;
 
@@ -48,9 +43,10 @@ export function buildHttp(options: HttpOptions): HttpApp {
       bodyLimit: settings.body_bytes,
       // A report or prepared blobs are drawn without a byte on the connection.
       connectionTimeout: 1_000 * Math.max(IDLE_SECONDS, settings.request_seconds + 30),
-      keepAliveTimeout: KEPT_ALIVE_MILLISECONDS,
-      requestTimeout: REQUEST_MILLISECONDS,
-      http: { headersTimeout: HEADERS_MILLISECONDS },
+      keepAliveTimeout: 75_000,
+      // The largest upload of the default settings, at 0.8 MB/s.
+      requestTimeout: 6 * 3_600_000,
+      http: { headersTimeout: 15_000 },
       trustProxy: settings.trusted_proxies.length > 0 && settings.trusted_proxies,
       routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
       // While the service drains, the handler that can no longer serve a request refuses it.
