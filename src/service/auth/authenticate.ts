@@ -8,9 +8,8 @@ import { type Caller, SCOPES } from "./caller.ts";
 import { isSecretOf, type KeyStore, parseApiKey, secretHash } from "./key-store.ts";
 
 /**
- * Identifies the caller by the `Authorization` header of a request.
- * @throws MucastError unauthorized for a header that authenticates no caller; unavailable if the database or the issuer that has to
- * check it cannot be reached.
+ * The caller of the `Authorization` header of a request.
+ * @throws MucastError unauthorized; unavailable if the database or the issuer that has to check it cannot be reached.
  */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
 
@@ -60,8 +59,9 @@ const ANYONE: Caller = {
 
 /** Builds the authentication of settings that `checkAuthAllowed` allows. It accepts the operator's token in every mode. */
 export async function buildAuthenticate(settings: Settings, parts: AuthenticateParts): Promise<Authenticate> {
-  const open = { none: () => async () => ANYONE, keys: () => keyAuthenticate(parts.keys), oidc: openOidc };
-  const authenticate: Authenticate = await open[settings.auth](settings, parts);
+  let authenticate: Authenticate = async () => ANYONE;
+  if (settings.auth === "keys") authenticate = keyAuthenticate(parts.keys);
+  if (settings.auth === "oidc") authenticate = await openOidc(settings, parts);
   const hash = secretHash(parts.localToken);
   return async (authorization) => {
     const token = tokenIn(authorization);
@@ -104,9 +104,8 @@ export function checkAuthAllowed(settings: Settings): void {
     );
   }
   if (auth !== "oidc") return;
-  for (const name of ["oidc_issuer", "oidc_audience"] as const) {
+  for (const name of ["oidc_issuer", "oidc_audience"] as const)
     if (!settings[name]) refuse(name, settings[name], `auth is "oidc" and ${name} is missing`);
-  }
   for (const name of ["oidc_issuer", "oidc_jwks_url"] as const) {
     const { protocol, hostname } = new URL(settings[name] ?? "https://none");
     if (protocol === "https:" || isLoopbackName(hostname)) continue;
@@ -126,7 +125,7 @@ export function keyAuthenticate(keys: KeyStore): Authenticate {
     const stored = await keys.find(parts.id);
     const isRight = isSecretOf(stored?.hash ?? NO_SECRETS_HASH, parts.secret);
     if (stored === undefined || !isRight) throw unauthorized("the key is unknown, wrong or revoked");
-    await keys.recordUse(parts.id);
+    if (stored.isUnrecorded) await keys.recordUse(parts.id);
     return { subject: stored.subject, scopes: new Set(stored.scopes) };
   };
 }

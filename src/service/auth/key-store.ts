@@ -22,14 +22,8 @@ export const apiKeySchema = z
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
-/** What the operator specifies for a new key. */
 export const newKeySchema = z.strictObject({
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .describe("A label for people, such as who uses the key and for what."),
+  name: z.string().trim().min(1).max(100),
   scopes: z.array(z.enum(SCOPES)).min(1).default(["read", "write"]),
 });
 
@@ -102,48 +96,34 @@ export class KeyStore {
     return row && apiKeyOf(row);
   }
 
-  /** @returns undefined for an unknown or revoked key. */
+  /** @returns undefined for an unknown or revoked key. `isUnrecorded`: no use was stored in the last minute. */
   async find(id: string) {
+    const minuteAgo = this.#database.time(-60);
     const row = await this.#database.db
       .selectFrom("api_keys")
       .select(["hash", "subject", "scopes"])
+      .select((eb) =>
+        eb.or([eb("last_used_at", "is", null), eb("last_used_at", "<", minuteAgo)]).as("isUnrecorded"),
+      )
       .where("id", "=", id)
       .where("revoked_at", "is", null)
       .executeTakeFirst();
     return row && { ...row, scopes: row.scopes as Scope[] };
   }
 
-  /** Stores when a key was used. A database that cannot be written to, as on a full disk, fails no request. */
+  /** Stores that a key was used now. A database that cannot be written to, as on a full disk, fails no request. */
   async recordUse(id: string): Promise<void> {
+    const last_used_at = this.#database.time();
     try {
-      await this.#storeUse(id);
+      await this.#database.write((db) =>
+        db.updateTable("api_keys").set({ last_used_at }).where("id", "=", id).execute(),
+      );
       this.#storesUses = true;
     } catch (error) {
       if (!(error instanceof MucastError && error.code === "unavailable")) throw error;
       if (this.#storesUses) this.#log?.warn({ err: error }, "the last use of an API key could not be stored");
       this.#storesUses = false;
     }
-  }
-
-  /** At most once a minute. */
-  async #storeUse(id: string): Promise<void> {
-    const database = this.#database;
-    const stale = await database.db
-      .selectFrom("api_keys")
-      .select("id")
-      .where("id", "=", id)
-      .where(({ eb, or }) =>
-        or([
-          eb("last_used_at", "is", null),
-          eb("last_used_at", "<", database.time(-60)),
-          eb("last_used_at", ">", database.time()),
-        ]),
-      )
-      .executeTakeFirst();
-    if (stale === undefined) return;
-    await database.write((db) =>
-      db.updateTable("api_keys").set({ last_used_at: database.time() }).where("id", "=", id).execute(),
-    );
   }
 }
 
@@ -157,7 +137,7 @@ function apiKeyOf(row: Pick<Selectable<Tables["api_keys"]>, (typeof COLUMNS)[num
   };
 }
 
-const API_KEY = /^mucast_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
+const API_KEY = /^mucast_(?<id>[0-9a-f]{16})_(?<secret>[A-Za-z0-9_-]{43})$/;
 
 /** Makes a key with a random id of 64 bits and a random secret of 256 bits. */
 export function newApiKey() {
@@ -168,8 +148,7 @@ export function newApiKey() {
 
 /** The parts of `mucast_<id>_<secret>`; undefined for a token without the form of a key. */
 export function parseApiKey(token: string) {
-  const [, id, secret] = API_KEY.exec(token) ?? [];
-  return id === undefined || secret === undefined ? undefined : { id, secret };
+  return API_KEY.exec(token)?.groups as { readonly id: string; readonly secret: string } | undefined;
 }
 
 /** The stored form of a secret: its SHA-256 in hex. A long random secret needs no salt. */

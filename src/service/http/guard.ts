@@ -10,8 +10,8 @@ import { show } from "../../contract/errors/faults.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { isFailedTry, tokenIn } from "../auth/authenticate.ts";
-import type { Caller } from "../auth/caller.ts";
-import { type HttpApp, type HttpOptions, requireScope } from "./http-app.ts";
+import { type Caller, requireScope } from "../auth/caller.ts";
+import type { HttpApp, HttpOptions } from "./http-app.ts";
 
 export const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"];
 export const REQUEST_HEADERS = [

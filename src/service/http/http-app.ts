@@ -173,10 +173,3 @@ export function acceptBodies(app: HttpApp, use: "discard" | "leave"): void {
   if (use === "leave") app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   else app.addContentTypeParser("*", { parseAs: "buffer" }, async () => undefined);
 }
-
-/** @param what needs the scope. @throws MucastError forbidden. */
-export function requireScope({ scopes }: Caller, scope: Scope, what: string): void {
-  if (scopes.has(scope)) return;
-  const message = `${what} needs the scope ${scope}; the credentials have: ${[...scopes].join(", ") || "none"}`;
-  throw new MucastError("forbidden", message, { scope });
-}

@@ -12,8 +12,7 @@ import type { SubmittedOperation } from "../../contract/config/job-operations.ts
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
 import { addDefault } from "../../contract/schema/open-schema.ts";
-import type { Caller } from "../auth/caller.ts";
-import { requireScope } from "../http/http-app.ts";
+import { type Caller, requireScope } from "../auth/caller.ts";
 import type { Operations } from "../operations/operations.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
