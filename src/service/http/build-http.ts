@@ -31,10 +31,7 @@ const IDLE_SECONDS = 120;
 /** After the service is told to close. */
 const LAST_ANSWERS_MILLISECONDS = 5_000;
 
-/**
- * The service over HTTP. The caller may add routes before it listens, each with its `config.access`: all routes pass the same checks
- * of Host, Origin, credentials and rate.
- */
+/** The service over HTTP. The caller may add routes before it listens, each with its `config.access`. */
 export function buildHttp(options: HttpOptions): HttpApp {
   const { settings } = options;
   const connections = connectionLimit(settings);
@@ -115,8 +112,8 @@ export function addOutput({ components }: OpenApiDocument): OpenApiDocument["com
 const MAX_LOGGED_PATH_LENGTH = 200;
 
 /**
- * Records a request in traces and metrics, and logs one line when its answer has ended or its connection has closed. The line never has
- * the query or headers, which may contain secrets, nor a path that has no route: it may be a mistyped link to a report.
+ * Records a request in traces and metrics, and logs one line once its connection or its answer has ended. The line never has the query or
+ * headers, which may contain secrets, nor a path that has no route: it may be a mistyped link to a report.
  */
 function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, telemetry }: HttpOptions): void {
   const startedAt = performance.now();
@@ -128,7 +125,8 @@ function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, tele
   request.traceparent = watched.traceparent;
   reply.raw.once("close", () => {
     const { statusCode: status, writableFinished } = reply.raw;
-    const { problemCode: code, caller, operationId } = request;
+    const { problemCode: code, caller, params } = request;
+    const named = url?.startsWith("/v1/operations/:id") ? (params as { readonly id?: string }).id : undefined;
     watched.ended({ route, status, code });
     const path = config?.hasSecretPath ? route : redactUrl(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
     // The log leaves out what is undefined.
@@ -138,7 +136,7 @@ function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, tele
       path: route && path,
       status,
       ms: Math.round(performance.now() - startedAt),
-      operation_id: operationId,
+      operation_id: request.operationId ?? named,
       code,
       caller: caller?.subject,
       aborted: writableFinished ? undefined : true,
@@ -149,7 +147,6 @@ function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, tele
 
 const WARNING_MILLISECONDS = 60_000;
 
-/** Limits the open connections of a service, and survives those that cannot be accepted. */
 function limitConnections({ server }: HttpApp, connections: number, { log, telemetry }: HttpOptions): void {
   server.maxConnections = connections;
   const open = new Set<Socket>();
@@ -175,9 +172,9 @@ function limitConnections({ server }: HttpApp, connections: number, { log, telem
   );
 }
 
-/** Descriptors of the service itself, with a reserve. */
+/** Of the service itself, with a reserve. */
 const OWN_FILES = 256;
-/** Four pipes to the job process, and as many in reserve. */
+/** Four pipes to its process, and as many in reserve. */
 const FILES_PER_JOB = 8;
 /** The socket, and the file of an upload or a download. */
 const FILES_PER_CONNECTION = 2;

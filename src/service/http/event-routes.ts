@@ -86,7 +86,6 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
         throw new MucastError("invalid_request", message, { path: "Last-Event-ID" });
       }
       const { status } = await operations.get(request.caller!, params.id);
-      request.operationId = params.id;
       if (request.method === "HEAD") return asStream(reply).send();
       const revoked = new AbortController();
       const signal = AbortSignal.any([reply.abortSignal(), revoked.signal]);

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type {
   FastifyBaseLogger,
   FastifyInstance,
-  FastifyRequest,
   FastifySchemaCompiler,
   FastifyTypeProvider,
   RawServerDefault,
@@ -36,7 +35,6 @@ export type HttpApp = FastifyInstance<
   ZodTypes
 >;
 
-/** `anyone`: the route requires no credentials. */
 export type RouteAccess = Scope | "anyone";
 
 declare module "fastify" {
@@ -45,30 +43,30 @@ declare module "fastify" {
     caller: Caller | undefined;
     /** W3C trace context to store with an operation. */
     traceparent: string | undefined;
-    /** Operation that the request names or creates, for the log line. */
+    /** For the log line, if the path does not have it. */
     operationId: string | undefined;
     problemCode: string | undefined;
-    /** The part of this service's URLs before the path, as the sender of the request can reach it. */
+    /** The origin of this service as the sender of the request can reach it. */
     readonly publicOrigin: string;
   }
 
   interface FastifyReply {
-    /** A signal that aborts when the connection closes or the service closes. */
+    /** Aborts when the connection or the service closes. */
     abortSignal(): AbortSignal;
   }
 
   interface FastifyContextConfig {
-    /** Scope that a caller needs. The service does not start with a route that lacks it. */
+    /** The scope that a caller needs. The service does not start with a route that lacks it. */
     access?: RouteAccess;
-    /** Codes that the route may answer in addition to those of every route, for the document. */
+    /** Codes of the route in addition to those of every route, for the document. */
     problems?: readonly ErrorCode[];
-    /** A page that a browser may open from a link on another site. */
+    /** A browser may open it from a link on another site. */
     isPage?: true;
     /** The handler reads the body piece by piece, and says when it begins to. */
     isStreamed?: true;
-    /** The last part of the path is a secret, which never appears in the log. */
+    /** The last part of the path never appears in the log. */
     hasSecretPath?: true;
-    /** For probes: counts towards no rate, and answers any Host, with nothing that a page of another site may not see. */
+    /** Counts towards no rate, and answers any Host, with nothing that a page of another site may not see. */
     isProbe?: true;
   }
 
@@ -78,7 +76,6 @@ declare module "fastify" {
   }
 }
 
-/** What the service needs to accept jobs. */
 export const READY_CHECKS = ["data_folder", "database", "storage", "accepting"] as const;
 
 export interface ReadyCheck {
@@ -97,17 +94,15 @@ export interface HttpOptions {
   readonly preparations: Pick<Preparations, "prepare">;
   readonly authenticate: Authenticate;
   readonly keys: Pick<KeyStore, "create" | "page" | "revoke">;
-  /** Milliseconds between two comments of an event stream, each of which checks its key; 15 s by default. */
+  /** Between two comments of an event stream, each of which checks its key; 15 s by default. */
   readonly beatMilliseconds?: number | undefined;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
-  /** How busy this service is; returns at once. */
-  occupancy(): QueueView["service"];
-  /** Checks all of it, at most once every few seconds. Never rejects. */
-  ready(): Promise<readonly ReadyCheck[]>;
+  readonly occupancy: () => QueueView["service"];
+  readonly ready: () => Promise<readonly ReadyCheck[]>;
 }
 
-/** Makes a Fastify instance check requests by the zod schemas of its routes, and answer objects as JSON. */
+/** Makes Fastify check path, query and headers by the zod schemas of its routes, and answer objects as JSON. */
 export function withZod(app: FastifyInstance): HttpApp {
   const typed = app.withTypeProvider<ZodTypes>();
   typed.setValidatorCompiler(checkInput);
@@ -119,7 +114,7 @@ export function withZod(app: FastifyInstance): HttpApp {
 
 const ROOTS: Readonly<Record<string, string>> = { params: "path", querystring: "query", headers: "headers" };
 
-/** Checks path, query and headers. A handler that takes a JSON body parses and checks its text. */
+/** A handler that takes a JSON body parses and checks its text itself. */
 const checkInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const root = ROOTS[httpPart ?? ""];
   if (root === undefined) return (value) => ({ value });
@@ -141,28 +136,24 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i;
 /** Makes the routes take a JSON body as text, so that numbers keep their spelling. */
 export function readBodiesAsText(app: HttpApp): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(
-    JSON_TYPE,
-    { parseAs: "buffer" },
-    async (_: FastifyRequest, body: Buffer) => {
-      try {
-        return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
-      } catch (cause) {
-        const message = "the body is not valid UTF-8, or is compressed";
-        throw new MucastError("invalid_request", message, { path: "body" }, { cause });
-      }
-    },
-  );
+  app.addContentTypeParser<Buffer>(JSON_TYPE, { parseAs: "buffer" }, async (_: unknown, body: Buffer) => {
+    try {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+    } catch (cause) {
+      const message = "the body is not valid UTF-8, or is compressed";
+      throw new MucastError("invalid_request", message, { path: "body" }, { cause });
+    }
+  });
 }
 
-/** The JSON text of a body; empty if the request has none. */
+/** Empty if the request has none. */
 export function bodyText({ body }: { readonly body: unknown }): string {
   return typeof body === "string" ? body : "";
 }
 
 /**
  * Makes the routes of a group accept a body of any type, and discard it, since some clients send one that no route needs, or leave it
- * on the connection, for the handler to read piece by piece.
+ * for the handler to read piece by piece.
  */
 export function acceptBodies(app: HttpApp, use: "discard" | "leave"): void {
   app.removeAllContentTypeParsers();

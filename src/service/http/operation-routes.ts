@@ -62,7 +62,7 @@ function parseWait(prefer: string | undefined): number | undefined {
   return seconds === undefined ? undefined : Math.min(Number(seconds), MAX_WAIT_SECONDS);
 }
 
-/** Answers with an operation. The headers have its URL and, until it has ended, the seconds until the next poll. */
+/** Answers with an operation, its URL and, until it has ended, the seconds until the next poll. */
 function answerOperation(reply: FastifyReply, operation: OperationView, status: 200 | 202): OperationView {
   reply.request.operationId = operation.id;
   const url = `${reply.request.publicOrigin}/v1/operations/${operation.id}`;
@@ -141,6 +141,8 @@ const RESULT_PROBLEMS = [
   "invalid_data",
 ] as const;
 
+const anyPayloadSchema = z.looseObject({}).describe("The members of the payload of its operation.");
+
 /** `GET /v1/operations`; and below `/v1/operations/{id}` the operation, its forecast, verdict and payload, and `POST .../cancel`. */
 export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void {
   acceptBodies(app, "discard");
@@ -173,11 +175,8 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
       querystring: forecastQuery,
       response: { 200: jsonAnswer("What the output says of them.", forecastViewSchema, FORECAST) },
     },
-    handler: async (request, reply) => {
-      const { params, query } = request;
-      request.operationId = params.id;
-      return operations.forecast(request.caller!, { ...params, ...query }, reply.abortSignal());
-    },
+    handler: ({ caller, params, query }, reply) =>
+      operations.forecast(caller!, { ...params, ...query }, reply.abortSignal()),
   });
   app.route({
     method: "GET",
@@ -188,13 +187,8 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
       params: get_verdict.input,
       response: { 200: jsonAnswer("The verdict.", get_verdict.output, VERDICT) },
     },
-    handler: async (request, reply) => {
-      const { id } = request.params;
-      request.operationId = id;
-      return operations.verdict(request.caller!, id, reply.abortSignal());
-    },
+    handler: ({ caller, params: { id } }, reply) => operations.verdict(caller!, id, reply.abortSignal()),
   });
-  const anyPayload = z.looseObject({}).describe("The members of the payload of its operation.");
   app.route({
     method: "GET",
     url: "/v1/operations/:id/payload",
@@ -207,14 +201,11 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
         "of URLs and sections of other services in the config are left out, and so is a config that contains the signature of a URL.",
       tags: ["Operations"],
       params: get_operation.input,
-      response: { 200: jsonAnswer("The payload.", anyPayload, ML_PAYLOAD) },
+      response: { 200: jsonAnswer("The payload.", anyPayloadSchema, ML_PAYLOAD) },
     },
-    handler: async (request, reply) => {
-      const { id } = request.params;
-      request.operationId = id;
-      // The text itself, since a number such as 1.0 has to stay as its caller wrote it.
-      return reply.type("application/json").send(await operations.payload(request.caller!, id));
-    },
+    // The text itself, since a number such as 1.0 has to stay as its caller wrote it.
+    handler: async ({ caller, params: { id } }, reply) =>
+      reply.type("application/json").send(await operations.payload(caller!, id)),
   });
   app.route({
     method: "GET",
@@ -230,7 +221,7 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
         }),
       },
     },
-    handler: async ({ caller, query }) => operations.list(caller!, query),
+    handler: ({ caller, query }) => operations.list(caller!, query),
   });
   app.route({
     method: "POST",

@@ -10,7 +10,7 @@ export const PROBLEM_TYPE = "application/problem+json";
 /** Where MCP clients find the OIDC issuer (RFC 9728). */
 export const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
-/** The errors of Fastify that are faults of a request. Any other error of Fastify is a defect. */
+/** The errors of Fastify that are faults of a request; any other is a defect. */
 const FASTIFY_FAULTS: Readonly<Record<string, ConstructorParameters<typeof MucastError>>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: [
     "too_large",
@@ -31,7 +31,7 @@ const FASTIFY_FAULTS: Readonly<Record<string, ConstructorParameters<typeof Mucas
   FST_ERR_MAX_PARAM_LENGTH: ["not_found", "nothing here has a name that long", { path: "URL" }],
 };
 
-/** The problem of an error, and its headers. `isDefect`: it must be logged under the id in its problem. */
+/** The problem of an error, and its headers. A defect must be logged under the id in its problem. */
 export function problemAnswer(error: unknown) {
   const fault = FASTIFY_FAULTS[(error as { code?: string }).code ?? ""];
   const known = error instanceof MucastError ? error : fault && new MucastError(...fault);
@@ -39,7 +39,7 @@ export function problemAnswer(error: unknown) {
     // The caller is told only an id: the error may contain secrets.
     const id = randomUUID();
     const defect = new MucastError("internal", `a defect of mucast; see ${id} in its log`, { id });
-    return { problem: problemOf(defect), headers: chooseHeaders(defect), isDefect: true };
+    return { problem: problemOf(defect), headers: {}, isDefect: true };
   }
   // A second line of defence: messages are written without signatures of URLs.
   const problem: Problem = JSON.parse(withoutSignature(JSON.stringify(problemOf(known))));
