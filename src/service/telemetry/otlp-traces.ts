@@ -9,9 +9,17 @@ import {
   serviceNameEnvDetector,
 } from "@opentelemetry/resources";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import type { Timing } from "../../contract/output/job-events.ts";
 import { MUCAST_BUILD, MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
-import { METHODS, readTraceparent, type Traces, writeTraceparent } from "./telemetry.ts";
+import {
+  METHODS,
+  type RequestBegun,
+  readTraceparent,
+  type WatchedOperation,
+  type WatchedRequest,
+  writeTraceparent,
+} from "./telemetry.ts";
 
 const CLOSE_MILLISECONDS = 3_000;
 const MAX_TIMINGS = 500;
@@ -20,7 +28,7 @@ const MAX_TIMINGS = 500;
  * Sends spans over OTLP/HTTP (JSON) to OTEL_EXPORTER_OTLP_ENDPOINT, with the headers, time limits and resource of OpenTelemetry's
  * other variables. If the collector is unreachable, its spans are lost and the service continues.
  */
-export function otlpTraces(log: Log): Traces {
+export function otlpTraces(log: Log) {
   const env = detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] });
   const service = resourceFromAttributes({ "service.name": "mucast", "service.version": MUCAST_BUILD });
   const { OTEL_BSP_SCHEDULE_DELAY: delay = "" } = process.env;
@@ -34,7 +42,7 @@ export function otlpTraces(log: Log): Traces {
   const tracer = provider.getTracer("mucast", MUCAST_VERSION);
 
   return {
-    request({ method, traceparent }) {
+    request({ method, traceparent }: RequestBegun): WatchedRequest {
       const known = METHODS.has(method);
       const name = known ? method : "HTTP";
       const attributes = { "http.request.method": known ? method : "_OTHER" };
@@ -52,13 +60,10 @@ export function otlpTraces(log: Log): Traces {
       };
     },
     /** Makes the span of an ended operation, from its start to its end, as a child of the request that submitted it. */
-    ended({ id, operation, status, attempt, traceparent, error, ...times }, timings) {
-      const { created_at, started_at, finished_at } = times;
-      const span = tracer.startSpan(
-        operation,
-        { startTime: started_at ?? created_at },
-        readContext(traceparent),
-      );
+    ended(ended: WatchedOperation, timings: readonly Timing[]): void {
+      const { id, operation, status, attempt, error, created_at, started_at, finished_at } = ended;
+      const startTime = started_at ?? created_at;
+      const span = tracer.startSpan(operation, { startTime }, readContext(ended.traceparent));
       span.setAttributes({
         "mucast.operation.id": id,
         "mucast.operation.name": operation,
@@ -77,17 +82,14 @@ export function otlpTraces(log: Log): Traces {
         if (!(end >= start)) continue;
         // Spans of one kind have one name; the ticker of a fit is an attribute.
         const ticker = /^fit (.{1,100})/.exec(name)?.[1];
-        const step = tracer.startSpan(
-          ticker === undefined ? name : "fit ticker",
-          { startTime: start },
-          parent,
-        );
+        const kind = ticker === undefined ? name : "fit ticker";
+        const step = tracer.startSpan(kind, { startTime: start }, parent);
         if (ticker !== undefined) step.setAttribute("mucast.ticker", ticker);
         step.end(end);
       }
       span.end(finished_at ?? new Date());
     },
-    async close() {
+    async close(): Promise<void> {
       const tooLate = new Error(`not sent within ${CLOSE_MILLISECONDS} ms`);
       const late = pauseFor(CLOSE_MILLISECONDS, tooLate, { ref: false });
       const error = await Promise.race([provider.shutdown(), late]).catch((thrown: unknown) => thrown);
