@@ -164,7 +164,10 @@ function makeChecks({ dataDir, blobFolder, isOneCaller, database, store }: Ready
   ];
   if (dataDir === undefined) return checks;
   const pinned = [pin(dataDir, "the data folder"), pin(sqliteFile(dataDir), "the database")];
-  return [{ name: "data_folder", isShared: false, run: async () => pinned.map((check) => check()) }, ...checks];
+  return [
+    { name: "data_folder", isShared: false, run: async () => pinned.map((check) => check()) },
+    ...checks,
+  ];
 }
 
 /**

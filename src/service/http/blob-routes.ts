@@ -356,11 +356,7 @@ export function blobRoutes(app: HttpApp, { settings, blobs, preparations }: Http
 }
 
 /** The URL of a blob: in the store, or for a folder at the origin of this service. */
-function blobUrl(
-  { publicOrigin }: FastifyRequest,
-  store: { readonly url: string },
-  name: string,
-): string {
+function blobUrl({ publicOrigin }: FastifyRequest, store: { readonly url: string }, name: string): string {
   return `${store.url || publicOrigin}/data/${name}`;
 }
 

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import cors from "@fastify/cors";
 import helmet from "@fastify/helmet";
 import rateLimit, { normalizeIP } from "@fastify/rate-limit";
-import type { FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
@@ -24,8 +24,7 @@ export const ANSWER_HEADERS = [
 ];
 
 /**
- * Adds the checks that every request passes before its handler runs, in this order: Host, Origin, whether the route exists,
- * credentials, rate, scope. The first check that fails answers the request.
+ * Adds the checks that every request passes before its handler runs: Host, Origin, whether the route exists, credentials, rate, scope.
  * @param connections the limit of open ones.
  */
 export function guardRequests(app: HttpApp, connections: number, options: HttpOptions): void {
@@ -40,12 +39,9 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
     // Whoever ends TLS decides for how long its name is bound to it.
     strictTransportSecurity: false,
   });
-  const served = settings.public_url === undefined ? [] : [new URL(settings.public_url).origin];
   /** Of pages that may call the service beside those that it serves itself. */
-  const origins = [
-    ...served,
-    ...settings.allowed_origins.map((text) => text.replace(/\/$/, "").toLowerCase()),
-  ];
+  const origins = settings.allowed_origins.map((text) => text.replace(/\/$/, "").toLowerCase());
+  if (settings.public_url !== undefined) origins.push(new URL(settings.public_url).origin);
   if (origins.length > 0) {
     void app.register(cors, {
       origin: origins,
@@ -60,12 +56,10 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
   app.after(() => {
     const names = hostNames(settings);
     const authorize = requestAuthorizer(app, connections, options);
-    const routes: [path: RegExp, methods: string][] = [];
-    app.addHook("onRoute", ({ url, method, config }: RouteOptions) => {
+    const routes: Route[] = [];
+    app.addHook("onRoute", ({ url, method, config }) => {
       if (config?.access === undefined) throw new Error(`${method} ${url} does not say its access`);
-      // A parameter is one part of a path, and `*` the rest of it.
-      const path = url.replaceAll(/[.+?^$()[\]{}|\\]/g, "\\$&").replaceAll(/:\w+/g, "[^/]+");
-      routes.push([new RegExp(`^${path.replace("*", ".*")}$`), [method].flat().join()]);
+      routes.push({ pattern: new URLPattern({ pathname: url }), methods: [method].flat() });
     });
     app.addHook("onRequest", async (request, reply) => {
       checkHost(request, names);
@@ -79,13 +73,18 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
   });
 }
 
-function noRoute({ raw, method }: FastifyRequest, routes: readonly (readonly [RegExp, string])[]) {
-  const path = raw.url!.split("?")[0]!;
-  const methods = routes.filter(([pattern]) => pattern.test(path)).map(([, names]) => names);
-  if (methods.length > 0) {
-    const allow = [...new Set(methods.join().split(","))].sort();
-    return new MucastError("method_not_allowed", `${method} is not allowed here`, { allow });
-  }
+interface Route {
+  readonly pattern: URLPattern;
+  readonly methods: readonly string[];
+}
+
+function noRoute({ raw, method }: FastifyRequest, routes: readonly Route[]): MucastError {
+  const pathname = raw.url!.split("?")[0]!;
+  const allow = routes.filter(({ pattern }) => pattern.test({ pathname })).flatMap(({ methods }) => methods);
+  if (allow.length > 0)
+    return new MucastError("method_not_allowed", `${method} is not allowed here`, {
+      allow: [...new Set(allow)].sort(),
+    });
   // Without the path, which may be a mistyped link to a report.
   return new MucastError("not_found", "there is nothing at this path; /docs tells what there is", {
     path: "URL",
@@ -159,7 +158,6 @@ function checkOrigin({ headers, routeOptions, method }: FastifyRequest, allowed:
   });
 }
 
-/** A new token replaces the one that was valid longest ago. */
 const MAX_TOKENS = 20_000;
 /** Enough for one event stream for each job of a caller's full queue, and some more. */
 const MAX_OPEN_REQUESTS = 2_000;
@@ -169,8 +167,6 @@ type Limiter = ReturnType<HttpApp["createRateLimit"]>;
 /**
  * Makes the check that identifies the caller of a request, counts the request, and requires the scope of its route. The rate of an
  * authenticated caller is the caller's and not the address's, so that callers behind one proxy do not use up each other's.
- *
- * The check throws MucastError unauthorized, forbidden, rate_limited or unavailable.
  */
 function requestAuthorizer(app: HttpApp, connections: number, { settings, authenticate }: HttpOptions) {
   const requests = app.createRateLimit({
@@ -195,9 +191,8 @@ function requestAuthorizer(app: HttpApp, connections: number, { settings, authen
     const { authorization } = request.headers;
     const token = tokenIn(authorization);
     const digest = hash("sha256", token ?? "", "base64");
-    if (token !== undefined && !known.has(digest)) {
+    if (token !== undefined && !known.has(digest))
       await count(request, failures, "too many wrong keys or tokens from this address", false);
-    }
     try {
       const caller = await authenticate(authorization);
       if (token === undefined) return caller;
@@ -239,9 +234,8 @@ async function count(request: FastifyRequest, limiter: Limiter, what: string, in
 }
 
 /**
- * Limits the answers of one kind in progress. The function that it returns counts an answer until its response closes, and throws
- * MucastError rate_limited beyond the limit of the caller, unavailable beyond that of all callers.
- * @param what they are, in the plural.
+ * Limits the answers of one kind in progress. The function that it returns counts an answer until its response closes.
+ * @param what they are, in the plural. @throws MucastError rate_limited beyond the limit of the caller, unavailable beyond that of all.
  */
 export function limitAnswers(what: string, ofCaller: number, all: number) {
   const bySubject = new Map<string, number>();
@@ -251,10 +245,9 @@ export function limitAnswers(what: string, ofCaller: number, all: number) {
     if (response.destroyed) return;
     const count = bySubject.get(subject) ?? 0;
     if (count >= ofCaller || total >= all) {
-      const [code, reached] =
-        count >= ofCaller
-          ? (["rate_limited", `${count} ${what} of this caller`] as const)
-          : (["unavailable", `${total} ${what}`] as const);
+      const isCaller = count >= ofCaller;
+      const reached = isCaller ? `${count} ${what} of this caller` : `${total} ${what}`;
+      const code = isCaller ? "rate_limited" : "unavailable";
       throw new MucastError(code, `${reached} are in progress already`, { retryAfter: 5 });
     }
     total += 1;
