@@ -20,10 +20,8 @@ const PAGE_POLICY = {
 };
 const PAGE_HEADERS = { ...PAGE_POLICY, "content-type": "text/html; charset=utf-8" };
 
-const ETAG = {
-  type: "string",
-  description: "Identifies the output and the version and commit of mucast.",
-} as const;
+const IDENTIFIES = "Identifies the output and the version and commit of mucast.";
+const HEADERS = { ETag: { type: "string", description: IDENTIFIES } } as const;
 
 const PROBLEMS = ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"] as const;
 const DRAWING_PROBLEMS = ["unreadable_blob", "invalid_data", "timed_out", "process_lost"] as const;
@@ -74,10 +72,10 @@ export function reportRoutes(app: HttpApp, { operations, reports, reportLinks }:
       response: {
         200: {
           description: "The page.",
-          headers: { ETag: ETAG },
+          headers: HEADERS,
           content: { "text/html": { schema: { type: "string" } } },
         },
-        304: emptyAnswer("The page is still the one of `If-None-Match`.", { ETag: ETAG }),
+        304: emptyAnswer("The page is still the one of `If-None-Match`.", HEADERS),
       },
     },
     handler: async (request, reply) => {
@@ -128,7 +126,12 @@ export function reportRoutes(app: HttpApp, { operations, reports, reportLinks }:
     config: { access: "anyone", isPage: true, hasSecretPath: true },
     schema: { hide: true, params: z.strictObject({ token: z.string() }) },
     handler: async (request, reply) => {
-      checkOpened(request);
+      // The first is the standard; older browsers send one of the others.
+      const purposes = ["sec-purpose", "purpose", "x-purpose", "x-moz"].map((name) => request.headers[name]);
+      if (/prefetch|prerender|preview/i.test(purposes.join())) {
+        const message = "the link opens a report once, so it is not fetched beforehand";
+        throw new MucastError("unavailable", message, { path: "Sec-Purpose", retryAfter: 1 });
+      }
       const { token } = request.params;
       const { caller, operationIds } = await reportLinks.find(token);
       request.caller = caller;
@@ -139,16 +142,4 @@ export function reportRoutes(app: HttpApp, { operations, reports, reportLinks }:
       return reply.headers(PAGE_HEADERS).send(page);
     },
   });
-}
-
-/**
- * Refuses what a browser prefetches before its user opens it: the link would be used up.
- * @throws MucastError unavailable.
- */
-function checkOpened({ headers }: FastifyRequest): void {
-  // The first is the standard; older browsers send one of the others.
-  const names = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
-  if (!/prefetch|prerender|preview/i.test(names.map((name) => headers[name]).join())) return;
-  const message = "the link opens a report once, so it is not fetched beforehand";
-  throw new MucastError("unavailable", message, { path: "Sec-Purpose", retryAfter: 1 });
 }
