@@ -6,7 +6,6 @@ import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { makeFolder } from "../contract/machine/folders.ts";
 import type { Settings } from "../contract/settings.ts";
 
-/** Where a service listens. */
 type ListenAddress = Pick<Settings, "host" | "port">;
 
 /** The host without the brackets of an IPv6 address. */
@@ -26,7 +25,7 @@ export function cannotListen({ host, port }: ListenAddress, cause: unknown): unk
   return new MucastError("cannot_listen", message, { path: "--port", value: port }, { cause });
 }
 
-/** The service that announced itself last in a data folder, for the commands of the user who may read it. */
+/** The service that announced itself last, for the commands of the user who may read its data folder. */
 const serviceFileSchema = z.object({
   address: z.string(),
   /** Bearer token of local commands: the caller `local` with every scope. */

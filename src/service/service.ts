@@ -1,6 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type { BlobStore } from "../blob/store.ts";
-import type { QueueView } from "../contract/api/queue-view.ts";
 import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
 import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf, engineEnv } from "../contract/engine-url.ts";
@@ -13,7 +11,7 @@ import type { Caller } from "./auth/caller.ts";
 import { KeyStore } from "./auth/key-store.ts";
 import { StoredBlobs } from "./blobs/blobs.ts";
 import { InputUrls } from "./blobs/input-urls.ts";
-import { openBlobFolder, openStorage, type ServiceUrls } from "./blobs/storage.ts";
+import { openBlobFolder, openStorage, type Storage } from "./blobs/storage.ts";
 import { openDatabase } from "./database/database.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
 import { buildHttp } from "./http/build-http.ts";
@@ -34,9 +32,6 @@ import { openTelemetry } from "./telemetry/telemetry.ts";
 import { isTracked, openTracking, trackerOfService } from "./tracking/tracking-queue.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";
 
-const STDERR = 2;
-
-/** A service that listens. */
 export interface RunningService {
   /** `http://host:port`. */
   readonly address: string;
@@ -49,10 +44,10 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
-/**
- * Opens everything that a service needs, listens, and starts to run jobs.
- * @throws MucastError invalid_request for faulty settings, unavailable if the database is unreachable. Then nothing stays open.
- */
+const ONLY_HERE =
+  "the URLs of outputs name this machine alone: set MUCAST_PUBLIC_URL to the URL at which callers reach the service, before it runs jobs";
+
+/** Opens everything that a service needs, listens, and starts to run jobs. If it throws, nothing stays open. */
 export async function startService(
   settings: ServiceSettings,
   env: NodeJS.ProcessEnv = process.env,
@@ -78,16 +73,12 @@ async function start(
   // What requests need before the service listens. What is opened first closes last.
   const storage = await openStorage(settings, env);
   resources.defer(() => storage.store.close());
-  const destination = openLogDestination(STDERR, (lines) =>
+  const destination = openLogDestination(2, (lines) =>
     log.warn({ lines }, "log lines were dropped, because the disk was full or their reader had stopped"),
   );
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination });
-  const telemetry = await openTelemetry({
-    log,
-    env,
-    webhooks: settings.webhooks,
-    lostLines: () => destination.lost,
-  });
+  const { webhooks } = settings;
+  const telemetry = await openTelemetry({ log, env, webhooks, lostLines: () => destination.lost });
   resources.defer(() => telemetry.close());
   if (storage.folder !== undefined) await openBlobFolder(storage.folder, settings.data_dir);
   const database = await openDatabase(settings, (migration) => log.info(migration, "migrated the database"));
@@ -108,7 +99,7 @@ async function start(
   let inputUrls: InputUrls | undefined;
   let dispatcher: Dispatcher | undefined;
   const operations = new Operations({
-    ...{ database, notifications, webhooks: settings.webhooks, settings, quota, blobs },
+    ...{ database, notifications, webhooks, settings, quota, blobs },
     read: async (caller, submission) => readPayload(caller, submission, inputUrls),
     requireStorage: () => readiness.requireStorage(),
     forecasts: new Forecasts(blobs),
@@ -135,18 +126,17 @@ async function start(
     reportLinks: new ReportLinks(database, keys),
     preparations: new Preparations({ blobs, settings, run: (order, signal) => processes.run(order, signal) }),
     ready: () => readiness.checks(),
-    occupancy: (): QueueView["service"] => {
+    occupancy: () => {
       if (!dispatcher) throw aboutToStart();
       return dispatcher.occupancy;
     },
   });
   registerMcp(http, { operations, log });
   resources.defer(() => http.close());
-  const address = await http
-    .listen({ host: hostOf(settings), port: settings.port })
-    .catch((cause: unknown) => {
-      throw cannotListen(settings, cause);
-    });
+  const { port } = settings;
+  const address = await http.listen({ host: hostOf(settings), port }).catch((cause: unknown) => {
+    throw cannotListen(settings, cause);
+  });
 
   // The jobs.
   const { store, urls } = await storage.at(address);
@@ -154,7 +144,7 @@ async function start(
   resources.defer(blobs.keepFinishingRemovals(log));
   resources.defer(startRetention({ database, store, days: settings.retention_days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
-  const deliverer = startDeliverer({ database, leases, targets: settings.webhooks, source, log, telemetry });
+  const deliverer = startDeliverer({ database, leases, targets: webhooks, source, log, telemetry });
   resources.defer(() => deliverer.close());
   // It closes after the dispatcher, whose jobs may end while the service drains.
   const tracking = openTracking({ database, leases, settings, env, storage, log, telemetry });
@@ -162,8 +152,7 @@ async function start(
   const executor = await openExecutor(settings, env, { store, urls }, log);
   resources.defer(() => executor.close());
   const started = new Dispatcher({
-    ...{ database, leases, executor, store, settings, telemetry, log },
-    webhooks: settings.webhooks,
+    ...{ database, leases, executor, store, settings, webhooks, telemetry, log },
     urlOf: inputUrls.urlOf,
     isTracked: (row) => tracking !== undefined && isTracked(row),
   });
@@ -182,18 +171,11 @@ async function start(
     requestProcesses: () => processes.running,
   });
   if (database.kind === "sqlite") resources.defer(announceService(settings.data_dir, { address, token }));
-  log.info(
-    {
-      ...{ version: MUCAST_BUILD, address, storage: store.url, database: database.kind },
-      ...{ executor: settings.executor, engine: settings.engine },
-    },
-    "listening",
-  );
+  const { engine } = settings;
+  const parts = { storage: store.url, database: database.kind, executor: settings.executor, engine };
+  log.info({ version: MUCAST_BUILD, address, ...parts }, "listening");
   if (storage.folder !== undefined && settings.public_url === undefined && isEveryAddress(settings))
-    log.warn(
-      { output_urls: urls.jobBase },
-      "the URLs of outputs name this machine alone: set MUCAST_PUBLIC_URL to the URL at which callers reach the service, before it runs jobs",
-    );
+    log.warn({ output_urls: urls.jobBase }, ONLY_HERE);
   return {
     address,
     token,
@@ -207,11 +189,11 @@ async function start(
   };
 }
 
-/** The executor of the settings; its modules, and Azure's, are loaded only if they are used. */
+/** Its modules, and Azure's, are loaded only if they are used. */
 async function openExecutor(
   settings: ServiceSettings,
   env: NodeJS.ProcessEnv,
-  { store, urls }: { readonly store: BlobStore; readonly urls: ServiceUrls },
+  { store, urls }: Awaited<ReturnType<Storage["at"]>>,
   log: Log,
 ): Promise<Executor> {
   if (settings.executor === "container-apps") {
@@ -239,7 +221,7 @@ async function openExecutor(
   });
 }
 
-/** Parses and checks a payload. @param inputUrls undefined until the service listens. */
+/** @param inputUrls undefined until the service listens. */
 function readPayload(caller: Caller, submission: Submission, inputUrls: InputUrls | undefined) {
   if (!inputUrls) throw aboutToStart();
   const { operation, payload, origin } = submission;

@@ -24,12 +24,8 @@ const ROUTE_GROUPS = [
   ...[serviceRoutes, documentRoutes, pageRoutes],
 ];
 
-/** Characters of a name or an id in the path. Long enough that a faulty name gets an answer that says what is wrong. */
-const MAX_PARAMETER_LENGTH = 200;
 /** Without a byte in either direction: longer than `Prefer: wait` and than the gap between two comments of an event stream. */
 const IDLE_SECONDS = 120;
-/** After the service is told to close. */
-const LAST_ANSWERS_MILLISECONDS = 5_000;
 
 /** The service over HTTP. The caller may add routes before it listens, each with its `config.access`. */
 export function buildHttp(options: HttpOptions): HttpApp {
@@ -45,7 +41,8 @@ export function buildHttp(options: HttpOptions): HttpApp {
       requestTimeout: 6 * 3_600_000,
       http: { headersTimeout: 15_000 },
       trustProxy: settings.trusted_proxies.length > 0 && settings.trusted_proxies,
-      routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+      // Long enough that a faulty name gets an answer that says what is wrong.
+      routerOptions: { maxParamLength: 200 },
       // While the service drains, the handler that can no longer serve a request refuses it.
       return503OnClosing: false,
       frameworkErrors: (error, request, reply) => sendProblem(error, request, reply as FastifyReply, options),
@@ -78,7 +75,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
   app.addHook("preClose", async () => {
     // Event streams and waits would keep open the connections that Fastify waits for when it closes.
     closing.abort(aboutToEnd());
-    setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MILLISECONDS).unref();
+    setTimeout(() => app.server.closeAllConnections(), 5_000).unref();
   });
   app.addHook("onResponse", async () => {
     if (closing.signal.aborted) app.server.closeIdleConnections();
@@ -109,31 +106,30 @@ export function addOutput({ components }: OpenApiDocument): OpenApiDocument["com
   return { ...components.schemas, ...namedSchemas(outputBlobSchema) };
 }
 
-const MAX_LOGGED_PATH_LENGTH = 200;
-
 /**
  * Records a request in traces and metrics, and logs one line once its connection or its answer has ended. The line never has the query or
  * headers, which may contain secrets, nor a path that has no route: it may be a mistyped link to a report.
  */
 function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, telemetry }: HttpOptions): void {
   const startedAt = performance.now();
-  const { method, headers, is404, raw } = request;
-  const { url, config } = request.routeOptions;
+  const { method, headers, is404, raw, routeOptions } = request;
+  const { url, config } = routeOptions;
   const route = is404 ? undefined : url;
-  const traceparent = headers.traceparent as string | undefined;
-  const watched = telemetry.requestStarted({ method, traceparent });
+  const watched = telemetry.requestStarted({
+    method,
+    traceparent: headers.traceparent as string | undefined,
+  });
   request.traceparent = watched.traceparent;
   reply.raw.once("close", () => {
     const { statusCode: status, writableFinished } = reply.raw;
     const { problemCode: code, caller, params } = request;
     const named = url?.startsWith("/v1/operations/:id") ? (params as { readonly id?: string }).id : undefined;
     watched.ended({ route, status, code });
-    const path = config?.hasSecretPath ? route : redactUrl(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
     // The log leaves out what is undefined.
     const fields = {
       method,
       route,
-      path: route && path,
+      path: route && (config?.hasSecretPath ? route : redactUrl(raw.url!).slice(0, 200)),
       status,
       ms: Math.round(performance.now() - startedAt),
       operation_id: request.operationId ?? named,
@@ -144,8 +140,6 @@ function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, tele
     log.info(fields, "request");
   });
 }
-
-const WARNING_MILLISECONDS = 60_000;
 
 function limitConnections({ server }: HttpApp, connections: number, { log, telemetry }: HttpOptions): void {
   server.maxConnections = connections;
@@ -162,7 +156,7 @@ function limitConnections({ server }: HttpApp, connections: number, { log, telem
     telemetry.connectionRefused();
     // The next attempt gets a place, unless all are busy.
     server.closeIdleConnections();
-    if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
+    if (performance.now() - warnedAt < 60_000) return;
     warnedAt = performance.now();
     log.warn({ connections }, "the limit of open connections is reached; new connections are closed");
   });
@@ -179,10 +173,7 @@ const FILES_PER_JOB = 8;
 /** The socket, and the file of an upload or a download. */
 const FILES_PER_CONNECTION = 2;
 
-/**
- * The maximum number of open connections, chosen so that the rest of the service never runs out of file descriptors.
- * @throws MucastError invalid_request for a setting `connections` that needs more.
- */
+/** So many open connections that the rest of the service never runs out of file descriptors. */
 function connectionLimit({ connections, concurrent_jobs }: Settings): number {
   // The soft limit, which Node raises to the hard limit at its start. Other systems than Linux do not tell it.
   const limits = process.platform === "linux" ? readFileSync("/proc/self/limits", "latin1") : "";
