@@ -17,10 +17,7 @@ import type { Operations } from "../operations/operations.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/**
- * An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much; the text
- * of a result says what the structured content is.
- */
+/** An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much. */
 export const TOOLS = Object.values(API_OPERATIONS).map((operation) => ({
   name: operation.name,
   ...makeTool(operation),
@@ -99,21 +96,15 @@ export type ToolOperations = Pick<Operations, "get" | "list" | "cancel" | "forec
   submit(...submitted: Parameters<Operations["submit"]>): Promise<{ operation: OperationView }>;
 };
 
-/** For whom a tool runs, and on what. */
 export interface ToolContext {
   readonly operations: ToolOperations;
   readonly caller: Caller;
-  /** Address of the service for its callers. */
+  /** Of the service, for its callers. */
   readonly address: string;
-  /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
 }
 
-/**
- * Runs a tool.
- * @param signal aborts when the caller cancels the call, or its connection closes.
- * @throws MucastError forbidden without the scope, invalid_request for faulty arguments, and the errors of Operations.
- */
+/** @param signal aborts when the caller cancels the call, or its connection closes. */
 export async function callTool(
   { operations, caller, address, traceparent }: ToolContext,
   name: ApiOperationName,
@@ -151,10 +142,7 @@ function parseArguments<N extends ApiOperationName>(name: N, args: JsonObject) {
   throw invalidRequest(faultsOf(parsed.error, input, "arguments", args));
 }
 
-/**
- * The payload of a job, with the config as the caller's own text.
- * @throws MucastError invalid_request for a key or a text of a config that is faulty.
- */
+/** The payload of a job, with the config as the caller's own text. */
 function makeSubmission(operation: SubmittedOperation, args: JsonObject) {
   const { idempotency_key: key, config, ...others } = args;
   const { data: idempotencyKey, error } = idempotencyKeySchema.optional().safeParse(key);
