@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -9,7 +9,6 @@ import { isEveryAddress } from "../service-address.ts";
 import { secretHider } from "../telemetry/hide-secrets.ts";
 import { loadSettings, secretsOf } from "./load-settings.ts";
 
-const ROOT = join(import.meta.dirname, "../../..");
 const folder = mkdtempSync(join(tmpdir(), "mucast-settings-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -115,19 +114,6 @@ test("the error of a settings file that cannot be read, or is not an object, nam
   ] as const)
     assert.match(faultOf(() => loadSettings({ settings }, {})).message, words);
   assert.match(faultOf(() => loadSettings({ settings: settingsFile("{") }, {})).message, /settings\.json/);
-});
-
-test("every setting has a variable or exists only in the file, and some part of the service reads it", () => {
-  const source = globSync("src/{service,cli}/**/*.ts", { cwd: ROOT })
-    .filter((file) => !/\.(test|testing)\.ts$/.test(file))
-    .map((file) => readFileSync(join(ROOT, file), "utf8"))
-    .join("\n");
-  for (const [key, field] of Object.entries(settingsSchema.shape)) {
-    assert.ok(settingNames.get(field)?.env ?? key === "webhooks", `the setting ${key} has no variable`);
-    // `settings.key`, the key as a name in Pick<Settings, ...>, or a member of the settings that a function takes.
-    const read = new RegExp(`settings\\.${key}\\b|"${key}"|\\b${key}\\??: (?:string|number)\\b`);
-    assert.match(source, read, `nothing in src/service or src/cli reads the setting ${key}`);
-  }
 });
 
 test("the text of every setting that is a secret is hidden, and the password of a database in every spelling", () => {
