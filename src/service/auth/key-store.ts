@@ -7,7 +7,7 @@ import type { Tables } from "../database/tables.ts";
 import type { Log } from "../telemetry/log.ts";
 import { SCOPES, type Scope } from "./caller.ts";
 
-/** A key as the operator sees it, without its secret and its hash. */
+/** Without its secret and its hash. */
 export const apiKeySchema = z
   .strictObject({
     id: z.string(),
@@ -32,7 +32,6 @@ export const MAX_KEYS_OF_PAGE = 500;
 
 const COLUMNS = ["id", "name", "subject", "scopes", "created_at", "revoked_at", "last_used_at"] as const;
 
-/** API keys in the table `api_keys`. Every method throws MucastError unavailable if the database is unreachable. */
 export class KeyStore {
   readonly #database: Database;
   readonly #log: Pick<Log, "warn"> | undefined;
@@ -43,7 +42,7 @@ export class KeyStore {
     this.#log = log;
   }
 
-  /** @returns the key and its token, `mucast_<id>_<secret>`, which no other call returns. */
+  /** No other call returns the token, `mucast_<id>_<secret>`. */
   async create(name: string, scopes: readonly Scope[]) {
     const { id, secret, token } = newApiKey();
     const row = await this.#database.write((db) =>
@@ -61,7 +60,7 @@ export class KeyStore {
     return (await this.#newestFirst().execute()).map(apiKeyOf);
   }
 
-  /** The same, one page at a time. @param after the id of the last key of the previous page; undefined for the first page. */
+  /** @param after the id of the last key of the previous page; undefined for the first page. */
   async page(after: string | undefined) {
     let query = this.#newestFirst().limit(MAX_KEYS_OF_PAGE + 1);
     if (after !== undefined) {
@@ -139,24 +138,23 @@ function apiKeyOf(row: Pick<Selectable<Tables["api_keys"]>, (typeof COLUMNS)[num
 
 const API_KEY = /^mucast_(?<id>[0-9a-f]{16})_(?<secret>[A-Za-z0-9_-]{43})$/;
 
-/** Makes a key with a random id of 64 bits and a random secret of 256 bits. */
 export function newApiKey() {
   const id = randomBytes(8).toString("hex");
   const secret = randomBytes(32).toString("base64url");
   return { id, secret, token: `mucast_${id}_${secret}` };
 }
 
-/** The parts of `mucast_<id>_<secret>`; undefined for a token without the form of a key. */
+/** Undefined for a token without the form of a key. */
 export function parseApiKey(token: string) {
   return API_KEY.exec(token)?.groups as { readonly id: string; readonly secret: string } | undefined;
 }
 
-/** The stored form of a secret: its SHA-256 in hex. A long random secret needs no salt. */
+/** The stored form of a secret. A long random secret needs no salt. */
 export function secretHash(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-/** Whether a hash belongs to a secret, compared in constant time. */
+/** Compares in constant time. */
 export function isSecretOf(hash: string, secret: string): boolean {
   return timingSafeEqual(Buffer.from(secretHash(secret)), Buffer.from(hash.padEnd(64).slice(0, 64)));
 }

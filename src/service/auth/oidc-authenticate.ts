@@ -24,7 +24,7 @@ const ALGORITHMS = [
 const CLOCK_SKEW_SECONDS = 30;
 const MAX_SUBJECT_LENGTH = 255;
 
-/** Authentication by an access token (JWT) of an OIDC issuer. @param subjectOf the caller of a `sub` of this issuer. */
+/** Authentication by an access token (JWT) of an OIDC issuer. @param subjectOf of a `sub` of this issuer. */
 export function oidcAuthenticate(
   settings: Settings,
   subjectOf: (sub: string) => string,
@@ -52,7 +52,6 @@ export function oidcAuthenticate(
   };
 }
 
-/** Checks the token with the key that it names, or with each key of its kind. */
 async function verifyToken(token: string, keys: JWTVerifyGetKey, checks: JWTVerifyOptions) {
   try {
     return await jwtVerify(token, keys, checks);
@@ -69,7 +68,6 @@ async function verifyToken(token: string, keys: JWTVerifyGetKey, checks: JWTVeri
   }
 }
 
-/** Refuses a token for another purpose, of another holder, or whose `sub` a database cannot tell apart from others. */
 function checkUse({ sub, cnf }: JWTPayload, typ: unknown): void {
   // By RFC 8725, tokens for another purpose have a type such as `logout+jwt`; `at+jwt` is RFC 9068.
   const isAccessToken =
@@ -101,7 +99,6 @@ function readScopes(claims: JWTPayload, settings: Settings): ReadonlySet<Scope> 
   );
 }
 
-/** After a failure, the issuer is not asked again for this long. */
 const RETRY_SECONDS = 30;
 const FETCH_MILLISECONDS = 5_000;
 /** The issuer's keys could be read, and do not fit the token. */
@@ -109,9 +106,7 @@ const ABOUT_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, 
 
 /**
  * Finds the key of a token among those of an OIDC issuer. jose caches them for ten minutes and reads them again for a token with an
- * unknown key, at most every 30 s. While the issuer cannot be reached, the last known keys are used.
- *
- * It throws MucastError unavailable for a token that no known key can check while the issuer is unreachable.
+ * unknown key, at most every 30 s. While the issuer cannot be reached, the last known keys are used, and it is asked again after 30 s.
  */
 function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
   const keptMilliseconds = settings.oidc_keys_seconds * 1_000;
@@ -162,7 +157,7 @@ function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
 
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
 
-/** The URL of an issuer's keys, from its OpenID Connect discovery document. @throws Error with the URL and the cause. */
+/** The URL of an issuer's keys, from its OpenID Connect discovery document. */
 async function discoverJwksUrl(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const signal = AbortSignal.timeout(FETCH_MILLISECONDS);

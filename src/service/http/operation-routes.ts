@@ -18,9 +18,6 @@ import { acceptBodies, bodyText, type HttpApp, type HttpOptions } from "./http-a
 
 const { get_operation, list_operations, cancel_operation, get_forecast, get_verdict } = API_OPERATIONS;
 
-const POLL_SECONDS = "1";
-const MAX_WAIT_SECONDS = 60;
-
 /** The payload schema of each operation, with the schema of its config. */
 export const JOB_PAYLOADS = {
   run_ml_job: payloadSchema
@@ -59,7 +56,7 @@ function operationDocs(description: string, example: OperationView, headers = {}
 function parseWait(prefer: string | undefined): number | undefined {
   // If there are several, the first applies (RFC 7240, section 2).
   const seconds = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[;,]|$)/i.exec(prefer ?? "")?.[1];
-  return seconds === undefined ? undefined : Math.min(Number(seconds), MAX_WAIT_SECONDS);
+  return seconds === undefined ? undefined : Math.min(Number(seconds), 60);
 }
 
 /** Answers with an operation, its URL and, until it has ended, the seconds until the next poll. */
@@ -68,7 +65,7 @@ function answerOperation(reply: FastifyReply, operation: OperationView, status: 
   const url = `${reply.request.publicOrigin}/v1/operations/${operation.id}`;
   reply.code(status).header("operation-location", url);
   if (status === 202) reply.header("location", url);
-  if (status === 202 || !isEnded(operation.status)) reply.header("retry-after", POLL_SECONDS);
+  if (status === 202 || !isEnded(operation.status)) reply.header("retry-after", "1");
   return operation;
 }
 
@@ -120,26 +117,22 @@ export function jobRoutes(app: HttpApp, { operations }: HttpOptions): void {
         const seconds = parseWait(request.headers.prefer);
         if (seconds === undefined) return answerOperation(reply, submitted, 202);
         reply.header("preference-applied", `wait=${seconds}`);
-        const waited = await operations
-          .wait(caller, submitted.id, seconds, reply.abortSignal())
-          .catch((error) => {
-            // The operation is stored: a caller without a key must not send it again.
-            if (error instanceof MucastError && error.code === "unavailable") return submitted;
-            throw error;
-          });
+        const waiting = operations.wait(caller, submitted.id, seconds, reply.abortSignal());
+        const waited = await waiting.catch((error) => {
+          // The operation is stored: a caller without a key must not send it again.
+          if (error instanceof MucastError && error.code === "unavailable") return submitted;
+          throw error;
+        });
         return answerOperation(reply, waited, isEnded(waited.status) ? 200 : 202);
       },
     });
   }
 }
 
+const PAGE = { operations: [SUCCEEDED, RUNNING], next_cursor: null };
 const RESULT_PROBLEMS = [
-  "not_found",
-  "no_result",
-  "other_result",
-  "blob_unavailable",
-  "invalid_data",
-] as const;
+  ...(["not_found", "no_result", "other_result", "blob_unavailable", "invalid_data"] as const),
+];
 
 const anyPayloadSchema = z.looseObject({}).describe("The members of the payload of its operation.");
 
@@ -214,12 +207,7 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
     schema: {
       ...apiDocs("list_operations", "Operations", " Repeat `tag` for each tag."),
       querystring: list_operations.input,
-      response: {
-        200: jsonAnswer("A page of operations.", list_operations.output, {
-          operations: [SUCCEEDED, RUNNING],
-          next_cursor: null,
-        }),
-      },
+      response: { 200: jsonAnswer("A page of operations.", list_operations.output, PAGE) },
     },
     handler: ({ caller, query }) => operations.list(caller!, query),
   });

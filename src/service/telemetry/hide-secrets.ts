@@ -8,7 +8,7 @@ type Replacement = readonly [pattern: RegExp, replacement: string];
 /** A URL and all that follows it without a space or a quote. A pattern that requires a mark at its end would take quadratic time. */
 const URLS = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)([^\s"\\<>]*)/gi;
 
-/** Hides user names and passwords in URLs, including those of databases, and the queries of whole URLs. */
+/** Hides user names, passwords and queries of URLs. */
 function hideInUrls(text: string): string {
   return text.replace(URLS, (_url, scheme: string, rest: string) => {
     const at = rest.lastIndexOf("@");
@@ -48,8 +48,8 @@ const RULES: readonly Replacement[] = [
 ];
 
 /**
- * @returns a function that hides secrets in a line of JSON, which stays JSON: credentials by the names of their fields and by
- *   their patterns, the query of every URL and path, and the `known` secrets everywhere.
+ * @returns a function that hides secrets in a line of JSON, which stays JSON: credentials by the names of their fields and by their
+ *   patterns, queries of URLs and paths, and the `known` secrets everywhere.
  */
 export function secretHider(known: readonly string[]): (line: string) => string {
   const texts = known
@@ -78,7 +78,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // It is not percent-encoded UTF-8, so it has no other spelling.
     return text;
   }
 }

@@ -3,19 +3,15 @@ import pino from "pino";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { secretHider } from "./hide-secrets.ts";
 
-/**
- * The service's log. A line has fields in addition to its message, with an error as `err`. The log removes query strings of URLs and
- * hides secrets, but callers must not rely on that: log names and numbers, not requests.
- */
+/** An error is the field `err`. The log hides secrets, but callers must not rely on that: log names and numbers, not requests. */
 export type Log = Readonly<
   Record<"debug" | "info" | "warn" | "error", (fields: object, message: string) => void>
 >;
 
 interface LogOptions {
   readonly level: "trace" | "debug" | "info" | "warn" | "error";
-  /** Secrets of the settings and of the environment, which no line shows. */
+  /** Texts that no line shows. */
   readonly secrets?: readonly string[];
-  /** Takes lines, each with its line break. */
   readonly destination: { write(line: string): void };
 }
 
@@ -33,15 +29,11 @@ export function openLog({ level, secrets = [], destination }: LogOptions): Log {
   );
 }
 
-const MAX_CAUSES = 4;
-
-/**
- * An error without its other properties: a database's error contains rows, an HTTP client's error its request. An expected error of
- * mucast needs no stack.
- */
+/** An error without its other properties: a database's error contains rows, an HTTP client's error its request. */
 function describe(error: unknown, depth = 0): object {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause } = error;
+  // It needs no stack.
   const isExpected = error instanceof MucastError && error.code !== "internal";
   return {
     type: name,
@@ -49,7 +41,7 @@ function describe(error: unknown, depth = 0): object {
     code: "code" in error && error.code !== undefined ? String(error.code) : undefined,
     path: isExpected ? error.data.path : undefined,
     stack: isExpected ? undefined : stack,
-    cause: cause === undefined || depth === MAX_CAUSES ? undefined : describe(cause, depth + 1),
+    cause: cause === undefined || depth === 4 ? undefined : describe(cause, depth + 1),
   };
 }
 
@@ -59,7 +51,7 @@ const MAX_WAITING_BYTES = 2 ** 20;
 /**
  * Opens a descriptor for the log. A line is written at once, so that a crash loses no earlier line. If the descriptor refuses it (a
  * full disk, a pipe whose reader has stopped), it waits in memory, and the next line tries again; beyond the maximum, lines are
- * dropped. Once the reader of a pipe is gone, pino drops all lines.
+ * dropped.
  * @param onLost called with the number of dropped lines once the lines before them are written.
  */
 export function openLogDestination(descriptor: number, onLost: (lines: number) => void = () => undefined) {
@@ -92,9 +84,8 @@ export function openLogDestination(descriptor: number, onLost: (lines: number) =
 }
 
 /**
- * A descriptor whose writes never block. A write to a pipe blocks if the pipe's reader has stopped, so this reopens a pipe in
- * non-blocking mode: a write then fails with EAGAIN. The given descriptor stays unchanged, since other processes may share it.
- * Returns the given one if the pipe cannot be reopened (no Linux, another user's pipe).
+ * Reopens a pipe in non-blocking mode, so that a write fails with EAGAIN if the reader has stopped. The given descriptor stays unchanged,
+ * since other processes may share it. Returns the given one if the pipe cannot be reopened (no Linux, another user's pipe).
  */
 function openNonBlocking(descriptor: number): number {
   try {

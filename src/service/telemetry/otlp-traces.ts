@@ -22,7 +22,6 @@ import {
 } from "./telemetry.ts";
 
 const CLOSE_MILLISECONDS = 3_000;
-const MAX_TIMINGS = 500;
 
 /**
  * Sends spans over OTLP/HTTP (JSON) to OTEL_EXPORTER_OTLP_ENDPOINT, with the headers, time limits and resource of OpenTelemetry's
@@ -50,16 +49,15 @@ export function otlpTraces(log: Log) {
       return {
         traceparent: writeTraceparent(span.spanContext()),
         ended({ route, status, code }) {
-          if (route !== undefined) span.updateName(`${name} ${route}`);
+          if (route !== undefined) span.updateName(`${name} ${route}`).setAttribute("http.route", route);
           span.setAttribute("http.response.status_code", status);
-          if (route !== undefined) span.setAttribute("http.route", route);
           if (status >= 400) span.setAttribute("error.type", code ?? String(status));
           if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
           span.end();
         },
       };
     },
-    /** Makes the span of an ended operation, from its start to its end, as a child of the request that submitted it. */
+    /** The span of an operation is a child of the request that submitted it. */
     ended(ended: WatchedOperation, timings: readonly Timing[]): void {
       const { id, operation, status, attempt, error, created_at, started_at, finished_at } = ended;
       const startTime = started_at ?? created_at;
@@ -78,7 +76,7 @@ export function otlpTraces(log: Log) {
       if (status === "Failed")
         span.setStatus({ code: SpanStatusCode.ERROR, message: error?.code ?? "failed" });
       const parent = trace.setSpan(ROOT_CONTEXT, span);
-      for (const { name, start, end } of timings.slice(0, MAX_TIMINGS)) {
+      for (const { name, start, end } of timings.slice(0, 500)) {
         if (!(end >= start)) continue;
         // Spans of one kind have one name; the ticker of a fit is an attribute.
         const ticker = /^fit (.{1,100})/.exec(name)?.[1];
