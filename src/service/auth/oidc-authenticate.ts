@@ -47,7 +47,7 @@ export function oidcAuthenticate(
     } catch (error) {
       if (error instanceof MucastError || !(error instanceof errors.JOSEError)) throw error;
       // jose's messages name claims, not values.
-      throw unauthorized(`the token is refused: ${error.message}`, { cause: error });
+      throw refused(error.message, error);
     }
   };
 }
@@ -72,20 +72,23 @@ function checkUse({ sub, cnf }: JWTPayload, typ: unknown): void {
   // By RFC 8725, tokens for another purpose have a type such as `logout+jwt`; `at+jwt` is RFC 9068.
   const isAccessToken =
     typ === undefined || !String(typ).includes("+") || /^(application\/)?at\+jwt$/i.test(String(typ));
-  if (!isAccessToken) throw unauthorized("the token is refused: its typ does not name an access token");
-  if (cnf !== undefined) {
-    throw unauthorized(
-      "the token is refused: it is bound to a key of its holder (its claim cnf, as by DPoP or mutual TLS), which this " +
-        "service cannot check; ask the issuer for a plain bearer token",
+  if (!isAccessToken) throw refused("its typ does not name an access token");
+  if (cnf !== undefined)
+    throw refused(
+      "it is bound to a key of its holder (its claim cnf, as by DPoP or mutual TLS), which this service cannot check; " +
+        "ask the issuer for a plain bearer token",
     );
-  }
   // jose accepts any JSON. PostgreSQL stores no NUL, and stores all lone surrogates as the same character.
   const isText = typeof sub === "string" && sub !== "" && sub.length <= MAX_SUBJECT_LENGTH;
   if (isText && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(sub)) return;
-  throw unauthorized(
-    `the token is refused: its sub is not a text of 1 to ${MAX_SUBJECT_LENGTH} characters without control characters, ` +
-      "line separators and lone surrogates",
+  throw refused(
+    `its sub is not a text of 1 to ${MAX_SUBJECT_LENGTH} characters without control characters, line separators and ` +
+      "lone surrogates",
   );
+}
+
+function refused(why: string, cause?: Error): MucastError {
+  return unauthorized(`the token is refused: ${why}`, { cause });
 }
 
 /** Scopes are in the claim `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), space-separated or as a list. */
@@ -94,9 +97,10 @@ function readScopes(claims: JWTPayload, settings: Settings): ReadonlySet<Scope> 
     typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [],
   );
   // No token gives `admin`.
-  return new Set(
-    (["read", "write"] as const).filter((scope) => words.includes(settings[`oidc_${scope}_scope`])),
+  const scopes = (["read", "write"] as const).filter((scope) =>
+    words.includes(settings[`oidc_${scope}_scope`]),
   );
+  return new Set(scopes);
 }
 
 const RETRY_SECONDS = 30;
@@ -114,11 +118,11 @@ function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
   let remote: Promise<JWTVerifyGetKey> | undefined;
   let failure: { readonly error: unknown; readonly retryAt: number } | undefined;
 
-  const openRemote = async () =>
-    createRemoteJWKSet(new URL(settings.oidc_jwks_url ?? (await discoverJwksUrl(settings.oidc_issuer!))), {
-      timeoutDuration: FETCH_MILLISECONDS,
-      [jwksCache]: cache as ExportedJWKSCache,
-    });
+  const openRemote = async () => {
+    const url = settings.oidc_jwks_url ?? (await discoverJwksUrl(settings.oidc_issuer!));
+    const options = { timeoutDuration: FETCH_MILLISECONDS, [jwksCache]: cache as ExportedJWKSCache };
+    return createRemoteJWKSet(new URL(url), options);
+  };
 
   const findKnown: JWTVerifyGetKey = async (header, token) => {
     const { uat = Number.NEGATIVE_INFINITY, jwks } = cache;
@@ -128,12 +132,9 @@ function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
     // Without a URL: callers without a valid token get this message.
-    throw new MucastError(
-      "unavailable",
-      "the keys of the OIDC issuer cannot be read now",
-      { path: "Authorization", retryAfter: RETRY_SECONDS },
-      { cause: failure?.error },
-    );
+    const message = "the keys of the OIDC issuer cannot be read now";
+    const data = { path: "Authorization", retryAfter: RETRY_SECONDS };
+    throw new MucastError("unavailable", message, data, { cause: failure?.error });
   };
 
   return async (header, token) => {
