@@ -11,10 +11,9 @@ import { collectRoutes, namedSchemas, type OpenApiDocument } from "./document.ts
 import { documentRoutes } from "./document-routes.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { guardRequests } from "./guard.ts";
-import { type HttpApp, type HttpOptions, readBodiesAsText, withZod } from "./http-app.ts";
+import { type HttpApp, type HttpOptions, readBodiesAsText, sendProblem, withZod } from "./http-app.ts";
 import { jobRoutes, operationRoutes } from "./operation-routes.ts";
 import { pageRoutes } from "./page-routes.ts";
-import { sendProblem } from "./problem-answer.ts";
 import { reportRoutes } from "./report-routes.ts";
 import { serviceRoutes } from "./service-routes.ts";
 

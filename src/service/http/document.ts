@@ -10,8 +10,7 @@ import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Scope } from "../auth/caller.ts";
 import { EXAMPLE_PAYLOADS } from "./examples.ts";
 import { REQUEST_HEADERS } from "./guard.ts";
-import type { HttpApp, RouteAccess } from "./http-app.ts";
-import { PROBLEM_TYPE, problemAnswer } from "./problem-answer.ts";
+import { type HttpApp, PROBLEM_TYPE, problemAnswer, type RouteAccess } from "./http-app.ts";
 
 type JsonSchema = Record<string, unknown>;
 

@@ -7,8 +7,7 @@ import { SCOPES } from "../auth/caller.ts";
 import { newKeySchema } from "../auth/key-store.ts";
 import { jsonAnswer } from "./document.ts";
 import { QUEUE } from "./examples.ts";
-import { bodyText, type HttpApp, type HttpOptions, READY_CHECKS } from "./http-app.ts";
-import { METADATA_PATH } from "./problem-answer.ts";
+import { bodyText, type HttpApp, type HttpOptions, METADATA_PATH, READY_CHECKS } from "./http-app.ts";
 
 const TEXT = { type: "string" };
 const PROBE = { access: "anyone", isProbe: true } as const;

@@ -7,7 +7,7 @@ import { shortText } from "../../contract/json/bounded-json.ts";
 import { closeName, summaryIc } from "../../contract/output/later-close.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { verdictOperation } from "../forecast/forecasts.ts";
-import { problemAnswer } from "../http/problem-answer.ts";
+import { problemAnswer } from "../http/http-app.ts";
 import type { ToolAnswer } from "./tools.ts";
 
 /** The answer of a tool: the operation, page, forecast or verdict itself, and a text with the next step. */

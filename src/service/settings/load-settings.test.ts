@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { settingNames, settingsSchema } from "../../contract/settings.ts";
 import { isEveryAddress } from "../service-address.ts";
-import { secretHider } from "../telemetry/hide-secrets.ts";
+import { secretHider } from "../telemetry/log.ts";
 import { loadSettings, secretsOf } from "./load-settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-settings-"));
