@@ -1,10 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { isEnded, OPERATION_STATUSES, type OperationStatus } from "../../contract/api/operation-view.ts";
-import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { isEnded, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
+import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
 import type { Timing } from "../../contract/output/job-events.ts";
-import type { Problem } from "../../contract/problems/problem.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
+import type { OperationRow } from "../database/tables.ts";
 import type { Log } from "./log.ts";
 import type { otlpTraces } from "./otlp-traces.ts";
 
@@ -34,20 +34,12 @@ interface TelemetryParts {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The fields of an operation that traces and metrics need; its row has them all. */
-export interface WatchedOperation {
-  readonly id: string;
-  readonly operation: SubmittedOperation;
-  readonly status: OperationStatus;
-  readonly attempt: number;
-  readonly traceparent: string | null;
-  readonly created_at: Date;
-  /** Start of the first attempt. */
-  readonly started_at: Date | null;
-  readonly attempt_started_at: Date | null;
-  readonly finished_at: Date | null;
-  readonly error: Problem | null;
-}
+/** The fields of an operation that traces and metrics need. */
+export type WatchedOperation = Pick<
+  OperationRow,
+  | ("id" | "operation" | "status" | "attempt" | "traceparent" | "error")
+  | ("created_at" | "started_at" | "attempt_started_at" | "finished_at")
+>;
 
 export interface RequestDone {
   /** The pattern of the route, such as `/v1/operations/:id`; undefined if none matched. Never a path. */
