@@ -29,11 +29,9 @@ export const ANSWER_HEADERS = [
  */
 export function guardRequests(app: HttpApp, connections: number, options: HttpOptions): void {
   const { settings } = options;
+  const directives = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
   void app.register(helmet, {
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-    },
+    contentSecurityPolicy: { useDefaults: false, directives },
     // A browser shows no page that has this and is sandboxed, as reports are.
     crossOriginOpenerPolicy: false,
     // Whoever ends TLS decides for how long its name is bound to it.
@@ -56,15 +54,21 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
   app.after(() => {
     const names = hostNames(settings);
     const authorize = requestAuthorizer(app, connections, options);
-    const routes: Route[] = [];
+    const routes: [URLPattern, methods: string | string[]][] = [];
     app.addHook("onRoute", ({ url, method, config }) => {
       if (config?.access === undefined) throw new Error(`${method} ${url} does not say its access`);
-      routes.push({ pattern: new URLPattern({ pathname: url }), methods: [method].flat() });
+      routes.push([new URLPattern({ pathname: url }), method]);
     });
     app.addHook("onRequest", async (request, reply) => {
       checkHost(request, names);
       checkOrigin(request, origins);
-      if (request.is404 || request.method === "OPTIONS") throw noRoute(request, routes);
+      if (request.is404 || request.method === "OPTIONS") {
+        const pathname = request.raw.url!.split("?")[0]!;
+        const methods = routes
+          .filter(([pattern]) => pattern.test({ pathname }))
+          .flatMap(([, names]) => names);
+        throw noRoute(request.method, [...new Set(methods)].sort());
+      }
       await authorize(request, reply);
     });
     app.addHook("preParsing", async ({ headers, routeOptions }, reply) => {
@@ -73,22 +77,13 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
   });
 }
 
-interface Route {
-  readonly pattern: URLPattern;
-  readonly methods: readonly string[];
-}
-
-function noRoute({ raw, method }: FastifyRequest, routes: readonly Route[]): MucastError {
-  const pathname = raw.url!.split("?")[0]!;
-  const allow = routes.filter(({ pattern }) => pattern.test({ pathname })).flatMap(({ methods }) => methods);
+/** @param allow the methods of the path. */
+function noRoute(method: string, allow: readonly string[]): MucastError {
   if (allow.length > 0)
-    return new MucastError("method_not_allowed", `${method} is not allowed here`, {
-      allow: [...new Set(allow)].sort(),
-    });
+    return new MucastError("method_not_allowed", `${method} is not allowed here`, { allow });
   // Without the path, which may be a mistyped link to a report.
-  return new MucastError("not_found", "there is nothing at this path; /docs tells what there is", {
-    path: "URL",
-  });
+  const message = "there is nothing at this path; /docs tells what there is";
+  return new MucastError("not_found", message, { path: "URL" });
 }
 
 /** The configured names of the service, each with its port. */
@@ -101,18 +96,14 @@ function withoutDefaultPort(host: string): string {
   return host.toLowerCase().replace(/:(80|443)$/, "");
 }
 
-function checkHost(
-  { headers: { host = "" }, socket, routeOptions }: FastifyRequest,
-  names: ReadonlySet<string>,
-) {
+function checkHost({ headers, socket, routeOptions }: FastifyRequest, names: ReadonlySet<string>): void {
+  const { host = "" } = headers;
   if (routeOptions.config?.isProbe || isAllowedHost(host, names, socket)) return;
+  const title = "The Host header does not name this service";
+  const advice =
+    "Use a URL with a name of this service, or ask its operator to add this one to MUCAST_ALLOWED_HOSTS.";
   const message = `Host ${show(host)} is not a name of this service; its operator may add it to MUCAST_ALLOWED_HOSTS`;
-  throw new MucastError("forbidden", message, {
-    path: "Host",
-    title: "The Host header does not name this service",
-    advice:
-      "Use a URL with a name of this service, or ask its operator to add this one to MUCAST_ALLOWED_HOSTS.",
-  });
+  throw new MucastError("forbidden", message, { path: "Host", title, advice });
 }
 
 const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]@/?#\\\s,]+)(?::(\d{1,5}))?$/i;
@@ -150,12 +141,11 @@ function checkOrigin({ headers, routeOptions, method }: FastifyRequest, allowed:
     const isLink = headers["sec-fetch-mode"] === "navigate" && (method === "GET" || method === "HEAD");
     if (isLink && routeOptions.config?.isPage) return;
   }
-  throw new MucastError("forbidden", `${reason}; its operator may add an origin to MUCAST_ALLOWED_ORIGINS`, {
-    path: "Origin",
-    title: "Pages of this origin may not call the service",
-    advice:
-      "Open a page of the service itself, or ask its operator to add the origin to MUCAST_ALLOWED_ORIGINS.",
-  });
+  const title = "Pages of this origin may not call the service";
+  const advice =
+    "Open a page of the service itself, or ask its operator to add the origin to MUCAST_ALLOWED_ORIGINS.";
+  const message = `${reason}; its operator may add an origin to MUCAST_ALLOWED_ORIGINS`;
+  throw new MucastError("forbidden", message, { path: "Origin", title, advice });
 }
 
 const MAX_TOKENS = 20_000;
@@ -169,16 +159,12 @@ type Limiter = ReturnType<HttpApp["createRateLimit"]>;
  * authenticated caller is the caller's and not the address's, so that callers behind one proxy do not use up each other's.
  */
 function requestAuthorizer(app: HttpApp, connections: number, { settings, authenticate }: HttpOptions) {
-  const requests = app.createRateLimit({
-    max: settings.requests_per_minute,
-    timeWindow: "1 minute",
-    keyGenerator: (request) => (request.caller ? `caller ${request.caller.subject}` : readAddress(request)),
-  });
-  const failures = app.createRateLimit({
-    max: settings.failed_tries_per_minute,
-    timeWindow: "1 minute",
-    keyGenerator: readAddress,
-  });
+  const limitRate = (max: number, keyGenerator: (request: FastifyRequest) => string) =>
+    app.createRateLimit({ max, timeWindow: "1 minute", keyGenerator });
+  const requests = limitRate(settings.requests_per_minute, (request) =>
+    request.caller ? `caller ${request.caller.subject}` : readAddress(request),
+  );
+  const failures = limitRate(settings.failed_tries_per_minute, readAddress);
   /** Digests of the tokens that were valid at their last check. They authenticate no request. */
   const known = new Set<string>();
   // Event streams and waits last, and each costs memory and queries.
@@ -226,9 +212,7 @@ function readAddress({ ip }: FastifyRequest): string {
 /** @param increment false only asks whether there is room. */
 async function count(request: FastifyRequest, limiter: Limiter, what: string, increment = true) {
   const counted = await limiter(request, { increment });
-  if (counted.isAllowed) return;
-  const isOver = increment ? counted.isExceeded : counted.remaining === 0;
-  if (!isOver) return;
+  if (counted.isAllowed || !(increment ? counted.isExceeded : counted.remaining === 0)) return;
   const retryAfter = Math.max(1, counted.ttlInSeconds);
   throw new MucastError("rate_limited", `${what}; there is room again in ${retryAfter} s`, { retryAfter });
 }
