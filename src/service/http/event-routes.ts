@@ -41,10 +41,13 @@ const STREAM_SCHEMA = {
   },
 };
 
-const lastEventId = z.string().optional();
+const text = z.string().optional();
+const inQuery = text.describe("The same as the header, for clients that cannot set headers.");
+const inHeader = text.describe("`id` of the last event that you have received.");
 
 /** `GET /v1/operations/{id}/events`. */
 export function eventRoutes(app: HttpApp, options: HttpOptions): void {
+  const example = { value: EVENTS.map(eventText).join("") };
   const { settings, authenticate, log, operations, telemetry } = options;
   app.route({
     method: ["GET", "HEAD"],
@@ -56,21 +59,12 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
       description: DESCRIPTION,
       tags: ["Operations"],
       params: API_OPERATIONS.get_operation.input,
-      querystring: z.strictObject({
-        last_event_id: lastEventId.describe("The same as the header, for clients that cannot set headers."),
-      }),
-      headers: z.looseObject({
-        "last-event-id": lastEventId.describe("`id` of the last event that you have received."),
-      }),
+      querystring: z.strictObject({ last_event_id: inQuery }),
+      headers: z.looseObject({ "last-event-id": inHeader }),
       response: {
         200: {
           description: "The events after that one, then each new event as it happens.",
-          content: {
-            "text/event-stream": {
-              schema: STREAM_SCHEMA,
-              examples: { example: { value: EVENTS.map(eventText).join("") } },
-            },
-          },
+          content: { "text/event-stream": { schema: STREAM_SCHEMA, examples: { example } } },
         },
         204: emptyAnswer("The operation has ended and there are no events after that one."),
       },
@@ -100,8 +94,6 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
       }
       const recordClose = telemetry.streamOpened();
       const stream = new PassThrough();
-      // A reader that takes nothing would hold the events of the last portion.
-      signal.addEventListener("abort", () => stream.writableNeedDrain && stream.destroy());
       const beat = setInterval(() => {
         if (!stream.writableNeedDrain) stream.write(":\n\n");
         // A token of an OIDC issuer is not checked again: it expires during a job that takes hours.

@@ -124,9 +124,8 @@ const checkInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const root = ROOTS[httpPart ?? ""];
   if (root === undefined) return (value) => ({ value });
   const { properties = {} } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-  const lists = Object.keys(properties).filter(
-    (name) => (properties[name] as { type?: string }).type === "array",
-  );
+  const isList = (name: string) => (properties[name] as { type?: string }).type === "array";
+  const lists = Object.keys(properties).filter(isList);
   return (input) => {
     // Fastify parses a parameter of the query that occurs once as text.
     for (const name of lists) if (typeof input[name] === "string") input[name] = [input[name]];

@@ -157,9 +157,8 @@ export const SWAGGER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js"] as const
 function readDocsFiles(): WebFiles {
   const packed = new URL("../node_modules/@fastify/swagger-ui/static/", SOURCES);
   const swagger = IS_CLONE ? packed : new URL("swagger-ui/", WEB);
-  return webFiles(
-    new Map([...readFiles(SWAGGER_FILES, swagger), ...readFiles(["docs.css", "docs.js"], WEB)]),
-  );
+  const others = readFiles(["docs.css", "docs.js"], WEB);
+  return webFiles(new Map([...readFiles(SWAGGER_FILES, swagger), ...others]));
 }
 
 function readFiles(names: readonly string[], folder: URL): [string, WebFile][] {
@@ -177,9 +176,8 @@ export function readConsoleFiles(): WebFiles {
   const modules = new Map<string, WebFile>();
   addModules(CONSOLE_ENTRY, modules);
   const others = readFiles([...CONSOLE_STYLES, CONSOLE_ICON], WEB);
-  return webFiles(
-    new Map([...modules, ...others, [CONSOLE_FORMS, webFile(CONSOLE_FORMS, formSchemasText())]]),
-  );
+  const forms = webFile(CONSOLE_FORMS, formSchemasText());
+  return webFiles(new Map([...modules, ...others, [CONSOLE_FORMS, forms]]));
 }
 
 const IMPORTED = /^(?:import|export)\b[^;"]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"/gm;
@@ -212,10 +210,8 @@ function withoutTypes(source: string): string {
 
 /** From which the console builds its forms. */
 export function formSchemasText(): string {
-  const payloads = Object.entries(JOB_PAYLOADS).map(([name, schema]) => [
-    name,
-    z.toJSONSchema(schema, { io: "input" }),
-  ]);
+  const write = (schema: z.ZodType) => z.toJSONSchema(schema, { io: "input" });
+  const payloads = Object.entries(JOB_PAYLOADS).map(([name, schema]) => [name, write(schema)]);
   const schemas: FormSchemas = {
     payloads: Object.fromEntries(payloads),
     models: Object.fromEntries(MODEL_NAMES.map((name) => [name, findModel(name).name])),

@@ -9,7 +9,7 @@ import { jsonAnswer } from "./document.ts";
 import { QUEUE } from "./examples.ts";
 import { bodyText, type HttpApp, type HttpOptions, METADATA_PATH, READY_CHECKS } from "./http-app.ts";
 
-const TEXT = { type: "string" };
+const PLAIN_TEXT = { "text/plain": { schema: { type: "string" } } };
 const PROBE = { access: "anyone", isProbe: true } as const;
 const aliveSchema = z.strictObject({ status: z.literal("ok") });
 const checkSchema = z.strictObject({ name: z.string(), ok: z.literal(true) });
@@ -60,9 +60,7 @@ export function serviceRoutes(app: HttpApp, options: HttpOptions): void {
       summary: "Metrics for Prometheus",
       description: "Needs no credentials only if the service requires none (`auth` none).",
       tags: ["Service"],
-      response: {
-        200: { description: "Prometheus text format.", content: { "text/plain": { schema: TEXT } } },
-      },
+      response: { 200: { description: "Prometheus text format.", content: PLAIN_TEXT } },
     },
     handler: async (_request, reply) => {
       const { contentType, body } = await telemetry.metrics();

@@ -100,8 +100,6 @@ const HIDDEN = "…";
 /** Shorter texts are not hidden: they are not secrets, and would be replaced in every line. */
 const MIN_SECRET_LENGTH = 8;
 
-type Replacement = readonly [pattern: RegExp, replacement: string];
-
 /** A URL and all that follows it without a space or a quote. A pattern that requires a mark at its end would take quadratic time. */
 const URLS = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)([^\s"\\<>]*)/gi;
 
@@ -119,7 +117,7 @@ const FIELDS =
   "(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|webhook-signature|password|passwd|secret|client_secret|token" +
   "|access_token|id_token|refresh_token|api_key|connection_?string|database_url|account_?key|sas";
 
-const RULES: readonly Replacement[] = [
+const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   // Fields by their names; then fields of JSON inside a string, whose quotes are escaped.
   [new RegExp(`("(?:${FIELDS})"\\s*:\\s*)(?:"(?:[^"\\\\]|\\\\.)*"|\\[[^\\]]*\\])`, "gi"), `$1"${HIDDEN}"`],
   // A value without an end, as in a cut line, is hidden to the end of the string; if it did not match, a line could take quadratic time.
@@ -155,11 +153,8 @@ export function secretHider(known: readonly string[]): (line: string) => string 
     .map((text) => JSON.stringify(text).slice(1, -1))
     .sort((a, b) => b.length - a.length);
   return (line) => {
-    const without = texts.reduce((text, secret) => text.replaceAll(secret, HIDDEN), line);
-    return RULES.reduce(
-      (text, [pattern, replacement]) => text.replace(pattern, replacement),
-      hideInUrls(without),
-    );
+    const shown = hideInUrls(texts.reduce((text, secret) => text.replaceAll(secret, HIDDEN), line));
+    return RULES.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), shown);
   };
 }
 

@@ -119,9 +119,6 @@ class LoggingExporter extends OTLPTraceExporter {
 function readContext(traceparent: string | null | undefined) {
   const context = readTraceparent(traceparent);
   if (context === undefined) return ROOT_CONTEXT;
-  return trace.setSpanContext(ROOT_CONTEXT, {
-    ...context,
-    traceFlags: context.traceFlags & 1,
-    isRemote: true,
-  });
+  const traceFlags = context.traceFlags & 1;
+  return trace.setSpanContext(ROOT_CONTEXT, { ...context, traceFlags, isRemote: true });
 }
