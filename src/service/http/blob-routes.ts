@@ -19,7 +19,7 @@ import type { BlobUpload } from "../blobs/blobs.ts";
 import { storageFailed } from "../blobs/storage.ts";
 import { tooLarge } from "../preparation/preparations.ts";
 import { byteRange, checkIfMatch, matchesNone } from "./conditional-requests.ts";
-import { emptyAnswer, jsonAnswer } from "./document.ts";
+import { emptyAnswer, header, jsonAnswer } from "./document.ts";
 import { EXAMPLE_BLOBS } from "./examples.ts";
 import { limitAnswers } from "./guard.ts";
 import { acceptBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
@@ -29,8 +29,7 @@ const NAMES =
 const params = z.strictObject({ name: z.string().describe(NAMES) });
 
 const sent = (description: string) => z.string().optional().describe(description);
-const received = (description: string) => ({ type: "string", description }) as const;
-const ETAG = received("Strong: identifies these exact bytes.");
+const ETAG = header("Strong: identifies these exact bytes.");
 
 /** Open: the job that reads a blob checks its content; the upload does not. */
 const inputBlobSchema = z.looseObject({}).meta({
@@ -153,7 +152,7 @@ export function blobRoutes(app: HttpApp, { settings, blobs, preparations }: Http
       response: {
         200: {
           description: "The whole blob.",
-          headers: { ETag: ETAG, "Accept-Ranges": received("`bytes`.") },
+          headers: { ETag: ETAG, "Accept-Ranges": header("`bytes`.") },
           content: {
             "application/json": {
               schema: { anyOf: [outputMuSchema, inputBlobSchema, z.array(z.unknown())] },
@@ -163,7 +162,7 @@ export function blobRoutes(app: HttpApp, { settings, blobs, preparations }: Http
         },
         206: {
           description: "The range.",
-          headers: { ETag: ETAG, "Content-Range": received("The range and the total size.") },
+          headers: { ETag: ETAG, "Content-Range": header("The range and the total size.") },
           content: { "application/json": { schema: { description: "These bytes of the blob." } } },
         },
         304: emptyAnswer("The blob still has the version of `If-None-Match`.", { ETag: ETAG }),

@@ -185,9 +185,12 @@ function convert(schema: z.ZodType, direction: Direction): JsonSchema {
   );
 }
 
-type HeaderDocs = Readonly<
-  Record<string, { readonly type: "string" | "integer"; readonly description: string }>
->;
+/** Documents a header of an answer. */
+export function header(description: string, type: "string" | "integer" = "string") {
+  return { type, description };
+}
+
+type HeaderDocs = Readonly<Record<string, ReturnType<typeof header>>>;
 
 /** @param note follows the description of the operation. */
 export function apiDocs(name: ApiOperationName, tag: string, note = "") {
@@ -227,13 +230,10 @@ const EXAMPLE_DATA: Partial<Record<ErrorCode, Record<string, unknown>>> = {
 };
 
 const PROBLEM_HEADERS: HeaderDocs = {
-  "Retry-After": { type: "integer", description: "Seconds to wait before trying again." },
-  "WWW-Authenticate": {
-    type: "string",
-    description: "The required credentials, and what is wrong with the given ones.",
-  },
-  Allow: { type: "string", description: "The allowed methods." },
-  "Content-Range": { type: "string", description: "`bytes */<size>`." },
+  "Retry-After": header("Seconds to wait before trying again.", "integer"),
+  "WWW-Authenticate": header("The required credentials, and what is wrong with the given ones."),
+  Allow: header("The allowed methods."),
+  "Content-Range": header("`bytes */<size>`."),
 };
 
 /** The problems that a route may answer, one entry per status. */

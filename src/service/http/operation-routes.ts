@@ -12,7 +12,7 @@ import {
   replayPayloadSchema,
 } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { apiDocs, jsonAnswer } from "./document.ts";
+import { apiDocs, header, jsonAnswer } from "./document.ts";
 import { FORECAST, ML_PAYLOAD, RUNNING, SUCCEEDED, VERDICT, WAITING } from "./examples.ts";
 import { acceptBodies, bodyText, type HttpApp, type HttpOptions } from "./http-app.ts";
 
@@ -30,23 +30,17 @@ export const JOB_PAYLOADS = {
   replay: replayPayloadSchema,
 } as const satisfies Record<SubmittedOperation, unknown>;
 
-const preferHeader = z
-  .string()
-  .optional()
-  .describe(
-    "`wait=N`: the response waits up to N seconds, at most 60, for the operation to end (RFC 7240). " +
-      "`Preference-Applied` confirms that it did.",
-  );
+const PREFER =
+  "`wait=N`: the response waits up to N seconds, at most 60, for the operation to end (RFC 7240). " +
+  "`Preference-Applied` confirms that it did.";
+const preferHeader = z.string().optional().describe(PREFER);
 
 const OPERATION_HEADERS = {
-  "Operation-Location": { type: "string", description: "Absolute URL of the operation." },
-  "Retry-After": {
-    type: "integer",
-    description: "Seconds to wait before polling again, while the operation runs.",
-  },
-  "Preference-Applied": { type: "string", description: "`wait=N` if the response has waited." },
-} as const;
-const LOCATION = { Location: { type: "string", description: "The same URL." } } as const;
+  "Operation-Location": header("Absolute URL of the operation."),
+  "Retry-After": header("Seconds to wait before polling again, while the operation runs.", "integer"),
+  "Preference-Applied": header("`wait=N` if the response has waited."),
+};
+const LOCATION = { Location: header("The same URL.") };
 
 function operationDocs(description: string, example: OperationView, headers = {}) {
   return jsonAnswer(description, operationSchema, example, { ...OPERATION_HEADERS, ...headers });

@@ -10,7 +10,7 @@ import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../report/page-policy.ts";
 import { matchesNone } from "./conditional-requests.ts";
-import { emptyAnswer, jsonAnswer } from "./document.ts";
+import { emptyAnswer, header, jsonAnswer } from "./document.ts";
 import { EXAMPLE_BLOBS } from "./examples.ts";
 import { acceptBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
 
@@ -20,8 +20,7 @@ const PAGE_POLICY = {
 };
 const PAGE_HEADERS = { ...PAGE_POLICY, "content-type": "text/html; charset=utf-8" };
 
-const IDENTIFIES = "Identifies the output and the version and commit of mucast.";
-const HEADERS = { ETag: { type: "string", description: IDENTIFIES } } as const;
+const HEADERS = { ETag: header("Identifies the output and the version and commit of mucast.") };
 
 const PROBLEMS = ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"] as const;
 const DRAWING_PROBLEMS = ["unreadable_blob", "invalid_data", "timed_out", "process_lost"] as const;
