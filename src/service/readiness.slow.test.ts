@@ -9,12 +9,12 @@ import { startPostgres } from "../../test/servers/postgres.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { openDatabase } from "./database/database.ts";
-import { Readiness } from "./readiness.ts";
+import { watchReadiness } from "./readiness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-ready-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-type Parts = ConstructorParameters<typeof Readiness>[0];
+type Parts = Parameters<typeof watchReadiness>[0];
 
 /** A readiness whose clock only `pass` moves. `failing` runs a round of checks, and returns what failed. */
 function readinessOf(
@@ -24,7 +24,7 @@ function readinessOf(
 ) {
   let now = Math.floor(performance.now());
   t.mock.method(performance, "now", () => now);
-  const readiness = new Readiness({ isOneCaller: true, phase, ...parts });
+  const readiness = watchReadiness({ isOneCaller: true, phase, ...parts });
   const failing = async () => {
     await readiness.look();
     const failed = (await readiness.checks()).filter(({ ok }) => !ok);

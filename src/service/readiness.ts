@@ -44,42 +44,20 @@ interface Check {
   failure?: string | undefined;
 }
 
+export type Readiness = ReturnType<typeof watchReadiness>;
+
 /**
  * Checks whether the service can do its work: it writes to the storage and to the database, which sync to their disks. Only its own
  * timer starts these checks. Probes and submissions read the result of the last round, and write nothing.
  */
-export class Readiness {
-  readonly #parts: ReadyParts;
-  readonly #checks: readonly Check[];
-  #round: Promise<unknown> | undefined;
-  #firstRound: Promise<unknown> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
+export function watchReadiness(parts: ReadyParts) {
+  const checks = makeChecks(parts);
+  let round: Promise<unknown> | undefined;
+  let firstRound: Promise<unknown> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
-  constructor(parts: ReadyParts) {
-    this.#parts = parts;
-    this.#checks = makeChecks(parts);
-  }
-
-  /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
-  start(): void {
-    void this.look().then(() => {
-      const isFailing = this.#checks.some(({ failure }) => failure !== undefined);
-      const milliseconds = isFailing ? FAILED_PAUSE_MILLISECONDS : PAUSE_MILLISECONDS;
-      if (!this.#closed) this.#timer = setTimeout(() => this.start(), milliseconds).unref();
-    });
-  }
-
-  /** Runs all checks, ten seconds at most. Only one round runs at a time: a call during a round waits for that one. */
-  look(): Promise<unknown> {
-    this.#round ??= Promise.all(this.#checks.map((check) => this.#run(check))).finally(() => {
-      this.#round = undefined;
-    });
-    this.#firstRound ??= this.#round;
-    return this.#round;
-  }
-
-  async #run(check: Check): Promise<void> {
+  async function run(check: Check): Promise<void> {
     check.pending ??= check.run().finally(() => {
       check.pending = undefined;
     });
@@ -90,46 +68,66 @@ export class Readiness {
       check.failure = undefined;
     } catch (error) {
       // Anyone may read it: it says what failed, and not where the storage is.
-      const { url } = this.#parts.store;
+      const { url } = parts.store;
       check.failure =
         error instanceof MucastError ? error.message.replaceAll(url && `${url}/`, "") : "it does not answer";
     }
   }
 
-  /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
-  async checks(): Promise<readonly ReadyCheck[]> {
-    await this.#firstRound;
-    const results = this.#checks.map(({ name, isShared, passedAt, failure }): ReadyCheck => {
-      const isTolerated =
-        isShared && passedAt !== undefined && performance.now() - passedAt < TOLERATED_MILLISECONDS;
-      return failure === undefined || isTolerated
-        ? { name, ok: true }
-        : { name, ok: false, message: failure };
+  /** Runs all checks, ten seconds at most. Only one round runs at a time: a call during a round waits for that one. */
+  function look(): Promise<unknown> {
+    round ??= Promise.all(checks.map(run)).finally(() => {
+      round = undefined;
     });
-    const phase = this.#parts.phase();
-    if (phase === "accepting") return [...results, { name: "accepting", ok: true }];
-    const message = `the service is about to ${phase === "starting" ? "start" : "end"}`;
-    return [...results, { name: "accepting", ok: false, message }];
+    firstRound ??= round;
+    return round;
   }
 
-  /**
-   * @throws MucastError unavailable if the last round could not write to the storage, since every job would fail, or if the file of the
-   * database was moved away, since no start would find what is written to it.
-   */
-  requireStorage(): void {
-    const failed = this.#checks.find(({ name, failure }) => failure !== undefined && name !== "database");
-    if (failed === undefined) return;
-    const what = failed.name === "storage" ? "storage of the blobs" : "data folder";
-    const message = `the ${what} cannot be used: ${failed.failure}`;
-    throw new MucastError("unavailable", message, { retryAfter: PAUSE_MILLISECONDS / 1_000 });
+  /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
+  function start(): void {
+    void look().then(() => {
+      const isFailing = checks.some(({ failure }) => failure !== undefined);
+      const milliseconds = isFailing ? FAILED_PAUSE_MILLISECONDS : PAUSE_MILLISECONDS;
+      if (!isClosed) timer = setTimeout(start, milliseconds).unref();
+    });
   }
 
-  /** Waits for the current round, ten seconds at most, and starts no other. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    await this.#round;
-  }
+  return {
+    look,
+    start,
+    /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
+    async checks(): Promise<readonly ReadyCheck[]> {
+      await firstRound;
+      const results = checks.map(({ name, isShared, passedAt, failure }): ReadyCheck => {
+        const isTolerated =
+          isShared && passedAt !== undefined && performance.now() - passedAt < TOLERATED_MILLISECONDS;
+        return failure === undefined || isTolerated
+          ? { name, ok: true }
+          : { name, ok: false, message: failure };
+      });
+      const phase = parts.phase();
+      if (phase === "accepting") return [...results, { name: "accepting", ok: true }];
+      const message = `the service is about to ${phase === "starting" ? "start" : "end"}`;
+      return [...results, { name: "accepting", ok: false, message }];
+    },
+    /**
+     * @throws MucastError unavailable if the last round could not write to the storage, since every job would fail, or if the file of the
+     * database was moved away, since no start would find what is written to it.
+     */
+    requireStorage(): void {
+      const failed = checks.find(({ name, failure }) => failure !== undefined && name !== "database");
+      if (failed === undefined) return;
+      const what = failed.name === "storage" ? "storage of the blobs" : "data folder";
+      const message = `the ${what} cannot be used: ${failed.failure}`;
+      throw new MucastError("unavailable", message, { retryAfter: PAUSE_MILLISECONDS / 1_000 });
+    },
+    /** Waits for the current round, ten seconds at most, and starts no other. */
+    async close(): Promise<void> {
+      isClosed = true;
+      clearTimeout(timer);
+      await round;
+    },
+  };
 }
 
 function makeChecks({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {

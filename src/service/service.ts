@@ -21,7 +21,7 @@ import { startRetention } from "./operations/retention.ts";
 import { Preparations } from "./preparation/preparations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
 import { Leases } from "./queue/leases.ts";
-import { Readiness } from "./readiness.ts";
+import { type Readiness, watchReadiness } from "./readiness.ts";
 import { ReportLinks, Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
 import { announceService, cannotListen, hostOf, isEveryAddress } from "./service-address.ts";
@@ -106,7 +106,7 @@ async function start(
     onQueued: (row) => telemetry.queued(row),
     onCanceled: (row) => telemetry.ended(row, []),
   });
-  const readiness: Readiness = new Readiness({
+  const readiness: Readiness = watchReadiness({
     database,
     store: storage.store,
     blobFolder: storage.folder,
