@@ -3,6 +3,7 @@ import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
 import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf, engineEnv } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { MUCAST_BUILD } from "../contract/version.ts";
 import type { Executor } from "../executors/executor.ts";
 import { readStatus } from "../executors/status-blobs.ts";
@@ -24,7 +25,7 @@ import { Leases } from "./queue/leases.ts";
 import { type Readiness, watchReadiness } from "./readiness.ts";
 import { ReportLinks, Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
-import { announceService, cannotListen, hostOf, isEveryAddress } from "./service-address.ts";
+import { announceService, hostOf, isEveryAddress } from "./service-address.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { OperationNotifications } from "./store/follow-events.ts";
 import { type Log, openLog, openLogDestination } from "./telemetry/log.ts";
@@ -133,9 +134,12 @@ async function start(
   });
   registerMcp(http, { operations, log });
   resources.defer(() => http.close());
-  const { port } = settings;
+  const { host, port } = settings;
   const address = await http.listen({ host: hostOf(settings), port }).catch((cause: unknown) => {
-    throw cannotListen(settings, cause);
+    // Without a code, it is a defect.
+    if (codeOf(cause) === undefined) throw cause;
+    const message = `cannot listen on ${host}:${port}: ${causeOf(cause)}`;
+    throw new MucastError("cannot_listen", message, { path: "--port", value: port }, { cause });
   });
 
   // The jobs.
