@@ -19,7 +19,12 @@ export type SettingFlags = Readonly<Record<string, string | undefined>>;
  * @throws MucastError invalid_request with all faults, without the values of secrets.
  */
 export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): ServiceSettings {
-  if (flags.settings !== undefined) refuseBlank(flags.settings, "--settings");
+  for (const [key, flag] of Object.entries(flags)) {
+    if (flag?.trim() !== "") continue;
+    // A mistake of a script, which would count as 0 for a number.
+    const message = "is empty; leave it out, or give a value";
+    throw invalidRequest([{ path: `--${key.replaceAll("_", "-")}`, message }]);
+  }
   const path = flags.settings ?? env.MUCAST_SETTINGS;
   const values: Record<string, unknown> = path ? readSettingsFile(path) : {};
   const sources = new Map(Object.keys(values).map((key) => [key, `${path}: ${key}`]));
@@ -32,9 +37,7 @@ export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): Servi
     const variable = names.env === undefined ? "" : (env[names.env] ?? "");
     if (variable.trim() !== "") set(key, variable, names.env!);
     const flag = flags[key];
-    if (flag === undefined || names.flag === undefined) continue;
-    refuseBlank(flag, names.flag);
-    set(key, flag, names.flag);
+    if (flag !== undefined && names.flag !== undefined) set(key, flag, names.flag);
   }
   const parsed = settingsSchema.safeParse(values);
   if (!parsed.success) {
@@ -43,12 +46,6 @@ export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): Servi
   }
   const dataDir = resolve(parsed.data.data_dir ?? join(userFolder("XDG_DATA_HOME", env), "mucast"));
   return { ...parsed.data, data_dir: dataDir, blob_url: parsed.data.blob_url ?? join(dataDir, "blobs") };
-}
-
-/** A blank flag is a mistake of a script, and would count as 0 for a number. */
-function refuseBlank(value: string, flag: string): void {
-  if (value.trim() !== "") return;
-  throw invalidRequest([{ path: flag, message: "is empty; leave it out, or give a value" }]);
 }
 
 function readSettingsFile(path: string): Record<string, unknown> {
