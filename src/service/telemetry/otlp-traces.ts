@@ -32,7 +32,7 @@ export function otlpTraces(log: Log) {
   const service = resourceFromAttributes({ "service.name": "mucast", "service.version": MUCAST_BUILD });
   const { OTEL_BSP_SCHEDULE_DELAY: delay = "" } = process.env;
   const processor = new BatchSpanProcessor({
-    exporter: new LoggingExporter(log),
+    exporter: openExporter(log),
     // Only full distributions of the SDK read this variable of OpenTelemetry.
     scheduledDelayMillis: /^[1-9]\d{0,6}$/.test(delay) ? Number(delay) : 5_000,
   });
@@ -97,23 +97,18 @@ export function otlpTraces(log: Log) {
 }
 
 /** Logs once when spans can no longer be sent, and once when they can again. */
-class LoggingExporter extends OTLPTraceExporter {
-  readonly #log: Log;
-  #isFailing = false;
-
-  constructor(log: Log) {
-    super();
-    this.#log = log;
-  }
-
-  override export(...[spans, done]: Parameters<OTLPTraceExporter["export"]>): void {
-    super.export(spans, (result) => {
-      if (result.error && !this.#isFailing) this.#log.warn({ err: result.error }, "traces cannot be sent");
-      if (!result.error && this.#isFailing) this.#log.info({}, "sending traces works again");
-      this.#isFailing = result.error !== undefined;
+function openExporter(log: Log): OTLPTraceExporter {
+  const exporter = new OTLPTraceExporter();
+  const send = exporter.export.bind(exporter);
+  let isFailing = false;
+  exporter.export = (spans, done) =>
+    send(spans, (result) => {
+      if (result.error && !isFailing) log.warn({ err: result.error }, "traces cannot be sent");
+      if (!result.error && isFailing) log.info({}, "sending traces works again");
+      isFailing = result.error !== undefined;
       done(result);
     });
-  }
+  return exporter;
 }
 
 function readContext(traceparent: string | null | undefined) {
