@@ -1,7 +1,9 @@
-import type { RawBuilder, SqlBool } from "kysely";
+import type { Insertable, RawBuilder, SqlBool } from "kysely";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { type Migration, migrate } from "./schema.ts";
-import type { Statements } from "./tables.ts";
+import type { Statements, Tables } from "./tables.ts";
+
+export type EventRow = Insertable<Tables["events"]>;
 
 /** The channel of the notifications of operations; the payload is `<event type>:<operation id>`. */
 export const CHANNEL = "mucast_operations";
@@ -25,8 +27,8 @@ export interface Database {
    * other writer waits meanwhile.
    */
   write<T>(body: (db: Statements) => Promise<T>): Promise<T>;
-  /** Sends a notification to every service when the transaction commits. */
-  notify(db: Statements, payloads: readonly string[]): Promise<void>;
+  /** Stores events, and notifies every service of each when the transaction commits. */
+  insertEvents(db: Statements, events: readonly EventRow[]): Promise<void>;
   listen(listener: Listener): Promise<() => Promise<void>>;
   close(): Promise<void>;
 

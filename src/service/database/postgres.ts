@@ -4,7 +4,7 @@ import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { codeOf } from "../../contract/errors/system-error.ts";
 import { printable } from "../../contract/errors/wording.ts";
-import { CHANNEL, type Database, type Listener } from "./database.ts";
+import { CHANNEL, type Database, type EventRow, type Listener } from "./database.ts";
 import type { Statements, Tables } from "./tables.ts";
 
 /** Milliseconds. */
@@ -106,12 +106,15 @@ class ServerDatabase implements Database {
     return this.db.transaction().execute(body);
   }
 
-  async notify(db: Statements, payloads: readonly string[]): Promise<void> {
-    await sql`select pg_notify(${CHANNEL}, payload) from unnest(${payloads}::text[]) as payload`.execute(db);
+  async insertEvents(db: Statements, events: readonly EventRow[]): Promise<void> {
+    const notified = sql`pg_notify(${CHANNEL}, type || ':' || operation_id)`.as("notified");
+    await db.insertInto("events").values(events).returning(notified).execute();
   }
 
   async listen(listener: Listener): Promise<() => Promise<void>> {
-    const listening = new Listening(this.#listenUrl, listener, () => this.notify(this.db, [PROBE]));
+    const listening = new Listening(this.#listenUrl, listener, async () => {
+      await sql`select pg_notify(${CHANNEL}, ${PROBE})`.execute(this.db);
+    });
     await listening.start();
     return () => listening.close();
   }

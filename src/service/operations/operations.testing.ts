@@ -154,7 +154,14 @@ export class SteppedOperations extends Operations {
   /** Stores an event, as a worker does. */
   tell(id: string, event: NewEvent): Promise<void> {
     return this.#step(async ({ database }) => {
-      await database.write((db) => appendEvents(this.parts, db, id, [event]));
+      await database.write(async (db) => {
+        const counted = db.updateTable("operations").set(({ eb }) => ({ last_seq: eb("last_seq", "+", 1) }));
+        const row = await counted
+          .where("id", "=", id)
+          .returning(["id", "last_seq"])
+          .executeTakeFirstOrThrow();
+        await appendEvents(this.parts, db, row, [event]);
+      });
     });
   }
 

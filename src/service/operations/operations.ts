@@ -31,7 +31,7 @@ import { readVerdict } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
-import { lockUsage, type Quota, quotaExceeded, type StorageKey, usageOf } from "../store/blobs.ts";
+import { lockUsage, type Quota, quotaExceeded, type StorageKey } from "../store/blobs.ts";
 import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
 import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
@@ -270,48 +270,66 @@ export function insertOperation(
   limits: { readonly blobs: readonly StorageKey[]; readonly queued: number; readonly quota: Quota },
 ): Promise<{ readonly row: OperationRow; readonly created: boolean }> {
   const { database } = parts;
-  const { id, caller } = operation;
+  const { caller } = operation;
   const { blobs, queued, quota } = limits;
   return database.write(async (db) => {
     // No other submission of the caller is open from here on.
-    await lockUsage(db, caller);
-    const used = await usageOf(db, caller);
+    const stored = await lockUsage(db, caller);
     const before = await findSameKey(db, operation);
     if (before) return { row: before, created: false };
-    if (used.bytes >= quota.bytes || used.blobs >= quota.blobs) throw quotaExceeded(used, quota);
-    for (const blob of blobs) await lockInput(database, db, caller, blob);
-    const { waiting } = await db
+    const { active, waiting } = await db
       .selectFrom("operations")
-      .select(({ fn }) => fn.countAll<number>().as("waiting"))
-      .where(({ and }) => and({ caller, status: "NotStarted" }))
+      .select(({ fn, eb }) => [
+        fn.countAll<number>().as("active"),
+        fn.count<number>(eb.case().when("status", "=", "NotStarted").then(1).end()).as("waiting"),
+      ])
+      .where("caller", "=", caller)
+      .where("status", "in", ACTIVE_STATUSES)
       .executeTakeFirstOrThrow();
+    const used = { bytes: stored.bytes, blobs: stored.blobs + active };
+    if (used.bytes >= quota.bytes || used.blobs >= quota.blobs) throw quotaExceeded(used, quota);
+    await lockInputs(database, db, caller, blobs);
     if (waiting >= queued) {
       const message = `${counted(queued, "operation")} of this caller ${queued === 1 ? "waits" : "wait"} to start already`;
       throw new MucastError("rate_limited", message, { retryAfter: FULL_RETRY_SECONDS, limit: queued });
     }
-    const row = await db.insertInto("operations").values(operation).returningAll().executeTakeFirstOrThrow();
-    await appendEvents(parts, db, id, [{ type: "queued", data: { operation: row.operation } }]);
+    const row = await db
+      .insertInto("operations")
+      .values({ ...operation, last_seq: 1 })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await appendEvents(parts, db, row, [{ type: "queued", data: { operation: row.operation } }]);
     return { row, created: true };
   });
 }
 
 /**
- * Locks the record of an input, so that no removal takes it before the transaction ends.
- * @throws MucastError url_not_allowed if it was removed after the payload was checked.
+ * Locks the records of inputs, so that no removal takes one before the transaction ends.
+ * @throws MucastError url_not_allowed if one was removed after the payload was checked.
  */
-async function lockInput(
+async function lockInputs(
   database: Database,
   db: Statements,
   caller: string,
-  { name, space }: StorageKey,
+  blobs: readonly StorageKey[],
 ): Promise<void> {
+  if (blobs.length === 0) return;
   const found = await db
     .selectFrom("blobs")
-    .select("name")
-    .where(({ and }) => and({ caller, name, space, state: "stored" }))
+    .select(["name", "space"])
+    .where(({ and }) => and({ caller, state: "stored" }))
+    .where(
+      "name",
+      "in",
+      blobs.map(({ name }) => name),
+    )
     .modifyEnd(database.lock("blobs", "wait"))
-    .executeTakeFirst();
-  if (found) return;
+    .execute();
+  const missing = blobs.find(
+    (blob) => !found.some(({ name, space }) => name === blob.name && space === blob.space),
+  );
+  if (missing === undefined) return;
+  const { name } = missing;
   throw new MucastError("url_not_allowed", `${name} has just been removed`, { value: name });
 }
 

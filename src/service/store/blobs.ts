@@ -63,13 +63,14 @@ export interface Usage {
 
 export type Quota = Usage;
 
-/** Locks a caller's usage: no other transaction changes it, or the caller's blobs, before this one ends. */
-export async function lockUsage(db: Statements, caller: string): Promise<void> {
-  await db
+/** Locks a caller's usage: no other transaction changes it, or the caller's blobs, before this one ends. @returns without active operations. */
+export function lockUsage(db: Statements, caller: string): Promise<Usage> {
+  return db
     .insertInto("blob_usage")
     .values({ caller })
     .onConflict((conflict) => conflict.column("caller").doUpdateSet({ caller }))
-    .execute();
+    .returning(["bytes", "blobs"])
+    .executeTakeFirstOrThrow();
 }
 
 export async function addUsage(db: Statements, caller: string, { bytes, blobs }: Usage): Promise<void> {
