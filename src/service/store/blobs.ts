@@ -1,6 +1,6 @@
 import type { BlobContents } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Database } from "../database/database.ts";
+import { type Database, together } from "../database/database.ts";
 import type { Statements } from "../database/tables.ts";
 import { ACTIVE_STATUSES } from "./operation-view.ts";
 
@@ -39,21 +39,22 @@ export async function recordBlob(
   { caller, name, space, bytes, contents }: BlobRecord,
   state: "stored" | "reserved" = "stored",
 ): Promise<void> {
-  await lockUsage(db, caller);
   const blobs = db.selectFrom("blobs").select("bytes");
-  const before = await blobs.where(({ and }) => and({ caller, name })).executeTakeFirst();
+  const [, before] = await together(
+    lockUsage(db, caller),
+    blobs.where(({ and }) => and({ caller, name })).executeTakeFirst(),
+  );
   const row = {
     ...{ bytes, state, created_at: database.time() },
     contents: contents === undefined ? null : JSON.stringify(contents),
     removed_at: state === "reserved" ? database.time() : null,
   };
-  await db
+  const recorded = db
     .insertInto("blobs")
     .values({ caller, name, space, ...row })
-    .onConflict((conflict) => conflict.columns(["caller", "name"]).doUpdateSet(row))
-    .execute();
+    .onConflict((conflict) => conflict.columns(["caller", "name"]).doUpdateSet(row));
   const added = { bytes: (bytes ?? 0) - (before?.bytes ?? 0), blobs: before === undefined ? 1 : 0 };
-  await addUsage(db, caller, added);
+  await together(recorded.execute(), addUsage(db, caller, added));
 }
 
 export interface Usage {
