@@ -1378,6 +1378,111 @@ class PreparedBlobs(TypedDict):
     """False if both blobs already existed with the same bytes."""
 
 
+class JobPreviewModel(TypedDict):
+    name: str
+    params: Any
+
+
+class JobPreviewWindow(TypedDict):
+    start: str
+    end: str
+    learning_end: str | None
+    as_of: str
+    median_spacing_days: NotRequired[float | None]
+    """Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices."""
+    delay: NotRequired[int]
+    """The number of closes after its date at which the return of a forecast begins; it ends at the next close. Absent for 0: the return begins at the close of the date itself."""
+
+
+class TickerPreviewWindows(TypedDict):
+    """run_dl_job: windows of each part."""
+
+    train: int
+    validate: int
+    calibrate: int
+    score: int
+
+
+class TickerPreview(TypedDict):
+    ticker: str
+    features: int
+    fit_rows: int
+    score_rows: int
+    folds: NotRequired[int]
+    """run_ml_job: walk-forward folds."""
+    windows: NotRequired[TickerPreviewWindows]
+    """run_dl_job: windows of each part."""
+    first_fit: str
+    last_fit: str
+    mu: bool
+    """Whether the ticker would have a current forecast."""
+
+
+class PooledPreview(TypedDict):
+    """One regressor for all tickers."""
+
+    rows: int
+    """Rows that some fit learns from, and score rows."""
+    fit_rows: int
+    columns: int
+    bytes: int
+    """Size of the matrix in the work folder."""
+    fit_bytes: float
+    """Estimated memory that the largest fit needs in addition."""
+    folds: int
+
+
+class RefitsPreview(TypedDict):
+    """With refit_every or window."""
+
+    fits: int
+    """Number of fits, including those of folds, or of networks, including those of ensembles."""
+    blocks: int
+    fit_bytes: NotRequired[float]
+    """run_dl_job: estimated bytes of the data that the largest network reads."""
+
+
+class JobPreviewChoice(TypedDict):
+    """Fits, or networks, over all candidates and tickers."""
+
+    candidates: int
+    fits: int
+
+
+class CostEstimate(TypedDict):
+    """Rough: from measured times for rows and columns."""
+
+    seconds: float
+    """Processor time of all fits, without reading."""
+    matrix_bytes: float
+    """Size of the largest matrix that a fit reads."""
+
+
+class JobPreview(TypedDict):
+    """What a job would do"""
+
+    model: JobPreviewModel
+    window: JobPreviewWindow
+    tickers: list[TickerPreview]
+    """Those that would be fitted. A service lists up to 2 MiB."""
+    ticker_count: NotRequired[int]
+    """From a service: the number of all of them."""
+    failures: list[Failure]
+    """Tickers that would fail. A service lists the first 200."""
+    failure_counts: NotRequired[dict[str, int]]
+    """From a service: the number of all by code."""
+    pooled: NotRequired[PooledPreview]
+    refits: NotRequired[RefitsPreview]
+    choice: NotRequired[JobPreviewChoice]
+    """Fits, or networks, over all candidates and tickers."""
+    estimate: NotRequired[CostEstimate]
+    """Absent if the config is switched off, so that nothing would be trained."""
+    warnings: list[Warning]
+    """Known before training. A service lists the first 200."""
+    warning_counts: NotRequired[dict[str, int]]
+    """From a service: the number of all by code."""
+
+
 class StoredBlob(TypedDict):
     """Blobs that `POST /v1/prepare` has stored also have their number of tickers and dates, and the first and the last date."""
 
