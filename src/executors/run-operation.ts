@@ -1,10 +1,6 @@
 import { runAuditJob } from "../audit/audit-job.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
-import {
-  OPTION_SCHEMAS,
-  type PayloadOptions,
-  requestedWindow,
-} from "../contract/config/payload-schemas.ts";
+import { OPTION_SCHEMAS, type PayloadOptions, requestedWindow } from "../contract/config/payload-schemas.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { runDlJob, runMlJob } from "../jobs/run-job.ts";

@@ -59,11 +59,7 @@ const MAX_VALUES = 2_000;
  * `parseMlSettings` or `parseDlSettings` (`unknown_model`, `invalid_model_params`, `device_unavailable`, `too_large`), or if URLs alone
  * are, `url_not_allowed`. `too_large` without faults if the payload has more than 2,000 values outside its config.
  */
-export function parsePayload(
-  use: PayloadUse,
-  text: string,
-  { checkUrl }: PayloadChecks = {},
-): ParsedPayload {
+export function parsePayload(use: PayloadUse, text: string, { checkUrl }: PayloadChecks = {}): ParsedPayload {
   const body = withoutByteOrderMark(text);
   const members = new Map<string, string>();
   // The config is one level down.

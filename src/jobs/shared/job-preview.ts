@@ -1,4 +1,9 @@
-import type { CostEstimate, JobPreview, RefitsPreview, TickerPreview } from "../../contract/api/job-preview.ts";
+import type {
+  CostEstimate,
+  JobPreview,
+  RefitsPreview,
+  TickerPreview,
+} from "../../contract/api/job-preview.ts";
 import { recordsRefits } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";

@@ -3,9 +3,7 @@ import { spaceIn } from "../../blob/names.ts";
 import type { ParsedPayload, UrlFault } from "../../contract/config/payload.ts";
 import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { JobInputs } from "../../executors/executor.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { OperationRow } from "../database/tables.ts";
 import { type StorageKey, storageKeyOf, storagePathOf } from "../store/blobs.ts";
 import type { StoredBlobs } from "./blobs.ts";
 import { type ServiceUrls, spaceOf } from "./storage.ts";
@@ -117,32 +115,6 @@ export class InputUrls {
       ? plain.slice(container.length + 1)
       : undefined;
   }
-}
-
-/** The columns of an operation that say what its job reads. */
-export type StoredJob = Pick<
-  OperationRow,
-  "feature_url" | "data_extractor_url" | "config" | "options" | "space"
->;
-
-/** The inputs of a stored operation as its job reads them. @param urlOf of InputUrls. */
-export function jobInputs(
-  { feature_url, data_extractor_url, config, options, space }: StoredJob,
-  urlOf: InputUrls["urlOf"],
-): JobInputs {
-  const urls = OPTION_URL_MEMBERS.flatMap((name) => {
-    const stored = options[name];
-    return typeof stored === "string" ? [[name, stored] as const] : [];
-  });
-  const inputs = [feature_url, data_extractor_url, ...urls.map(([, stored]) => stored)];
-  return {
-    featureUrl: urlOf(feature_url),
-    dataExtractorUrl: urlOf(data_extractor_url),
-    config,
-    options: { ...options, ...Object.fromEntries(urls.map(([name, stored]) => [name, urlOf(stored)])) },
-    space,
-    shared: inputs.filter((stored) => space !== "" && stored.startsWith("/data/")).map(urlOf),
-  };
 }
 
 function notOwned(path: string, stored: string): MucastError {

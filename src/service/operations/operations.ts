@@ -23,7 +23,7 @@ import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { aboutToEnd } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
-import type { StoredInputs, StoredJob } from "../blobs/input-urls.ts";
+import type { StoredInputs } from "../blobs/input-urls.ts";
 import { spaceOf } from "../blobs/storage.ts";
 import type { Database } from "../database/database.ts";
 import type { OperationRow, Statements, Tables } from "../database/tables.ts";
@@ -32,7 +32,14 @@ import { readVerdict } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
-import { lockUsage, type Quota, quotaExceeded, type StorageKey, usageOf } from "../store/blobs.ts";
+import {
+  lockUsage,
+  type Quota,
+  quotaExceeded,
+  type StorageKey,
+  type StoredJob,
+  usageOf,
+} from "../store/blobs.ts";
 import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
 import { followEvents, type OperationNotifications } from "../store/follow-events.ts";

@@ -12,9 +12,9 @@ import type {
   StopReason,
 } from "../../executors/executor.ts";
 import { readStatus } from "../../executors/status-blobs.ts";
-import { jobInputs } from "../blobs/input-urls.ts";
 import type { OperationRow } from "../database/tables.ts";
 import { type RunningRow, recordProgress, recordStart, releaseOperation } from "../store/attempts.ts";
+import { jobInputs } from "../store/blobs.ts";
 import { canceledProblem, finishAttempt, type QueueParts } from "./finish-attempt.ts";
 
 const PAUSE_MILLISECONDS = { first: 500, longest: 10_000 };
