@@ -30,7 +30,7 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     const { text, preview } = await agent.preview({ ...args, config: JSON.stringify(args.config) });
     assert.match(
       text,
-      /^The job would train ridge on 2 tickers, as of 2021-10-29, in about [\d.e-]+ s of processor time\./,
+      /^The job would train ridge on 2 tickers, as of 2021-12-31, in about [\d.e-]+ s of processor time\./,
     );
     assert.deepEqual([preview.ticker_count, preview.tickers.length], [2, 2]);
     const misspelt = { ...args, config: { "ML params": { model: "rigde" } } };
