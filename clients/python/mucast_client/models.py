@@ -36,12 +36,18 @@ class Warning(TypedDict):
     count: NotRequired[int]
 
 
+CodeCounts = dict[str, int]
+
+
 class Failure(TypedDict):
     """A ticker without forecasts, and why; the others are not affected."""
 
     ticker: str
     code: str
     message: str
+
+
+VerdictState = str
 
 
 JudgedRows = str
@@ -61,7 +67,7 @@ class LaterFigures(TypedDict):
 
 
 class RunSummaryVerdict(TypedDict):
-    state: str
+    state: VerdictState
     title: str
     rows: JudgedRows
     dates: int
@@ -132,7 +138,7 @@ class Problem(TypedDict):
     accepted: NotRequired[list[str]]
     failures: NotRequired[list[Failure]]
     """Why tickers failed; of many, the first."""
-    failure_counts: NotRequired[dict[str, int]]
+    failure_counts: NotRequired[CodeCounts]
     """Of all that failed, how many by each code."""
 
 
@@ -156,11 +162,11 @@ class Operation(TypedDict):
     progress: Progress | None
     warnings: list[Warning]
     """The first warnings: at most 200, or as many as fit. The output lists all."""
-    warning_counts: NotRequired[dict[str, int]]
+    warning_counts: NotRequired[CodeCounts]
     """Number of warnings by code; absent if there are none."""
     failures: NotRequired[list[Failure]]
     """Tickers that the job went on without, with the same limit as for the warnings; absent if there are none."""
-    failure_counts: NotRequired[dict[str, int]]
+    failure_counts: NotRequired[CodeCounts]
     """Number of such tickers by code; absent if there are none."""
     summary: NotRequired[RunSummary]
     """What the forecasts are worth; absent before the job writes its output, and for an audit or a replay."""
@@ -317,7 +323,7 @@ class Machine(TypedDict):
     """The BLAS of numpy, and of scipy if the job uses it."""
 
 
-class OutputBlobWindow(TypedDict):
+class Window(TypedDict):
     start: str
     end: str
     learning_end: str | None
@@ -1044,7 +1050,7 @@ class OutputBlob(TypedDict):
     created_at: str
     machine: NotRequired[Machine | None]
     """What the libraries ran on; null if none ran. Like id and created_at, it belongs to the run, not to the request."""
-    window: OutputBlobWindow
+    window: Window
     mu: dict[str, float]
     """Next-day log-return at as_of, by ticker. With window.delay, the return that a trade that many closes after as_of earns until the next close."""
     mu_model: NotRequired[dict[str, float]]
@@ -1383,17 +1389,6 @@ class JobPreviewModel(TypedDict):
     params: Any
 
 
-class JobPreviewWindow(TypedDict):
-    start: str
-    end: str
-    learning_end: str | None
-    as_of: str
-    median_spacing_days: NotRequired[float | None]
-    """Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices."""
-    delay: NotRequired[int]
-    """The number of closes after its date at which the return of a forecast begins; it ends at the next close. Absent for 0: the return begins at the close of the date itself."""
-
-
 class TickerPreviewWindows(TypedDict):
     """run_dl_job: windows of each part."""
 
@@ -1459,17 +1454,17 @@ class CostEstimate(TypedDict):
 
 
 class JobPreview(TypedDict):
-    """What a job would do"""
+    """What a job would do, without training. Counts are rows."""
 
     model: JobPreviewModel
-    window: JobPreviewWindow
+    window: Window
     tickers: list[TickerPreview]
     """Those that would be fitted. A service lists up to 2 MiB."""
     ticker_count: NotRequired[int]
     """From a service: the number of all of them."""
     failures: list[Failure]
     """Tickers that would fail. A service lists the first 200."""
-    failure_counts: NotRequired[dict[str, int]]
+    failure_counts: NotRequired[CodeCounts]
     """From a service: the number of all by code."""
     pooled: NotRequired[PooledPreview]
     refits: NotRequired[RefitsPreview]
@@ -1479,7 +1474,7 @@ class JobPreview(TypedDict):
     """Absent if the config is switched off, so that nothing would be trained."""
     warnings: list[Warning]
     """Known before training. A service lists the first 200."""
-    warning_counts: NotRequired[dict[str, int]]
+    warning_counts: NotRequired[CodeCounts]
     """From a service: the number of all by code."""
 
 

@@ -120,6 +120,7 @@ def test_frames_give_the_same_numbers_as_the_blobs_that_they_are_made_of(client:
 
 
 def test_a_preview_has_the_rows_of_the_job_and_its_warnings(client: Client, tiny: ForecastResult) -> None:
+    features, prices = tiny_frames()
     known = [operation["id"] for operation in client.operations()]
     preview = client.validate(**tiny_job())
     assert [(row["ticker"], row["mu"]) for row in preview["tickers"]] == [(name, True) for name in tiny.mu.index]
@@ -127,7 +128,7 @@ def test_a_preview_has_the_rows_of_the_job_and_its_warnings(client: Client, tiny
     assert {row["ticker"]: row["fit_rows"] for row in preview["tickers"]} == fit_rows
     assert preview["window"]["as_of"] == tiny.output["window"]["as_of"]
     with pytest.raises(RequestRefusedError) as refused:
-        client.validate(**{**tiny_job(), "config": {"ML params": {"model": "rigde"}}})
+        client.validate(features=features, prices=prices, config={"ML params": {"model": "rigde"}})
     assert refused.value.code == "unknown_model"
     assert [operation["id"] for operation in client.operations()] == known
 

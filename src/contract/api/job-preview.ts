@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { codeCountsSchema } from "../output/job-events.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
-import { failureSchema } from "../problems/problem.ts";
+import { codeCountsSchema, failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { count, date, list, named, text } from "../schema/open-schema.ts";
 
@@ -45,9 +44,9 @@ const costEstimateSchema = named("CostEstimate", "Rough: from measured times for
   matrix_bytes: z.number().describe("Size of the largest matrix that a fit reads."),
 });
 
-/** What a job would make of its request, without training. Counts are rows. */
 export const jobPreviewSchema = named(
   "JobPreview",
+  "What a job would do, without training. Counts are rows.",
   {
     model: z.strictObject({ name: text, params: z.unknown() }),
     window: outputBlobSchema.shape.window,
@@ -67,7 +66,6 @@ export const jobPreviewSchema = named(
     warnings: list(warningSchema).describe("Known before training. A service lists the first 200."),
     warning_counts: codeCountsSchema.optional().describe("From a service: the number of all by code."),
   },
-  { title: "What a job would do" },
 );
 
 export type JobPreview = z.infer<typeof jobPreviewSchema>;

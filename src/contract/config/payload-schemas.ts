@@ -63,6 +63,8 @@ const dataExtractorUrl = z
   .min(1)
   .describe("The data-extraction blob: {blob_url}/data/data_extractor_<id>.json, or .parquet");
 
+const anyConfig = z.looseObject({}).meta({ id: "JobConfig" });
+
 const portable = z
   .boolean()
   .optional()
@@ -81,7 +83,7 @@ export const payloadSchema = named(
   {
     feature_url: featureUrl,
     data_extractor_url: dataExtractorUrl,
-    config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
+    config: anyConfig.describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
     ...jobOptionsSchema.shape,
   },
   { title: "Payload of run_ml_job and run_dl_job" },
@@ -89,6 +91,7 @@ export const payloadSchema = named(
 
 const operation = z
   .enum(JOB_OPERATIONS)
+  .meta({ id: "JobName" })
   .optional()
   .describe("The job; required only if the config has the sections of both jobs.");
 
@@ -141,7 +144,7 @@ export const auditPayloadSchema = named(
   {
     feature_url: featureUrl,
     data_extractor_url: dataExtractorUrl,
-    config: z.looseObject({}).describe("The job's config; at most 32 KiB as JSON text."),
+    config: anyConfig.describe("The job's config; at most 32 KiB as JSON text."),
     ...auditOptionsSchema.shape,
   },
   { title: "Payload of audit" },
@@ -171,8 +174,7 @@ export const replayPayloadSchema = named(
     data_extractor_url: dataExtractorUrl
       .optional()
       .describe("The data-extraction blob, if it is no longer at its recorded location."),
-    config: z
-      .looseObject({})
+    config: anyConfig
       .optional()
       .describe("The job's config, byte for byte, for an output of an older version that did not record it."),
   },
