@@ -30,10 +30,11 @@ export async function operationsOn(
     settings: { events_kept: 1_000, queued_per_caller: 1_000 },
     quota: { bytes: 2 ** 30, blobs: 10_000 },
     requireStorage,
-    read: async (_caller, { operation, payload }) => {
-      const parsed = parsePayload(operation, payload);
+    read: async (_caller, use, { payload }) => {
+      const parsed = parsePayload(use, payload);
       return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };
     },
+    preview: () => Promise.reject(new Error("no process is started here")),
     blobs,
     forecasts: new Forecasts(blobs),
     onQueued: () => undefined,

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { type Insertable, sql } from "kysely";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
+import type { JobPreview } from "../../contract/api/job-preview.ts";
 import {
   isEnded,
   type OperationPage,
@@ -14,7 +15,7 @@ import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { JOB_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { ownSection, SECTION_KEYS } from "../../contract/config/parse-config.ts";
 import type { ParsedPayload } from "../../contract/config/payload.ts";
-import { URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
+import { type PayloadUse, URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
@@ -31,22 +32,26 @@ import { readVerdict } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
-import { lockUsage, type Quota, quotaExceeded, type StorageKey } from "../store/blobs.ts";
+import { lockUsage, type Quota, quotaExceeded, type StorageKey, type StoredJob } from "../store/blobs.ts";
 import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
 import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
 import { ACTIVE_STATUSES, listedViewOf, VIEWED, type ViewedRow, viewOf } from "../store/operation-view.ts";
 
-/** A job, an audit or a replay that a caller submits. */
-export interface Submission {
-  readonly operation: SubmittedOperation;
-  /** The payload's JSON text. The numbers of its config reach the engine as the caller wrote them. */
+/** A payload as it reaches the service. */
+export interface SentPayload {
+  /** Its JSON text. The numbers of its config reach the engine as the caller wrote them. */
   readonly payload: string;
+  /** The origin at which the request reached the service: URLs of the service's blobs may begin with it. */
+  readonly origin?: string | undefined;
+}
+
+/** A job, an audit or a replay that a caller submits. */
+export interface Submission extends SentPayload {
+  readonly operation: SubmittedOperation;
   readonly idempotencyKey?: string | undefined;
   /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
-  /** The origin at which the request reached the service: URLs of the service's blobs may begin with it. */
-  readonly origin?: string | undefined;
 }
 
 /** Which operations a page lists. */
@@ -67,9 +72,12 @@ export interface OperationsParts extends EventParts {
   /** Parses and checks a payload. @throws MucastError with every fault. */
   readonly read: (
     caller: Caller,
-    submission: Submission,
+    use: PayloadUse,
+    sent: SentPayload,
     // As the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read.
   ) => Promise<ParsedPayload & { inputs(): Promise<StoredInputs> }>;
+  /** Previews a job in a process. @returns JSON of JobPreview. @throws MucastError of the process. */
+  readonly preview: (job: StoredJob, signal: AbortSignal) => Promise<Buffer>;
   /** @throws MucastError unavailable while no job could write its output. */
   readonly requireStorage: () => void;
   /** Finds the blob of a verdict. */
@@ -107,7 +115,7 @@ export class Operations {
     if (this.draining) throw aboutToEnd();
     const { database, settings, quota } = this.#parts;
     const { operation, idempotencyKey, traceparent } = submission;
-    const payload = await this.#parts.read(caller, submission);
+    const payload = await this.#parts.read(caller, operation, submission);
     const { config, model } = payload;
     const request = {
       caller: caller.subject,
@@ -130,6 +138,19 @@ export class Operations {
     const inserted = await insertOperation(this.#parts, created, limits);
     if (inserted.created) this.#parts.onQueued(inserted.row);
     return { operation: viewOf(inserted.row), created: inserted.created };
+  }
+
+  /**
+   * What a job would make of its payload. Stores nothing.
+   * @throws MucastError of `submit` about the payload, and of the job until it would train; too_large, timed_out, process_lost,
+   * unavailable (too many requests of this kind), canceled.
+   */
+  async validate(caller: Caller, sent: SentPayload, signal: AbortSignal): Promise<JobPreview> {
+    const payload = await this.#parts.read(caller, "validate_job", sent);
+    const { featureUrl, dataExtractorUrl, options } = await payload.inputs();
+    const urls = { feature_url: featureUrl, data_extractor_url: dataExtractorUrl };
+    const job = { ...urls, options, config: payload.config, space: spaceOf(caller.subject) };
+    return JSON.parse((await this.#parts.preview(job, signal)).toString("utf8"));
   }
 
   async get(caller: Caller, id: string): Promise<OperationView> {

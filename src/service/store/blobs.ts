@@ -1,7 +1,9 @@
 import type { BlobContents } from "../../contract/api/prepared-blobs.ts";
+import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { JobInputs } from "../../executors/executor.ts";
 import { type Database, together } from "../database/database.ts";
-import type { Statements } from "../database/tables.ts";
+import type { OperationRow, Statements } from "../database/tables.ts";
 import { ACTIVE_STATUSES } from "./operation-view.ts";
 
 /** The location of a blob in the storage: the key `[<space>/]data/<name>`. */
@@ -20,6 +22,32 @@ export function storagePathOf({ name, space }: StorageKey): string {
 export function storageKeyOf(stored: string): StorageKey | undefined {
   const [, space = "", name] = /^(?:\/([^/?]+))?\/data\/([^/?]+)$/.exec(stored) ?? [];
   return name === undefined ? undefined : { name, space };
+}
+
+/** The columns of an operation that say what its job reads. */
+export type StoredJob = Pick<
+  OperationRow,
+  "feature_url" | "data_extractor_url" | "config" | "options" | "space"
+>;
+
+/** The inputs of a stored operation as its job reads them. @param urlOf the URL with which a job reads a stored input. */
+export function jobInputs(
+  { feature_url, data_extractor_url, config, options, space }: StoredJob,
+  urlOf: (stored: string) => string,
+): JobInputs {
+  const urls = OPTION_URL_MEMBERS.flatMap((name) => {
+    const stored = options[name];
+    return typeof stored === "string" ? [[name, stored] as const] : [];
+  });
+  const inputs = [feature_url, data_extractor_url, ...urls.map(([, stored]) => stored)];
+  return {
+    featureUrl: urlOf(feature_url),
+    dataExtractorUrl: urlOf(data_extractor_url),
+    config,
+    options: { ...options, ...Object.fromEntries(urls.map(([name, stored]) => [name, urlOf(stored)])) },
+    space,
+    shared: inputs.filter((stored) => space !== "" && stored.startsWith("/data/")).map(urlOf),
+  };
 }
 
 interface BlobRecord extends StorageKey {
