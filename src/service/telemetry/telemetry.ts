@@ -49,7 +49,7 @@ export interface RequestDone {
 }
 
 /** `track` works for an ended job, the others for a request. */
-const REQUEST_KINDS = ["report", "prepare", "track"] as const;
+const REQUEST_KINDS = ["report", "prepare", "validate", "track"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 /** All other methods, which callers may invent, share one label. */
