@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
 import { parsePayload } from "../contract/config/payload.ts";
-import type { PayloadUse } from "../contract/config/payload-schemas.ts";
 import { clusterOf, engineEnv } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../contract/errors/system-error.ts";
@@ -9,7 +8,6 @@ import { MUCAST_BUILD } from "../contract/version.ts";
 import type { Executor } from "../executors/executor.ts";
 import { readStatus } from "../executors/status-blobs.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/authenticate.ts";
-import type { Caller } from "./auth/caller.ts";
 import { KeyStore } from "./auth/key-store.ts";
 import { StoredBlobs } from "./blobs/blobs.ts";
 import { InputUrls } from "./blobs/input-urls.ts";
@@ -18,7 +16,7 @@ import { openDatabase } from "./database/database.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
 import { buildHttp } from "./http/build-http.ts";
 import { registerMcp } from "./mcp/mcp-server.ts";
-import { countWaiting, Operations, type SentPayload } from "./operations/operations.ts";
+import { countWaiting, Operations } from "./operations/operations.ts";
 import { startRetention } from "./operations/retention.ts";
 import { Preparations } from "./preparation/preparations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
@@ -104,7 +102,12 @@ async function start(
   let dispatcher: Dispatcher | undefined;
   const operations = new Operations({
     ...{ database, notifications, webhooks, settings, quota, blobs },
-    read: async (caller, use, sent) => readPayload(caller, use, sent, inputUrls),
+    read: async (caller, use, { payload, origin }) => {
+      if (!inputUrls) throw aboutToStart();
+      const urls = inputUrls.reachedAt(origin);
+      const parsed = parsePayload(use, payload, { checkUrl: urls.fault });
+      return { ...parsed, inputs: () => urls.resolve(caller, parsed) };
+    },
     preview: async (job, signal) => {
       if (!inputUrls || !jobAccess) throw aboutToStart();
       const inputs = jobInputs(job, inputUrls.urlOf);
@@ -231,19 +234,6 @@ async function openExecutor(
     jobs: Math.min(settings.concurrent_jobs, settings.cores),
     log: (line, operation_id) => log.info({ operation_id, line }, "output of a job process"),
   });
-}
-
-/** @param inputUrls undefined until the service listens. */
-function readPayload(
-  caller: Caller,
-  use: PayloadUse,
-  { payload, origin }: SentPayload,
-  inputUrls: InputUrls | undefined,
-) {
-  if (!inputUrls) throw aboutToStart();
-  const urls = inputUrls.reachedAt(origin);
-  const parsed = parsePayload(use, payload, { checkUrl: urls.fault });
-  return { ...parsed, inputs: () => urls.resolve(caller, parsed) };
 }
 
 function aboutToStart(): MucastError {
