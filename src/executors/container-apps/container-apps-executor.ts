@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { ContainerAppsAPIClientOptionalParams, JobExecution } from "@azure/arm-appcontainers";
-import type { TokenCredential } from "@azure/identity";
+import type { JobExecution } from "@azure/arm-appcontainers";
 import { containerJob, jobName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { StatusBlob } from "../../contract/output/job-events.ts";
@@ -16,14 +15,14 @@ import type {
 import { StatusEvents } from "../status-blobs.ts";
 import {
   ApiFault,
+  type ApiOptions,
   executionTemplate,
   type FaultKind,
   faultOf,
-  type JobSettings,
   JobsApi,
 } from "./jobs-api.ts";
 
-export interface ContainerAppsOptions {
+export interface ContainerAppsOptions extends ApiOptions {
   /** Reads the status blob of an attempt; undefined if the job has not written one yet. */
   readonly readStatus: (
     id: string,
@@ -39,11 +38,7 @@ export interface ContainerAppsOptions {
   /** The Azure container of all blobs. Jobs cannot reach folders of this machine. */
   readonly container: string | undefined;
   /** Settings of the service that every job container gets in its environment. */
-  readonly settings?: JobSettings;
-  /** By default DefaultAzureCredential: environment, managed identity, Azure CLI. */
-  readonly credential?: TokenCredential;
-  /** Options of the SDK's client, such as another endpoint. */
-  readonly client?: ContainerAppsAPIClientOptionalParams;
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** `<job>/<execution>`, or only `<job>/` if Azure did not answer the request to start it. */
@@ -58,8 +53,8 @@ const ADVICE: Record<FaultKind, string> = {
 };
 
 /**
- * Runs jobs as executions of the Azure Container Apps jobs `ml-worker-job` and `dl-job`. They continue after the service ends:
- * `stop("draining")` and `close` detach from them, their `ended` stays pending, and a later service adopts them by their handles.
+ * Runs jobs as executions of the Azure Container Apps jobs `ml-worker-job` and `dl-job`. They continue after the service ends, and a later
+ * service adopts them by their handles.
  */
 export class ContainerAppsExecutor implements Executor {
   readonly name = "container-apps";
@@ -67,7 +62,6 @@ export class ContainerAppsExecutor implements Executor {
   readonly #api: JobsApi;
   readonly #options: ContainerAppsOptions;
   readonly #closing = new AbortController();
-  readonly #watched = new Set<WatchedExecution>();
 
   private constructor(api: JobsApi, options: ContainerAppsOptions) {
     this.#api = api;
@@ -81,21 +75,15 @@ export class ContainerAppsExecutor implements Executor {
       const message = `${path} is required by the executor container-apps: set ${variable}`;
       throw new MucastError("invalid_request", message, { path });
     };
-    const { credential, client } = options;
     needed("blob_url", options.container, "BLOB_URL to an Azure container or a bucket of S3");
-    const api = await JobsApi.open({
-      subscription: needed("azure_subscription", options.subscription, "MUCAST_AZURE_SUBSCRIPTION"),
-      resourceGroup: needed("azure_resource_group", options.resourceGroup, "MUCAST_AZURE_RESOURCE_GROUP"),
-      credential,
-      client,
-    });
-    return new ContainerAppsExecutor(api, options);
+    const subscription = needed("azure_subscription", options.subscription, "MUCAST_AZURE_SUBSCRIPTION");
+    const group = needed("azure_resource_group", options.resourceGroup, "MUCAST_AZURE_RESOURCE_GROUP");
+    return new ContainerAppsExecutor(await JobsApi.open(subscription, group, options), options);
   }
 
   /**
    * Starts an execution for an attempt unless it already has one, so that an attempt never has two.
-   * @throws MucastError unavailable if nothing was started: the dispatcher tries again later; internal if Azure refuses the order itself;
-   * too_large.
+   * @throws MucastError unavailable if nothing was started: the dispatcher tries again later; internal if Azure refuses the order itself.
    */
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
     const job = jobName(containerJob(order.operation, order.options ?? {}));
@@ -151,21 +139,18 @@ export class ContainerAppsExecutor implements Executor {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    for (const execution of this.#watched) execution.detach();
-    this.#watched.clear();
   }
 
   #watch(order: JobOrder, job: string, name: string | undefined, listener: ExecutionListener): Execution {
-    const execution = new WatchedExecution({ ...this.#options, api: this.#api, order, job, name, listener });
-    this.#watched.add(execution);
-    if (this.#closing.signal.aborted) execution.detach();
-    void execution.ended.then(() => this.#watched.delete(execution));
-    return execution;
+    const closing = this.#closing.signal;
+    return new WatchedExecution({ ...this.#options, api: this.#api, closing, order, job, name, listener });
   }
 }
 
 interface WatchParts extends Pick<ContainerAppsOptions, "readStatus" | "pollMs" | "onPollFailed"> {
   readonly api: JobsApi;
+  /** Aborts when the service closes: the execution continues, and `ended` stays pending. */
+  readonly closing: AbortSignal;
   readonly job: string;
   /** Azure's name of the execution; undefined if Azure did not answer the request to start it. */
   readonly name: string | undefined;
@@ -195,7 +180,8 @@ class WatchedExecution implements Execution {
   readonly #parts: WatchParts;
   #name: string | undefined;
   readonly #events = new StatusEvents();
-  readonly #detached = new AbortController();
+  /** Aborts when it is told to drain: a service that adopts its handle learns how it ends. */
+  readonly #draining = new AbortController();
   /** Aborts when it is first told to stop, which ends a pause. */
   readonly #stopping = new AbortController();
   #stopCode: keyof typeof STOPPED | undefined;
@@ -210,28 +196,22 @@ class WatchedExecution implements Execution {
     this.ended = new Promise((settle) => void this.#follow(settle));
   }
 
-  /** `draining` detaches from the execution and leaves it running. */
   stop(reason: StopReason): void {
-    if (reason === "draining") this.detach();
+    if (reason === "draining") this.#draining.abort();
     else {
       this.#stopCode ??= reason;
       this.#stopping.abort();
     }
   }
 
-  /** Stops polling. The execution continues, and `ended` stays pending: a service that adopts its handle learns how it ends. */
-  detach(): void {
-    this.#detached.abort();
-  }
-
   async #follow(settle: (end: ExecutionEnd) => void): Promise<void> {
-    const { pollMs = 10_000, onPollFailed, order } = this.#parts;
-    const { signal } = this.#detached;
+    const { pollMs = 10_000, onPollFailed, order, closing } = this.#parts;
+    const signal = AbortSignal.any([closing, this.#draining.signal]);
     // Spreads the polls of services that start together.
-    const pause = (ms: number, ...ends: AbortSignal[]) =>
-      delay(ms * (0.9 + Math.random() / 5), undefined, { signal: AbortSignal.any([signal, ...ends]) }).catch(
-        () => undefined,
-      );
+    const pause = async (ms: number, ...ends: AbortSignal[]) => {
+      const options = { signal: AbortSignal.any([signal, ...ends]) };
+      await delay(ms * (0.9 + Math.random() / 5), undefined, options).catch(() => undefined);
+    };
     let failures = 0;
     let reported: string | undefined;
     while (!signal.aborted) {

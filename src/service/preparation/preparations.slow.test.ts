@@ -105,18 +105,6 @@ onEachDatabase((tested) => {
     for (const one of [caller, other]) assert.equal((await sizes(one))[0], undefined);
   });
 
-  test("two equal preparations at once need room for one", async () => {
-    const caller = newCaller();
-    const blobs = service({ quota: { bytes: BYTES, blobs: 2 } });
-    const preparations = new Preparations({ blobs, run: runFake, settings: SETTINGS });
-    const prepareOnce = () => {
-      const bytes = Readable.from([Buffer.from(BODY)]);
-      return preparations.prepare(caller, { bytes, multipartType: undefined }, {}, NEVER);
-    };
-    await Promise.all([prepareOnce(), prepareOnce()]);
-    assert.deepEqual(await used(caller), { bytes: BYTES, blobs: 2 });
-  });
-
   test("a body that is too large or too slow, or whose caller leaves, is refused, and its rest is read and dropped", async () => {
     const caller = newCaller();
     const run = () => assert.fail("it was prepared");
