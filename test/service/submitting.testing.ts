@@ -75,7 +75,11 @@ export function submitting(core: () => Core): void {
         ["?tag=a%3D1&tag=%3Cb%3Enightly%3C%2Fb%3E", [id]],
         ["?tag=a%3D1&tag=nightly", []],
       ] as const)
-        assert.deepEqual((await api.list(query)).operations.map((each) => each.id), found, query);
+        assert.deepEqual(
+          (await api.list(query)).operations.map((each) => each.id),
+          found,
+          query,
+        );
     });
   });
 }

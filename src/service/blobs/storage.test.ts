@@ -33,18 +33,6 @@ test("only the space of a caller counts as a space", () => {
   }
 });
 
-test("the BLOB_URL of a space keeps its signature", () => {
-  for (const [blobUrl, wanted] of [
-    ["https://a.example/c", `https://a.example/c/${SPACE}`],
-    ["https://a.example/c/?sv=1&sig=x?y", `https://a.example/c/${SPACE}?sv=1&sig=x?y`],
-    ["file:///mnt/blobs", `file:///mnt/blobs/${SPACE}`],
-    ["/mnt/odd?name", `/mnt/odd?name/${SPACE}`],
-  ] as const) {
-    assert.equal(withSpace(blobUrl, SPACE), wanted);
-    assert.equal(withSpace(blobUrl, ""), blobUrl);
-  }
-});
-
 const root = mkdtempSync(join(tmpdir(), "mucast-blob-folder-"));
 after(() => rmSync(root, { recursive: true, force: true }));
 

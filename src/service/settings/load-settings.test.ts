@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -34,11 +34,6 @@ test("without settings the service listens on loopback and uses a folder of the 
   const data_dir = "/home/someone/data/mucast";
   const expected = { host: "127.0.0.1", port: 8080, auth: "none", data_dir, blob_url: `${data_dir}/blobs` };
   assert.partialDeepStrictEqual(settings, expected);
-});
-
-test("an empty HOME does not put the data into the current folder", () => {
-  const { data_dir } = loadSettings({}, { HOME: "", XDG_DATA_HOME: "" });
-  assert.equal(data_dir, join(userInfo().homedir, ".local/share/mucast"));
 });
 
 test("every address of the machine is told apart from a single one", () => {
