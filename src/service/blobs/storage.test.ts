@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { checkSpace, spaceIn, withSpace } from "../../blob/names.ts";
+import { checkSpace, spaceIn } from "../../blob/names.ts";
 import { openBlobFolder, spaceOf } from "./storage.ts";
 
 const SPACE = "key-0123456789abcdef";

@@ -23,10 +23,12 @@ export function trackerOfService(settings: ServiceSettings, env: NodeJS.ProcessE
 /** The variables of the tracker, for `trackerOf` and for the process that contacts it. */
 function trackerVariables(settings: ServiceSettings, env: NodeJS.ProcessEnv): Record<string, string> {
   const { url, experiment, token, username, password } = TRACKER_VARIABLES;
-  const { mlflow_tracking_uri, mlflow_experiment } = settings;
-  const secrets = [token, username, password].map((name) => [name, env[name]]);
-  const variables = [...secrets, [url, mlflow_tracking_uri], [experiment, mlflow_experiment]];
-  return Object.fromEntries(variables.filter(([, value]) => value !== undefined));
+  const variables = {
+    ...Object.fromEntries([token, username, password].map((name) => [name, env[name]])),
+    [url]: settings.mlflow_tracking_uri,
+    [experiment]: settings.mlflow_experiment,
+  };
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined));
 }
 
 /** Whether the output of an operation is recorded, if there is a tracker: those of an audit or a replay are not. */
