@@ -11,6 +11,7 @@ import type { ResultRecord } from "../contract/output/result-record.ts";
 import { runDlJob, runMlJob } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { runReplayJob } from "../replay/replay.ts";
+import type { JobOrder } from "./executor.ts";
 
 type Run<K extends SubmittedOperation> = (
   request: JobRequest,
@@ -29,8 +30,7 @@ const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
 };
 
 /**
- * Runs an operation and returns its record.
- * `options` is its payload without the three inputs.
+ * Runs an operation and returns its record. @param options its payload without the three inputs.
  * @throws MucastError invalid_request for options that the operation does not have; errors of the run.
  */
 export function runOperation(
@@ -49,9 +49,7 @@ export function namedUrls({
   featureUrl,
   dataExtractorUrl,
   options = {},
-}: Pick<JobRequest, "featureUrl" | "dataExtractorUrl"> & {
-  readonly options?: PayloadOptions | undefined;
-}): string[] {
+}: Pick<JobOrder, "featureUrl" | "dataExtractorUrl" | "options">): string[] {
   const urls = [featureUrl, dataExtractorUrl, ...OPTION_URL_MEMBERS.map((name) => options[name])];
   return urls.flatMap((url) => (typeof url === "string" ? [url.split("?")[0]!] : []));
 }

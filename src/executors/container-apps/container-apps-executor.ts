@@ -186,8 +186,8 @@ class WatchedExecution implements Execution {
   readonly #stopping = new AbortController();
   #stopCode: keyof typeof STOPPED | undefined;
   #isStopAccepted = false;
-  /** Polls that found no execution, and polls that found it ended without a final status. */
-  #polls = { missing: 0, silent: 0 };
+  /** The number of polls that found no execution. */
+  #missing = 0;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
@@ -237,34 +237,19 @@ class WatchedExecution implements Execution {
   async #poll(signal: AbortSignal): Promise<ExecutionEnd | undefined> {
     const { api, job, order } = this.#parts;
     this.#name ??= await api.find(job, order, signal);
-    const refusal = await this.#askToStop(signal);
-    const early = await this.#readStatus();
-    if (early?.end && "record" in early.end) return this.#end(early, "");
     const known = this.#name === undefined ? undefined : await api.execution(job, this.#name, signal);
     const mayMiss = this.#name === undefined ? UNANSWERED_POLLS : MISSING_POLLS;
-    const isRunning = known ? !ENDED.includes(known.status ?? "") : ++this.#polls.missing < mayMiss;
-    if (!isRunning) {
-      // Read after the end was seen, so nothing newer can follow; read once more in case storage lags behind.
-      const status = await this.#readStatus();
-      if (status?.end || this.#polls.silent++ > 0)
-        return this.#end(status, known ? reasonOf(known) : "Azure knows no such execution");
-    }
-    // If it may not be stopped, it ends by itself at some point.
-    if (refusal !== undefined) throw refusal;
-    return undefined;
-  }
-
-  /** @returns why Azure refused to. */
-  async #askToStop(signal: AbortSignal): Promise<ApiFault | undefined> {
-    if (this.#stopCode === undefined || this.#isStopAccepted || this.#name === undefined) return undefined;
-    try {
-      await this.#parts.api.stop(this.#parts.job, this.#name, signal);
+    const isRunning = known ? !ENDED.includes(known.status ?? "") : ++this.#missing < mayMiss;
+    // After the state, so that nothing newer can follow an end.
+    const status = await this.#readStatus();
+    if (!isRunning || (status?.end && "record" in status.end))
+      return this.#end(status, known ? reasonOf(known) : "Azure knows no such execution");
+    if (this.#stopCode !== undefined && !this.#isStopAccepted && this.#name !== undefined) {
+      // If Azure refuses, the next poll asks again; if it never agrees, the execution ends by itself at some point.
+      await api.stop(job, this.#name, signal);
       this.#isStopAccepted = true;
-      return undefined;
-    } catch (fault) {
-      if (fault instanceof ApiFault && ["denied", "refused", "missing"].includes(fault.kind)) return fault;
-      throw fault;
     }
+    return undefined;
   }
 
   async #readStatus(): Promise<StatusBlob | undefined> {

@@ -28,7 +28,8 @@ function trackerVariables(settings: ServiceSettings, env: NodeJS.ProcessEnv): Re
     [url]: settings.mlflow_tracking_uri,
     [experiment]: settings.mlflow_experiment,
   };
-  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined));
+  const set = Object.entries(variables).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as Record<string, string>;
 }
 
 /** Whether the output of an operation is recorded, if there is a tracker: those of an audit or a replay are not. */
