@@ -67,7 +67,7 @@ export interface Executor {
    * @throws MucastError unavailable if it cannot start anything now; the dispatcher tries the attempt again later.
    */
   start(order: JobOrder, listener: ExecutionListener): Promise<Execution>;
-  /** @returns the running or ended execution of a stored handle; undefined if no trace of it is left. */
+  /** @returns the execution of a stored handle; undefined if it is known that none is left. */
   adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined>;
   /** Stops waiting processes and the jobs on this machine; detaches from executions elsewhere. */
   close(): Promise<void>;

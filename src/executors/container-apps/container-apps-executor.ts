@@ -18,7 +18,6 @@ import {
   type ApiOptions,
   executionTemplate,
   type FaultKind,
-  faultOf,
   JobsApi,
 } from "./jobs-api.ts";
 
@@ -115,26 +114,11 @@ export class ContainerAppsExecutor implements Executor {
     }
   }
 
-  /**
-   * Undefined if neither Azure nor a final status shows the execution. If Azure does not answer now, it is assumed to exist; later polls
-   * find out. To have it stopped, call `stop` at once, before a poll finds that it has ended by itself.
-   */
+  /** An execution that is gone ends as lost after some polls, unless its status blob says how it has ended. */
   async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
-    const [, job, started] = HANDLE.exec(handle) ?? [];
-    // A handle of another executor.
-    if (job === undefined || started === undefined) return undefined;
-    const { signal } = this.#closing;
-    const { readStatus, onPollFailed } = this.#options;
-    if (started === "") return this.#watch(order, job, undefined, listener);
-    try {
-      const isThere = (await this.#api.execution(job, started, signal)) !== undefined;
-      const name = isThere ? started : await this.#api.find(job, order, signal);
-      if (name !== undefined) return this.#watch(order, job, name, listener);
-      if (!(await readStatus(order.id, order.attempt, order.space))?.end) return undefined;
-    } catch (error) {
-      onPollFailed(faultOf(error).message, order);
-    }
-    return this.#watch(order, job, started, listener);
+    const [, job, name] = HANDLE.exec(handle) ?? [];
+    // Otherwise it is a handle of another executor.
+    return job === undefined ? undefined : this.#watch(order, job, name || undefined, listener);
   }
 
   async close(): Promise<void> {

@@ -116,7 +116,7 @@ const SECRETS = /((?:sig|signature|accountkey|password|secret|token)(?:=|%3d)|be
 const MAX_MESSAGE = 300;
 
 /** @param error of the SDK. */
-export function faultOf(error: unknown): ApiFault {
+function faultOf(error: unknown): ApiFault {
   if (error instanceof ApiFault) return error;
   type SdkError = Partial<Error> & { readonly code?: string; readonly statusCode?: number };
   const { name = "", message, code, statusCode: status = 0 } = error as SdkError;
