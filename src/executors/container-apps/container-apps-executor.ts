@@ -13,13 +13,7 @@ import type {
   StopReason,
 } from "../executor.ts";
 import { StatusEvents } from "../status-blobs.ts";
-import {
-  ApiFault,
-  type ApiOptions,
-  executionTemplate,
-  type FaultKind,
-  JobsApi,
-} from "./jobs-api.ts";
+import { ApiFault, type ApiOptions, executionTemplate, type FaultKind, JobsApi } from "./jobs-api.ts";
 
 export interface ContainerAppsOptions extends ApiOptions {
   /** Reads the status blob of an attempt; undefined if the job has not written one yet. */

@@ -7,11 +7,16 @@ import { type KeyStore, secretHash } from "../auth/key-store.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import { findOutput, outputGone } from "../forecast/forecasts.ts";
-import type { ReportOrder } from "../request-process/request-processes.ts";
 
 type ReportedOutputs = Awaited<ReturnType<Reports["find"]>>;
 
-export type DrawPage = (outputs: ReportOrder["outputs"], signal: AbortSignal) => Promise<Buffer>;
+export type DrawPage = (outputs: readonly StoredOutput[], signal: AbortSignal) => Promise<Buffer>;
+
+interface StoredOutput {
+  readonly space: string;
+  readonly name: string;
+  readonly etag: string;
+}
 
 interface ReportsParts {
   readonly blobs: Pick<Blobs, "find">;
@@ -35,7 +40,7 @@ export class Reports {
    * @throws MucastError of `findOutput`.
    */
   async find(caller: Caller, operations: readonly OperationView[]) {
-    const outputs: { space: string; name: string; etag: string }[] = [];
+    const outputs: StoredOutput[] = [];
     for (const operation of operations) {
       const { space, name, etag } = await findOutput(this.#parts.blobs, caller, operation, "report");
       outputs.push({ space, name, etag });
