@@ -1,5 +1,5 @@
 import { jsonBytes } from "../contract/json/bounded-json.ts";
-import type { EpochPoint, Epochs, EventBatch, JobEvent } from "../contract/output/job-events.ts";
+import type { EpochPoint, Epochs, EventBatch, JobEvent, Progress } from "../contract/output/job-events.ts";
 import type { Failure } from "../contract/problems/problem.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { CappedList, SIZES } from "../contract/schema/answer-limits.ts";
@@ -24,29 +24,22 @@ export class EventGatherer {
   #taken = { warnings: 0, failures: 0 };
 
   report(event: JobEvent): void {
-    switch (event.kind) {
-      case "progress": {
-        const { stage, done, total = null, ticker, member, epoch, train_loss, validation_loss } = event;
-        this.#newest.progress = { stage, done, total };
-        if (ticker === undefined || epoch === undefined) break;
-        const losses = { train_loss: finite(train_loss), validation_loss: finite(validation_loss) };
-        this.#epochs.add({ ticker, ...(member === undefined ? {} : { member }), epoch, ...losses });
-        break;
-      }
-      case "warning":
-        this.#warnings.add(event.warning);
-        this.#addCounts();
-        break;
-      case "failure":
-        this.#failures.add(event.failure);
-        this.#addCounts();
-        break;
-      case "summary":
-        this.#newest.summary = event.summary;
-        break;
-      default:
-        event satisfies never;
+    if (event.kind === "progress") this.#reportProgress(event);
+    else if (event.kind === "summary") this.#newest.summary = event.summary;
+    else {
+      if (event.kind === "warning") this.#warnings.add(event.warning);
+      else this.#failures.add(event.failure);
+      const counts = { warnings: { ...this.#warnings.counts }, failures: { ...this.#failures.counts } };
+      this.#newest.counts = counts;
     }
+  }
+
+  #reportProgress({ stage, done, total, ticker, member, epoch, ...losses }: Progress): void {
+    this.#newest.progress = { stage, done, total: total ?? null };
+    if (ticker === undefined || epoch === undefined) return;
+    const [train_loss, validation_loss] = [finite(losses.train_loss), finite(losses.validation_loss)];
+    const network = { ticker, ...(member === undefined ? {} : { member }) };
+    this.#epochs.add({ ...network, epoch, train_loss, validation_loss });
   }
 
   /** Adds a batch from another gatherer. */
@@ -77,11 +70,6 @@ export class EventGatherer {
     this.#epochs = new EpochPoints();
     this.#newest = {};
     return batch;
-  }
-
-  #addCounts(): void {
-    const counts = { warnings: { ...this.#warnings.counts }, failures: { ...this.#failures.counts } };
-    this.#newest.counts = counts;
   }
 }
 
