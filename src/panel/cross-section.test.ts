@@ -140,7 +140,7 @@ test("a panel restricted to some rows has their dates, and the fit and score row
 
 test("refuses more features and days than there is room for before allocating anything", () => {
   const names = Array.from({ length: 20_000 }, (_, i) => `f${i}`);
-  const panels = [{ days: Int32Array.of(0, 20_000) }];
+  const panels = [{ columns: [], days: Int32Array.of(0, 20_000) }];
   assert.throws(
     () => crossSections(() => [], panels, new Set(names)),
     (error: MucastError) => error.code === "out_of_memory" && /20000 features over 20001/.test(error.message),
