@@ -1,7 +1,8 @@
 import type { Day } from "../contract/market/dates.ts";
 import type { TickerPrices } from "../contract/market/ticker-series.ts";
 
-interface DateWindow {
+/** Dates in [start, end]. */
+export interface DateWindow {
   readonly start: Day;
   readonly end: Day;
 }
