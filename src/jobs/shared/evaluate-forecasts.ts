@@ -7,11 +7,10 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
-import { blockSkills } from "../../evaluate/block-skill.ts";
 import { delayedOrders } from "../../evaluate/delayed-order.ts";
 import { exposureTable } from "../../evaluate/exposures.ts";
 import { asRanked, type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
-import type { ForecastTable } from "../../evaluate/forecast-table.ts";
+import { blockSkills, type ForecastTable } from "../../evaluate/forecast-table.ts";
 import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import {
   type IntervalChoice,
