@@ -19,15 +19,9 @@ const NOISES: readonly NoiseName[] = ["fat tails", "GARCH"];
 const METHODS = {
   split: (residuals, { predicted }) => splitIntervals(residuals, predicted, ALPHA, "both"),
   adaptive: (residuals, rows) => {
-    const { days, predicted } = rows;
     // A label is known on the date after its row.
-    const labelDays = days.map((day) => day + 1);
-    return adaptiveIntervals(
-      residuals,
-      { ...rows, labelDays, volatility: new Float64Array(predicted.length) },
-      ALPHA,
-      "both",
-    );
+    const labelDays = rows.days.map((day) => day + 1);
+    return adaptiveIntervals(residuals, { ...rows, labelDays }, ALPHA, "both");
   },
 } as const satisfies Record<string, (residuals: ForecastRows, rows: ForecastRows) => Bounds>;
 
