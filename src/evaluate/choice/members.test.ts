@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { meanError } from "../mean-test.ts";
 import { mean } from "../statistics.ts";
 import { noise } from "./choice.testing.ts";
-import { chosenMembers, difference } from "./members.ts";
+import { chosenMembers, difference } from "./prequential.ts";
 
 const DATES = 60;
 

@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { formatDay } from "../../contract/market/dates.ts";
 import { CHOICE_METHOD } from "../../contract/output/choice.ts";
 import { testedTickers } from "./choice.testing.ts";
-import { choosePrequentially } from "./prequential.ts";
-import { choiceFaults, type RecordedChoice } from "./recorded-choice.ts";
+import { choiceFaults, choosePrequentially, type RecordedChoice } from "./prequential.ts";
 
 const TICKERS = testedTickers(3, 200, [0, 0.3, 0.29]);
 const FOLD_DATES = TICKERS.flatMap(({ folds }) => folds.map(({ first }) => formatDay(first)));
