@@ -39,16 +39,17 @@ export function datesOf({ ticker, days, lastPriceDay, lastFeatureDay, lastRowDay
   return { ticker, days, lastPriceDay, lastFeatureDay, ...(lastRowDay === undefined ? {} : { lastRowDay }) };
 }
 
-/** The row whose prediction is a ticker's `mu`, or the `stale_ticker` warning with the reason why there is none. */
-type MuRow =
-  | { readonly row: number; readonly warning?: undefined }
-  | { readonly row?: undefined; readonly warning: Warning };
-
 /**
- * `mu` is a forecast of a return that is not known yet: the row must be the ticker's last price date, at most MAX_GAP_DAYS calendar days
- * before `asOf`. Such a row has no label, so it is always a score row.
+ * The row whose prediction is a ticker's `mu`, a forecast of a return that is not known yet: the ticker's last price date, at most
+ * MAX_GAP_DAYS calendar days before `asOf`. Such a row has no label, so it is always a score row.
+ * @returns the row, or the `stale_ticker` warning with the reason why there is none.
  */
-export function muRow(panel: PanelDates, asOf: Day): MuRow {
+export function muRow(
+  panel: PanelDates,
+  asOf: Day,
+):
+  | { readonly row: number; readonly warning?: undefined }
+  | { readonly row?: undefined; readonly warning: Warning } {
   const { ticker, days } = panel;
   const { causes } = stalenessOf(panel, asOf);
   if (causes.length === 0) return { row: days.length - 1 };
@@ -101,20 +102,19 @@ export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastErro
     early.length > 0
       ? `${early.map(([, blob, count]) => `${blob} ends early for ${count}`).join(", ")} of ${counted(panels.length, "ticker")}`
       : `neither blob ends early, but no ticker has a complete feature row on its last price date${tooFew}`;
-  const [lastFeature, lastPrice] = (["lastFeatureDay", "lastPriceDay"] as const).map((name) => {
-    const day = latest(panels.map((panel) => panel[name]));
-    return day === undefined ? undefined : formatDay(day);
-  });
+  const lastFeature = latest(panels.map((panel) => panel.lastFeatureDay));
+  const lastPrice = formatDay(latest(panels.map((panel) => panel.lastPriceDay))!);
+  const lastFeatureDate = lastFeature === undefined ? null : formatDay(lastFeature);
   return new MucastError(
     "no_forecast",
-    `No ticker has a mu at ${formatDay(asOf)}: ${cause}. The features end on ${lastFeature ?? "no date"}, ` +
+    `No ticker has a mu at ${formatDay(asOf)}: ${cause}. The features end on ${lastFeatureDate ?? "no date"}, ` +
       `the prices of the same tickers on ${lastPrice}`,
     {
       advice: early.length > 0 ? undefined : "Give the last price date values of all features.",
       as_of: formatDay(asOf),
       ends_early: early.map(([url]) => url),
-      last_feature_date: lastFeature ?? null,
-      last_price_date: lastPrice ?? null,
+      last_feature_date: lastFeatureDate,
+      last_price_date: lastPrice,
       failures: stale.map(({ ticker, causes }) => ({
         ...{ ticker, code: "stale_ticker" },
         message: causes.join("; "),

@@ -107,27 +107,24 @@ interface SortedLabels {
 
 /** In arrays of numbers: millions of rows as objects would need as much memory as a matrix. */
 function sortLabels(panels: readonly LabelledRows[]): SortedLabels {
-  const most = panels.reduce((sum, { days }) => sum + days.length, 0);
-  const [panelOf, rowOf, days, labelDays] = Array.from({ length: 4 }, () => new Int32Array(most)) as Columns;
-  let count = 0;
-  for (const [p, panel] of panels.entries()) {
-    for (const [row, labelDay] of panel.labelDays.entries()) {
-      if (labelDay === NO_LABEL_DAY) continue;
-      panelOf[count] = p;
-      rowOf[count] = row;
-      days[count] = panel.days[row]!;
-      labelDays[count++] = labelDay;
-    }
-  }
-  const order = orderByDates(days.subarray(0, count), labelDays.subarray(0, count));
-  const sorted = (values: Int32Array) => order.map((i) => values[i]!);
+  const labelled = panels.map(({ labelDays }) =>
+    [...labelDays.keys()].filter((row) => labelDays[row] !== NO_LABEL_DAY),
+  );
+  const gather = (of: (panel: LabelledRows, row: number, p: number) => number) =>
+    labelled.flatMap((rows, p) => rows.map((row) => of(panels[p]!, row, p)));
+  const days = Int32Array.from(gather(({ days }, row) => days[row]!));
+  const labelDays = Int32Array.from(gather(({ labelDays }, row) => labelDays[row]!));
+  const order = orderByDates(days, labelDays);
+  const sort = (values: readonly number[]) => order.map((i) => values[i]!);
+  const y = gather((panel, row) => panel.y[row]!);
   return {
-    ...{ panelOf: sorted(panelOf), rowOf: sorted(rowOf), days: sorted(days), labelDays: sorted(labelDays) },
-    y: Float64Array.from(order, (i) => panels[panelOf[i]!]!.y[rowOf[i]!]!),
+    panelOf: sort(gather((_, _row, p) => p)),
+    rowOf: sort(gather((_, row) => row)),
+    days: order.map((i) => days[i]!),
+    labelDays: order.map((i) => labelDays[i]!),
+    y: Float64Array.from(order, (i) => y[i]!),
   };
 }
-
-type Columns = [Int32Array, Int32Array, Int32Array, Int32Array];
 
 /** The ranges [begin, end) of equal values in [from, to). */
 function* runsOf(values: Int32Array, from: number, to: number): Generator<readonly [number, number]> {

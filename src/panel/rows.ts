@@ -129,9 +129,7 @@ export function countBefore(ascending: Int32Array, day: Day): number {
 
 /** How many rows each step of building a ticker's panel kept, and what it removed. */
 export interface RowCounts {
-  /** Dates in the window with a price. */
   readonly priceDates: number;
-  /** Prices of zero or below. */
   readonly nonpositivePrices: number;
   /** Price dates without a label because two of the next prices are too far apart. */
   readonly longGaps: number;
@@ -139,11 +137,10 @@ export interface RowCounts {
   readonly featureRows: number;
   /** Feature rows whose label is known by the cut. */
   readonly candidates: number;
-  /** Features in the blob. */
   readonly features: number;
   /** Features without a value on the candidates. */
   readonly emptyFeatures: number;
-  /** Feature rows that were dropped because a kept feature is missing there. */
+  /** Feature rows that lack a kept feature. */
   readonly rowsWithMissing: number;
   readonly fitRows: number;
   readonly scoreRows: number;
@@ -161,27 +158,27 @@ export function describeCounts(counts: RowCounts, cut: Day): string {
   );
 }
 
-/** The warnings of one ticker's rows, in the order of the steps that caused them, except those that wait for the window of a feature. */
+/** The warnings of one ticker's rows, in the order of the steps that caused them, without rows that wait for the window of a feature. */
 export function rowWarnings(facts: {
   readonly ticker: string;
   readonly counts: RowCounts;
   readonly emptyNames: readonly string[];
   readonly columns: readonly string[];
-  readonly warmUpRows: number;
-  readonly missingByColumn: Int32Array;
+  readonly missing: Pick<Completeness, "warmUpRows" | "missingByColumn">;
   /** The two successive price dates that are furthest apart. */
   readonly largestGap: Int32Array;
   readonly delay: number;
   readonly suspicious: ReturnType<typeof suspiciousPrices>;
 }): Warning[] {
-  const { ticker, emptyNames, missingByColumn, largestGap, delay, suspicious } = facts;
-  const { longGaps, priceDates, rowsWithMissing, nonpositivePrices: zeros } = facts.counts;
+  const { ticker, counts, emptyNames, missing, largestGap, delay, suspicious } = facts;
+  const { longGaps, priceDates } = counts;
+  const { missingByColumn } = missing;
   const gapShare = Number(((100 * longGaps) / priceDates).toPrecision(2));
   const [far, after] =
     delay === 0
       ? ["the next price is", "later"]
       : [`one of the next ${delay + 1} prices is`, "after the one before it"];
-  const lacking = rowsWithMissing - facts.warmUpRows;
+  const lacking = counts.rowsWithMissing - missing.warmUpRows;
   const worst = missingByColumn.reduce((best, count, c) => (count > missingByColumn[best]! ? c : best), 0);
   const found: [Warning["code"], number, string][] = [
     ["suspicious_price", suspicious?.count ?? 0, `${suspicious?.text}.`],
@@ -208,7 +205,10 @@ export function rowWarnings(facts: {
     ticker,
     count,
   }));
-  return [...nonpositivePrices(ticker, zeros), ...warnings.filter(({ count }) => count > 0)];
+  return [
+    ...nonpositivePrices(ticker, counts.nonpositivePrices),
+    ...warnings.filter(({ count }) => count > 0),
+  ];
 }
 
 /** The warning of prices that count as missing; none without such prices. */

@@ -57,8 +57,8 @@ export interface TickerPanel {
   readonly lastFeatureDay: Day | undefined;
   /** The last row before `cross_section` drops rows; absent without `cross_section`. */
   readonly lastRowDay?: Day;
-  /** The number of rows that were dropped because they wait for the window of a feature. */
-  readonly warmUp: WarmUp;
+  /** How many rows were dropped because they wait for the window of a feature, and the one that waits longest, the first if equal. */
+  readonly warmUp: { readonly rows: number; readonly feature: string | undefined };
   readonly warnings: readonly Warning[];
   readonly counts: RowCounts;
   /** The number of last columns that are z-scores among the tickers of a date; absent without `cross_section`. */
@@ -70,12 +70,6 @@ export interface TickerPanel {
    * label is known at that close. No model forecasts its rows dated before. Absent for all others.
    */
   readonly joins?: Day;
-}
-
-export interface WarmUp {
-  readonly rows: number;
-  /** The feature that waits longest, the first one if equal; undefined if no row waits. */
-  readonly feature: string | undefined;
 }
 
 /** A panel without its features. */
@@ -140,7 +134,8 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
 
   const columnar = { columns: features.columns, values: features.values, n: features.days.length };
   const kept = columnsWithValues(columnar, candidates);
-  const { complete, slowest, ...missing } = completeRows(columnar, kept, joined.feature);
+  const missing = completeRows(columnar, kept, joined.feature);
+  const { complete, warmUpRows } = missing;
 
   const rowPrice = complete.map((r) => joined.price[r]!);
   const labelDays = rowPrice.map((p) => labels.labelDays[p]!);
@@ -178,9 +173,9 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     volatility: Float64Array.from(rowPrice, (p) => volatility[p]!),
     lastPriceDay: priced.days.at(-1)!,
     lastFeatureDay: features.days.findLast((day) => day >= window.start && day <= window.end),
-    warmUp: { rows: missing.warmUpRows, feature: missing.warmUpRows === 0 ? undefined : columns[slowest!] },
+    warmUp: { rows: warmUpRows, feature: warmUpRows === 0 ? undefined : columns[missing.slowest!] },
     warnings: rowWarnings({
-      ...{ ticker, counts, columns, ...missing },
+      ...{ ticker, counts, columns, missing },
       emptyNames: features.columns.filter((_, c) => !kept.includes(c)),
       largestGap: priced.days.subarray(labels.largestGap, labels.largestGap + 2),
       delay: window.delay ?? 0,
