@@ -141,10 +141,3 @@ test("an exposure that is constant, or a copy of another, takes nothing more awa
   assert.notEqual(before.ic_mean, copied.ic_mean);
   assert.equal(constant.by_exposure[4]!.dates, 0);
 });
-
-test("with eleven tickers each exposure has its correlation, and there is no residual", () => {
-  const { rows, exposures } = market(6, 11, (x, noise) => x[1]! + noise);
-  const { dates, ic_mean, residual, by_exposure } = exposureTable(rows, exposures);
-  assert.deepEqual([dates, ic_mean, residual.ic_mean], [0, null, null]);
-  assert.ok(by_exposure.every((own) => own.correlation_mean !== null));
-});

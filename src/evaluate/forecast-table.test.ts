@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../test/twins/random.ts";
-import { outOfFoldMeans, trainingMeans } from "./baselines.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, metrics } from "./forecast-table.ts";
 import { setTablesOf, tableOf } from "./tables.testing.ts";
@@ -245,35 +244,6 @@ function table(rows: { ticker: string; p: number[]; y: number[] }[]): ForecastTa
   );
 }
 
-test("without rows every metric is null and the counts are zero", () => {
-  const { pooled, by_ticker, cross_section, r2_zero_median } = table([]);
-  assert.deepEqual(Object.values(pooled), [0, ...new Array(8).fill(null)]);
-  assert.deepEqual(Object.values(cross_section), [0, ...new Array(10).fill(null)]);
-  assert.equal(r2_zero_median, null);
-  assert.equal(by_ticker.size, 0);
-});
-
-test("lists a ticker whose labels lie in the future with n = 0", () => {
-  const { by_ticker } = table([{ ticker: "AAA", p: [0.1], y: [Number.NaN] }]);
-  assert.equal(by_ticker.get("AAA")?.n, 0);
-  assert.equal(by_ticker.get("AAA")?.rmse, null);
-});
-
-test("ignores a date with two tickers, or with one side constant", () => {
-  const rows = [
-    { ticker: "A", p: [1, 1, 1, 1], y: [1, 1, 7, 1] },
-    { ticker: "B", p: [2, 1, 2, 2], y: [2, 2, 7, 3] },
-    { ticker: "C", p: [3, 1, 3, Number.NaN], y: [3, 3, 7, Number.NaN] },
-  ];
-  const { cross_section } = table(rows);
-  assert.equal(cross_section.dates, 1);
-  assert.equal(cross_section.ic_mean, 1);
-  assert.equal(cross_section.rank_ic_mean, 1);
-  assert.equal(cross_section.ic_std, null);
-  assert.equal(cross_section.icir, null);
-  assert.equal(cross_section.ic_t, null);
-});
-
 test("an equal IC on every date has no ratio and no t", () => {
   // Tripled and shifted predictions are perfectly correlated up to rounding, which differs from date to date.
   const y = [0.013, -0.021, 0.0047, 0.011];
@@ -291,15 +261,6 @@ test("an equal IC on every date has no ratio and no t", () => {
     [cross_section.rank_ic_mean, cross_section.rank_ic_std, cross_section.rank_icir],
     [1, 0, null],
   );
-});
-
-test("a hit needs two signs: zero labels and zero forecasts do not count", () => {
-  const { pooled } = table([{ ticker: "A", p: [1, -1, 0, 2, -0], y: [2, 3, 1, 0, -1] }]);
-  assert.equal(pooled.hit_rate, 0.5);
-  assert.equal(pooled.up_share, 1);
-  assert.equal(pooled.hit_rate_se, Math.sqrt(0.125));
-  const { hit_rate, up_share, hit_rate_se } = table([{ ticker: "A", p: [0, 0], y: [1, 2] }]).pooled;
-  assert.deepEqual([hit_rate, up_share, hit_rate_se], [null, null, null]);
 });
 
 test("a perfect forecast and the benchmarks themselves have exact skills", () => {
@@ -326,15 +287,4 @@ test("a forecast that equals a benchmark up to rounding of its library has an RÂ
     return metrics({ realised: labels, predicted, trainingMean });
   });
   assert.deepEqual(new Set(seen.map(({ r2_mean }) => r2_mean)), new Set([0]));
-});
-
-test("the historical mean of a fold is the mean of its own training labels", () => {
-  const labels = Float64Array.of(1, 2, 6, 100, 200, 300);
-  const folds = [
-    { trainStart: 0, trainEnd: 2, testStart: 2, testEnd: 4 },
-    { trainStart: 0, trainEnd: 4, testStart: 4, testEnd: 6 },
-  ];
-  assert.deepEqual([...outOfFoldMeans(labels, folds)], [1.5, 1.5, 27.25, 27.25]);
-  assert.deepEqual([...outOfFoldMeans(labels, [])], []);
-  assert.deepEqual([...trainingMeans(labels, 2)], [101.5, 101.5]);
 });

@@ -4,7 +4,6 @@ import fc from "fast-check";
 import { asColumns, FAULTS, faultyQuotes } from "../../test/twins/market.ts";
 import { slowJoint, type TwinTicker } from "../../test/twins/network-plan-twin.ts";
 import { slowPanel } from "../../test/twins/panel-twin.ts";
-import { seededRandom } from "../../test/twins/random.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { uniteFeatures } from "./feature-union.ts";
 import { type JointPlan, jointSamples, ownSamples, planJoint } from "./joint-plan.ts";
@@ -97,14 +96,6 @@ test("no label is used for training, validation or calibration before it is know
   assert.ok(late > 5, `labels that come out late must occur: ${late} did`);
 });
 
-test("the plan does not depend on the order of the tickers", () => {
-  const property = fc.property(MARKET, fc.nat(), ({ panels, options }, seed) => {
-    const shuffled = planJoint(seededRandom(seed).shuffled(panels), options);
-    assert.deepEqual(shuffled, planJoint(panels, options));
-  });
-  fc.assert(property, { seed: 9, numRuns: 25 });
-});
-
 test("a ticker's own forecasts are at the positions of its validation, calibration and score rows", () => {
   const property = fc.property(MARKET, ({ panels, options }) => {
     const plan = planJoint(panels, options);
@@ -145,21 +136,6 @@ test("the dates of an excluded ticker no longer count, which may cost another ti
   assert.deepEqual([plan.dates.train.length, plan.dates.validate.length], [32, 7]);
   const without = planJoint([ticker("A", 0, 40), ticker("B", 60, 46)], OPTIONS);
   assert.deepEqual(excludedOf(without), ["B: insufficient_history"]);
-});
-
-test("excludes a ticker whose training labels are all equal, and keeps the others", () => {
-  const plan = planJoint([ticker("Flat", 0, 101, () => 0.01), ticker("Long", 0, 101)], OPTIONS);
-  assert.deepEqual(excludedOf(plan), ["Flat: constant_target"]);
-  assert.deepEqual(
-    plan.members.map(({ panel }) => panel.ticker),
-    ["Long"],
-  );
-});
-
-test("the plan is empty if every ticker is excluded", () => {
-  const plan = planJoint([ticker("A", 0, 31), ticker("B", 0, 36, () => 0)], OPTIONS);
-  assert.deepEqual(excludedOf(plan), ["A: insufficient_history", "B: insufficient_history"]);
-  assert.deepEqual([plan.members.length, plan.dates.train.length, plan.dates.score.length], [0, 0, 0]);
 });
 
 test("unites features in the order of first appearance, and warns of the features that a ticker lacks", () => {

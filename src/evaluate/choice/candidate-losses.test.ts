@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countKnown, lossSeries, meanIc, type TestedTicker } from "./candidate-losses.ts";
+import { lossSeries, meanIc, type TestedTicker } from "./candidate-losses.ts";
 import { testedTickers } from "./choice.testing.ts";
 import { choosePrequentially } from "./prequential.ts";
 
@@ -43,14 +43,6 @@ test("a ticker without a unit has no losses", () => {
   const alone = lossSeries([first!], 2, "squared_error");
   assert.deepEqual(lossSeries([first!, { ...second!, unit: 0 }], 2, "squared_error"), alone);
   assert.equal(lossSeries([], 2, "squared_error").days.length, 0);
-});
-
-test("labels known at a day are counted", () => {
-  const days = Int32Array.of(3, 5, 5, 9);
-  assert.deepEqual(
-    [2, 3, 4, 5, 8, 9, 10].map((day) => countKnown(days, day)),
-    [0, 1, 1, 3, 3, 4, 4],
-  );
 });
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -121,11 +113,4 @@ test("the measure ic keeps a candidate that orders tickers but is far too large,
   const choose = (measure: "ic" | "squared_error") =>
     choosePrequentially(tickers, 2, { rule: "best", measure }).members;
   assert.deepEqual([choose("ic"), choose("squared_error")], [[1], [0]]);
-});
-
-test("without five tickers there is no IC, and candidate 0 is used", () => {
-  const tickers = testedTickers(4, 200, [0, 0.9]);
-  const { members, series } = choosePrequentially(tickers, 2, { rule: "mean", measure: "ic" });
-  assert.deepEqual(members, [0]);
-  assert.ok(series.excess.every((own) => own.every(Number.isNaN)));
 });

@@ -44,11 +44,3 @@ test("a candidate with fewer than 30 common dates is no member, and dates withou
     dates: 20,
   });
 });
-
-test("a candidate without a date in common with the best is neither the best nor a member", () => {
-  const early = series(-1, 6, 0.1).fill(Number.NaN, 30);
-  const late = series(-2, 7, 0.1).fill(Number.NaN, 0, 30);
-  const excess = [early, late];
-  assert.deepEqual(chosenMembers({ excess }, DATES, "mean"), { best: 0, members: [0] });
-  assert.ok(Number.isNaN(difference(early, late, DATES).mean));
-});

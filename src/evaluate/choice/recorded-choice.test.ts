@@ -54,17 +54,6 @@ test("changed members, a changed best, changed losses and a removed change are f
   assert.deepEqual(faulty({ losses: { ...losses, excess } }).slice(0, 2), ["choice.members", "choice.best"]);
 });
 
-test("a choice of 0.2.0, whose errors were estimated in another way, is not checked", () => {
-  assert.deepEqual(choiceFaults({ ...recorded(), members: [0], method: undefined }), []);
-});
-
 test("a rule of a later version is not checked", () => {
   assert.deepEqual(choiceFaults({ ...recorded(), rule: "stacked" as never, members: [2] }), []);
-});
-
-test("a choice among many more candidates than a job has takes little memory", () => {
-  const excess = Array.from({ length: 20_000 }, () => []);
-  const losses = { reference: 0, dates: [], excess };
-  const choice = { rule: "mean" as const, members: [0], best: 0, changes: [], losses };
-  assert.deepEqual(choiceFaults({ ...choice, method: CHOICE_METHOD }), []);
 });

@@ -64,14 +64,6 @@ test("the loss is the mean difference of the RankICs of each date", () => {
   assert.deepEqual(found.groups[2], { loss: 0, t: null });
 });
 
-test("forecasts that do not differ without a feature lose all their order", () => {
-  const { rows, permuted } = market(seededRandom(2), [{ effect: 1, learned: 1 }], 6, 40);
-  const constant = permuted[0]!.map((forecasts) => forecasts.map(() => 0.5));
-  const { figure, groups } = permutationImportance(rows, [constant]);
-  assert.ok(figure! > 0.3);
-  assert.equal(groups[0]!.loss, figure);
-});
-
 test("few tickers are judged over time, and nothing without dates", () => {
   const { rows, permuted } = market(seededRandom(3), [{ effect: 1, learned: 1 }, USELESS], 2, 300);
   const found = permutationImportance(rows, permuted);

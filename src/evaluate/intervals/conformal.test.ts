@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { outOfFoldMeans } from "../baselines.ts";
 import {
   type Bound,
   conformalQuantile,
@@ -60,21 +59,12 @@ test("nine residuals support alpha 0.1 and eight do not", () => {
   assert.match(intervalUnsupported("AAA", 8, 0.1)!.message, /the smallest alpha they support is 0.111112\./);
 });
 
-test("advises no smaller alpha if an interval is supported, or if there is no fold", () => {
-  assert.equal(intervalUnsupported("AAA", 9, 0.1), undefined);
-  assert.equal(intervalUnsupported("AAA", 0, 0.1), undefined);
-});
-
 test("the smallest advised alpha works, and a slightly smaller one does not", () => {
   for (let m = 1; m <= 5000; m++) {
     const alpha = smallestAlpha(m);
     assert.ok(conformalRank(m, alpha) <= m, `${alpha} at ${m}`);
     assert.ok(conformalRank(m, alpha * (1 - 2e-5)) > m, `${alpha} at ${m} is not the smallest`);
   }
-});
-
-test("an alpha close to one takes the smallest score instead of none", () => {
-  assert.equal(conformalQuantile(Float64Array.of(3, 1, 2), 1 - 1e-12), 1);
 });
 
 /** Whether one ticker's intervals from its residuals cover as many fresh rows. */
@@ -137,32 +127,3 @@ for (const [m, alpha, bound] of [
     assert.equal(pooled.mean_width === null, bound !== "both");
   });
 }
-
-test("residuals of a walk-forward mean on independent returns cover the next return at the requested rate", () => {
-  const trials = 1500;
-  const alpha = 0.1;
-  for (const [folds, bound] of [
-    [15, "lower"],
-    [15, "upper"],
-    [60, "both"],
-  ] as const) {
-    const random = seededRandom(folds + bound.length);
-    const n = 100 + 15 * folds;
-    const ranges = Array.from({ length: folds }, (_, j) => {
-      const testStart = 100 + 15 * j;
-      return { trainStart: 0, trainEnd: testStart, testStart, testEnd: testStart + 15 };
-    });
-    const rows = Array.from({ length: trials }, (_, trial) => {
-      const labels = Float64Array.from({ length: n }, () => 0.001 + 0.02 * random.normal());
-      const past = { realised: labels.subarray(100), predicted: outOfFoldMeans(labels, ranges) };
-      const next = {
-        realised: Float64Array.of(0.001 + 0.02 * random.normal()),
-        predicted: Float64Array.of(labels.reduce((a, b) => a + b) / n),
-      };
-      return calibrate(`T${trial}`, past, next, alpha, bound);
-    });
-    const { coverage } = coverageTable(rows, alpha).pooled;
-    assert.ok(coverage! >= 1 - alpha - tolerance(1 - alpha, trials), `${bound}: ${coverage}`);
-    assert.ok(coverage! <= 1 - alpha + 0.01 + tolerance(1 - alpha, trials), `${bound}: ${coverage}`);
-  }
-});

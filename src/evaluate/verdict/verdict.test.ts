@@ -224,17 +224,6 @@ function lastingMarket(change: (value: number, i: number, t: number) => number):
   });
 }
 
-test("an order that the training mean also has is no evidence", () => {
-  const random = seededRandom(5);
-  const found = orderFinding(
-    lastingMarket((value) => 0.5 * value + 0.01 * random.normal()),
-    200,
-  );
-  assert.ok(found.t! > found.quantile! && found.added_t! < found.quantile!);
-  assert.equal(found.state, "none");
-  assert.match(found.sentence, /^Order: no evidence beyond the training mean \(/);
-});
-
 test("a model that has learned only the training means adds nothing to them, whatever its factor", () => {
   for (const factor of [1, 0.3, 1 + 1e-9]) {
     const found = orderFinding(
@@ -265,41 +254,6 @@ test("what forecasts add to the training mean is the residual of a regression on
   assert.ok(Math.abs(found.added_t! - slowT(ics)) < 1e-6);
 });
 
-test("without a signal, a model close to the training means passes no more often if tickers drift apart", () => {
-  let passed = 0;
-  const markets = 100;
-  for (let seed = 0; seed < markets; seed++) {
-    const random = seededRandom(7_000 + seed);
-    const forecasts = market(seed, { tickers: 20, dates: 100 }).map((row) => {
-      const lasting = 0.1 * random.normal();
-      const learned = lasting + random.normal() / Math.sqrt(500);
-      return {
-        ...row,
-        realised: row.realised.map(() => lasting + random.normal()),
-        predicted: row.predicted.map(() => learned + 0.01 * random.normal()),
-        trainingMean: row.trainingMean.map(() => learned),
-      };
-    });
-    const { state } = verdictOf([{ rows: "out_of_fold", forecasts }], undefined);
-    if (state === "skill" || state === "oversized") passed++;
-  }
-  // At most one in twenty plus a fortieth, and three standard errors.
-  assert.ok(passed / markets < 0.075 + 3 * Math.sqrt((0.05 * 0.95) / markets), String(passed / markets));
-});
-
-test("models that forecast a single row each have too few dates for an order over time", () => {
-  const rows = market(3, { tickers: 3, dates: 120 }).map((row) => ({
-    ...row,
-    trainingMean: row.trainingMean.map((mean, i) => mean + i / 1_000),
-  }));
-  const { state, sentence } = orderFinding(rows, 120);
-  assert.equal(state, "too_few");
-  assert.equal(
-    sentence,
-    "Order over time: too few dates (0, 30 needed), since each model forecasts a single row.",
-  );
-});
-
 test("constant forecasts have no order, and the verdict says so", () => {
   const rows = market(2, { tickers: 6, dates: 60 }).map((row) => ({
     ...row,
@@ -312,23 +266,6 @@ test("constant forecasts have no order, and the verdict says so", () => {
   assert.match(
     found.sentence,
     /Clark-West t -?[\d.]+ against the training mean, .* needed; they add nothing to a forecast of zero\)/,
-  );
-});
-
-test("a test that cannot be made is named in words, whether the forecasts equal the baseline or it is not known", () => {
-  const rows = market(2, { tickers: 6, dates: 60 });
-  const sentence = (more: (row: ForecastRows) => Partial<ForecastRows>) =>
-    sizesFinding(rows.map((row) => ({ ...row, ...more(row) }))).sentence;
-  assert.match(
-    sentence(({ predicted }) => ({
-      predicted: predicted.map(() => 0),
-      trainingMean: predicted.map(() => 0),
-    })),
-    /about sizes \(they add nothing to a forecast of zero or the training mean\)\.$/,
-  );
-  assert.match(
-    sentence(({ trainingMean }) => ({ trainingMean: trainingMean.map(() => Number.NaN) })),
-    /Clark-West t -?[\d.]+ against zero, .* needed; the training mean is not known\)\.$/,
   );
 });
 
@@ -356,25 +293,6 @@ test("250 dates of score rows make the headline, and rows that disagree are name
   assert.match(judged(260).sentence, /The out-of-fold rows \(100 dates\) disagree by more than chance: /);
 });
 
-test("rows with another finding do not disagree if chance explains the difference", () => {
-  const set = (seed: number, share: number) => market(seed, { tickers: 8, dates: 300, share, noise: 0.3 });
-  const { sentence, judged } = verdictOf(
-    [
-      { rows: "out_of_fold", forecasts: set(3, 0.004) },
-      { rows: "score", forecasts: set(2, 0.02) },
-    ],
-    undefined,
-  );
-  assert.deepEqual(
-    judged.map(({ order }) => order.state),
-    ["evidence", "none"],
-  );
-  assert.match(
-    sentence,
-    /The out-of-fold rows \(300 dates\) alone show no evidence of skill \(mean IC .*\); the difference in mean IC is within chance\.$/,
-  );
-});
-
 test("published sizes are evidence only if their squared error is smaller, whatever the model knows", () => {
   const own = market(5, { tickers: 10, dates: 300, share: 0.1, noise: 0.1 });
   const large = own.map((row) => ({ ...row, predicted: row.predicted.map((p) => 15 * p) }));
@@ -389,23 +307,6 @@ test("published sizes are evidence only if their squared error is smaller, whate
   assert.match(
     found.sentence,
     /^Sizes: no evidence of skill \(.*\)\. Before shrinkage, the model's forecasts show information about sizes/,
-  );
-});
-
-test("the test of the model's sizes names the forecasts that it judges", () => {
-  const rows = market(2, { tickers: 6, dates: 300, share: -0.3 });
-  const model = (judged?: "score", more: (row: ForecastRows) => Partial<ForecastRows> = () => ({})) =>
-    sizesFinding(
-      rows.map((row) => ({ ...row, ...more(row) })),
-      judged,
-    ).sentence.split("). ")[1]!;
-  assert.match(model(), /^The model's forecasts go against the returns \(Clark-West t -/);
-  assert.match(model("score"), /^The published forecasts go against/);
-  const ranked = ({ predicted }: ForecastRows) => ({ ranked: predicted });
-  assert.match(model("score", ranked), /^Before shrinkage, the model's forecasts go against/);
-  assert.match(
-    sizesFinding(market(2, { tickers: 6, dates: 300 })).sentence,
-    /The model's forecasts show no evidence of information about sizes \(Clark-West t /,
   );
 });
 
