@@ -5,8 +5,7 @@ import type { DelayedOrder } from "../contract/output/metrics-schemas.ts";
 import { delayedOrders } from "./delayed-order.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { meanT } from "./mean-test.ts";
-import { averageRanks } from "./rank.ts";
-import { correlation } from "./statistics.ts";
+import { average, slowCorrelation, slowRanks } from "./statistics.testing.ts";
 
 /** Rows of tickers that lack some dates and labels; forecasts and returns are rounded, so that some are equal. */
 function marketRows(seed: number, tickers: number, dates = 90): ForecastRows[] {
@@ -27,8 +26,6 @@ function marketRows(seed: number, tickers: number, dates = 90): ForecastRows[] {
     };
   });
 }
-
-const average = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** The same figures from a list of dates, each a Map from ticker to forecast and label. */
 function slowOrders(rows: readonly ForecastRows[], delay: number): DelayedOrder[] {
@@ -76,8 +73,8 @@ function slowOrders(rows: readonly ForecastRows[], delay: number): DelayedOrder[
       const traded = 2 * (top!.replaced + bottom!.replaced);
       return [
         {
-          ic: correlation(Float64Array.from(p), Float64Array.from(y))!,
-          rank: correlation(averageRanks(Float64Array.from(p)), averageRanks(Float64Array.from(y)))!,
+          ic: slowCorrelation(p, y),
+          rank: slowCorrelation(slowRanks(p), slowRanks(y)),
           spread,
           turnover: (top!.replaced + bottom!.replaced) / 2,
           nets: [1, 5, 10].map((cost) => spread - cost * traded),

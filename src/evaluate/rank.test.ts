@@ -3,17 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import stored from "../../test/cases/rank-ic.json" with { type: "json" };
 import { averageRanks } from "./rank.ts";
+import { slowRanks } from "./statistics.testing.ts";
 import { correlation } from "./statistics.ts";
 import { crossSectionOf } from "./tables.testing.ts";
-
-/** A value's rank is one more than the number of smaller values, plus half of the others equal to it. */
-function slowRanks(values: readonly number[]): number[] {
-  return values.map((value) => {
-    const smaller = values.filter((other) => other < value).length;
-    const equal = values.filter((other) => other === value).length;
-    return smaller + (equal + 1) / 2;
-  });
-}
 
 test("ranks agree with counting, with ties averaged", () => {
   const value = fc.oneof(

@@ -153,7 +153,6 @@ test("the median span of all rows equals that of the sorted spans", () => {
 });
 
 const latestOf = (spans: readonly number[]) => latestSpan(rowsOf(spans));
-const times = (span: number, count: number): number[] => new Array(count).fill(span);
 
 test("the latest span is the median of the last eleven rows before the last one, whatever came earlier", () => {
   const property = fc.property(SPANS, SPANS, (early, late) => {
@@ -161,10 +160,4 @@ test("the latest span is the median of the last eleven rows before the last one,
     assert.equal(latestOf([...early, ...late]), last[(last.length - 1) >> 1]);
   });
   fc.assert(property);
-});
-
-test("detects prices that turn weekly after six weeks, and daily ones after six days", () => {
-  assert.equal(latestOf([...times(1, 100), ...times(7, 5)]), 1);
-  assert.equal(latestOf([...times(1, 100), ...times(7, 6)]), 7);
-  assert.equal(latestOf([...times(7, 100), ...times(1, 6)]), 1);
 });

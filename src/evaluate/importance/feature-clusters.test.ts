@@ -85,14 +85,6 @@ test("copies, mirrored and monotone features are one cluster, and independent on
   }
 });
 
-test("rows of different samples are compared only if they are ranked together", () => {
-  const random = seededRandom(6);
-  // Both features are high in one sample and low in the other, and independent within each.
-  const samples = [0, 100].map((level) => Float64Array.from({ length: 600 }, () => level + random.normal()));
-  assert.equal(clusterFeatures(rankDistances(samples, 2, false), 2).length, 2);
-  assert.equal(clusterFeatures(rankDistances(samples, 2, true), 2).length, 1);
-});
-
 test("a feature that a ticker lacks is compared over the rows of the others", () => {
   const random = seededRandom(7);
   const rows = Array.from({ length: 300 }, (_, i) => {

@@ -79,26 +79,3 @@ test("few tickers are judged over time, and nothing without dates", () => {
     },
   );
 });
-
-test("about one in twenty useless features is beyond chance, and nearly all useful ones", () => {
-  const random = seededRandom(8);
-  let [falsely, useless, truly, useful] = [0, 0, 0, 0];
-  for (let round = 0; round < 60; round++) {
-    const features = [USEFUL, USEFUL, ...Array.from({ length: 8 }, () => USELESS)];
-    const { rows, permuted } = market(random, features, 12, 150);
-    const { quantile, groups } = permutationImportance(rows, permuted);
-    for (const [g, { t }] of groups.entries()) {
-      const isBeyond = t !== null && t >= quantile!;
-      if (features[g] === USEFUL) {
-        useful++;
-        if (isBeyond) truly++;
-      } else {
-        useless++;
-        if (isBeyond) falsely++;
-      }
-    }
-  }
-  // 480 useless ones: 5 % with a standard error of 1 %.
-  assert.ok(falsely / useless < 0.08, `${falsely} of ${useless}`);
-  assert.ok(truly / useful > 0.9, `${truly} of ${useful}`);
-});

@@ -87,41 +87,6 @@ test("labels published after the close of a row move neither its ends nor earlie
   fc.assert(property, { seed: 2, numRuns: 300 });
 });
 
-test("returns 1,024 times as large have intervals exactly 1,024 times as wide", () => {
-  const property = fc.property(CASES, ({ seed, ...shape }) => {
-    const one = made(seed, shape);
-    const times = (values: Float64Array) => values.map((value) => 1024 * value);
-    const { residuals, rows } = one;
-    const large = {
-      ...one,
-      residuals: { realised: times(residuals.realised), predicted: times(residuals.predicted) },
-      rows: { ...rows, realised: times(rows.realised), predicted: times(rows.predicted) },
-    };
-    assert.deepEqual(intervals(large).lower, times(intervals(one).lower));
-    assert.deepEqual(intervals(large).upper, times(intervals(one).upper));
-  });
-  fc.assert(property, { seed: 3, numRuns: 200 });
-});
-
-test("18 residuals support no interval at 0.05 until the next label is known; 19 do", () => {
-  const shape = { alpha: 0.05, n: 6 };
-  const late = made(7, { ...shape, m: 18 });
-  const rows = { ...late.rows, realised: late.rows.realised.map((y) => (Number.isNaN(y) ? 0.01 : y)) };
-  const labelDays = Int32Array.from(rows.days, (day) => day + 4);
-  const { lower } = intervals({ ...late, rows: { ...rows, labelDays } });
-  assert.deepEqual(Array.from(lower, Number.isNaN), [true, true, false, false, false, false]);
-  assert.ok(!Number.isNaN(intervals(made(7, { ...shape, m: 19 })).lower[0]!));
-});
-
-test("an end beyond the range of a float64 leaves the row without an interval", () => {
-  const huge = 1.7e308;
-  const residuals = { realised: new Float64Array(20).fill(huge), predicted: new Float64Array(20) };
-  const rows = { ...made(1, { n: 2 }).rows, predicted: Float64Array.of(-huge, 0) };
-  const { lower, upper, learned } = adaptiveIntervals(residuals, rows, 0.1, "both");
-  assert.ok(Number.isNaN(lower[0]!) && Number.isNaN(upper[0]!));
-  assert.equal(learned, 0);
-});
-
 test("residuals test their own intervals from the 21st on, each with the labels before it", () => {
   const residuals = dated(made(5, { m: 41 }).residuals, 0);
   const { lower } = prequentialIntervals(residuals, 0.1, "both")!;

@@ -5,6 +5,7 @@ import { seededRandom } from "../../../test/twins/random.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { MIN_DATES, meanQuantile, studentQuantile } from "../../contract/output/test-quantile.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
+import { average, slowCorrelation, slowError, sum } from "../statistics.testing.ts";
 import { intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
 import { verdictOf } from "./verdict.ts";
 
@@ -39,25 +40,7 @@ function market(
   });
 }
 
-const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
-const average = (values: readonly number[]) => sum(values) / values.length;
-
-/** From 60 dates on by cosine sums; with fewer, every pair of dates written out. */
-function slowT(values: readonly number[]): number {
-  const [n, centre] = [values.length, average(values)];
-  if (n >= 60) {
-    const cosines = [1, 2, 3, 4, 5, 6, 7, 8].map((j) =>
-      sum(values.map((value, i) => value * Math.cos((Math.PI * j * (i + 0.5)) / n))),
-    );
-    return centre / Math.sqrt(average(cosines.map((value) => (2 / n) * value ** 2)) / n);
-  }
-  const variance = sum(
-    values.flatMap((a, i) =>
-      values.map((b, j) => Math.max(0, 1 - Math.abs(i - j) / 6) * (a - centre) * (b - centre)),
-    ),
-  );
-  return centre / Math.sqrt(variance / n ** 2);
-}
+const slowT = (values: readonly number[]) => average(values) / slowError(values);
 
 interface SlowRow {
   readonly ticker: string;
@@ -78,13 +61,11 @@ function byDate(rows: readonly SlowRow[]): SlowRow[][] {
   return days.map((day) => rows.filter((row) => row.day === day));
 }
 
-function slowCorrelation(rows: readonly SlowRow[]): number {
-  const [y, p] = [average(rows.map((row) => row.y)), average(rows.map((row) => row.p))];
-  const products = sum(rows.map((row) => (row.y - y) * (row.p - p)));
-  return (
-    products / Math.sqrt(sum(rows.map((row) => (row.y - y) ** 2)) * sum(rows.map((row) => (row.p - p) ** 2)))
+const slowIc = (rows: readonly SlowRow[]) =>
+  slowCorrelation(
+    rows.map((row) => row.y),
+    rows.map((row) => row.p),
   );
-}
 
 test("the order is the mean IC of the dates with five tickers or more, and its t", () => {
   fc.assert(
@@ -94,7 +75,7 @@ test("the order is the mean IC of the dates with five tickers or more, and its t
       const found = orderFinding(rows, dates);
       const ics = byDate(slowRows(rows))
         .filter((date) => date.length >= MIN_ORDER_TICKERS)
-        .map(slowCorrelation);
+        .map(slowIc);
       assert.equal(found.form, "cross_section");
       assert.equal(found.dates, ics.length);
       assert.ok(Math.abs(found.figure! - average(ics)) < 1e-9);
@@ -140,27 +121,6 @@ test("with fewer tickers, the order is over time: the returns on the side of for
     found.sentence,
     /^Order over time: evidence of skill \(mean return on the side of the forecast 0\.\d+ deviations, 90% band/,
   );
-});
-
-test("forecasts that follow the level of prices have no order over time, and equal forecasts have none", () => {
-  let passed = 0;
-  const markets = 300;
-  for (let seed = 0; seed < markets; seed++) {
-    const random = seededRandom(40_000 + seed);
-    const realised = Float64Array.from({ length: 300 }, () => 0.05 + random.normal());
-    let price = 0;
-    // The best forecast that the level of a random walk seems to allow.
-    const predicted = realised.map((y) => {
-      price += y;
-      return -0.01 * (price - y);
-    });
-    const row = { ticker: "A", days: Int32Array.from({ length: 300 }, (_, d) => d), realised, predicted };
-    const rows = [{ ...row, trainingMean: realised.map(() => 0), labelDeviation: 1 }];
-    if (orderFinding(rows, 300).state === "evidence") passed++;
-    const equal = [{ ...rows[0]!, predicted: predicted.map((_, i) => 0.1 * (1 + 1e-9 * (i % 3))) }];
-    assert.equal(orderFinding(equal, 300).t, null);
-  }
-  assert.ok(passed / markets < 0.09, String(passed / markets));
 });
 
 test("the tests of sizes follow their formulas, summed by date in units of each ticker", () => {
@@ -248,7 +208,7 @@ test("what forecasts add to the training mean is the residual of a regression on
       const [p, m] = [average(date.map((row) => row.p)), average(date.map((row) => row.m))];
       const slope =
         sum(date.map((row) => (row.p - p) * (row.m - m))) / sum(date.map((row) => (row.m - m) ** 2));
-      return slowCorrelation(date.map((row) => ({ ...row, p: row.p - p - slope * (row.m - m) })));
+      return slowIc(date.map((row) => ({ ...row, p: row.p - p - slope * (row.m - m) })));
     });
   assert.ok(Math.abs(found.added_figure! - average(ics)) < 1e-9);
   assert.ok(Math.abs(found.added_t! - slowT(ics)) < 1e-6);
@@ -340,20 +300,4 @@ test("intervals cover the requested share, or are too narrow or too wide by more
     [state(0.9), state(0.85), state(0.95), state(0.9, 20)],
     ["evidence", "worse", "none", "too_few"],
   );
-});
-
-test("chance passes about as often as the verdict says, and true skill is detected", () => {
-  const share = (options: MarketOptions, markets: number) => {
-    let passed = 0;
-    for (let seed = 0; seed < markets; seed++) {
-      const forecasts = market(1_000 + seed, options);
-      const { state } = verdictOf([{ rows: "out_of_fold", forecasts }], undefined);
-      if (state === "skill" || state === "oversized") passed++;
-    }
-    return passed / markets;
-  };
-  const chance = share({ tickers: 10, dates: 120 }, 400);
-  assert.ok(chance > 0.015 && chance < 0.1, String(chance));
-  // A correlation of 0.03 / 0.3 = 0.1 between forecast and surprise.
-  assert.ok(share({ tickers: 20, dates: 120, share: 0.03 }, 40) > 0.95);
 });
