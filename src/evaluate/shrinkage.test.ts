@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
 import { SHRINKAGES } from "../contract/config/panel-settings.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
+import type { Residuals } from "./intervals/conformal.ts";
 import { dateShrinkage, isWild, posteriorSlope, shrinkage, shrinkageFactors } from "./shrinkage.ts";
 import { slowError, sum } from "./statistics.testing.ts";
 
@@ -137,7 +138,7 @@ function tested(deviation: number, slope: number) {
   return { predicted, realised: predicted.map((p, i) => slope * p + (noise[i]! - along * p)) };
 }
 
-const NONE: SizedForecasts["heldOut"] = { realised: new Float64Array(), predicted: new Float64Array() };
+const NONE: Residuals = { realised: new Float64Array(), predicted: new Float64Array() };
 
 test("forecasts are wild if they spread too far for their slope, much further on score rows, or in mu", () => {
   const fitLabels = drawsOf(300, 1);

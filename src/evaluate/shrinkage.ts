@@ -183,7 +183,7 @@ const MIN_SCORE_ROWS = 20;
 const WIDENING = 3;
 
 /** The published forecasts of one ticker. */
-export interface SizedForecasts {
+interface SizedForecasts {
   /** Shape (n): labels of the fit rows. */
   readonly fitLabels: Float64Array;
   /** Rows that the model did not learn from, with their labels. */
