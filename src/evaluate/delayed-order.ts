@@ -33,7 +33,8 @@ export function delayedOrders(rows: readonly ForecastRows[], delay: number): Del
       const rows = later(step).map((realised, i) => labelled({ ...ordered[i]!, realised }));
       const { values } = orderOverTime(rows);
       const order = { order_mean: finiteOrNull(mean(values)), order_t: signedReturnT(values) };
-      return { delay: delay + step, dates: values.length, ...FIGURES_ACROSS, ...order };
+      const none = ordersAcross([], new Float64Array(), new Float64Array());
+      return { delay: delay + step, ...none, dates: values.length, ...order };
     });
   }
   const laid = (of: (row: ForecastRows, number: number) => Float64Array) =>
@@ -46,20 +47,6 @@ export function delayedOrders(rows: readonly ForecastRows[], delay: number): Del
     return { delay: delay + step, ...ordersAcross(dates, predicted, labels) };
   });
 }
-
-const FIGURES_ACROSS = {
-  ic_mean: null,
-  ic_t: null,
-  rank_ic_mean: null,
-  rank_ic_t: null,
-  spread_mean: null,
-  spread_t: null,
-  turnover: null,
-  net_1bp: null,
-  net_5bp: null,
-  net_5bp_t: null,
-  net_10bp: null,
-};
 
 /** Shape (rows): the ticker's label at the date that is `step` dates later; NaN if it has none there. */
 function laterLabels({ days, realised }: ForecastRows, layout: DateLayout, step: number): Float64Array {

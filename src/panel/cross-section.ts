@@ -73,7 +73,7 @@ interface FeatureCounts extends Grid {
   readonly counts: Int32Array;
 }
 
-/** @throws MucastError out_of_memory if features and days make more than MAX_CELLS cells. */
+/** @throws MucastError out_of_memory for more than MAX_CELLS. */
 export function countFeatures(panels: readonly Featured[], scored: ReadonlySet<string>): FeatureCounts {
   const grid = gridOf(panels, scored);
   const counts = new Int32Array(grid.cells);
@@ -101,10 +101,10 @@ export interface CrossSections extends Grid {
 }
 
 /**
- * Reads all rows three times, a ticker at a time. Sums run in that order.
- * @param read the rows of each ticker, ascending by code point, so that the sums are the same to the bit.
+ * Reads all rows three times, a ticker at a time.
+ * @param read the rows of each ticker, ascending by code point, which is the order of the sums.
  * @param panels the dates of the same tickers, in any order.
- * @throws MucastError out_of_memory if features and days make more than MAX_CELLS cells.
+ * @throws MucastError out_of_memory for more than MAX_CELLS.
  */
 export function crossSections(
   read: () => Iterable<FeatureRows>,

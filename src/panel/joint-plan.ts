@@ -49,9 +49,8 @@ export interface JointPlan<P extends WindowRows = WindowRows> {
  * Timing: a training label is realised by the first validation date, and a validation label by the first calibration date. So with a delay
  * these parts lose their last `delay` dates. With missing prices, a ticker's label may be published later than those of the others.
  *
- * A ticker with too few labels to learn, or with constant ones, is excluded. Its dates then no longer count, so the dates are split again
- * without it, until every remaining ticker takes part.
- *
+ * A ticker with too few labels to learn, or with constant ones, is excluded, and the dates are split again without its own, until every
+ * remaining ticker takes part.
  * @param panels in any order; the plan is the same.
  */
 export function planJoint<P extends WindowRows>(
@@ -138,10 +137,7 @@ interface JointSamples {
   readonly parts: { readonly train: number; readonly validate: number; readonly predict: number };
 }
 
-/**
- * Arranges the samples. On every date, each ticker with a full window takes part, whether its label counts or not: the network may use it
- * for the forecasts of the others. No row is carried over to a date without a window.
- */
+/** On every date, each ticker with a full window takes part, whether its label counts or not: the others' forecasts may use it. */
 export function jointSamples({ dates, members }: JointPlan, lookback: number): JointSamples {
   const parts = {
     train: dates.train.length,
@@ -177,10 +173,7 @@ function rowsOn(days: Int32Array, dates: Int32Array): Int32Array {
   });
 }
 
-/**
- * The indices of a ticker's forecasts, by part, in the predicted dates of a joint network: it is predicted on every date on which it
- * has a window.
- */
+/** The indices of a ticker's forecasts, by part, in the predicted dates of a joint network. */
 export function ownSamples(
   { dates }: JointPlan,
   { panel: { days }, ...member }: JointMember,

@@ -17,7 +17,7 @@ interface TrainingRows {
   readonly trainEnd: number;
 }
 
-/** One fold of a pooled fit. It predicts matrix rows [trainEnd, testEnd), which contain its test rows: those dated in [from, until). */
+/** A fold of a pooled fit. It predicts matrix rows [trainEnd, testEnd), which contain its test rows: those dated in [from, until). */
 interface PooledFold extends TrainingRows {
   /** Its first test date: every label of its training rows is known at that close. */
   readonly from: Day;
@@ -61,12 +61,11 @@ export interface PooledPlan<P extends PooledRows = PooledRows> {
 /**
  * Plans a pooled fit. With n distinct dates of fit rows, folds test the last k * cvTestSize of them in k blocks, k = `foldCount`.
  *
- * Timing: a fold trains on the rows whose label is known at the close of its first test date, so its training rows are a prefix of the
- * matrix. It tests the rows that are dated in its block and whose label is known `delay` dates after the next block's first date; a row whose
- * label is known later, after a gap in its prices, has no out-of-fold forecast. A ticker with fewer than MIN_FIT_ROWS training rows in a fold
- * is not tested by it. A block trains on the rows whose label is known at the close of its first date. With a window, both train only on the
- * last `window` label dates of these rows. A late ticker is used for training from the block on that it joins, and no fold tests it: its
- * rows known by then are placed at the start of the labels of that date.
+ * Timing: a fold, or a refit block, trains on the rows whose label is known at the close of its first date: a prefix of the matrix, or with a
+ * window its last `window` label dates. A fold tests the rows dated in it whose label is known `delay` dates after the next fold's first date;
+ * one that is known later, after a gap in prices, has no out-of-fold forecast. A ticker with fewer than MIN_FIT_ROWS training rows in a fold
+ * is not tested by it. No fold tests a late ticker: it is learned from the block on that it joins, and its rows known by then are placed at
+ * the start of the labels of that date.
  * @param panels in any order; the plan is the same.
  * @param jobBlocks of `refitBlocks`, ascending.
  */

@@ -21,9 +21,8 @@ type BlockedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fi
  * Cuts the dates that have score rows of any ticker into blocks of `every` dates, counted from the last label date of the fit rows. Earlier
  * score rows, of tickers whose prices have a gap or end there, belong to the first block.
  *
- * Timing: the labels that are known at the close of the first counted date are the labels of the fit rows, so the first block's models are
- * the same as in a job without refits. Every later block's models know the labels of its first date, at whose close its first forecasts are
- * made.
+ * Timing: the labels known at the close of the first counted date are those of the fit rows, so the first block's models are the same as in
+ * a job without refits. Every later block's models know the labels of its first date, at whose close its first forecasts are made.
  * @param every undefined for one block.
  * @returns at least one block, ascending; its `from` is 0 if no ticker has a score row.
  * @throws MucastError invalid_request for more than LIMITS.refitBlocks.
@@ -118,18 +117,14 @@ export function learnedDays(
   return rows.map((row) => Math.max(labelDays[row]!, joins));
 }
 
-/**
- * The panels with the rows of one network: `fit` holds the rows that a network of block `learned` learns from, `score` the rows
- * of block `scored`. A network forecasts its own block, or replaces a later block's network.
- */
+/** The panels with the rows that a network of block `learned` learns from as `fit`, and those of block `scored`, the same or later, as `score`. */
 export type RowsByBlock<P> = (learned: number, scored: number) => P[];
 
 /**
  * The rows of the networks of each block.
  *
- * Timing: a network of a later block learns from all rows whose label is known at the close of the block's first date, and one of the first
- * block from the fit rows. With a window, it learns only from the last `window` distinct label dates of these rows, over all given panels.
- * A late ticker has no rows to learn from, and its dates do not count, before the block that it joins.
+ * Timing: a network learns from the rows of `tickerBlocks`; with a window, only from the last `window` distinct label dates of these, over all
+ * given panels. A late ticker has no rows to learn from, and its dates do not count, before the block that it joins.
  * @param panels of the tickers that one network learns from: one, or all.
  * @param blocks of `refitBlocks`, ascending.
  */

@@ -34,9 +34,8 @@ export function isFull(row: number, lookback: number): boolean {
 /**
  * Splits a ticker's fit windows by time and lists its score windows. Rows without a full window belong to no part.
  *
- * Timing: a window knows nothing later than its last row. A part has only windows whose label is known at the date of the next part's first
- * one: with a delay, it loses at most that many of its last windows.
- *
+ * Timing: a part has only windows whose label is known at the date of the next part's first one: with a delay, it loses at most that many of
+ * its last windows.
  * @throws MucastError `insufficient_history` if fewer than MIN_TRAINING_SAMPLES windows train, `constant_target` if the
  * training labels are all the same. Only this ticker fails.
  */

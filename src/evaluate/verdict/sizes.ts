@@ -1,6 +1,5 @@
-import { meanForecast, zeroForecast } from "../baselines.ts";
+import { zeroForecast } from "../baselines.ts";
 import { type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
-import type { BaselineForecast } from "../forecast-table.ts";
 import { dateT } from "../mean-test.ts";
 import { type DateLayout, dateLayout, dateSums, datesWith } from "../rows-by-date.ts";
 import { finiteOrNull, rootMeanSquare } from "../statistics.ts";
@@ -52,23 +51,26 @@ export function sizeTests(rows: readonly ForecastRows[]): SizeTests {
   const layout = dateLayout(scaled);
   return {
     dates: [...datesWith(layout)].length,
-    zero: testAgainst(scaled, layout, zeroForecast),
-    mean: testAgainst(scaled, layout, meanForecast),
+    zero: testAgainst(scaled, scaled.map(zeroForecast), layout),
+    mean: testAgainst(
+      scaled,
+      scaled.map(({ trainingMean }) => trainingMean),
+      layout,
+    ),
   };
 }
 
-/** @param rows in units of their ticker. */
+/** @param rows in units of their ticker. @param references the forecasts of a baseline, likewise. */
 function testAgainst(
   rows: readonly ForecastRows[],
+  references: readonly Float64Array[],
   layout: DateLayout,
-  baseline: BaselineForecast,
 ): SizeTest {
   const [nested, raw]: [Float64Array[], Float64Array[]] = [[], []];
   /** The squares of labels, forecasts and the baseline's forecasts, whose rounding is in the terms. */
   let [squares, gained, errors] = [0, 0, 0];
-  for (const row of rows) {
-    const { realised, predicted, ranked = predicted } = row;
-    const reference = baseline(row);
+  for (const [j, { realised, predicted, ranked = predicted }] of rows.entries()) {
+    const reference = references[j]!;
     const [adjusted, plain] = [new Float64Array(realised.length), new Float64Array(realised.length)];
     for (const [i, y] of realised.entries()) {
       const [p, r] = [predicted[i]!, reference[i]!];
