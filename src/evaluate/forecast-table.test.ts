@@ -205,37 +205,6 @@ test("no table contains NaN, an infinity or a number for an undefined metric", (
   fc.assert(property, { seed: 23, numRuns: 300 });
 });
 
-function table(rows: { ticker: string; p: number[]; y: number[] }[]): ForecastTable {
-  return tableOf(
-    rows.map(({ ticker, p, y }) => ({
-      ticker,
-      days: Int32Array.from(p, (_, i) => 100 + i),
-      predicted: Float64Array.from(p),
-      realised: Float64Array.from(y),
-      trainingMean: new Float64Array(p.length),
-    })),
-  );
-}
-
-test("an equal IC on every date has no ratio and no t", () => {
-  // Tripled and shifted predictions are perfectly correlated up to rounding, which differs from date to date.
-  const y = [0.013, -0.021, 0.0047, 0.011];
-  const { cross_section } = table(
-    [1, 2, 5].map((size, t) => ({
-      ticker: `T${t}`,
-      y: y.map((value) => value * size),
-      p: y.map((value) => 3 * value * size + 0.1),
-    })),
-  );
-  assert.equal(cross_section.dates, 4);
-  assert.ok(Math.abs(cross_section.ic_mean! - 1) < 1e-12);
-  assert.deepEqual([cross_section.ic_std, cross_section.icir, cross_section.ic_t], [0, null, null]);
-  assert.deepEqual(
-    [cross_section.rank_ic_mean, cross_section.rank_ic_std, cross_section.rank_icir],
-    [1, 0, null],
-  );
-});
-
 test("a perfect forecast and the benchmarks themselves have exact skills", () => {
   const rows = someForecasts(4, 5, 12);
   const perfect = tableOf(rows.map((ticker) => ({ ...ticker, predicted: ticker.realised })));

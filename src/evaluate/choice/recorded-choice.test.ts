@@ -53,7 +53,3 @@ test("changed members, a changed best, changed losses and a removed change are f
   );
   assert.deepEqual(faulty({ losses: { ...losses, excess } }).slice(0, 2), ["choice.members", "choice.best"]);
 });
-
-test("a rule of a later version is not checked", () => {
-  assert.deepEqual(choiceFaults({ ...recorded(), rule: "stacked" as never, members: [2] }), []);
-});

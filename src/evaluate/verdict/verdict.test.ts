@@ -270,21 +270,6 @@ test("published sizes are evidence only if their squared error is smaller, whate
   );
 });
 
-test("intervals that hold overall say what they cover on the quietest and the most volatile days", () => {
-  const inside = Float64Array.from({ length: 300 }, (_, d) => (d % 10 === 0 ? 17 : 18));
-  const byDate = { inside, counted: inside.map(() => 20) };
-  const tenth = (coverage: number) => ({ n: 600, coverage, mean_width: 1, interval_score: 1 });
-  const { state, sentence } = intervalsFinding(
-    { byDate, byVolatility: [tenth(0.85), tenth(0.91)] },
-    { alpha: 0.1, method: "split" },
-  );
-  assert.equal(state, "evidence");
-  assert.match(
-    sentence,
-    /^Intervals: hold the nominal coverage overall \(.*; 85\.0% on the quietest tenth of days, 91\.0% on the most volatile\)\.$/,
-  );
-});
-
 test("intervals cover the requested share, or are too narrow or too wide by more than chance and a tenth of the misses", () => {
   const random = seededRandom(9);
   const state = (share: number, dates = 400) => {
