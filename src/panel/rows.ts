@@ -180,35 +180,31 @@ export function rowWarnings(facts: {
       : [`one of the next ${delay + 1} prices is`, "after the one before it"];
   const lacking = counts.rowsWithMissing - missing.warmUpRows;
   const worst = missingByColumn.reduce((best, count, c) => (count > missingByColumn[best]! ? c : best), 0);
-  const found: [Warning["code"], number, string][] = [
-    ["suspicious_price", suspicious?.count ?? 0, `${suspicious?.text}.`],
-    [
-      "long_gap",
-      longGaps,
-      `${longGaps} of ${counted(priceDates, "price date")} (${gapShare}%) ${longGaps === 1 ? "has" : "have"} no label, because ${far} more than ${MAX_GAP_DAYS} calendar days ${after}. The largest gap is from ${formatDay(largestGap[0]!)} to ${formatDay(largestGap.at(-1)!)}.`,
-    ],
-    [
-      "empty_feature",
-      emptyNames.length,
-      `features without a finite value on the training dates are left out: ${listNames(emptyNames)}.`,
-    ],
-    [
-      "missing_features",
-      lacking,
-      `${lacking === 1 ? "1 row lacks a feature and is" : `${lacking} rows lack a feature and are`} left out; ` +
+  const { count: strange = 0, text } = suspicious ?? {};
+  const found: (Pick<Warning, "code" | "message"> & { readonly count: number })[] = [
+    { code: "suspicious_price", count: strange, message: `${text}.` },
+    {
+      code: "long_gap",
+      count: longGaps,
+      message: `${longGaps} of ${counted(priceDates, "price date")} (${gapShare}%) ${longGaps === 1 ? "has" : "have"} no label, because ${far} more than ${MAX_GAP_DAYS} calendar days ${after}. The largest gap is from ${formatDay(largestGap[0]!)} to ${formatDay(largestGap.at(-1)!)}.`,
+    },
+    {
+      code: "empty_feature",
+      count: emptyNames.length,
+      message: `features without a finite value on the training dates are left out: ${listNames(emptyNames)}.`,
+    },
+    {
+      code: "missing_features",
+      count: lacking,
+      message:
+        `${lacking === 1 ? "1 row lacks a feature and is" : `${lacking} rows lack a feature and are`} left out; ` +
         `${facts.columns[worst]} is missing most often, on ${counted(missingByColumn[worst] ?? 0, "row")}.`,
-    ],
+    },
   ];
-  const warnings = found.map(([code, count, text]) => ({
-    code,
-    message: `${ticker}: ${text}`,
-    ticker,
-    count,
-  }));
-  return [
-    ...nonpositivePrices(ticker, counts.nonpositivePrices),
-    ...warnings.filter(({ count }) => count > 0),
-  ];
+  const warnings = found
+    .filter(({ count }) => count > 0)
+    .map(({ code, message, count }): Warning => ({ code, message: `${ticker}: ${message}`, ticker, count }));
+  return [...nonpositivePrices(ticker, counts.nonpositivePrices), ...warnings];
 }
 
 /** The warning of prices that count as missing; none without such prices. */
