@@ -6,7 +6,7 @@ import {
   REPLAY_REASONS,
   type ReplayBlob,
 } from "../contract/output/replay-blob.ts";
-import { choiceFaults } from "../evaluate/choice/recorded-choice.ts";
+import { choiceFaults } from "../evaluate/choice/prequential.ts";
 import { fileSource, readMembers } from "../outputs/read-members.ts";
 import { compareDocuments, type DocumentFile } from "./compare-documents.ts";
 import { publicName } from "./find-inputs.ts";

@@ -1,15 +1,7 @@
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import type { Day } from "../../contract/market/dates.ts";
-import { lossSeries, type TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
-import { foldForecasts } from "../../evaluate/choice/member-forecasts.ts";
-import {
-  choicesAt,
-  END,
-  foldDates,
-  membersOverTime,
-  type PrequentialChoice,
-} from "../../evaluate/choice/prequential.ts";
+import { sliceTested } from "../../evaluate/choice/candidate-losses.ts";
+import { choosePrequentially, type PrequentialChoice } from "../../evaluate/choice/prequential.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
 import type { FirstOutcome, FitOutcome } from "../plan.ts";
 import type { ChoiceResult } from "../shared/choice/choice-result.ts";
@@ -40,7 +32,10 @@ export function combineNetworks(
     fits,
     choice,
     testedFolds,
-    (tested, validated) => chooseByValidation(tested, validated, fits.outcomes.length, choice),
+    (tested, validated) => {
+      const validation = tested.map((ticker, i) => sliceTested(ticker, 0, validated[i]!));
+      return choosePrequentially(tested, fits.outcomes.length, choice, validation);
+    },
     (ticker, { heldOut, score }, { members }) => {
       const { spread: _, ...own } = ticker.base.fits;
       const apart = spreadOf(ticker, members);
@@ -62,35 +57,6 @@ function testedFolds({ validation, calibration, labelSquare }: TrainedTicker): T
     folds: parts.filter(({ from, to }) => from < to),
     warmUpFolds: Math.min(1, validated),
     unit: labelSquare,
-  };
-}
-
-/** The members at a date, by the losses of validation rows whose label is known. @param validated the number of these rows, by ticker. */
-function chooseByValidation(
-  tested: readonly TestedTicker[],
-  validated: readonly number[],
-  candidates: number,
-  { rule, measure }: Choice<DlSettings>,
-): PrequentialChoice {
-  const validation = tested.map((ticker, i): TestedTicker => {
-    const to = validated[i]!;
-    return {
-      ...ticker,
-      days: ticker.days.subarray(0, to),
-      labelDays: ticker.labelDays.subarray(0, to),
-      realised: ticker.realised.subarray(0, to),
-      predicted: ticker.predicted.map((own) => own.subarray(0, to)),
-    };
-  });
-  const series = lossSeries(validation, candidates, measure);
-  const days = foldDates(tested);
-  const common = choicesAt([...days, END], series, rule);
-  const { members, best } = common.get(END)!;
-  return {
-    ...{ series, best },
-    changes: membersOverTime(days, common),
-    members,
-    predicted: tested.map((ticker) => foldForecasts(ticker, (first: Day) => common.get(first)!.members)),
   };
 }
 

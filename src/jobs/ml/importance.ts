@@ -5,9 +5,8 @@ import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { type ArrayRef, readNpyRows, writeNpy } from "../../engine/npy.ts";
 import type { Permutation } from "../../engine/pool/protocol.ts";
-import { clusterFeatures, type UnitedPair } from "../../evaluate/importance/feature-clusters.ts";
+import { clusterFeatures, rankDistances } from "../../evaluate/importance/feature-clusters.ts";
 import { permutationImportance } from "../../evaluate/importance/permutation-importance.ts";
-import { rankDistances } from "../../evaluate/importance/rank-distances.ts";
 import type { OrderForm } from "../../evaluate/verdict/order.ts";
 import { zScoreName } from "../../panel/cross-section.ts";
 import { uniteFeatures } from "../../panel/feature-union.ts";
@@ -61,7 +60,7 @@ export function groupFeatures(panels: readonly FitPanel[], isPooled: boolean): F
   const scores = new Set(
     learning.flatMap((panel) => panel.columns.slice(panel.columns.length - (panel.zScores ?? 0))),
   );
-  const pairs = names.flatMap((name, column): UnitedPair[] => {
+  const pairs = names.flatMap((name, column): [number, number][] => {
     const score = zScoreName(name);
     return !scores.has(name) && scores.has(score) ? [[column, names.indexOf(score)]] : [];
   });

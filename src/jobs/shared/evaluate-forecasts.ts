@@ -7,12 +7,12 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
-import { blockSkills } from "../../evaluate/block-skill.ts";
 import { delayedOrders } from "../../evaluate/delayed-order.ts";
 import { exposureTable } from "../../evaluate/exposures.ts";
 import { asRanked, type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
-import type { ForecastTable } from "../../evaluate/forecast-table.ts";
+import { blockSkills, type ForecastTable } from "../../evaluate/forecast-table.ts";
 import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
+import { coverageByDate } from "../../evaluate/intervals/coverage.ts";
 import {
   type IntervalChoice,
   type IntervalTables,
@@ -22,7 +22,6 @@ import {
 import { commonLevels, type Levels, shrinkForecasts, withLevels } from "../../evaluate/levels.ts";
 import { isWild, shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { deviation } from "../../evaluate/statistics.ts";
-import { coverageByDate } from "../../evaluate/verdict/findings.ts";
 import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow } from "../../panel/as-of.ts";
