@@ -56,8 +56,6 @@ export interface JobKind<
   plan(panels: readonly FitPanel[], settings: S, blocks: readonly RefitBlock[]): FitPlan<T>;
   /** Fits each ticker as soon as it is read; undefined if a fit needs the rows of several tickers. */
   fitWhileReading?(settings: S): ((read: ReadWhile, run: FitRun) => Promise<FitOutcome<T>>) | undefined;
-  /** One pool per candidate, if candidates can share fits. */
-  poolsOf?(pool: TaskPool, candidates: readonly S[]): readonly TaskPool[];
   /** The settings that a candidate of `choice` is fitted with, if they differ from its own: with folds that only serve the choice. */
   tested?(settings: S, choice: Choice<S>): S;
   /** The rows that test the candidates of `choice`. */

@@ -7,7 +7,7 @@ import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { outOfFoldMeans, trainingMeans } from "../evaluate/baselines.ts";
 import { deviation, mean } from "../evaluate/statistics.ts";
-import { combineRegressors } from "../jobs/ml/candidates/combine-regressors.ts";
+import { combineRegressors } from "../jobs/ml/combine-regressors.ts";
 import type { FittedTicker } from "../jobs/ml/fitted-ticker.ts";
 import { CandidateFits } from "../jobs/shared/choice/combine-candidates.ts";
 import { evaluateForecasts } from "../jobs/shared/evaluate-forecasts.ts";

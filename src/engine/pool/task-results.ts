@@ -13,13 +13,13 @@ const CHECKS: Checks = {
   trial: () => undefined,
   device: (_task, { device }) => (typeof device === "string" ? undefined : "device"),
   fit_predict: (
-    { fits, predictions: { ref }, tree_counts: { length: counts } = [1], permutation },
+    { fits, predictions: { ref }, permutation },
     { predictions, seconds, diagnoses },
   ) => {
     if (!areNumbers(seconds, fits.length)) return "seconds";
-    if (diagnoses.length !== counts * fits.filter(({ diagnose }) => diagnose).length) return "diagnoses";
+    if (diagnoses.length !== fits.filter(({ diagnose }) => diagnose).length) return "diagnoses";
     const permuted = (permutation?.groups.length ?? 0) * rowsOf(fits.filter(({ pool }) => pool));
-    return isArray(predictions, ref, counts * rowsOf(fits) + permuted) ? undefined : "predictions";
+    return isArray(predictions, ref, rowsOf(fits) + permuted) ? undefined : "predictions";
   },
   train_network: wrongMember,
   train_joint: wrongMember,

@@ -11,8 +11,7 @@ import type { JobKind } from "../plan.ts";
 import type { JobContext } from "../shared/job.ts";
 import { recordedMl } from "../shared/recorded-settings.ts";
 import { now } from "../shared/timings.ts";
-import { combineRegressors } from "./candidates/combine-regressors.ts";
-import { SharedFits } from "./candidates/shared-fits.ts";
+import { combineRegressors } from "./combine-regressors.ts";
 import type { FittedTicker } from "./fitted-ticker.ts";
 import { fitTickers, planPerTicker } from "./per-ticker.ts";
 import { listedOfFeatures } from "./plan-warnings.ts";
@@ -36,7 +35,6 @@ export const REGRESSORS: JobKind<MlSettings, FittedTicker> = {
     comparesTickers(settings)
       ? undefined
       : (read, run) => fitTickers(read, { ...run, settings, blocks: ONE_BLOCK }),
-  poolsOf: SharedFits.poolsOf,
   tested: (settings, choice) => ({
     ...settings,
     nSplits: settings.nSplits + (choice as MlCandidates).warmUp,

@@ -245,7 +245,6 @@ async function fitTogether<S extends Chosen<S>, T extends ModelledTicker>(
     inputs,
   );
   const total = plans.reduce((sum, { steps }) => sum + steps, 0);
-  const pools = kind.poolsOf?.(run.pool, tested);
   const fits = new CandidateFits<S, T>((ticker) => kind.testedParts(ticker));
   let first: FitOutcome<T> | undefined;
   let finished = 0;
@@ -254,7 +253,7 @@ async function fitTogether<S extends Chosen<S>, T extends ModelledTicker>(
     const before = finished;
     const own: FitRun = {
       ...run,
-      ...{ pool: pools?.[c] ?? run.pool, isLast: c === plans.length - 1 },
+      isLast: c === plans.length - 1,
       workFolder: makeFolder(join(run.workFolder, `candidate${c}`)),
       timings: new FitTimings(context),
       report(event) {

@@ -1,18 +1,18 @@
-import type { MlCandidates, MlSettings } from "../../../contract/config/ml-settings.ts";
-import { choosePrequentially, type PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
-import { rootMeanSquare } from "../../../evaluate/statistics.ts";
-import { fewerFolds } from "../../../panel/folds.ts";
-import type { FirstOutcome, FitOutcome } from "../../plan.ts";
-import type { ChoiceResult } from "../../shared/choice/choice-result.ts";
+import type { MlCandidates, MlSettings } from "../../contract/config/ml-settings.ts";
+import { choosePrequentially, type PrequentialChoice } from "../../evaluate/choice/prequential.ts";
+import { rootMeanSquare } from "../../evaluate/statistics.ts";
+import { fewerFolds } from "../../panel/folds.ts";
+import type { FirstOutcome, FitOutcome } from "../plan.ts";
+import type { ChoiceResult } from "../shared/choice/choice-result.ts";
 import {
   type CandidateFits,
   type CombinedTicker,
   combineCandidates,
   type MemberForecasts,
   type TestedFolds,
-} from "../../shared/choice/combine-candidates.ts";
-import type { Listed } from "../../shared/listed-warnings.ts";
-import type { FittedTicker } from "../fitted-ticker.ts";
+} from "../shared/choice/combine-candidates.ts";
+import type { Listed } from "../shared/listed-warnings.ts";
+import type { FittedTicker } from "./fitted-ticker.ts";
 
 export function combineRegressors(
   fits: CandidateFits<MlSettings, FittedTicker>,
